@@ -58,10 +58,10 @@ pub fn variable(name: &str) -> Option<String> {
 /// this command again without them. `starts_programs` then describes the whole command line. Returns in the new process, or if there are no secrets. Must run before any other
 /// thread starts.
 pub fn withdraw(flags: &[Flag<'_>], starts_programs: Option<fn() -> clap::Command>) -> anyhow::Result<()> {
-    if let Some(place) = std::env::var(HANDED_OVER).ok().as_deref().and_then(handed_here) {
-        return take(place);
+    if let Some(source) = std::env::var(HANDED_OVER).ok().as_deref().and_then(handed_here) {
+        return take(source);
     }
-    let (words, shows) = without(flags, std::env::args_os());
+    let (arguments, shows) = without(flags, std::env::args_os());
     let mut secrets: BTreeMap<String, String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, _)| starts_programs.is_some_and(|command| is_secret(name, command)))
@@ -78,30 +78,30 @@ pub fn withdraw(flags: &[Flag<'_>], starts_programs: Option<fn() -> clap::Comman
     let (reader, mut writer) = std::io::pipe().context("handing secrets over")?;
     writer.write_all(&text).context("handing secrets over")?;
     drop(writer);
-    let mut words = words.into_iter();
-    let mut again = Command::new(std::env::current_exe().context("this program no longer exists")?);
-    again.arg0(words.next().unwrap_or_default()).args(words);
+    let mut arguments = arguments.into_iter();
+    let mut command = Command::new(std::env::current_exe().context("this program no longer exists")?);
+    command.arg0(arguments.next().unwrap_or_default()).args(arguments);
     for name in secrets.keys() {
-        again.env_remove(name);
+        command.env_remove(name);
     }
     let process = std::process::id();
     let error = if starts_programs.is_some() {
-        again.env(HANDED_OVER, format!("{process} {STDIN}")).stdin(Stdio::from(reader)).exec()
+        command.env(HANDED_OVER, format!("{process} {STDIN}")).stdin(Stdio::from(reader)).exec()
     } else {
         fcntl_setfd(&reader, FdFlags::empty()).context("handing secrets over")?;
-        again.env(HANDED_OVER, format!("{process} {}", reader.as_raw_fd())).exec()
+        command.env(HANDED_OVER, format!("{process} {}", reader.as_raw_fd())).exec()
     };
     Err(error).context("starting again without the secrets")
 }
 
-/// The words without these flags and their values, and whether one of them was a secret. Words after `--` belong to
+/// The arguments without these flags and their values, and whether one of them was a secret. Arguments after `--` belong to
 /// another command.
-fn without(flags: &[Flag<'_>], words: impl Iterator<Item = OsString>) -> (Vec<OsString>, bool) {
-    let (mut left, mut shows, mut words) = (Vec::new(), false, words);
-    while let Some(word) = words.next() {
+fn without(flags: &[Flag<'_>], arguments: impl Iterator<Item = OsString>) -> (Vec<OsString>, bool) {
+    let (mut remaining, mut shows, mut arguments) = (Vec::new(), false, arguments);
+    while let Some(word) = arguments.next() {
         if word == "--" {
-            left.push(word);
-            left.extend(words);
+            remaining.push(word);
+            remaining.extend(arguments);
             break;
         }
         let is_joined =
@@ -111,38 +111,38 @@ fn without(flags: &[Flag<'_>], words: impl Iterator<Item = OsString>) -> (Vec<Os
             continue;
         }
         if let Some(flag) = flags.iter().find(|flag| flag.value.is_some() && word == flag.name) {
-            let value = words.next();
+            let value = arguments.next();
             if value.as_deref().and_then(|value| value.to_str()) == flag.value {
                 shows |= flag.shows;
                 continue;
             }
-            left.push(word);
-            left.extend(value);
+            remaining.push(word);
+            remaining.extend(value);
             continue;
         }
-        left.push(word);
+        remaining.push(word);
     }
-    (left, shows)
+    (remaining, shows)
 }
 
 /// The source of the secrets, if they were handed over to this very process.
-fn handed_here(said: &str) -> Option<&str> {
-    let (process, place) = said.split_once(' ')?;
-    (process.parse() == Ok(std::process::id())).then_some(place)
+fn handed_here(value: &str) -> Option<&str> {
+    let (process, source) = value.split_once(' ')?;
+    (process.parse() == Ok(std::process::id())).then_some(source)
 }
 
-fn take(place: &str) -> anyhow::Result<()> {
+fn take(source: &str) -> anyhow::Result<()> {
     let mut text = Vec::new();
     let most = u64::try_from(SECRETS_BYTES_MAX).unwrap_or(u64::MAX);
-    if place == STDIN {
+    if source == STDIN {
         std::io::stdin().lock().take(most).read_to_end(&mut text).context("taking secrets over")?;
         rustix::stdio::dup2_stdin(File::open("/dev/null")?).context("closing standard input")?;
     } else {
-        let pipe = File::open(format!("/dev/fd/{place}")).context("taking secrets over")?;
+        let pipe = File::open(format!("/dev/fd/{source}")).context("taking secrets over")?;
         pipe.take(most).read_to_end(&mut text).context("taking secrets over")?;
     }
-    let handed = serde_json::from_slice(&text).context("taking secrets over")?;
-    let _ = HANDED.set(handed);
+    let secrets = serde_json::from_slice(&text).context("taking secrets over")?;
+    let _ = HANDED.set(secrets);
     Ok(())
 }
 
@@ -177,8 +177,11 @@ mod tests {
                 Flag { name: "--token-file", value: Some("-"), shows: false, secret: ("--token", None) },
                 Flag::secret("--database", "PLENARY_DATABASE", None),
             ];
-            let (left, shows) = without(&flags, words.iter().map(Into::into));
-            (left.into_iter().map(|word| word.into_string().unwrap()).collect::<Vec<_>>().join(" "), shows)
+            let (remaining, shows) = without(&flags, words.iter().map(Into::into));
+            (
+                remaining.into_iter().map(|word| word.into_string().unwrap()).collect::<Vec<_>>().join(" "),
+                shows,
+            )
         };
         assert_eq!(without(&["p", "--token", "agt_x", "me"]), ("p me".into(), true));
         assert_eq!(without(&["p", "me", "--token=agt_x", "--json"]), ("p me --json".into(), true));

@@ -8,10 +8,10 @@ use plenary_kernel::{AgentHandle, TimestampMs};
 use plenary_sessions::pressing::Pressing;
 
 use crate::{
+    items::Reader,
     kind::Kind,
     marks::Marks,
     reading::InboxQuery,
-    telling::Reader,
     wire::{AttentionDigest, WaitedFrom},
 };
 
@@ -25,12 +25,12 @@ pub(crate) struct Passage {
 }
 
 impl Passage {
-    /// Whether `focus` lets it pass: items from agents of the same owner, urgent items, and replies to
+    /// Whether it passes `focus`: items from agents of the same owner, urgent items, and replies to
     /// the agent.
     pub(crate) fn of(me: &AgentHandle, kind: Kind, from: Option<&AgentHandle>, pressing: Pressing) -> Self {
         let is_own = from.is_none_or(|from| from.owner() == me.owner());
-        let answers = pressing.is_reply || kind == Kind::RequestAnswered;
-        Self { passes_focus: is_own || answers || pressing.is_urgent }
+        let is_answer = pressing.is_reply || kind == Kind::RequestAnswered;
+        Self { passes_focus: is_own || is_answer || pressing.is_urgent }
     }
 
     /// An item that passes only `open`.
@@ -61,15 +61,16 @@ impl HeldBack {
     /// For the reading coding session, if there is one.
     pub(crate) fn of(reader: &Reader, query: &InboxQuery<'_>, marks: &Marks) -> Self {
         let Some(session) = query.coding else { return Self::default() };
-        let known = marks.shown.sessions().iter().find(|coding| coding.session == session);
-        let (own, told) = known.map_or((None, None), |known| (known.attention, known.told));
-        Self::new((reader.me.state.attention(), own), told, reader.now)
+        let presence = marks.handovers.sessions().iter().find(|coding| coding.session == session);
+        let (own, digest_at) =
+            presence.map_or((None, None), |presence| (presence.attention, presence.digest_at));
+        Self::new((reader.me.state.attention(), own), digest_at, reader.now)
     }
 
-    /// For the agent and one of its sessions; `told` is when the session last got a digest.
+    /// For the agent and one of its sessions; `digest_at` is when the session last got a digest.
     pub(crate) fn new(
         (agent, session): (Option<Attention>, Option<Attention>),
-        told: Option<TimestampMs>,
+        digest_at: Option<TimestampMs>,
         now: TimestampMs,
     ) -> Self {
         let both = || agent.into_iter().chain(session);
@@ -77,8 +78,8 @@ impl HeldBack {
         if let Some(period) = strictest.filter(|period| period.level_at(now) != AttentionLevel::Open) {
             return Self { period: Some(period), ..Self::default() };
         }
-        let untold = both().filter(|period| period.until > told);
-        Self { period: untold.max_by_key(|period| period.until), is_over: true, ..Self::default() }
+        let unreported = both().filter(|period| period.until > digest_at);
+        Self { period: unreported.max_by_key(|period| period.until), is_over: true, ..Self::default() }
     }
 
     /// Whether the passage of an item from that time matters.
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn focus_lets_through_its_own_people_what_is_urgent_and_replies() {
+    fn focus_passes_items_of_the_same_owner_urgent_items_and_replies() {
         let (me, own, other) = (agent("@nick.cc"), agent("@nick.web"), agent("@bob.cc"));
         let (plain, message) = (Pressing::default(), Kind::SessionMessage);
         for (kind, from, pressing, passes) in [
@@ -146,25 +147,25 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_told_while_it_waits_and_once_when_it_is_over() {
+    fn waiting_items_are_reported_while_they_wait_and_once_afterwards() {
         use AttentionLevel::{Dnd, Focus};
-        let at = TimestampMs;
+        let ms = TimestampMs;
         let (focus, dnd) = (period(Focus, 10, Some(50)), period(Dnd, 20, Some(40)));
-        let mut held = HeldBack::new((focus, dnd), None, at(30));
-        held.count(Passage::ORDINARY, Some(&agent("@bob.cc")));
-        held.count(Passage { passes_focus: true }, Some(&agent("@bob.cc")));
-        let digest = held.digest().unwrap();
+        let mut held_back = HeldBack::new((focus, dnd), None, ms(30));
+        held_back.count(Passage::ORDINARY, Some(&agent("@bob.cc")));
+        held_back.count(Passage { passes_focus: true }, Some(&agent("@bob.cc")));
+        let digest = held_back.digest().unwrap();
         assert_eq!((digest.level, digest.waited, digest.from[0].items), (Dnd, 2, 2));
-        let mut held = HeldBack::new((focus, dnd), None, at(45));
-        held.count(Passage { passes_focus: true }, None);
-        assert_eq!(held.digest().unwrap().waited, 0, "focus holds, and lets it pass");
-        let mut held = HeldBack::new((focus, dnd), None, at(60));
-        assert!(held.concerns(at(15)) && !held.concerns(at(55)));
-        held.count(Passage::ORDINARY, None);
-        let digest = held.digest().unwrap();
+        let mut held_back = HeldBack::new((focus, dnd), None, ms(45));
+        held_back.count(Passage { passes_focus: true }, None);
+        assert_eq!(held_back.digest().unwrap().waited, 0, "focus holds, and lets it pass");
+        let mut held_back = HeldBack::new((focus, dnd), None, ms(60));
+        assert!(held_back.concerns(ms(15)) && !held_back.concerns(ms(55)));
+        held_back.count(Passage::ORDINARY, None);
+        let digest = held_back.digest().unwrap();
         assert_eq!((digest.level, digest.was, digest.waited), (AttentionLevel::Open, Some(Focus), 1));
-        assert_eq!(HeldBack::new((focus, dnd), None, at(60)).digest(), None, "nothing waited");
-        assert!(!HeldBack::new((focus, dnd), Some(at(51)), at(60)).concerns(at(15)), "it was told");
+        assert_eq!(HeldBack::new((focus, dnd), None, ms(60)).digest(), None, "no item waited");
+        assert!(!HeldBack::new((focus, dnd), Some(ms(51)), ms(60)).concerns(ms(15)), "it was reported");
         assert_eq!(HeldBack::default().digest(), None);
     }
 }

@@ -9,10 +9,10 @@ use plenary_kernel::{AgentHandle, Class, TimestampMs};
 
 use crate::{
     Inbox,
+    handovers::SessionPresence,
     marks::Marks,
     refusals::{InboxRefusal, Rejection},
     routes::UNAUTHENTICATED,
-    showing::SessionPresence,
     wire::{
         AddressRequest, AttentionRequest, AttentionView, CodingEvent, CodingSession, CodingSessions,
         MomentRequest, SessionView, ShownReport, ShownRequest,
@@ -107,7 +107,11 @@ impl Inbox {
 
     fn session_view(&self, marks: &Marks, session: String) -> Json<SessionView> {
         let now = self.0.clock.now();
-        let live = marks.shown.sessions().iter().any(|known| known.session == session && known.is_live(now));
+        let live = marks
+            .handovers
+            .sessions()
+            .iter()
+            .any(|presence| presence.session == session && presence.is_live(now));
         Json(SessionView { session, live })
     }
 }
@@ -120,9 +124,9 @@ async fn session(
     let sent: MomentRequest = body.and_then(|body| body.parse()).map_err(Rejection::InvalidBody)?;
     let CodingEvent { session, client, event, spoke_in } = sent.check()?;
     let change = |marks: &mut Marks, now| {
-        let happened = marks.event(&session, &client, event, now);
-        let spoke = spoke_in.as_ref().is_some_and(|id| marks.shown.spoke(&session, id));
-        Ok::<_, InboxRefusal>(happened || spoke)
+        let has_changed = marks.event(&session, &client, event, now);
+        let has_spoken = spoke_in.as_ref().is_some_and(|id| marks.handovers.note_spoke(&session, id));
+        Ok::<_, InboxRefusal>(has_changed || has_spoken)
     };
     let (marks, changed) = inbox.change(&caller.handle, change).await?;
     if changed {
@@ -137,21 +141,21 @@ async fn shown(
     JsonBody(body): JsonBody,
 ) -> Result<Json<SessionView>, InboxRefusal> {
     let sent: ShownRequest = body.and_then(|body| body.parse()).map_err(Rejection::InvalidBody)?;
-    let ShownReport { told, cursor, spots, held, cut, digest } = sent.check()?;
-    let CodingEvent { session, client, event, .. } = told;
+    let ShownReport { event, cursor, item_ids, held, cut, digest } = sent.check()?;
+    let CodingEvent { session, client, event: moment, .. } = event;
     let to = inbox.cursor(&caller.handle, &cursor).await?;
     let settled = inbox.settled_since(&caller.handle).await?;
     let (marks, _) = inbox
         .change(&caller.handle, |marks, now| {
-            marks.shown.settle(&settled);
-            let is_taken = marks.show((&session, &client), event, (spots.clone(), &held), &to, now);
-            if is_taken {
-                marks.shown.was_cut(cut.clone());
+            marks.handovers.settle(&settled);
+            let is_accepted = marks.show((&session, &client), moment, (item_ids.clone(), &held), &to, now);
+            if is_accepted {
+                marks.handovers.note_cut(cut.clone());
                 if digest {
-                    marks.shown.digested(&session, now);
+                    marks.handovers.note_digest(&session, now);
                 }
             }
-            if is_taken { Ok(true) } else { Err(InboxRefusal::from(Rejection::TooManyShown)) }
+            if is_accepted { Ok(true) } else { Err(InboxRefusal::from(Rejection::TooManyShown)) }
         })
         .await?;
     Ok(inbox.session_view(&marks, session))
@@ -166,18 +170,19 @@ async fn address(
     let AddressRequest { agent, coding_session, session_id } = sent;
     let sessions = &inbox.0.rooms.sessions;
     let is_sibling = agent.owner() == caller.handle.owner();
-    let both = sessions.takes_part(&caller.handle, &session_id).await?
+    let both_take_part = sessions.takes_part(&caller.handle, &session_id).await?
         && sessions.takes_part(&agent, &session_id).await?;
-    if !(is_sibling && both) {
+    if !(is_sibling && both_take_part) {
         return Err(Rejection::NotFound.into());
     }
     let change = |marks: &mut Marks, now| {
-        let is_it =
-            |known: &SessionPresence| known.session == coding_session && known.hooks && known.is_live(now);
-        if !marks.shown.sessions().iter().any(is_it) {
+        let is_addressee = |presence: &SessionPresence| {
+            presence.session == coding_session && presence.hooks && presence.is_live(now)
+        };
+        if !marks.handovers.sessions().iter().any(is_addressee) {
             return Err(InboxRefusal::from(Rejection::SessionNotLive));
         }
-        Ok(marks.shown.spoke(&coding_session, &session_id))
+        Ok(marks.handovers.note_spoke(&coding_session, &session_id))
     };
     let (_, changed) = inbox.change(&agent, change).await?;
     if changed {
@@ -192,17 +197,17 @@ async fn attend(
     JsonBody(body): JsonBody,
 ) -> Result<Json<AttentionView>, InboxRefusal> {
     let sent: AttentionRequest = body.and_then(|body| body.parse()).map_err(Rejection::InvalidBody)?;
-    let to = sent.change(inbox.0.clock.now())?;
+    let attention_change = sent.change(inbox.0.clock.now())?;
     let change = |marks: &mut Marks, now| {
-        let changed = marks.shown.attend(&sent.session, to, now);
+        let changed = marks.handovers.attend(&sent.session, attention_change, now);
         changed.ok_or_else(|| InboxRefusal::from(Rejection::SessionNotLive))
     };
     let (_, changed) = inbox.change(&caller.handle, change).await?;
     if changed {
         inbox.wake(&caller.handle);
     }
-    let attention_until = to.until.map(TimestampMs::rfc3339);
-    Ok(Json(AttentionView { session: sent.session, attention: to.level, attention_until }))
+    let attention_until = attention_change.until.map(TimestampMs::rfc3339);
+    Ok(Json(AttentionView { session: sent.session, attention: attention_change.level, attention_until }))
 }
 
 async fn sessions(
@@ -210,16 +215,16 @@ async fn sessions(
     caller: AgentCaller,
 ) -> Result<Json<CodingSessions>, InboxRefusal> {
     let marks = inbox.settled_marks(&caller.handle).await?;
-    Ok(Json(listed(marks.shown.sessions(), inbox.0.clock.now())))
+    Ok(Json(listed(marks.handovers.sessions(), inbox.0.clock.now())))
 }
 
 /// Most recently active first.
 fn listed(sessions: &[SessionPresence], now: TimestampMs) -> CodingSessions {
     let mut sessions: Vec<&SessionPresence> = sessions.iter().collect();
     sessions.sort_by_key(|coding| std::cmp::Reverse(coding.worked));
-    let shown = sessions.into_iter().map(|coding| {
+    let listed = sessions.into_iter().map(|coding| {
         let live = coding.is_live(now);
-        let held = coding.attention.filter(|held| held.covers(now));
+        let period = coding.attention.filter(|period| period.covers(now));
         CodingSession {
             session: coding.session.clone(),
             client: coding.client.clone(),
@@ -228,10 +233,10 @@ fn listed(sessions: &[SessionPresence], now: TimestampMs) -> CodingSessions {
             working: live && coding.is_working(now),
             began_at: coding.began.rfc3339(),
             worked_at: coding.worked.rfc3339(),
-            ended_at: (!live).then(|| coding.gone_since().rfc3339()),
-            attention: held.map(|held| held.level),
-            attention_until: held.and_then(|held| held.until).map(TimestampMs::rfc3339),
+            ended_at: (!live).then(|| coding.ended_at().rfc3339()),
+            attention: period.map(|period| period.level),
+            attention_until: period.and_then(|period| period.until).map(TimestampMs::rfc3339),
         }
     });
-    CodingSessions { sessions: shown.collect() }
+    CodingSessions { sessions: listed.collect() }
 }

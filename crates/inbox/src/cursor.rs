@@ -38,20 +38,20 @@ pub(crate) struct Cursor {
     /// The kinds that it covers.
     pub(crate) kinds: Kinds,
     /// All items of those kinds up to here were returned.
-    pub(crate) place: ItemPosition,
+    pub(crate) position: ItemPosition,
     /// All frames up to this number were returned.
     pub(crate) lane: u64,
     /// All offers of strangers up to here were returned.
     pub(crate) offers: ItemPosition,
     /// The number of returns from coding agents when it was read: items that were returned later are not
     /// covered.
-    pub(crate) turn: u64,
+    pub(crate) returns: u64,
 }
 
 impl Cursor {
-    /// The place for a kind; `None` if the cursor does not cover it.
+    /// The position for a kind; `None` if the cursor does not cover it.
     pub(crate) fn of(&self, kind: Kind) -> Option<ItemPosition> {
-        let place = match kind {
+        let position = match kind {
             Kind::Frame => ItemPosition(Position(self.lane), 0),
             Kind::SessionOffered => self.offers,
             Kind::SessionMessage
@@ -60,49 +60,49 @@ impl Cursor {
             | Kind::ChannelMention
             | Kind::ReviewRequested
             | Kind::RunWaiting
-            | Kind::RequestAnswered => self.place,
+            | Kind::RequestAnswered => self.position,
         };
-        self.kinds.has(kind).then_some(place)
+        self.kinds.has(kind).then_some(position)
     }
 
     /// The text of the cursor, which only the same agent can use.
     pub(crate) fn text(&self, handle: &AgentHandle) -> String {
-        let (ItemPosition(position, nth), ItemPosition(offered, offer)) = (self.place, self.offers);
-        let (kinds, lane, turn) = (self.kinds.bits(), self.lane, self.turn);
-        let body = format!("{kinds:x}.{position}.{nth:x}.{lane}.{offered}.{offer:x}.{turn:x}");
+        let (ItemPosition(position, nth), ItemPosition(offered, offer)) = (self.position, self.offers);
+        let (kinds, lane, returns) = (self.kinds.bits(), self.lane, self.returns);
+        let body = format!("{kinds:x}.{position}.{nth:x}.{lane}.{offered}.{offer:x}.{returns:x}");
         let check = check(handle, &body);
         format!("{body}.{check}")
     }
 
     /// Parses a text; `None` if it is not a cursor of this agent.
     pub(crate) fn read(text: &str, handle: &AgentHandle) -> Option<Self> {
-        let (body, given) = text.rsplit_once('.')?;
-        if check(handle, body) != given {
+        let (body, actual_check) = text.rsplit_once('.')?;
+        if check(handle, body) != actual_check {
             return None;
         }
         let mut parts = body.split('.');
         let kinds = Kinds::of_bits(u16::from_str_radix(parts.next()?, 16).ok()?)?;
-        let place = read_place(&mut parts)??;
+        let position = read_position(&mut parts)??;
         let lane = parts.next()?.parse().ok()?;
-        // An older cursor has one place for both the log and the offers of strangers.
-        let offers = match read_place(&mut parts) {
+        // An older cursor has one position for both the log and the offers of strangers.
+        let offers = match read_position(&mut parts) {
             Some(offers) => offers?,
-            None => place,
+            None => position,
         };
-        // An older cursor has no turn.
-        let turn = parts.next().map_or(Some(0), |turn| u64::from_str_radix(turn, 16).ok())?;
-        parts.next().is_none().then_some(Self { kinds, place, lane, offers, turn })
+        // An older cursor has no number of returns.
+        let returns = parts.next().map_or(Some(0), |returns| u64::from_str_radix(returns, 16).ok())?;
+        parts.next().is_none().then_some(Self { kinds, position, lane, offers, returns })
     }
 }
 
-/// The next place; the outer `None` if there is no more text, the inner one if it is invalid.
-fn read_place<'a>(parts: &mut impl Iterator<Item = &'a str>) -> Option<Option<ItemPosition>> {
+/// The next position; the outer `None` if there is no more text, the inner one if it is invalid.
+fn read_position<'a>(parts: &mut impl Iterator<Item = &'a str>) -> Option<Option<ItemPosition>> {
     let position = parts.next()?.parse().ok().map(Position);
     let nth = parts.next().and_then(|nth| u64::from_str_radix(nth, 16).ok());
     Some(position.zip(nth).map(|(position, nth)| ItemPosition(position, nth)))
 }
 
-/// The place of an item. Its text is the id for clients.
+/// The position of an item. Its text is the id for clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) enum ItemId {
@@ -115,17 +115,17 @@ pub(crate) enum ItemId {
 }
 
 impl ItemId {
-    pub(crate) fn of(kind: Kind, place: ItemPosition) -> Self {
+    pub(crate) fn of(kind: Kind, position: ItemPosition) -> Self {
         match kind {
-            Kind::SessionOffered => Self::Offer(place),
-            Kind::Frame => Self::Frame(place.0.0),
+            Kind::SessionOffered => Self::Offer(position),
+            Kind::Frame => Self::Frame(position.0.0),
             Kind::SessionMessage
             | Kind::SessionInvited
             | Kind::ContactRequested
             | Kind::ChannelMention
             | Kind::ReviewRequested
             | Kind::RunWaiting
-            | Kind::RequestAnswered => Self::Log(place),
+            | Kind::RequestAnswered => Self::Log(position),
         }
     }
 
@@ -138,10 +138,10 @@ impl ItemId {
         }
     }
 
-    /// The place in its order.
-    pub(crate) fn place(self) -> ItemPosition {
+    /// The position in its order.
+    pub(crate) fn position(self) -> ItemPosition {
         match self {
-            Self::Log(place) | Self::Offer(place) => place,
+            Self::Log(position) | Self::Offer(position) => position,
             Self::Frame(number) => ItemPosition(Position(number), 0),
         }
     }
@@ -151,8 +151,8 @@ impl ItemId {
     pub(crate) fn is_between(self, after: Option<&Cursor>, to: &Cursor) -> bool {
         let mut kinds = Kind::ALL.into_iter().filter(|kind| self.is_in_line_of(*kind));
         kinds.all(|kind| {
-            let is_passed = to.of(kind).is_some_and(|to| self.place() <= to);
-            is_passed && after.and_then(|after| after.of(kind)).is_none_or(|after| self.place() > after)
+            let is_reached = to.of(kind).is_some_and(|to| self.position() <= to);
+            is_reached && after.and_then(|after| after.of(kind)).is_none_or(|after| self.position() > after)
         })
     }
 }
@@ -182,9 +182,9 @@ impl FromStr for ItemId {
         let (text, is_offer) = text.strip_suffix(".s").map_or((text, false), |text| (text, true));
         let (position, nth) = text.split_once('.').ok_or(InvalidItemId)?;
         let position = position.parse().map_err(|_| InvalidItemId)?;
-        let place =
+        let position =
             ItemPosition(Position(position), u64::from_str_radix(nth, 16).map_err(|_| InvalidItemId)?);
-        Ok(if is_offer { Self::Offer(place) } else { Self::Log(place) })
+        Ok(if is_offer { Self::Offer(position) } else { Self::Log(position) })
     }
 }
 
@@ -219,10 +219,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cursor_comes_back_as_it_went(bits in 1_u16..512, at: u64, nth: u64, lane: u64, offer: u64, turn: u64) {
+        fn a_cursor_is_read_as_it_was_written(bits in 1_u16..512, number: u64, nth: u64, lane: u64, offer: u64, returns: u64) {
             let kinds = Kinds::of_bits(bits).unwrap();
-            let offers = ItemPosition(Position(offer), at);
-            let cursor = Cursor { kinds, place: ItemPosition(Position(at), nth), lane, offers, turn };
+            let offers = ItemPosition(Position(offer), number);
+            let cursor = Cursor { kinds, position: ItemPosition(Position(number), nth), lane, offers, returns };
             prop_assert_eq!(Cursor::read(&cursor.text(&me()), &me()), Some(cursor));
         }
 
@@ -233,12 +233,12 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_is_its_agents_own_and_cannot_be_changed() {
-        let place = ItemPosition(Position(7), 0);
-        let cursor = Cursor { kinds: Kinds::ALL, place, lane: 3, offers: place, turn: 0 };
+    fn a_cursor_belongs_to_one_agent_and_cannot_be_changed() {
+        let position = ItemPosition(Position(7), 0);
+        let cursor = Cursor { kinds: Kinds::ALL, position, lane: 3, offers: position, returns: 0 };
         let before = format!("7f.7.0.3.{}", check(&me(), "7f.7.0.3"));
         let read = Cursor::read(&before, &me()).unwrap();
-        assert_eq!((read.place, read.offers, read.lane), (place, place, 3), "one from before");
+        assert_eq!((read.position, read.offers, read.lane), (position, position, 3), "an older cursor");
         assert_eq!(read.of(Kind::SessionOffered), None);
         let text = cursor.text(&me());
         assert_eq!(Cursor::read(&text, &"@bob.cli".parse().unwrap()), None);

@@ -16,13 +16,15 @@ pub const CUT_ITEMS_MAX: usize = 512;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Portion {
     pub(crate) shown: u64,
-    pub(crate) of: u64,
+    #[serde(rename = "of")]
+    pub(crate) all: u64,
 }
 
 /// An item that was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CutItem {
-    pub(crate) spot: ItemId,
+    #[serde(rename = "spot")]
+    pub(crate) item_id: ItemId,
     #[serde(flatten)]
     pub(crate) portion: Portion,
 }
@@ -30,8 +32,8 @@ pub(crate) struct CutItem {
 /// The cut items whose rest was not acknowledged, with the part that a model has.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CutItems {
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    known: BTreeMap<ItemId, Portion>,
+    #[serde(default, rename = "known", skip_serializing_if = "BTreeMap::is_empty")]
+    portions: BTreeMap<ItemId, Portion>,
     /// The last one that was dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     forgotten: Option<ItemId>,
@@ -44,38 +46,39 @@ impl CutItems {
 
     /// Notes the part of an item that a model has. Only items of the log have a state for others.
     pub(crate) fn insert(&mut self, item: &CutItem) {
-        if !matches!(item.spot, ItemId::Log(_)) {
+        if !matches!(item.item_id, ItemId::Log(_)) {
             return;
         }
-        let known = self.known.entry(item.spot).or_insert(item.portion);
-        if known.shown < item.portion.shown {
-            *known = item.portion;
+        let portion = self.portions.entry(item.item_id).or_insert(item.portion);
+        if portion.shown < item.portion.shown {
+            *portion = item.portion;
         }
-        while self.known.len() > CUT_ITEMS_MAX {
-            let first = self.known.pop_first().map(|(spot, _)| spot);
+        while self.portions.len() > CUT_ITEMS_MAX {
+            let first = self.portions.pop_first().map(|(item_id, _)| item_id);
             self.forgotten = self.forgotten.max(first);
         }
     }
 
     /// Notes that a model has the whole item.
-    pub(crate) fn remove(&mut self, spot: ItemId) {
-        self.known.remove(&spot);
+    pub(crate) fn remove(&mut self, item_id: ItemId) {
+        self.portions.remove(&item_id);
     }
 
-    /// Notes that everything up to a place was acknowledged.
+    /// Notes that everything up to a position was acknowledged.
     pub(crate) fn acknowledged(&mut self, to: ItemPosition) {
-        self.known.retain(|spot, _| spot.place() > to);
+        self.portions.retain(|item_id, _| item_id.position() > to);
     }
 
     /// The part of it that a model has; `None` if it is not known to be cut.
-    pub(crate) fn portion(&self, spot: ItemId) -> Option<Portion> {
-        self.known.get(&spot).copied()
+    pub(crate) fn portion(&self, item_id: ItemId) -> Option<Portion> {
+        self.portions.get(&item_id).copied()
     }
 
     /// Whether it is unknown that a model has the whole of it.
-    pub(crate) fn is_cut(&self, spot: ItemId) -> bool {
-        let is_forgotten = matches!(spot, ItemId::Log(_)) && self.forgotten.is_some_and(|last| spot <= last);
-        is_forgotten || self.known.contains_key(&spot)
+    pub(crate) fn is_cut(&self, item_id: ItemId) -> bool {
+        let is_forgotten =
+            matches!(item_id, ItemId::Log(_)) && self.forgotten.is_some_and(|last| item_id <= last);
+        is_forgotten || self.portions.contains_key(&item_id)
     }
 }
 
@@ -85,34 +88,40 @@ mod tests {
 
     use super::*;
 
-    fn item(at: u64, shown: u64) -> CutItem {
-        CutItem { spot: ItemId::Log(ItemPosition(Position(at), 0)), portion: Portion { shown, of: 9_000 } }
+    fn item(number: u64, shown: u64) -> CutItem {
+        CutItem {
+            item_id: ItemId::Log(ItemPosition(Position(number), 0)),
+            portion: Portion { shown, all: 9_000 },
+        }
     }
 
     #[test]
-    fn what_was_cut_stays_cut_until_it_is_whole_or_acknowledged() {
+    fn a_cut_item_stays_cut_until_it_is_shown_whole_or_acknowledged() {
         let mut cut = CutItems::default();
         cut.insert(&item(7, 100));
         cut.insert(&item(7, 50));
-        assert_eq!(cut.portion(item(7, 0).spot), Some(Portion { shown: 100, of: 9_000 }), "the most");
+        assert_eq!(cut.portion(item(7, 0).item_id), Some(Portion { shown: 100, all: 9_000 }), "the most");
         cut.insert(&item(9, 1));
         cut.acknowledged(ItemPosition(Position(7), 0));
-        assert!(!cut.is_cut(item(7, 0).spot) && cut.is_cut(item(9, 0).spot));
-        cut.remove(item(9, 0).spot);
+        assert!(!cut.is_cut(item(7, 0).item_id) && cut.is_cut(item(9, 0).item_id));
+        cut.remove(item(9, 0).item_id);
         assert!(cut.is_empty());
-        cut.insert(&CutItem { spot: ItemId::Frame(3), ..item(0, 1) });
+        cut.insert(&CutItem { item_id: ItemId::Frame(3), ..item(0, 1) });
         assert!(cut.is_empty());
     }
 
     #[test]
-    fn past_the_limit_less_is_claimed_and_never_more() {
+    fn beyond_the_limit_a_lower_state_is_reported_and_never_a_higher_one() {
         let mut cut = CutItems::default();
-        for at in 1..=CUT_ITEMS_MAX as u64 + 2 {
-            cut.insert(&item(at, 1));
+        for number in 1..=CUT_ITEMS_MAX as u64 + 2 {
+            cut.insert(&item(number, 1));
         }
-        assert_eq!(cut.known.len(), CUT_ITEMS_MAX);
-        assert!(cut.is_cut(item(1, 0).spot) && cut.is_cut(item(2, 0).spot));
-        assert_eq!((cut.portion(item(2, 0).spot), cut.portion(item(3, 0).spot).is_some()), (None, true));
+        assert_eq!(cut.portions.len(), CUT_ITEMS_MAX);
+        assert!(cut.is_cut(item(1, 0).item_id) && cut.is_cut(item(2, 0).item_id));
+        assert_eq!(
+            (cut.portion(item(2, 0).item_id), cut.portion(item(3, 0).item_id).is_some()),
+            (None, true)
+        );
     }
 
     #[test]

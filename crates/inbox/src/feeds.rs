@@ -27,7 +27,7 @@ impl AgentFeeds {
 
     /// The agent's feed; from now on every event that concerns the agent is marked there.
     pub(crate) fn open(&self, handle: &AgentHandle) -> Arc<AgentFeed> {
-        let asking = self.uses.fetch_add(1, Ordering::Relaxed);
+        let use_number = self.uses.fetch_add(1, Ordering::Relaxed);
         let mut known = self.lock();
         if !known.contains_key(handle) && known.len() >= AGENT_FEEDS_MAX {
             // The holder of a feed would no longer be notified, so only unused ones are dropped.
@@ -38,7 +38,7 @@ impl AgentFeeds {
             }
         }
         let feed = known.entry(handle.clone()).or_default().clone();
-        feed.used.store(asking, Ordering::Relaxed);
+        feed.used.store(use_number, Ordering::Relaxed);
         feed
     }
 
@@ -74,18 +74,18 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_limit_the_least_recently_used_idle_desk_is_dropped() {
+    fn beyond_the_limit_the_least_recently_used_idle_feed_is_dropped() {
         let feeds = AgentFeeds::default();
-        let held = feeds.open(&agent(0));
+        let in_use = feeds.open(&agent(0));
         for n in 1..AGENT_FEEDS_MAX {
             feeds.open(&agent(n));
         }
         feeds.open(&agent(1));
         feeds.open(&agent(AGENT_FEEDS_MAX));
-        let left = |n| feeds.of([agent(n)].iter()).len();
-        assert_eq!((left(0), left(1), left(2), left(AGENT_FEEDS_MAX)), (1, 1, 0, 1));
-        drop(held);
+        let count = |n| feeds.of([agent(n)].iter()).len();
+        assert_eq!((count(0), count(1), count(2), count(AGENT_FEEDS_MAX)), (1, 1, 0, 1));
+        drop(in_use);
         feeds.open(&agent(AGENT_FEEDS_MAX + 1));
-        assert_eq!(left(0), 0);
+        assert_eq!(count(0), 0);
     }
 }

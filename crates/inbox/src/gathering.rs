@@ -19,7 +19,7 @@ use crate::{
 /// The work of one more listing, relative to reading one stream.
 const LISTING_WORK: usize = 4;
 /// How many streams the background search reads before readers get their turn.
-const LOOKED_AT_BESIDE: usize = 16;
+const READ_IN_BACKGROUND_MAX: usize = 16;
 
 /// The shelf of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,10 +46,10 @@ impl Inbox {
         &self,
         me: &AgentHandle,
         shelf: &mut Shelf,
-        on: ShelfLookup,
+        lookup: ShelfLookup,
         after: Position,
     ) -> Result<(), Fault> {
-        match on {
+        match lookup {
             ShelfLookup::Known => {
                 let (streams, listing) = self.list_known(me, after).await?;
                 shelf.begin(after, streams, listing);
@@ -69,17 +69,17 @@ impl Inbox {
         after: Position,
     ) -> Result<(Vec<StreamNews>, ShelfCoverage), Fault> {
         let rooms = &self.0.rooms;
-        let own = rooms.sessions.with_news(me, after).await?;
-        let listing = if own.is_some() { ShelfCoverage::Whole } else { ShelfCoverage::UpTo(after) };
-        let mut found = own.unwrap_or_default();
+        let with_news = rooms.sessions.with_news(me, after).await?;
+        let listing = if with_news.is_some() { ShelfCoverage::Whole } else { ShelfCoverage::UpTo(after) };
+        let mut streams = with_news.unwrap_or_default();
         let mut others = Vec::new();
         for source in &rooms.sources {
             others.extend(source.streams(me).await?);
         }
-        for some in others.chunks(READ_ROWS_MAX) {
-            found.extend(self.0.log.streams_after(some, after).await?);
+        for chunk in others.chunks(READ_ROWS_MAX) {
+            streams.extend(self.0.log.streams_after(chunk, after).await?);
         }
-        Ok((found, listing))
+        Ok((streams, listing))
     }
 
     /// Lists more streams that may have news for an agent.
@@ -90,31 +90,31 @@ impl Inbox {
             ShelfCoverage::UpTo(listed) => {
                 let head = self.0.log.head().await?;
                 let until = Position(listed.0.saturating_add(shelf.window())).min(head);
-                let found = sessions.with_news_between(me, listed, until).await?;
+                let streams = sessions.with_news_between(me, listed, until).await?;
                 // Streams that grow after the head are marked as they grow.
                 let listing = if until >= head { ShelfCoverage::Whole } else { ShelfCoverage::UpTo(until) };
-                shelf.list(found, listing);
+                shelf.list(streams, listing);
             }
             ShelfCoverage::UpToKey(last) => {
-                let (found, last) = sessions.offers_with_news(me, last.as_deref(), shelf.from()).await?;
+                let (offers, last) = sessions.offers_with_news(me, last.as_deref(), shelf.from()).await?;
                 let listing = last.map_or(ShelfCoverage::Whole, |last| ShelfCoverage::UpToKey(Some(last)));
-                shelf.list(found, listing);
+                shelf.list(offers, listing);
             }
         }
         Ok(())
     }
 
-    /// Reads pending streams, the oldest news first, as long as there are any and `work` is left.
-    pub(crate) async fn look(
+    /// Reads pending streams, the oldest news first, until there are none or `work` is used up.
+    pub(crate) async fn read_pending(
         &self,
         me: &AgentHandle,
         shelf: &mut Shelf,
-        on: ShelfLookup,
+        lookup: ShelfLookup,
         work: &mut usize,
     ) -> Result<(), Fault> {
         while *work > 0 && !shelf.is_whole() {
             if let Some((stream, after)) = shelf.next() {
-                self.look_at(me, shelf, on, &stream, after).await?;
+                self.read_stream(me, shelf, lookup, &stream, after).await?;
                 *work -= 1;
             } else {
                 self.list_further(me, shelf).await?;
@@ -125,11 +125,11 @@ impl Inbox {
     }
 
     /// Reads one stream.
-    pub(crate) async fn look_at(
+    pub(crate) async fn read_stream(
         &self,
         me: &AgentHandle,
         shelf: &mut Shelf,
-        on: ShelfLookup,
+        lookup: ShelfLookup,
         stream: &StreamName,
         after: Version,
     ) -> Result<(), Fault> {
@@ -139,7 +139,7 @@ impl Inbox {
             gathered.unwrap_or_else(|| UnreadStream { read: after, ..UnreadStream::default() });
         gathered
             .stubs
-            .retain(|(_, stub)| (stub.kind == Kind::SessionOffered) == (on == ShelfLookup::Offered));
+            .retain(|(_, stub)| (stub.kind == Kind::SessionOffered) == (lookup == ShelfLookup::Offered));
         shelf.take(stream, gathered, NEWS_KEPT_MAX);
         Ok(())
     }
@@ -164,17 +164,17 @@ impl Inbox {
     }
 
     /// Looks for the rest in the background; readers are notified as more is found.
-    pub(crate) fn go_on(&self, me: &AgentHandle, feed: &Arc<AgentFeed>) {
+    pub(crate) fn search_in_background(&self, me: &AgentHandle, feed: &Arc<AgentFeed>) {
         if feed.is_gathering.swap(true, Ordering::AcqRel) {
             return;
         }
         let (inbox, feed, me) = (Arc::downgrade(&self.0), GatheringGuard(feed.clone()), me.clone());
-        let turns = self.0.gathering.clone();
+        let permits = self.0.gathering.clone();
         tokio::spawn(async move {
-            let _turn = turns.acquire().await;
+            let _permit = permits.acquire().await;
             while let Some(inner) = inbox.upgrade() {
                 let inbox = Self(inner);
-                match inbox.search_in_background(&me, &feed.0).await {
+                match inbox.search_some(&me, &feed.0).await {
                     Ok(true) if !*inbox.0.closed.borrow() => {}
                     Ok(_) => break,
                     Err(fault) => {
@@ -187,20 +187,20 @@ impl Inbox {
     }
 
     /// Searches some of the rest; returns whether there is more.
-    async fn search_in_background(&self, me: &AgentHandle, feed: &AgentFeed) -> Result<bool, Fault> {
+    async fn search_some(&self, me: &AgentHandle, feed: &AgentFeed) -> Result<bool, Fault> {
         let mut shelves = feed.shelves.lock().await;
         let Shelves { known, offered, .. } = &mut *shelves;
-        for (shelf, on) in [(known, ShelfLookup::Known), (offered, ShelfLookup::Offered)] {
-            if shelf.goes_on() {
-                let mut work = LOOKED_AT_BESIDE;
-                self.look(me, shelf, on, &mut work).await?;
+        for (shelf, lookup) in [(known, ShelfLookup::Known), (offered, ShelfLookup::Offered)] {
+            if shelf.has_more() {
+                let mut work = READ_IN_BACKGROUND_MAX;
+                self.read_pending(me, shelf, lookup, &mut work).await?;
             }
         }
-        let goes_on = shelves.known.goes_on() || shelves.offered.goes_on();
+        let has_more = shelves.known.has_more() || shelves.offered.has_more();
         drop(shelves);
         feed.wake();
         // Readers have priority.
         tokio::task::yield_now().await;
-        Ok(goes_on)
+        Ok(has_more)
     }
 }

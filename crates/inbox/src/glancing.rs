@@ -17,9 +17,9 @@ use crate::{
 const WORKING_MS: u64 = 60_000;
 
 /// The current attention, if it holds items back.
-fn held(attention: Option<Attention>, now: TimestampMs) -> Option<AttentionGlance> {
-    let held = attention.filter(|held| held.covers(now))?;
-    Some(AttentionGlance { level: held.level.as_str(), until: held.until })
+fn current_period(attention: Option<Attention>, now: TimestampMs) -> Option<AttentionGlance> {
+    let period = attention.filter(|period| period.covers(now))?;
+    Some(AttentionGlance { level: period.level.as_str(), until: period.until })
 }
 
 impl Glancer for Inbox {
@@ -35,12 +35,12 @@ impl Glancer for Inbox {
                     glance.oldest_unread_at = page.items.first().map(|item| ago(item.age_s));
                 }
                 let attention = self.0.rooms.accounts.agent(handle).await?.state.attention();
-                glance.attention = held(attention, now);
+                glance.attention = current_period(attention, now);
                 let marks = self.settled_marks(handle).await?;
                 let reached = [&marks.delivered, &marks.seen, &marks.acknowledged];
-                glance.reached = reached.map(|places| places.of(Kind::SessionMessage).0);
-                for coding in marks.shown.sessions() {
-                    glance.record_activity(coding.heard);
+                glance.reached = reached.map(|positions| positions.of(Kind::SessionMessage).0);
+                for coding in marks.handovers.sessions() {
+                    glance.record_activity(coding.last_sign);
                     glance.is_there |= coding.is_live(now);
                     if !coding.is_live(now) {
                         continue;
@@ -57,7 +57,7 @@ impl Glancer for Inbox {
                         works,
                         hooks: coding.hooks,
                         since: coding.worked,
-                        attention: held(coding.attention, now),
+                        attention: current_period(coding.attention, now),
                     });
                 }
             }

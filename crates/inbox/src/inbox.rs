@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// How long a read waits for the dispatch of earlier commits.
-const HEARING_WAIT: Duration = Duration::from_secs(2);
+const DISPATCH_WAIT: Duration = Duration::from_secs(2);
 /// The number of agents whose items are searched in the background at the same time.
 const GATHERING_AT_ONCE_MAX: usize = 2;
 /// Most attempts to write marks that other writers change meanwhile.
@@ -71,9 +71,9 @@ impl Inbox {
             closed: watch::Sender::new(false),
             gathering: Arc::new(Semaphore::new(GATHERING_AT_ONCE_MAX)),
         }));
-        let told = Arc::downgrade(&inbox.0);
+        let weak = Arc::downgrade(&inbox.0);
         inbox.0.rooms.frames.add_listener(move |handle| {
-            if let Some(inner) = told.upgrade() {
+            if let Some(inner) = weak.upgrade() {
                 inner.feeds.wake_owner(handle.owner());
             }
         });
@@ -81,7 +81,7 @@ impl Inbox {
     }
 
     /// Reports to other networks the states of messages for agents of this one.
-    pub fn say_states(&self) {
+    pub fn provide_states(&self) {
         self.0.rooms.sessions.set_states(Arc::new(self.clone()));
     }
 
@@ -99,7 +99,7 @@ impl Inbox {
     /// The position up to which everything is dispatched: the head, if the dispatch is in time.
     pub(crate) async fn observed(&self) -> Result<Position, Fault> {
         let head = self.0.log.head().await?;
-        if !self.0.observed.reached(head, HEARING_WAIT).await {
+        if !self.0.observed.reached(head, DISPATCH_WAIT).await {
             tracing::warn!("committed events were not dispatched in time; the next read shows them");
         }
         Ok(self.0.observed.position())
@@ -121,7 +121,7 @@ impl Inbox {
     /// The marks of an agent, in which items that were shown in silent sessions are unread again.
     pub(crate) async fn settled_marks(&self, me: &AgentHandle) -> Result<Marks, Fault> {
         let marks = self.marks(me).await?;
-        if !marks.shown.is_stale(self.0.clock.now()) {
+        if !marks.handovers.is_stale(self.0.clock.now()) {
             return Ok(marks);
         }
         Ok(self.change(me, |_, _| Ok::<_, Fault>(false)).await?.0)
@@ -149,7 +149,7 @@ impl Inbox {
         for _ in 0..ATTEMPTS_MAX {
             let (mut marks, revision) = self.marks_row(me).await?;
             let now = self.0.clock.now();
-            let lapsed = marks.shown.lapse(now);
+            let lapsed = marks.handovers.lapse(now);
             if !step(&mut marks, now)? && !lapsed {
                 return Ok((marks, false));
             }
@@ -179,7 +179,7 @@ impl Observer for Inbox {
                 // The sort is stable: the events of a stream stay in order.
                 by_stream.sort_by(|a, b| a.stream.cmp(&b.stream));
                 for run in by_stream.chunk_by(|a, b| a.stream == b.stream) {
-                    self.grew(run).await;
+                    self.note_growth(run).await;
                 }
             }
             if let Some(last) = events.last() {
@@ -190,7 +190,7 @@ impl Observer for Inbox {
 }
 
 impl Inbox {
-    async fn grew(&self, run: &[&StoredEvent]) {
+    async fn note_growth(&self, run: &[&StoredEvent]) {
         let first = run[0];
         match self.concerned(run).await {
             Ok(concerned) => {

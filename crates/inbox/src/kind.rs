@@ -21,9 +21,9 @@ impl Kinds {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
 
-    /// The wanted kinds of the set; `None` if there are none.
-    pub(crate) fn only(self, wanted: impl Fn(Kind) -> bool) -> Option<Self> {
-        let bits = self.iter().filter(|kind| wanted(*kind)).fold(0, |bits, kind| bits | kind.bit());
+    /// The included kinds of the set; `None` if there are none.
+    pub(crate) fn only(self, is_included: impl Fn(Kind) -> bool) -> Option<Self> {
+        let bits = self.iter().filter(|kind| is_included(*kind)).fold(0, |bits, kind| bits | kind.bit());
         Self::of_bits(bits)
     }
 
@@ -42,9 +42,9 @@ impl FromStr for Kinds {
     /// Parses names separated by commas; the error is an unknown name.
     fn from_str(text: &str) -> Result<Self, String> {
         let bits = text.split(',').map(str::trim).try_fold(0, |bits, name| {
-            let asked = Kind::ALL.into_iter().filter(|kind| kind.shown().as_str() == name);
-            let named = asked.fold(0, |named, kind| named | kind.bit());
-            if named == 0 { Err(name.to_owned()) } else { Ok(bits | named) }
+            let kinds = Kind::ALL.into_iter().filter(|kind| kind.shown().as_str() == name);
+            let matching = kinds.fold(0, |bits, kind| bits | kind.bit());
+            if matching == 0 { Err(name.to_owned()) } else { Ok(bits | matching) }
         });
         bits.map(Self)
     }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_read_and_a_strange_name_is_said() {
+    fn a_list_is_read_and_an_unknown_name_is_returned() {
         let both: Kinds = "frame, session.message".parse().unwrap();
         assert_eq!(both.iter().collect::<Vec<_>>(), [Kind::SessionMessage, Kind::Frame]);
         let invited: Kinds = "session.invited".parse().unwrap();

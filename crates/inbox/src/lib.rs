@@ -10,7 +10,9 @@ mod feed;
 mod feeds;
 mod gathering;
 mod glancing;
+mod handovers;
 mod inbox;
+mod items;
 mod kind;
 mod marks;
 mod merging;
@@ -21,19 +23,17 @@ mod reported;
 mod routes;
 mod served;
 mod shelf;
-mod showing;
 mod status;
-mod telling;
 mod visibility;
 mod waiting;
 pub mod wire;
 
 pub use cut::CUT_ITEMS_MAX;
+pub use handovers::{LEASE_MS, Moment, RETURNED_MAX, Reason, SESSIONS_MAX, SHOWINGS_MAX, SHOWN_AT_ONCE_MAX};
 pub use inbox::{Inbox, Rooms};
 pub use kind::Kind;
 pub use marks::State;
 pub use routes::{operations, routes};
-pub use showing::{LEASE_MS, Moment, RETURNED_MAX, Reason, SESSIONS_MAX, SHOWINGS_MAX, SHOWN_AT_ONCE_MAX};
 
 /// Most items of one page; beyond it 400 `invalid_limit`.
 pub const LIMIT_MAX: usize = 100;
@@ -62,8 +62,8 @@ pub const RECEIPTS_SECONDS_MAX: u64 = 600;
 /// Most states of messages that are stored as reported to one agent in one session; beyond it those of the oldest messages
 /// are dropped.
 pub const REPORTED_STATES_MAX: usize = 512;
-/// Most items of one agent whose places are kept in memory; further ones are read when needed.
+/// Most items of one agent whose positions are cached in memory; further ones are read when needed.
 pub const NEWS_KEPT_MAX: usize = 16_384;
-/// Most agents whose items are kept in memory; beyond it the least recently used are dropped and read
+/// Most agents whose items are cached in memory; beyond it the least recently used are dropped and read
 /// again.
 pub const AGENT_FEEDS_MAX: usize = 1_024;

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     cursor::{Cursor, ItemId, ItemPosition},
     cut::CutItem,
+    handovers::{Handovers, Moment},
     kind::{Kind, Kinds},
-    showing::{Handovers, Moment},
 };
 
 /// The known state of a message for one of its recipients; each state includes the earlier ones.
@@ -38,15 +38,15 @@ pub enum State {
 /// A place for each kind; a missing one is before everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct ReachedPlaces(BTreeMap<Kind, ItemPosition>);
+pub(crate) struct ReachedPositions(BTreeMap<Kind, ItemPosition>);
 
-impl ReachedPlaces {
-    /// The place of a kind.
+impl ReachedPositions {
+    /// The position of a kind.
     pub(crate) fn of(&self, kind: Kind) -> ItemPosition {
         self.0.get(&kind).copied().unwrap_or_default()
     }
 
-    /// The lowest place of several kinds, except those with their own marks.
+    /// The lowest position of several kinds, except those with their own marks.
     pub(crate) fn lowest(&self, kinds: Kinds) -> ItemPosition {
         kinds.iter().filter(|kind| kind.is_in_line()).map(|kind| self.of(kind)).min().unwrap_or_default()
     }
@@ -55,14 +55,14 @@ impl ReachedPlaces {
     pub(crate) fn cursor(&self) -> Cursor {
         let lane = self.of(Kind::Frame).0.0;
         let offers = self.of(Kind::SessionOffered);
-        Cursor { kinds: Kinds::ALL, place: self.lowest(Kinds::ALL), lane, offers, turn: 0 }
+        Cursor { kinds: Kinds::ALL, position: self.lowest(Kinds::ALL), lane, offers, returns: 0 }
     }
 
     fn raise(&mut self, to: &Self) -> bool {
         let mut rose = false;
-        for (kind, place) in &to.0 {
-            if *place > self.of(*kind) {
-                self.0.insert(*kind, *place);
+        for (kind, position) in &to.0 {
+            if *position > self.of(*kind) {
+                self.0.insert(*kind, *position);
                 rose = true;
             }
         }
@@ -70,21 +70,21 @@ impl ReachedPlaces {
     }
 }
 
-impl From<&Cursor> for ReachedPlaces {
+impl From<&Cursor> for ReachedPositions {
     fn from(cursor: &Cursor) -> Self {
         Self(cursor.kinds.iter().filter_map(|kind| Some((kind, cursor.of(kind)?))).collect())
     }
 }
 
-/// The marks of one agent. Seen places are delivered, and acknowledged places are seen, except for items
+/// The marks of one agent. Seen positions are delivered, and acknowledged positions are seen, except for items
 /// that were handed to coding agents and are not settled yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Marks {
-    pub(crate) delivered: ReachedPlaces,
-    pub(crate) seen: ReachedPlaces,
-    pub(crate) acknowledged: ReachedPlaces,
-    #[serde(default, skip_serializing_if = "Handovers::is_empty")]
-    pub(crate) shown: Handovers,
+    pub(crate) delivered: ReachedPositions,
+    pub(crate) seen: ReachedPositions,
+    pub(crate) acknowledged: ReachedPositions,
+    #[serde(default, rename = "shown", skip_serializing_if = "Handovers::is_empty")]
+    pub(crate) handovers: Handovers,
 }
 
 impl Marks {
@@ -93,26 +93,26 @@ impl Marks {
     pub(crate) fn raise(&mut self, state: State, to: &Cursor, after: Option<&Cursor>) -> bool {
         let Some(adjoining) = self.adjoining(state, to, after) else { return false };
         let before = self.clone();
-        let reached = ReachedPlaces::from(&adjoining);
+        let reached = ReachedPositions::from(&adjoining);
         if state >= State::Delivered {
             self.delivered.raise(&reached);
         }
         if state >= State::InContext {
             self.seen.raise(&reached);
-            self.shown.passed(&adjoining, after);
+            self.handovers.passed(&adjoining, after);
         }
         if state >= State::Acknowledged {
             self.acknowledged.raise(&reached);
-            self.shown.cut.acknowledged(self.acknowledged.of(Kind::SessionMessage));
+            self.handovers.cut.acknowledged(self.acknowledged.of(Kind::SessionMessage));
         }
         before != *self
     }
 
     /// Notes the items of which a model has only the beginning.
     pub(crate) fn cut(&mut self, items: &[CutItem]) -> bool {
-        let before = self.shown.cut.clone();
-        items.iter().for_each(|item| self.shown.cut.insert(item));
-        before != self.shown.cut
+        let before = self.handovers.cut.clone();
+        items.iter().for_each(|item| self.handovers.cut.insert(item));
+        before != self.handovers.cut
     }
 
     /// Notes that a session was shown these items, of a page up to `to`, without those held for another
@@ -121,17 +121,17 @@ impl Marks {
         &mut self,
         session: (&str, &str),
         at: Moment,
-        (spots, held): (Vec<ItemId>, &[ItemId]),
+        (item_ids, held): (Vec<ItemId>, &[ItemId]),
         to: &Cursor,
         now: TimestampMs,
     ) -> bool {
         self.delivered.raise(&to.into());
-        self.shown.show(session, at, (spots, held), to, now)
+        self.handovers.show(session, at, (item_ids, held), to, now)
     }
 
     /// Notes an event of a coding session; returns whether it must be written.
     pub(crate) fn event(&mut self, session: &str, client: &str, at: Moment, now: TimestampMs) -> bool {
-        let settled = self.shown.event(session, client, at, now);
+        let settled = self.handovers.event(session, client, at, now);
         for to in &settled.to {
             self.delivered.raise(to);
             self.seen.raise(to);
@@ -140,24 +140,25 @@ impl Marks {
     }
 
     /// Whether it was not seen, and is not pending in a live session.
-    pub(crate) fn is_unread(&self, kind: Kind, place: ItemPosition) -> bool {
-        let spot = ItemId::of(kind, place);
-        !self.shown.is_pending(spot) && (self.shown.is_returned(spot) || place > self.seen.of(kind))
+    pub(crate) fn is_unread(&self, kind: Kind, position: ItemPosition) -> bool {
+        let item_id = ItemId::of(kind, position);
+        !self.handovers.is_pending(item_id)
+            && (self.handovers.is_returned(item_id) || position > self.seen.of(kind))
     }
 
     /// Whether the agent has it: it was seen, or a client has it by the marks or by what its connections confirmed. The model
     /// of a coding agent gets its messages from hooks, whatever other clients of the agent have.
-    pub(crate) fn has_arrived(&self, kind: Kind, place: ItemPosition, confirmed: Position) -> bool {
-        let spot = ItemId::of(kind, place);
-        let has_client = || place <= self.delivered.of(kind) || place.0 <= confirmed;
-        let is_there = place <= self.seen.of(kind) || !self.shown.has_hooks() && has_client();
-        is_there && !self.shown.is_pending(spot) && !self.shown.is_returned(spot)
+    pub(crate) fn has_arrived(&self, kind: Kind, position: ItemPosition, confirmed: Position) -> bool {
+        let item_id = ItemId::of(kind, position);
+        let has_client = || position <= self.delivered.of(kind) || position.0 <= confirmed;
+        let has_it = position <= self.seen.of(kind) || !self.handovers.has_hooks() && has_client();
+        has_it && !self.handovers.is_pending(item_id) && !self.handovers.is_returned(item_id)
     }
 
-    /// The place after which an item of a kind may be unread.
+    /// The position after which an item of a kind may be unread.
     pub(crate) fn unread_from(&self, kind: Kind) -> ItemPosition {
         let seen = self.seen.of(kind);
-        self.shown.first_returned(kind).map_or(seen, |spot| spot.place().before().min(seen))
+        self.handovers.first_returned(kind).map_or(seen, |item_id| item_id.position().before().min(seen))
     }
 
     /// The lowest of those places, for the kinds without their own marks.
@@ -179,17 +180,17 @@ impl Marks {
     }
 
     /// The state of an item by the marks.
-    pub(crate) fn state(&self, kind: Kind, place: ItemPosition) -> State {
-        let spot = ItemId::of(kind, place);
-        if self.shown.was_shown(spot) {
+    pub(crate) fn state(&self, kind: Kind, position: ItemPosition) -> State {
+        let item_id = ItemId::of(kind, position);
+        if self.handovers.was_shown(item_id) {
             State::Shown
-        } else if self.shown.is_returned(spot) {
+        } else if self.handovers.is_returned(item_id) {
             State::Delivered
-        } else if place <= self.acknowledged.of(kind) {
+        } else if position <= self.acknowledged.of(kind) {
             State::Acknowledged
-        } else if place <= self.seen.of(kind) {
-            if self.shown.cut.is_cut(spot) { State::Shown } else { State::InContext }
-        } else if place <= self.delivered.of(kind) {
+        } else if position <= self.seen.of(kind) {
+            if self.handovers.cut.is_cut(item_id) { State::Shown } else { State::InContext }
+        } else if position <= self.delivered.of(kind) {
             State::Delivered
         } else {
             State::Accepted
@@ -205,9 +206,9 @@ mod tests {
 
     const STATES: [State; 4] = [State::Accepted, State::Delivered, State::InContext, State::Acknowledged];
 
-    fn cursor((bits, at, lane): (u16, u64, u64)) -> Cursor {
-        let place = ItemPosition(Position(at), 0);
-        Cursor { kinds: Kinds::of_bits(bits).unwrap(), place, lane, offers: place, turn: 0 }
+    fn cursor((bits, number, lane): (u16, u64, u64)) -> Cursor {
+        let position = ItemPosition(Position(number), 0);
+        Cursor { kinds: Kinds::of_bits(bits).unwrap(), position, lane, offers: position, returns: 0 }
     }
 
     #[test]
@@ -225,9 +226,9 @@ mod tests {
 
     #[test]
     fn another_client_of_a_coding_agent_is_no_evidence_for_its_model() {
-        let place = ItemPosition(Position(12), 0);
+        let position = ItemPosition(Position(12), 0);
         let arrived =
-            |marks: &Marks, confirmed| marks.has_arrived(Kind::SessionMessage, place, Position(confirmed));
+            |marks: &Marks, confirmed| marks.has_arrived(Kind::SessionMessage, position, Position(confirmed));
         let mut marks = Marks::default();
         assert!(!arrived(&marks, 11) && arrived(&marks, 12));
         marks.raise(State::Delivered, &cursor((0b1, 12, 0)), None);
@@ -245,7 +246,7 @@ mod tests {
         #[test]
         fn marks_only_rise_and_each_state_includes_those_before_it(
             steps in prop::collection::vec((0_usize..4, (1_u16..512, 0_u64..20, 0_u64..20)), 1..30),
-            asked in 0_u64..20,
+            number in 0_u64..20,
         ) {
             let mut marks = Marks::default();
             for (state, to) in steps {
@@ -255,11 +256,11 @@ mod tests {
                 for kind in Kind::ALL {
                     prop_assert!(marks.acknowledged.of(kind) <= marks.seen.of(kind));
                     prop_assert!(marks.seen.of(kind) <= marks.delivered.of(kind));
-                    let place = ItemPosition(Position(asked), 0);
-                    prop_assert!(before.state(kind, place) <= marks.state(kind, place));
-                    let said = to.of(kind).is_some_and(|to| place <= to);
-                    let now = marks.state(kind, place);
-                    prop_assert!(now == before.state(kind, place) || said, "nothing is claimed that was not said");
+                    let position = ItemPosition(Position(number), 0);
+                    prop_assert!(before.state(kind, position) <= marks.state(kind, position));
+                    let is_covered = to.of(kind).is_some_and(|to| position <= to);
+                    let now = marks.state(kind, position);
+                    prop_assert!(now == before.state(kind, position) || is_covered, "only acknowledged items rise");
                 }
             }
         }

@@ -5,7 +5,7 @@ use plenary_frames::news::RetainedFrame;
 use plenary_kernel::Position;
 
 use crate::{
-    Inbox, cursor::ItemPosition, kind::Kind, marks::Marks, reading::InboxQuery, shelf::Stub, telling::Reader,
+    Inbox, cursor::ItemPosition, items::Reader, kind::Kind, marks::Marks, reading::InboxQuery, shelf::Stub,
 };
 
 /// The requested retained frames.
@@ -23,20 +23,20 @@ impl RetainedNews {
             return Self { start, ..Self::default() };
         }
         let unread_from = marks.unread_from(Kind::Frame).0.0;
-        let mut kept = inbox.0.rooms.frames.retained(&reader.me.handle, start.min(unread_from));
-        kept.retain(|frame| !reader.is_blocked(&frame.from));
+        let mut retained = inbox.0.rooms.frames.retained(&reader.me.handle, start.min(unread_from));
+        retained.retain(|frame| !reader.is_blocked(&frame.from));
         let is_unread =
             |frame: &RetainedFrame| marks.is_unread(Kind::Frame, ItemPosition(Position(frame.number), 0));
-        let unread = kept.iter().filter(|frame| is_unread(frame)).count();
+        let unread = retained.iter().filter(|frame| is_unread(frame)).count();
         let is_requested =
             |frame: &RetainedFrame| frame.number > start && (query.after.is_some() || is_unread(frame));
-        let news = kept.into_iter().filter(is_requested).collect();
+        let news = retained.into_iter().filter(is_requested).collect();
         Self { news, unread: u64::try_from(unread).unwrap_or(u64::MAX), start }
     }
 
     /// The number up to which all frames are covered.
-    pub(crate) fn passed(&self, given: usize) -> u64 {
-        given.checked_sub(1).and_then(|last| self.news.get(last)).map_or(self.start, |frame| frame.number)
+    pub(crate) fn passed(&self, returned: usize) -> u64 {
+        returned.checked_sub(1).and_then(|last| self.news.get(last)).map_or(self.start, |frame| frame.number)
     }
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn merged<'a>(
             let newer = u64::try_from(frames.len().saturating_sub(1)).unwrap_or(u64::MAX);
             merged.extend(frames.next().map(|frame| Next::Frame(frame, newer)));
         } else {
-            merged.extend(stubs.next().map(|(place, stub, newer)| Next::Stub(*place, stub, *newer)));
+            merged.extend(stubs.next().map(|(position, stub, newer)| Next::Stub(*position, stub, *newer)));
         }
     }
     merged
@@ -110,11 +110,11 @@ mod tests {
         let stubs = [stub(1), stub(5), stub(3)];
         let frames = [frame(1, 2), frame(2, 1), frame(3, 9)];
         let order = |limit| -> Vec<String> {
-            let told = |next: &Next<'_>| match next {
-                Next::Stub(place, ..) => format!("log {}", place.0),
+            let describe = |next: &Next<'_>| match next {
+                Next::Stub(position, ..) => format!("log {}", position.0),
                 Next::Frame(frame, newer) => format!("frame {} -{newer}", frame.number),
             };
-            merged(&stubs, &frames, limit).iter().map(told).collect()
+            merged(&stubs, &frames, limit).iter().map(describe).collect()
         };
         let all = ["log 1", "frame 1 -2", "frame 2 -1", "log 5", "log 3", "frame 3 -0"];
         assert_eq!(order(10), all);

@@ -14,22 +14,22 @@ use crate::{
     cursor::{Cursor, ItemId, ItemPosition},
     feed::AgentFeed,
     gathering::ShelfLookup,
+    items::{Reader, framed, remaining_chars},
     kind::{Kind, Kinds},
     marks::Marks,
     merging::{Next, RetainedNews, merged},
     shelf::{Shelf, Shelves, Stub},
-    telling::{Reader, framed, remaining_chars},
     visibility::Visibility,
     wire::{Item, Page},
 };
 
 /// How many streams a read examines before it answers; if it finds nothing, it examines twice as many each time.
-const LOOKED_AT_ONCE: usize = 64;
+const READ_AT_ONCE: usize = 64;
 /// How many streams it examines at once at most. It answers that there may be more when it has examined as many, and
 /// the time is over.
-const LOOKED_AT_MAX: usize = 512;
+const READ_AT_ONCE_MAX: usize = 512;
 /// How long a read without results looks further.
-const LOOK_FURTHER: Duration = Duration::from_millis(50);
+const SEARCH_TIME: Duration = Duration::from_millis(50);
 
 /// The parameters of a read.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +43,7 @@ pub(crate) struct InboxQuery<'a> {
 }
 
 impl InboxQuery<'_> {
-    /// The place after which a kind is read.
+    /// The position after which a kind is read.
     pub(crate) fn start(&self, kind: Kind, marks: &Marks) -> ItemPosition {
         self.after.and_then(|after| after.of(kind)).unwrap_or_else(|| marks.unread_from(kind))
     }
@@ -73,11 +73,11 @@ struct PickedStubs {
 /// The parameters of picking from one shelf.
 struct ShelfScan<'a> {
     shelf: &'a Shelf,
-    /// The place after which items may be unread.
+    /// The position after which items may be unread.
     unread_from: ItemPosition,
-    /// The place after which items may be requested.
+    /// The position after which items may be requested.
     start: ItemPosition,
-    is_wanted: fn(Kind) -> bool,
+    is_on_shelf: fn(Kind) -> bool,
 }
 
 impl Inbox {
@@ -106,34 +106,34 @@ impl Inbox {
         let room = if more_known { 0 } else { query.limit - merged.len() };
         let offers = &offered.stubs[..room.min(offered.stubs.len())];
         let mut items: Vec<Item> = Vec::with_capacity(merged.len() + offers.len());
-        let offers_next = offers.iter().map(|(place, stub, newer)| Next::Stub(*place, stub, *newer));
+        let offers_next = offers.iter().map(|(position, stub, newer)| Next::Stub(*position, stub, *newer));
         for next in merged.iter().copied().chain(offers_next) {
             let room = remaining_chars(&items);
             match next {
-                Next::Stub(place, stub, newer) => {
-                    items.extend(self.item(&reader, place, stub, newer, room).await?);
+                Next::Stub(position, stub, newer) => {
+                    items.extend(self.item(&reader, position, stub, newer, room).await?);
                 }
                 Next::Frame(frame, newer) => items.push(framed(&reader, frame, newer, room)),
             }
         }
-        let place = match durable.checked_sub(1) {
+        let position = match durable.checked_sub(1) {
             _ if is_whole => known.end,
             Some(last) => known.stubs[last].0,
             None => query.lowest(&marks),
         };
-        let held = known.held.iter().filter(|(at, _)| *at <= place);
+        let held = known.held.iter().filter(|(item_position, _)| *item_position <= position);
         let lane = frames.passed(ephemeral);
         let frames_held = frames_held.into_iter().filter(|number| *number <= lane).map(ItemId::Frame);
-        let held = held.map(|(place, kind)| ItemId::of(*kind, *place)).chain(frames_held);
-        let held = held.map(|spot| spot.to_string()).collect();
+        let held = held.map(|(position, kind)| ItemId::of(*kind, *position)).chain(frames_held);
+        let held = held.map(|item_id| item_id.to_string()).collect();
         let offers_end = match offers.last() {
             _ if !is_for_it => query.start(Kind::SessionOffered, &marks),
             _ if !more_known && offers.len() == offered.stubs.len() => offered.end,
             Some((last, ..)) => *last,
             None => query.start(Kind::SessionOffered, &marks),
         };
-        let turn = marks.shown.turn();
-        let cursor = Cursor { kinds: query.kinds, place, lane, offers: offers_end, turn };
+        let returns = marks.handovers.returns();
+        let cursor = Cursor { kinds: query.kinds, position, lane, offers: offers_end, returns };
         Ok(Page {
             more: more_known || offered.more || offers.len() < offered.stubs.len(),
             items,
@@ -158,7 +158,7 @@ impl Inbox {
         passage: Passage,
     ) -> bool {
         let Some(session) = query.coding else { return true };
-        passage.passes(reader.level()) && marks.shown.is_for(session, about, passage, self.0.clock.now())
+        passage.passes(reader.level()) && marks.handovers.is_for(session, about, passage, self.0.clock.now())
     }
 
     /// Removes the frames that are not for the session; returns the numbers of those that a page may
@@ -173,7 +173,7 @@ impl Inbox {
         (held, held_back): (&[(ItemPosition, Kind)], &mut HeldBack),
     ) -> Vec<u64> {
         let me = &reader.me.handle;
-        let (mut passing, mut left) = (Vec::new(), Vec::new());
+        let (mut passing, mut held_numbers) = (Vec::new(), Vec::new());
         for frame in std::mem::take(&mut frames.news) {
             let passage = Passage::of(me, Kind::Frame, Some(&frame.from), Pressing::default());
             if held_back.concerns(frame.at) {
@@ -182,14 +182,14 @@ impl Inbox {
             if self.is_for(query, marks, reader, None, passage) {
                 passing.push(frame);
             } else {
-                left.push(frame.number);
+                held_numbers.push(frame.number);
             }
         }
-        if passing.is_empty() || held.len() + left.len() > HELD_MAX {
+        if passing.is_empty() || held.len() + held_numbers.len() > HELD_MAX {
             return Vec::new();
         }
         frames.news = passing;
-        left
+        held_numbers
     }
 
     /// The number of unread items, and whether there are more than were counted.
@@ -200,8 +200,8 @@ impl Inbox {
         let reader = self.reader(me).await?;
         let (known, offered, _) = self.pick(&feed, &reader, &query, marks, through).await?;
         let mut shelves = feed.shelves.lock().await;
-        shelves.known.let_go(marks.unread_lowest(Kinds::ALL));
-        shelves.offered.let_go(marks.unread_from(Kind::SessionOffered));
+        shelves.known.drop_seen(marks.unread_lowest(Kinds::ALL));
+        shelves.offered.drop_seen(marks.unread_from(Kind::SessionOffered));
         drop(shelves);
         let frames = RetainedNews::of(self, &reader, &query, marks).unread;
         Ok((known.unread + offered.unread + frames, known.is_cut || offered.is_cut))
@@ -211,21 +211,21 @@ impl Inbox {
     /// `RETURNED_MAX` items were returned.
     pub(crate) async fn settled_since(&self, me: &AgentHandle) -> Result<Vec<ItemId>, Fault> {
         let marks = self.settled_marks(me).await?;
-        if !marks.shown.is_crowded() {
+        if !marks.handovers.is_crowded() {
             return Ok(Vec::new());
         }
         let (feed, reader) = (self.0.feeds.open(me), self.reader(me).await?);
         let query = InboxQuery { after: None, limit: 0, kinds: Kinds::ALL, coding: None };
         let mut shelves = feed.shelves.lock().await;
-        self.bring_up(&feed, &mut shelves, &reader, &query, &marks).await?;
-        let mut open = Visibility::new(self, &reader, &query, &marks);
+        self.bring_up_to_date(&feed, &mut shelves, &reader, &query, &marks).await?;
+        let mut visibility = Visibility::new(self, &reader, &query, &marks);
         let mut settled = Vec::new();
         for shelf in [&shelves.known, &shelves.offered] {
-            for (place, stub) in shelf.items_after(ItemPosition::default()) {
-                let spot = ItemId::of(stub.kind, place);
-                let is_returned = marks.shown.is_returned(spot);
-                if is_returned && !open.is_unread(shelf, &marks, place, stub).await? {
-                    settled.push(spot);
+            for (position, stub) in shelf.items_after(ItemPosition::default()) {
+                let item_id = ItemId::of(stub.kind, position);
+                let is_returned = marks.handovers.is_returned(item_id);
+                if is_returned && !visibility.is_unread(shelf, &marks, position, stub).await? {
+                    settled.push(item_id);
                 }
             }
         }
@@ -243,47 +243,47 @@ impl Inbox {
         through: Position,
     ) -> Result<(PickedStubs, PickedStubs, HeldBack), Fault> {
         let mut shelves = feed.shelves.lock().await;
-        self.bring_up(feed, &mut shelves, reader, query, marks).await?;
-        let mut open = Visibility::new(self, reader, query, marks);
-        let mut work = LOOKED_AT_ONCE;
-        let deadline = Instant::now() + LOOK_FURTHER;
+        self.bring_up_to_date(feed, &mut shelves, reader, query, marks).await?;
+        let mut visibility = Visibility::new(self, reader, query, marks);
+        let mut work = READ_AT_ONCE;
+        let deadline = Instant::now() + SEARCH_TIME;
         let known = loop {
             let (unread_from, start) = (marks.unread_lowest(query.kinds), query.lowest(marks));
-            let pick = ShelfScan { shelf: &shelves.known, unread_from, start, is_wanted: Kind::is_in_line };
-            open.held = HeldBack::of(reader, query, marks);
-            let known = pick.picked(&mut open, query, marks, through).await?;
-            if !known.stubs.is_empty() || work > LOOKED_AT_MAX && Instant::now() >= deadline {
+            let pick = ShelfScan { shelf: &shelves.known, unread_from, start, is_on_shelf: Kind::is_in_line };
+            visibility.held = HeldBack::of(reader, query, marks);
+            let known = pick.picked(&mut visibility, query, marks, through).await?;
+            if !known.stubs.is_empty() || work > READ_AT_ONCE_MAX && Instant::now() >= deadline {
                 break known;
             }
             let me = &reader.me.handle;
-            let has_room =
-                query.after.is_none() && self.make_room(me, &mut shelves.known, &mut open, marks).await?;
-            if !has_room && (query.limit == 0 || !shelves.known.goes_on()) {
+            let has_room = query.after.is_none()
+                && self.make_room(me, &mut shelves.known, &mut visibility, marks).await?;
+            if !has_room && (query.limit == 0 || !shelves.known.has_more()) {
                 break known;
             }
             // Everything found so far is settled; unread streams may have later items.
-            let mut left = work.min(LOOKED_AT_MAX);
-            self.look(me, &mut shelves.known, ShelfLookup::Known, &mut left).await?;
+            let mut budget = work.min(READ_AT_ONCE_MAX);
+            self.read_pending(me, &mut shelves.known, ShelfLookup::Known, &mut budget).await?;
             work = work.saturating_mul(2);
         };
         let mut offered = PickedStubs::default();
         if query.kinds.has(Kind::SessionOffered) {
             let (unread_from, start) =
                 (marks.unread_from(Kind::SessionOffered), query.start(Kind::SessionOffered, marks));
-            let is_wanted = |kind| kind == Kind::SessionOffered;
-            let pick = ShelfScan { shelf: &shelves.offered, unread_from, start, is_wanted };
-            offered = pick.picked(&mut open, query, marks, through).await?;
+            let is_on_shelf = |kind| kind == Kind::SessionOffered;
+            let pick = ShelfScan { shelf: &shelves.offered, unread_from, start, is_on_shelf };
+            offered = pick.picked(&mut visibility, query, marks, through).await?;
             // Each of these streams has one invitation.
             offered.unread += u64::try_from(shelves.offered.waiting()).unwrap_or(u64::MAX);
         }
-        if shelves.known.goes_on() || shelves.offered.goes_on() {
-            self.go_on(&reader.me.handle, feed);
+        if shelves.known.has_more() || shelves.offered.has_more() {
+            self.search_in_background(&reader.me.handle, feed);
         }
-        Ok((known, offered, open.held))
+        Ok((known, offered, visibility.held))
     }
 
     /// Looks for the items that the shelves lack.
-    async fn bring_up(
+    async fn bring_up_to_date(
         &self,
         feed: &AgentFeed,
         shelves: &mut Shelves,
@@ -294,15 +294,15 @@ impl Inbox {
         let me = &reader.me.handle;
         self.take_grown(me, feed, shelves).await?;
         let Shelves { known, offered, .. } = shelves;
-        let mut work = LOOKED_AT_ONCE;
+        let mut work = READ_AT_ONCE;
         if query.kinds.iter().any(Kind::is_in_line) {
-            let places = (query.lowest(marks), marks.unread_lowest(query.kinds));
-            self.reach(me, known, ShelfLookup::Known, query, places, &mut work).await?;
+            let positions = (query.lowest(marks), marks.unread_lowest(query.kinds));
+            self.reach(me, known, ShelfLookup::Known, query, positions, &mut work).await?;
         }
         if query.kinds.has(Kind::SessionOffered) {
             let kind = Kind::SessionOffered;
-            let places = (query.start(kind, marks), marks.unread_from(kind));
-            self.reach(me, offered, ShelfLookup::Offered, query, places, &mut work).await?;
+            let positions = (query.start(kind, marks), marks.unread_from(kind));
+            self.reach(me, offered, ShelfLookup::Offered, query, positions, &mut work).await?;
         }
         Ok(())
     }
@@ -313,23 +313,23 @@ impl Inbox {
         &self,
         me: &AgentHandle,
         shelf: &mut Shelf,
-        on: ShelfLookup,
+        lookup: ShelfLookup,
         query: &InboxQuery<'_>,
         (start, unread_from): (ItemPosition, ItemPosition),
         work: &mut usize,
     ) -> Result<(), Fault> {
         let from = before(start.min(unread_from).0);
-        let is_there = match query.after {
+        let is_covered = match query.after {
             Some(_) => shelf.covers(before(start.0)) && !shelf.lacks(start),
             None => shelf.covers(from),
         };
-        if !is_there {
-            self.begin_shelf(me, shelf, on, from).await?;
+        if !is_covered {
+            self.begin_shelf(me, shelf, lookup, from).await?;
         }
-        self.look(me, shelf, on, work).await?;
+        self.read_pending(me, shelf, lookup, work).await?;
         if shelf.falls_short(start, query.limit + 1) {
-            self.begin_shelf(me, shelf, on, before(start.0)).await?;
-            self.look(me, shelf, on, work).await?;
+            self.begin_shelf(me, shelf, lookup, before(start.0)).await?;
+            self.read_pending(me, shelf, lookup, work).await?;
         }
         Ok(())
     }
@@ -341,16 +341,16 @@ impl Inbox {
         &self,
         me: &AgentHandle,
         shelf: &mut Shelf,
-        open: &mut Visibility<'_>,
+        visibility: &mut Visibility<'_>,
         marks: &Marks,
     ) -> Result<bool, Fault> {
-        let Some(until) = shelf.cut_at() else { return Ok(false) };
+        let Some(until) = shelf.limit() else { return Ok(false) };
         let mut settled = Vec::new();
-        for (place, stub) in shelf.items_after(ItemPosition::default()) {
-            // What a coding session was shown may come back.
-            let is_shown = marks.shown.was_shown(ItemId::of(stub.kind, place));
-            if !is_shown && !open.is_unread(shelf, marks, place, stub).await? {
-                settled.push(place);
+        for (position, stub) in shelf.items_after(ItemPosition::default()) {
+            // An item that a coding session was shown may come back.
+            let is_shown = marks.handovers.was_shown(ItemId::of(stub.kind, position));
+            if !is_shown && !visibility.is_unread(shelf, marks, position, stub).await? {
+                settled.push(position);
             }
         }
         if settled.len() < NEWS_KEPT_MAX / 2 {
@@ -361,7 +361,7 @@ impl Inbox {
         Ok(true)
     }
 
-    /// Takes over the streams with new events. Streams that were read before are read again at once, so
+    /// Adds the streams with new events. Streams that were read before are read again at once, so
     /// that an answer settles the items that it answers.
     async fn take_grown(
         &self,
@@ -386,10 +386,10 @@ impl Inbox {
             }
             grown.remove(&stream);
             let shelves = [(&mut *known, ShelfLookup::Known), (&mut *offered, ShelfLookup::Offered)];
-            for ((shelf, on), was_known) in shelves.into_iter().zip(was_known) {
+            for ((shelf, lookup), was_known) in shelves.into_iter().zip(was_known) {
                 if was_known {
                     let after = shelf.read_from(&stream);
-                    self.look_at(me, shelf, on, &stream, after).await?;
+                    self.read_stream(me, shelf, lookup, &stream, after).await?;
                 }
             }
         }
@@ -404,31 +404,33 @@ impl Inbox {
 impl ShelfScan<'_> {
     async fn picked(
         &self,
-        open: &mut Visibility<'_>,
+        visibility: &mut Visibility<'_>,
         query: &InboxQuery<'_>,
         marks: &Marks,
         through: Position,
     ) -> Result<PickedStubs, Fault> {
-        let Self { shelf, unread_from, start, is_wanted } = *self;
-        let (mut behind, mut held, mut unread, mut is_held_up) = (Vec::new(), Vec::new(), 0, false);
-        for (place, stub) in shelf.items_after(unread_from.min(start)) {
-            if place.0 > through || !query.kinds.has(stub.kind) || !is_wanted(stub.kind) {
+        let Self { shelf, unread_from, start, is_on_shelf } = *self;
+        let (mut requested, mut held, mut unread, mut is_held_up) = (Vec::new(), Vec::new(), 0, false);
+        for (position, stub) in shelf.items_after(unread_from.min(start)) {
+            if position.0 > through || !query.kinds.has(stub.kind) || !is_on_shelf(stub.kind) {
                 continue;
             }
-            let is_unread = open.is_unread(shelf, marks, place, stub).await?;
-            let is_requested = place > query.start(stub.kind, marks) && (query.after.is_some() || is_unread);
-            if (is_unread || is_requested) && open.is_open(stub).await? {
+            let is_unread = visibility.is_unread(shelf, marks, position, stub).await?;
+            let is_requested =
+                position > query.start(stub.kind, marks) && (query.after.is_some() || is_unread);
+            if (is_unread || is_requested) && visibility.is_open(stub).await? {
                 unread += u64::from(is_unread);
                 let about = session_of(&stub.stream);
-                let passage = open.passage(stub, about.as_ref()).await?;
+                let passage = visibility.passage(stub, about.as_ref()).await?;
                 if is_unread {
-                    open.count(query, marks, stub, about.as_ref(), passage);
+                    visibility.count(query, marks, stub, about.as_ref(), passage);
                 }
-                let is_for = || open.inbox.is_for(query, marks, open.reader, about.as_ref(), passage);
+                let is_for =
+                    || visibility.inbox.is_for(query, marks, visibility.reader, about.as_ref(), passage);
                 if is_requested && (!stub.kind.is_in_line() || is_for()) {
-                    behind.push((place, stub));
+                    requested.push((position, stub));
                 } else if is_requested {
-                    held.push((place, stub.kind));
+                    held.push((position, stub.kind));
                     is_held_up = held.len() == HELD_MAX;
                     if is_held_up {
                         break;
@@ -436,14 +438,15 @@ impl ShelfScan<'_> {
                 }
             }
         }
-        let last = behind.iter().take(query.limit).next_back().map(|(place, _)| *place).unwrap_or_default();
-        let last_held = held.last().map(|(place, _)| *place).filter(|_| is_held_up);
-        let is_full = behind.len() > query.limit;
+        let last =
+            requested.iter().take(query.limit).next_back().map(|(position, _)| *position).unwrap_or_default();
+        let last_held = held.last().map(|(position, _)| *position).filter(|_| is_held_up);
+        let is_full = requested.len() > query.limit;
         let last = if is_full { last } else { last_held.unwrap_or(last) };
         let (is_full, end) = (is_full || is_held_up, shelf.end());
         let all = end.unwrap_or(ItemPosition::end_of(through)).min(ItemPosition::end_of(through));
         Ok(PickedStubs {
-            stubs: with_newer(&behind, query.limit),
+            stubs: with_newer(&requested, query.limit),
             unread,
             is_cut: is_held_up || end.is_some() || !shelf.covers(before(unread_from.0)),
             more: is_full || end.is_some(),
@@ -459,16 +462,16 @@ fn before(position: Position) -> Position {
     Position(position.0.saturating_sub(1))
 }
 
-/// The first items, each with the number of newer ones of the same place.
-fn with_newer(behind: &[(ItemPosition, &Stub)], limit: usize) -> Vec<(ItemPosition, Stub, u64)> {
+/// The first items, each with the number of newer ones of the same stream.
+fn with_newer(requested: &[(ItemPosition, &Stub)], limit: usize) -> Vec<(ItemPosition, Stub, u64)> {
     let mut newer: HashMap<&StreamName, u64> = HashMap::new();
-    for (_, stub) in behind {
+    for (_, stub) in requested {
         *newer.entry(&stub.stream).or_default() += 1;
     }
-    let first = behind.iter().take(limit).map(|(place, stub)| {
-        let left = newer.entry(&stub.stream).or_default();
-        *left = left.saturating_sub(1);
-        (*place, (*stub).clone(), *left)
+    let first = requested.iter().take(limit).map(|(position, stub)| {
+        let count = newer.entry(&stub.stream).or_default();
+        *count = count.saturating_sub(1);
+        (*position, (*stub).clone(), *count)
     });
     first.collect()
 }

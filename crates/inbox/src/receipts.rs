@@ -20,9 +20,9 @@ use tokio::{
 use crate::{
     Inbox, RECEIPTS_SECONDS_MAX, WAITS_PER_AGENT_MAX,
     feed::Wait,
+    handovers::Reason,
     marks::State,
     refusals::{InboxRefusal, Rejection},
-    showing::Reason,
     waiting::LOOK_AT_MARKS_AFTER,
     wire::{MessageStatus, RecipientStatus},
 };
@@ -47,13 +47,13 @@ struct Receipts {
     inbox: Inbox,
     caller: AgentCaller,
     message: (SessionId, u64),
-    told: KnownStates,
+    reported: KnownStates,
     changed: watch::Receiver<()>,
     closed: watch::Receiver<bool>,
     end: Instant,
-    spoke: Instant,
+    last_sent: Instant,
     is_over: bool,
-    _place: Wait,
+    _wait: Wait,
 }
 
 impl Inbox {
@@ -68,8 +68,8 @@ impl Inbox {
             return Err(Rejection::NotFound.into());
         }
         let feed = self.0.feeds.open(&caller.handle);
-        let Some(place) = feed.wait(WAITS_PER_AGENT_MAX) else { return Err(Rejection::TooManyWaits.into()) };
-        let (changed, closed, spoke) = (feed.listen(), self.0.closed.subscribe(), Instant::now());
+        let Some(wait) = feed.wait(WAITS_PER_AGENT_MAX) else { return Err(Rejection::TooManyWaits.into()) };
+        let (changed, closed, last_sent) = (feed.listen(), self.0.closed.subscribe(), Instant::now());
         if *closed.borrow() {
             return Err(Rejection::Stopping.into());
         }
@@ -77,20 +77,20 @@ impl Inbox {
             inbox: self.clone(),
             caller,
             message,
-            told: KnownStates::default(),
+            reported: KnownStates::default(),
             changed,
             closed,
-            end: spoke + Duration::from_secs(RECEIPTS_SECONDS_MAX),
-            spoke,
+            end: last_sent + Duration::from_secs(RECEIPTS_SECONDS_MAX),
+            last_sent,
             is_over: false,
-            _place: place,
+            _wait: wait,
         }))
     }
 }
 
 impl Receipts {
     /// The current status; `None` if the caller may no longer see it.
-    async fn look(&mut self) -> Result<Option<MessageStatus>, Fault> {
+    async fn read_status(&mut self) -> Result<Option<MessageStatus>, Fault> {
         self.changed.mark_unchanged();
         if *self.closed.borrow_and_update() || !self.inbox.is_valid(&self.caller).await? {
             return Ok(None);
@@ -102,16 +102,16 @@ impl Receipts {
 impl Pieces for Receipts {
     async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         while !self.is_over && Instant::now() < self.end {
-            let Some(status) = self.look().await? else { return Ok(None) };
+            let Some(status) = self.read_status().await? else { return Ok(None) };
             self.is_over = status.recipients.iter().all(|recipient| recipient.state >= State::Acknowledged);
-            let news: String = self.told.news(status.recipients).iter().map(event).collect();
+            let news: String = self.reported.news(status.recipients).iter().map(event).collect();
             if !news.is_empty() {
-                self.spoke = Instant::now();
+                self.last_sent = Instant::now();
                 return Ok(Some(news.into()));
             }
-            let due = self.spoke + Duration::from_millis(KEEPALIVE_MS);
+            let due = self.last_sent + Duration::from_millis(KEEPALIVE_MS);
             if Instant::now() >= due {
-                self.spoke = Instant::now();
+                self.last_sent = Instant::now();
                 return Ok(Some(Bytes::from_static(KEEPALIVE.as_bytes())));
             }
             // Marks at other processes wake no reader here, so they are polled.
@@ -144,10 +144,10 @@ mod tests {
 
     #[test]
     fn a_state_or_a_reason_that_changes_is_news_and_nothing_else() {
-        let mut told = KnownStates::default();
+        let mut reported = KnownStates::default();
         let mut news = |state, reason| {
-            let both = vec![status("@a.b", State::Accepted, None), status("@c.d", state, reason)];
-            told.news(both).iter().map(|news| news.agent.to_string()).collect::<Vec<_>>()
+            let recipients = vec![status("@a.b", State::Accepted, None), status("@c.d", state, reason)];
+            reported.news(recipients).iter().map(|news| news.agent.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(news(State::Accepted, Some(Reason::NotJoined)), ["@a.b", "@c.d"]);
         assert_eq!(news(State::Accepted, Some(Reason::NotJoined)), [""; 0]);

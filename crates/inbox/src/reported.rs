@@ -25,11 +25,13 @@ impl ReportedStates {
     fn note(&mut self, sequence: u64, recipients: &[RecipientStatus]) -> bool {
         let mut rose = false;
         for recipient in recipients {
-            let known = self.of(sequence, &recipient.agent);
+            let reported_state = self.of(sequence, &recipient.agent);
             // An invitee whose invitation ended may be invited again.
-            if recipient.state > known || known == State::Expired && recipient.state != known {
-                let reported = self.0.entry(sequence).or_default();
-                reported.insert(recipient.agent.clone(), recipient.state);
+            if recipient.state > reported_state
+                || reported_state == State::Expired && recipient.state != reported_state
+            {
+                let of_message = self.0.entry(sequence).or_default();
+                of_message.insert(recipient.agent.clone(), recipient.state);
                 rose = true;
             }
         }
@@ -94,9 +96,9 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_only_rises_and_the_oldest_messages_are_dropped() {
+    fn a_reported_state_only_rises_and_those_of_the_oldest_messages_are_dropped() {
         let (bob, mut reported) = ("@bob.cli".parse().unwrap(), ReportedStates::default());
-        assert!(!reported.note(1, &states(&[("@bob.cli", State::Accepted)])), "nothing to keep");
+        assert!(!reported.note(1, &states(&[("@bob.cli", State::Accepted)])), "nothing to store");
         assert!(reported.note(1, &states(&[("@bob.cli", State::InContext)])));
         assert!(!reported.note(1, &states(&[("@bob.cli", State::Delivered)])));
         assert_eq!((reported.of(1, &bob), reported.of(2, &bob)), (State::InContext, State::Accepted));

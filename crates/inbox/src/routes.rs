@@ -228,7 +228,7 @@ impl Inbox {
     pub(crate) async fn cursor(&self, me: &AgentHandle, text: &str) -> Result<Cursor, InboxRefusal> {
         let cursor = Cursor::read(text, me).ok_or(Rejection::InvalidCursor)?;
         // From a store that was later restored to an earlier state.
-        if cursor.place.max(cursor.offers).0 > self.0.log.head().await? {
+        if cursor.position.max(cursor.offers).0 > self.0.log.head().await? {
             return Err(Rejection::InvalidCursor.into());
         }
         Ok(cursor)
@@ -258,8 +258,8 @@ async fn read(
     query: Result<Query<ReadQuery>, QueryRejection>,
 ) -> Result<Json<Page>, InboxRefusal> {
     let Query(query) = query.map_err(|_| Rejection::InvalidQuery)?;
-    let wanted = inbox.query_of(&caller.handle, &query).await?;
-    Ok(Json(inbox.page(&caller.handle, &wanted).await?))
+    let inbox_query = inbox.query_of(&caller.handle, &query).await?;
+    Ok(Json(inbox.page(&caller.handle, &inbox_query).await?))
 }
 
 async fn read_overseen(
@@ -271,8 +271,8 @@ async fn read_overseen(
     let Path(handle) = path.map_err(|_| Rejection::NotFound)?;
     let agent = overseen(&inbox.0.rooms.accounts, &principal, &handle).await?;
     let Query(query) = query.map_err(|_| Rejection::InvalidQuery)?;
-    let wanted = inbox.query_of(&agent, &query).await?;
-    Ok(Json(inbox.page(&agent, &wanted).await?))
+    let inbox_query = inbox.query_of(&agent, &query).await?;
+    Ok(Json(inbox.page(&agent, &inbox_query).await?))
 }
 
 async fn wait(
@@ -283,10 +283,10 @@ async fn wait(
     let Query(query) = query.map_err(|_| Rejection::InvalidQuery)?;
     let WaitQuery { after, limit, kinds, coding_session, timeout_s } = query;
     let query = ReadQuery { after, limit, kinds, coding_session };
-    let wanted = inbox.query_of(&caller.handle, &query).await?;
+    let inbox_query = inbox.query_of(&caller.handle, &query).await?;
     let seconds =
         number(timeout_s.as_deref(), WAIT_SECONDS_DEFAULT, 0..=WAIT_SECONDS_MAX, Rejection::InvalidTimeout)?;
-    Ok(Json(inbox.wait(&caller, &wanted, Duration::from_secs(seconds)).await?))
+    Ok(Json(inbox.wait(&caller, &inbox_query, Duration::from_secs(seconds)).await?))
 }
 
 /// The message that a path names.
@@ -312,19 +312,19 @@ async fn status(
 ) -> Result<Json<MessageStatus>, InboxRefusal> {
     let (id, sequence) = message(path)?;
     // Existence is checked first, so that a query reveals nothing.
-    let found = inbox.status(&caller.handle, &id, sequence).await?;
-    if found.is_none() {
+    let status = inbox.status(&caller.handle, &id, sequence).await?;
+    if status.is_none() {
         return Err(Rejection::NotFound.into());
     }
     let Query(query) = query.map_err(|_| Rejection::InvalidQuery)?;
     let until = query.until()?;
     let seconds = number(query.timeout_s.as_deref(), 0, 0..=WAIT_SECONDS_MAX, Rejection::InvalidTimeout)?;
     if seconds == 0 {
-        return Ok(Json(found.ok_or(Rejection::NotFound)?));
+        return Ok(Json(status.ok_or(Rejection::NotFound)?));
     }
     let timeout = Duration::from_secs(seconds);
-    let found = inbox.wait_status(&caller, (&id, sequence), until, timeout).await?;
-    Ok(Json(found.ok_or(Rejection::NotFound)?))
+    let status = inbox.wait_status(&caller, (&id, sequence), until, timeout).await?;
+    Ok(Json(status.ok_or(Rejection::NotFound)?))
 }
 
 async fn ack(
@@ -334,7 +334,7 @@ async fn ack(
 ) -> Result<Json<AckReceipt>, InboxRefusal> {
     let sent: AckRequest = body.and_then(|body| body.parse()).map_err(Rejection::InvalidBody)?;
     let me = &caller.handle;
-    let marks = match sent.named()? {
+    let marks = match sent.target()? {
         AckTarget::Page { cursor, after, state, cut } => {
             let to = inbox.cursor(me, &cursor).await?;
             let after = match after {

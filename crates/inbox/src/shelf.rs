@@ -83,7 +83,7 @@ pub(crate) struct Shelf {
     listing: ShelfCoverage,
     window: u64,
     stubs: BTreeMap<ItemPosition, Stub>,
-    standings: HashMap<StreamName, StreamMarks>,
+    stream_marks: HashMap<StreamName, StreamMarks>,
     /// The streams to read, each with its first unread event.
     pending: HashMap<StreamName, StreamGrowth>,
     /// The streams to read, ordered by the position of that event.
@@ -91,7 +91,7 @@ pub(crate) struct Shelf {
 }
 
 impl Shelf {
-    /// Adds streams to read. They stay pending until their items were taken over, whatever happens
+    /// Adds streams to read. They stay pending until their items were added, whatever happens
     /// meanwhile.
     pub(crate) fn note(&mut self, grown: impl IntoIterator<Item = (StreamName, StreamGrowth)>) {
         for (stream, first) in grown {
@@ -113,14 +113,14 @@ impl Shelf {
 
     /// The version after which a pending stream must be read.
     pub(crate) fn read_from(&self, stream: &StreamName) -> Version {
-        let known = self.standings.get(stream).map(|standing| standing.read);
+        let known = self.stream_marks.get(stream).map(|marks| marks.read);
         let first = self.pending.get(stream).map_or(Version::ZERO, |first| first.version);
         known.unwrap_or(Version(first.0.saturating_sub(1)))
     }
 
     /// Whether a stream was read.
     pub(crate) fn knows(&self, stream: &StreamName) -> bool {
-        self.standings.contains_key(stream)
+        self.stream_marks.contains_key(stream)
     }
 
     /// The number of streams to read.
@@ -139,18 +139,18 @@ impl Shelf {
     }
 
     /// Whether there is more to read now: not if the search must be restarted.
-    pub(crate) fn goes_on(&self) -> bool {
+    pub(crate) fn has_more(&self) -> bool {
         self.loaded && !self.is_whole()
     }
 
-    /// Whether more items may exist after a place than can be reported.
+    /// Whether more items may exist after a position than can be reported.
     pub(crate) fn falls_short(&self, after: ItemPosition, count: usize) -> bool {
         let is_cut = self.is_whole() && self.until.is_some();
         is_cut && after.0 > self.from && self.items_after(after).take(count).count() < count
     }
 
-    /// The last place within the limit, if the shelf is full.
-    pub(crate) fn cut_at(&self) -> Option<ItemPosition> {
+    /// The last position within the limit, if the shelf is full.
+    pub(crate) fn limit(&self) -> Option<ItemPosition> {
         self.until
     }
 
@@ -159,23 +159,23 @@ impl Shelf {
         self.thinned.is_some_and(|thinned| after < thinned)
     }
 
-    /// Drops settled items of a full shelf, and goes on after its last place with these streams.
+    /// Drops settled items of a full shelf, and continues after its last position with these streams.
     pub(crate) fn make_room(
         &mut self,
         settled: &[ItemPosition],
         streams: Vec<StreamNews>,
         listing: ShelfCoverage,
     ) {
-        for place in settled {
-            self.stubs.remove(place);
+        for position in settled {
+            self.stubs.remove(position);
         }
         self.thinned = self.until.take();
         // The streams were read further than the shelf had room; they are read again from there.
-        self.standings.clear();
+        self.stream_marks.clear();
         self.list(streams, listing);
     }
 
-    /// The place up to which everything is here, if there is or may be more.
+    /// The position up to which everything is here, if there is or may be more.
     pub(crate) fn end(&self) -> Option<ItemPosition> {
         let pending =
             self.order.first().map(|(at, _)| ItemPosition::end_of(Position(at.0.saturating_sub(1))));
@@ -224,27 +224,28 @@ impl Shelf {
         self.loaded = false;
     }
 
-    /// Takes over the items of a stream; beyond `max` the newest are left for later.
+    /// Adds the items of a stream; beyond `max` the newest are left for later.
     pub(crate) fn take(&mut self, stream: &StreamName, gathered: UnreadStream, max: usize) {
         if let Some(first) = self.pending.remove(stream) {
             self.order.remove(&(first.at, stream.clone()));
         }
-        let standing = self.standings.entry(stream.clone()).or_default();
-        standing.read = standing.read.max(gathered.read);
-        standing.answered = standing.answered.max(gathered.answered);
-        standing.joined = standing.joined.max(gathered.joined);
+        let marks = self.stream_marks.entry(stream.clone()).or_default();
+        marks.read = marks.read.max(gathered.read);
+        marks.answered = marks.answered.max(gathered.answered);
+        marks.joined = marks.joined.max(gathered.joined);
         let (from, until) = (self.from, self.until);
-        let fits = |place: &ItemPosition| place.0 > from && until.is_none_or(|until| *place <= until);
-        self.stubs.extend(gathered.stubs.into_iter().filter(|(place, _)| fits(place)));
+        let fits =
+            |position: &ItemPosition| position.0 > from && until.is_none_or(|until| *position <= until);
+        self.stubs.extend(gathered.stubs.into_iter().filter(|(position, _)| fits(position)));
         while self.stubs.len() > max {
             self.stubs.pop_last();
-            self.until = self.stubs.last_key_value().map(|(place, _)| *place);
+            self.until = self.stubs.last_key_value().map(|(position, _)| *position);
         }
-        self.leave_the_rest();
+        self.drop_later_streams();
     }
 
     /// Streams beyond the last item within the limit need not be read.
-    fn leave_the_rest(&mut self) {
+    fn drop_later_streams(&mut self) {
         let Some(until) = self.until else { return };
         while let Some((at, stream)) = self.order.last().filter(|(at, _)| *at > until.0).cloned() {
             self.order.remove(&(at, stream.clone()));
@@ -255,23 +256,23 @@ impl Shelf {
         }
     }
 
-    /// The items after a place, up to where everything is here.
+    /// The items after a position, up to where everything is here.
     pub(crate) fn items_after(&self, after: ItemPosition) -> impl Iterator<Item = (ItemPosition, &Stub)> {
         use std::ops::Bound::{Excluded, Included, Unbounded};
         let end = self.end();
         // A range that ends before it begins is empty, and not allowed.
         let is_empty = end.is_some_and(|end| end <= after);
         let range = (Excluded(after), end.filter(|_| !is_empty).map_or(Unbounded, Included));
-        let stubs = self.stubs.range(range).map(|(place, stub)| (*place, stub));
+        let stubs = self.stubs.range(range).map(|(position, stub)| (*position, stub));
         stubs.take(if is_empty { 0 } else { usize::MAX })
     }
 
     /// Whether the agent sent a message, or joined, after it.
     pub(crate) fn is_answered(&self, stub: &Stub) -> bool {
-        let standing = self.standings.get(&stub.stream).copied().unwrap_or_default();
+        let marks = self.stream_marks.get(&stub.stream).copied().unwrap_or_default();
         match stub.kind {
-            Kind::SessionMessage => stub.version < standing.answered,
-            Kind::SessionInvited | Kind::SessionOffered => stub.version < standing.joined,
+            Kind::SessionMessage => stub.version < marks.answered,
+            Kind::SessionInvited | Kind::SessionOffered => stub.version < marks.joined,
             Kind::ContactRequested
             | Kind::Frame
             | Kind::ChannelMention
@@ -281,17 +282,17 @@ impl Shelf {
         }
     }
 
-    /// Drops the items that were seen up to a place.
-    pub(crate) fn let_go(&mut self, lowest: ItemPosition) {
+    /// Drops the items that were seen up to a position.
+    pub(crate) fn drop_seen(&mut self, lowest: ItemPosition) {
         if !self.loaded || lowest.0 <= self.from {
             return;
         }
-        // A position is kept whole, or not at all.
-        let kept = self.stubs.split_off(&ItemPosition(lowest.0, 0));
+        // All items of a position are dropped, or none.
+        let later = self.stubs.split_off(&ItemPosition(lowest.0, 0));
         self.from = Position(lowest.0.0 - 1);
-        self.stubs = kept;
+        self.stubs = later;
         if self.stubs.is_empty() {
-            self.standings.clear();
+            self.stream_marks.clear();
         }
     }
 }
@@ -316,13 +317,13 @@ mod tests {
         (ItemPosition(Position(10 + version), 0), stub)
     }
 
-    fn found(versions: std::ops::Range<u64>) -> UnreadStream {
+    fn stream_with(versions: std::ops::Range<u64>) -> UnreadStream {
         let read = Version(versions.end - 1);
         UnreadStream { stubs: versions.map(message).collect(), read, ..UnreadStream::default() }
     }
 
-    fn places(shelf: &Shelf, after: u64) -> Vec<u64> {
-        shelf.items_after(ItemPosition::end_of(Position(after))).map(|(place, _)| place.0.0).collect()
+    fn positions(shelf: &Shelf, after: u64) -> Vec<u64> {
+        shelf.items_after(ItemPosition::end_of(Position(after))).map(|(position, _)| position.0.0).collect()
     }
 
     fn grown(version: u64) -> StreamGrowth {
@@ -342,42 +343,42 @@ mod tests {
         shelf.begin(Position(11), vec![news(2)], ShelfCoverage::Whole);
         assert!(shelf.covers(Position(11)) && !shelf.covers(Position(10)));
         assert_eq!(shelf.next(), Some((stream(), Version(1))));
-        shelf.take(&stream(), found(1..4), 100);
-        assert_eq!(places(&shelf, 0), [12, 13], "what stands before was not asked for");
+        shelf.take(&stream(), stream_with(1..4), 100);
+        assert_eq!(positions(&shelf, 0), [12, 13], "earlier items are not included");
         assert_eq!(shelf.next(), None);
         shelf.note([(stream(), grown(7))]);
-        assert_eq!(shelf.next(), Some((stream(), Version(3))), "behind what was read");
+        assert_eq!(shelf.next(), Some((stream(), Version(3))), "after the last read version");
     }
 
     #[test]
     fn a_full_shelf_keeps_the_oldest_items_and_reports_its_end() {
         let mut shelf = Shelf::default();
         shelf.begin(Position(0), Vec::new(), ShelfCoverage::Whole);
-        shelf.take(&stream(), found(1..6), 3);
-        assert_eq!(places(&shelf, 0), [11, 12, 13]);
+        shelf.take(&stream(), stream_with(1..6), 3);
+        assert_eq!(positions(&shelf, 0), [11, 12, 13]);
         assert_eq!(shelf.end(), Some(ItemPosition(Position(13), 0)));
         assert!(!shelf.falls_short(ItemPosition::default(), 3), "reading again would bring no more");
         assert!(!shelf.falls_short(ItemPosition::end_of(Position(11)), 2));
         assert!(shelf.falls_short(ItemPosition::end_of(Position(12)), 2));
-        shelf.take(&stream(), found(6..8), 3);
-        assert_eq!(places(&shelf, 0), [11, 12, 13], "nothing is taken from behind a gap");
+        shelf.take(&stream(), stream_with(6..8), 3);
+        assert_eq!(positions(&shelf, 0), [11, 12, 13], "no item after a gap is added");
     }
 
     #[test]
     fn a_full_shelf_of_settled_items_makes_room_for_later_ones() {
         let mut shelf = Shelf::default();
         shelf.begin(Position(0), Vec::new(), ShelfCoverage::Whole);
-        shelf.take(&stream(), found(1..7), 3);
+        shelf.take(&stream(), stream_with(1..7), 3);
         assert_eq!(
-            (shelf.cut_at(), shelf.lacks(ItemPosition::default())),
+            (shelf.limit(), shelf.lacks(ItemPosition::default())),
             (Some(ItemPosition(Position(13), 0)), false)
         );
         let settled = [ItemPosition(Position(12), 0), ItemPosition(Position(13), 0)];
         shelf.make_room(&settled, vec![news(3)], ShelfCoverage::Whole);
-        assert_eq!((places(&shelf, 0), shelf.is_whole()), (vec![11], false));
-        assert_eq!(shelf.next(), Some((stream(), Version(2))), "from the end of what there was room for");
-        shelf.take(&stream(), found(3..7), 100);
-        assert_eq!((places(&shelf, 0), shelf.end()), (vec![11, 13, 14, 15, 16], None));
+        assert_eq!((positions(&shelf, 0), shelf.is_whole()), (vec![11], false));
+        assert_eq!(shelf.next(), Some((stream(), Version(2))), "from the end of the items that fitted");
+        shelf.take(&stream(), stream_with(3..7), 100);
+        assert_eq!((positions(&shelf, 0), shelf.end()), (vec![11, 13, 14, 15, 16], None));
         assert!(
             shelf.lacks(ItemPosition::end_of(Position(12)))
                 && !shelf.lacks(ItemPosition::end_of(Position(13)))
@@ -393,16 +394,16 @@ mod tests {
         let later = StreamNews { stream: other.clone(), first: Version(1), at: Position(13) };
         shelf.begin(Position(0), vec![later, news(1)], ShelfCoverage::UpTo(Position(14)));
         assert_eq!(shelf.next(), Some((stream(), Version(0))), "the oldest first");
-        shelf.take(&stream(), found(1..6), 100);
-        assert_eq!(places(&shelf, 0), [11, 12], "the other stream has something at 13");
+        shelf.take(&stream(), stream_with(1..6), 100);
+        assert_eq!(positions(&shelf, 0), [11, 12], "the other stream has something at 13");
         assert_eq!(shelf.end(), Some(ItemPosition::end_of(Position(12))));
         shelf.take(&other, UnreadStream::default(), 100);
-        assert_eq!((places(&shelf, 0), shelf.is_whole()), (vec![11, 12, 13, 14], false));
+        assert_eq!((positions(&shelf, 0), shelf.is_whole()), (vec![11, 12, 13, 14], false));
         shelf.list(Vec::new(), ShelfCoverage::Whole);
-        assert_eq!((places(&shelf, 0), shelf.is_whole()), (vec![11, 12, 13, 14, 15], true));
+        assert_eq!((positions(&shelf, 0), shelf.is_whole()), (vec![11, 12, 13, 14, 15], true));
         shelf.note([(other.clone(), StreamGrowth { version: Version(4), at: Position(20) })]);
         shelf.note([(other, StreamGrowth { version: Version(2), at: Position(12) })]);
-        assert_eq!((shelf.waiting(), places(&shelf, 0)), (1, vec![11]));
+        assert_eq!((shelf.waiting(), positions(&shelf, 0)), (1, vec![11]));
     }
 
     #[test]
@@ -413,25 +414,25 @@ mod tests {
             StreamNews { stream, first: Version(1), at: Position(20 + nth) }
         });
         shelf.begin(Position(0), later.chain([news(1)]).collect(), ShelfCoverage::UpTo(Position(30)));
-        shelf.take(&stream(), found(1..6), 3);
-        assert!(shelf.is_whole() && places(&shelf, 0) == [11, 12, 13]);
+        shelf.take(&stream(), stream_with(1..6), 3);
+        assert!(shelf.is_whole() && positions(&shelf, 0) == [11, 12, 13]);
     }
 
     #[test]
     fn a_listing_by_key_shows_no_items_until_it_is_complete() {
         let mut shelf = Shelf::default();
         shelf.begin(Position(0), vec![news(1)], ShelfCoverage::UpToKey(Some("ses_1".into())));
-        shelf.take(&stream(), found(1..3), 100);
-        assert_eq!(places(&shelf, 0), Vec::<u64>::new());
+        shelf.take(&stream(), stream_with(1..3), 100);
+        assert_eq!(positions(&shelf, 0), Vec::<u64>::new());
         shelf.list(Vec::new(), ShelfCoverage::Whole);
-        assert_eq!(places(&shelf, 0), [11, 12]);
+        assert_eq!(positions(&shelf, 0), [11, 12]);
     }
 
     #[test]
-    fn an_answer_answers_what_stands_before_it() {
+    fn an_answer_answers_the_items_before_it() {
         let mut shelf = Shelf::default();
         shelf.begin(Position(0), Vec::new(), ShelfCoverage::Whole);
-        shelf.take(&stream(), UnreadStream { answered: Version(3), ..found(1..5) }, 100);
+        shelf.take(&stream(), UnreadStream { answered: Version(3), ..stream_with(1..5) }, 100);
         let answered: Vec<bool> =
             shelf.items_after(ItemPosition::default()).map(|(_, stub)| shelf.is_answered(stub)).collect();
         assert_eq!(answered, [true, true, false, false]);

@@ -17,9 +17,9 @@ use crate::{
     Inbox,
     attention::Passage,
     cursor::{ItemId, ItemPosition},
+    handovers::Reason,
     kind::Kind,
     marks::{Marks, State},
-    showing::Reason,
     wire::{DeliveryDelay, MessageStatus, RecipientStatus},
 };
 
@@ -36,7 +36,11 @@ impl Inbox {
             let read = self.reported(me, id).await;
             let reported =
                 Fault::skip_corrupt(read, "damaged reported states are left out")?.unwrap_or_default();
-            receipt.recipients.iter().map(|one| frozen(one, reported.of(sequence, &one.agent))).collect()
+            receipt
+                .recipients
+                .iter()
+                .map(|recipient| frozen(recipient, reported.of(sequence, &recipient.agent)))
+                .collect()
         } else {
             let recipients = self.states(receipt.recipients, &receipt.sender, (id, sequence)).await?;
             if let Err(fault) = self.note_reported(me, id, sequence, &recipients).await {
@@ -58,7 +62,7 @@ impl Inbox {
     ) -> Result<Vec<RecipientStatus>, Fault> {
         let guests = recipients.iter().filter(|recipient| recipient.elsewhere);
         let guests: Vec<_> = guests.map(|recipient| recipient.agent.clone()).collect();
-        let there = if guests.is_empty() {
+        let reported = if guests.is_empty() {
             BTreeMap::new()
         } else {
             self.0.rooms.sessions.states_there(message, &guests).await?
@@ -66,7 +70,7 @@ impl Inbox {
         let mut states = Vec::with_capacity(recipients.len());
         for recipient in recipients {
             states.push(if recipient.elsewhere {
-                guest(&recipient, there.get(&recipient.agent))
+                guest(&recipient, reported.get(&recipient.agent))
             } else {
                 self.state(recipient, sender, message).await?
             });
@@ -99,7 +103,7 @@ impl Inbox {
     ) -> Result<RecipientStatus, Fault> {
         let in_state = |state, waiting| status(&recipient.agent, state, waiting);
         if recipient.arrivals.is_empty() {
-            if recipient.left_at.is_some() || !self.is_there(&recipient.agent).await? {
+            if recipient.left_at.is_some() || !self.is_live_agent(&recipient.agent).await? {
                 return Ok(in_state(State::Expired, None));
             }
             let marks = self.settled_marks(&recipient.agent).await?;
@@ -109,7 +113,8 @@ impl Inbox {
         let marks = self.settled_marks(&recipient.agent).await?;
         let confirmed = self.0.cursors.confirmed(&recipient.agent).await?;
         let (state, arrival) = furthest(&recipient, &marks, confirmed);
-        let has_arrived = |arrival: &Arrival| marks.has_arrived(arrival.kind, place(arrival), confirmed);
+        let has_arrived =
+            |arrival: &Arrival| marks.has_arrived(arrival.kind, position_of(arrival), confirmed);
         if state >= State::Delivered
             && (recipient.has_read || recipient.arrivals.iter().any(has_arrived))
             && let Some(at) = recipient.answered_at
@@ -120,19 +125,20 @@ impl Inbox {
         if state >= State::InContext {
             return Ok(in_state(state, None));
         }
-        if !self.is_there(&recipient.agent).await? {
+        if !self.is_live_agent(&recipient.agent).await? {
             return Ok(in_state(State::Expired, None));
         }
-        let spot = ItemId::of(arrival.kind, place(&arrival));
-        let portion = marks.shown.portion(spot).filter(|_| state == State::Shown);
+        let item_id = ItemId::of(arrival.kind, position_of(&arrival));
+        let portion = marks.handovers.portion(item_id).filter(|_| state == State::Shown);
         let waiting = if state < State::Shown
-            && let Some(held) = self.held_back(&recipient.agent, sender, message, &marks).await?
+            && let Some(delay_by_attention) =
+                self.held_back(&recipient.agent, sender, message, &marks).await?
         {
-            Some(held)
+            Some(delay_by_attention)
         } else {
-            self.reason(&recipient, state, spot, &marks)
+            self.reason(&recipient, state, item_id, &marks)
         };
-        let (shown_characters, characters) = portion.map(|portion| (portion.shown, portion.of)).unzip();
+        let (shown_characters, characters) = portion.map(|portion| (portion.shown, portion.all)).unzip();
         Ok(RecipientStatus { shown_characters, characters, ..in_state(state, waiting) })
     }
 
@@ -141,17 +147,17 @@ impl Inbox {
         &self,
         recipient: &Recipient,
         state: State,
-        spot: ItemId,
+        item_id: ItemId,
         marks: &Marks,
     ) -> Option<DeliveryDelay> {
-        let is_open = marks.shown.is_pending(spot);
-        if state == State::Shown && !is_open && marks.shown.cut.is_cut(spot) {
+        let is_open = marks.handovers.is_pending(item_id);
+        if state == State::Shown && !is_open && marks.handovers.cut.is_cut(item_id) {
             return Some(delay(Reason::RestUnread, None));
         }
-        if let Some(at) = recipient.left_at.filter(|_| state < State::Shown) {
-            return Some(delay(Reason::Left, Some(at)));
+        if let Some(left_at) = recipient.left_at.filter(|_| state < State::Shown) {
+            return Some(delay(Reason::Left, Some(left_at)));
         }
-        marks.shown.reason(self.0.clock.now()).map(|(reason, since)| delay(reason, since))
+        marks.handovers.reason(self.0.clock.now()).map(|(reason, since)| delay(reason, since))
     }
 
     /// Whether it waits because it may not disturb the recipient, or the coding session that it is for.
@@ -163,26 +169,28 @@ impl Inbox {
         marks: &Marks,
     ) -> Result<Option<DeliveryDelay>, Fault> {
         let now = self.0.clock.now();
-        let is_held = |held: &Attention| held.covers(now);
+        let is_held = |period: &Attention| period.covers(now);
         let agent = self.0.rooms.accounts.agent(recipient).await?.state.attention().filter(is_held);
-        let sessions = marks.shown.sessions();
+        let sessions = marks.handovers.sessions();
         if agent.is_none() && sessions.iter().all(|coding| coding.level(now) == AttentionLevel::Open) {
             return Ok(None);
         }
         let pressing = self.0.rooms.sessions.pressing(recipient, id, version(number)).await?;
         let passage = Passage::of(recipient, Kind::SessionMessage, Some(sender), pressing);
-        let held = match agent.filter(|agent| !passage.passes(agent.level)) {
+        let period = match agent.filter(|agent| !passage.passes(agent.level)) {
             Some(agent) => Some(agent),
-            None => marks.shown.addressee(Some(id), passage, now).err().and_then(|coding| coding.attention),
+            None => {
+                marks.handovers.addressee(Some(id), passage, now).err().and_then(|coding| coding.attention)
+            }
         };
-        Ok(held.map(|held| DeliveryDelay {
-            reason: if held.level == AttentionLevel::Dnd { Reason::Dnd } else { Reason::Focus },
-            since: Some(held.since.rfc3339()),
-            until: held.until.map(TimestampMs::rfc3339),
+        Ok(period.map(|period| DeliveryDelay {
+            reason: if period.level == AttentionLevel::Dnd { Reason::Dnd } else { Reason::Focus },
+            since: Some(period.since.rfc3339()),
+            until: period.until.map(TimestampMs::rfc3339),
         }))
     }
 
-    async fn is_there(&self, agent: &AgentHandle) -> Result<bool, Fault> {
+    async fn is_live_agent(&self, agent: &AgentHandle) -> Result<bool, Fault> {
         Ok(self.0.rooms.accounts.agent(agent).await?.state.is_live())
     }
 }
@@ -196,8 +204,8 @@ impl MessageStates for Inbox {
     ) -> Carrying<'a, Option<String>> {
         Box::pin(async move {
             let state = self.state_for(agent, session, sequence).await?;
-            let word = state.and_then(|state| serde_json::to_value(state).ok());
-            Ok(word.and_then(|word| word.as_str().map(str::to_owned)))
+            let name = state.and_then(|state| serde_json::to_value(state).ok());
+            Ok(name.and_then(|name| name.as_str().map(str::to_owned)))
         })
     }
 }
@@ -218,45 +226,46 @@ fn frozen(recipient: &Recipient, reported: State) -> RecipientStatus {
 }
 
 /// The state for an agent of another network, as that network reports it. `Some(None)` means that it did not answer.
-fn guest(recipient: &Recipient, there: Option<&Option<String>>) -> RecipientStatus {
-    let is_silent = matches!(there, Some(None));
-    let there = there.and_then(Option::as_ref);
-    let said: Option<State> = there.and_then(|word| serde_json::from_value(word.as_str().into()).ok());
-    let said = said.unwrap_or_default();
-    let answered_at = recipient.answered_at.filter(|_| said >= State::Delivered);
-    let state = if answered_at.is_some() { said.max(State::Answered) } else { said };
+fn guest(recipient: &Recipient, reported: Option<&Option<String>>) -> RecipientStatus {
+    let is_silent = matches!(reported, Some(None));
+    let reported = reported.and_then(Option::as_ref);
+    let reported_state: Option<State> =
+        reported.and_then(|name| serde_json::from_value(name.as_str().into()).ok());
+    let reported_state = reported_state.unwrap_or_default();
+    let answered_at = recipient.answered_at.filter(|_| reported_state >= State::Delivered);
+    let state = if answered_at.is_some() { reported_state.max(State::Answered) } else { reported_state };
     let has_it = !recipient.arrivals.is_empty();
     let (state, waiting) = match recipient.left_at {
         Some(_) if !has_it => (State::Expired, None),
         _ if is_silent && state < State::Delivered => (state, Some(delay(Reason::PeerUnreachable, None))),
-        Some(at) if state < State::Shown => (state, Some(delay(Reason::Left, Some(at)))),
+        Some(left_at) if state < State::Shown => (state, Some(delay(Reason::Left, Some(left_at)))),
         None if !has_it => (state, Some(delay(Reason::NotJoined, None))),
         Some(_) | None => (state, None),
     };
     RecipientStatus { at: answered_at.map(TimestampMs::rfc3339), ..status(&recipient.agent, state, waiting) }
 }
 
-fn place(arrival: &Arrival) -> ItemPosition {
+fn position_of(arrival: &Arrival) -> ItemPosition {
     ItemPosition(arrival.place.0, arrival.place.1)
 }
 
 /// The most advanced known state of a message that has arrived, without an answer, and the item that shows it.
 fn furthest(recipient: &Recipient, marks: &Marks, confirmed: Position) -> (State, Arrival) {
-    let known = recipient.arrivals.iter().map(|arrival| {
-        let marked = marks.state(arrival.kind, place(arrival));
-        (known(recipient.has_read, arrival, arrival.place.0 <= confirmed, marked), *arrival)
+    let states = recipient.arrivals.iter().map(|arrival| {
+        let marked_state = marks.state(arrival.kind, position_of(arrival));
+        (known_state(recipient.has_read, arrival, arrival.place.0 <= confirmed, marked_state), *arrival)
     });
     let none = Arrival { kind: Kind::SessionMessage, place: (Position(0), 0), is_news: false };
-    known.max_by_key(|(state, _)| *state).unwrap_or((State::Accepted, none))
+    states.max_by_key(|(state, _)| *state).unwrap_or((State::Accepted, none))
 }
 
 /// The most advanced known state by one item, without an answer.
-fn known(has_read: bool, arrival: &Arrival, is_confirmed: bool, marked: State) -> State {
-    let by_reading = if has_read { State::InContext } else { State::Accepted };
-    let by_stack = if is_confirmed { State::Delivered } else { State::Accepted };
+fn known_state(has_read: bool, arrival: &Arrival, is_confirmed: bool, marked_state: State) -> State {
+    let from_reading = if has_read { State::InContext } else { State::Accepted };
+    let from_connections = if is_confirmed { State::Delivered } else { State::Accepted };
     // A mark covers only delivered items: never the older part of a transcript.
-    let by_mark = if arrival.is_news { marked } else { State::Accepted };
-    by_reading.max(by_stack).max(by_mark)
+    let from_mark = if arrival.is_news { marked_state } else { State::Accepted };
+    from_reading.max(from_connections).max(from_mark)
 }
 
 #[cfg(test)]
@@ -266,7 +275,7 @@ mod tests {
     #[test]
     fn the_most_advanced_evidence_determines_the_state() {
         let arrival = |is_news| Arrival { kind: Kind::SessionMessage, place: (Position(7), 0), is_news };
-        for (has_read, is_news, is_confirmed, marked, state) in [
+        for (has_read, is_news, is_confirmed, marked_state, state) in [
             (false, true, false, State::Accepted, State::Accepted),
             (false, true, true, State::Accepted, State::Delivered),
             (false, true, false, State::Delivered, State::Delivered),
@@ -276,7 +285,7 @@ mod tests {
             (false, false, false, State::Acknowledged, State::Accepted),
             (true, false, true, State::Acknowledged, State::InContext),
         ] {
-            assert_eq!(known(has_read, &arrival(is_news), is_confirmed, marked), state);
+            assert_eq!(known_state(has_read, &arrival(is_news), is_confirmed, marked_state), state);
         }
     }
 }

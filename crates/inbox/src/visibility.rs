@@ -17,11 +17,11 @@ use crate::{
     Inbox,
     attention::{HeldBack, Passage},
     cursor::ItemPosition,
+    items::Reader,
     kind::Kind,
     marks::Marks,
     reading::InboxQuery,
     shelf::{Shelf, Stub},
-    telling::Reader,
 };
 
 /// Decides which items the agent may see, with one look-up for each session.
@@ -41,7 +41,7 @@ pub(crate) struct Visibility<'a> {
 
 impl<'a> Visibility<'a> {
     pub(crate) fn new(inbox: &'a Inbox, reader: &'a Reader, query: &InboxQuery<'_>, marks: &Marks) -> Self {
-        let levels = marks.shown.sessions().iter().map(|coding| coding.level(reader.now));
+        let levels = marks.handovers.sessions().iter().map(|coding| coding.level(reader.now));
         let mut levels = levels.chain([reader.level()]);
         let focus = query.coding.is_some() && levels.any(|level| level == AttentionLevel::Focus);
         let held = HeldBack::of(reader, query, marks);
@@ -64,8 +64,8 @@ impl<'a> Visibility<'a> {
         }
         let (me, from) = (&self.reader.me.handle, stub.from.as_ref());
         let plain = Passage::of(me, stub.kind, from, Pressing::default());
-        let is_said = matches!(stub.kind, Kind::SessionMessage | Kind::SessionInvited);
-        let Some(id) = about.filter(|_| is_said && !plain.passes(AttentionLevel::Focus)) else {
+        let has_message = matches!(stub.kind, Kind::SessionMessage | Kind::SessionInvited);
+        let Some(id) = about.filter(|_| has_message && !plain.passes(AttentionLevel::Focus)) else {
             return Ok(plain);
         };
         let pressing = self.inbox.0.rooms.sessions.pressing(me, id, stub.version).await?;
@@ -82,7 +82,7 @@ impl<'a> Visibility<'a> {
         passage: Passage,
     ) {
         let Some(session) = query.coding.filter(|_| self.held.concerns(stub.at)) else { return };
-        let is_elsewhere = match marks.shown.addressee(about, passage, self.reader.now) {
+        let is_elsewhere = match marks.handovers.addressee(about, passage, self.reader.now) {
             Ok(Some(coding)) | Err(coding) => coding.session != session,
             Ok(None) => false,
         };
@@ -96,18 +96,18 @@ impl<'a> Visibility<'a> {
         &mut self,
         shelf: &Shelf,
         marks: &Marks,
-        place: ItemPosition,
+        position: ItemPosition,
         stub: &Stub,
     ) -> Result<bool, Fault> {
-        if !marks.is_unread(stub.kind, place) {
+        if !marks.is_unread(stub.kind, position) {
             return Ok(false);
         }
-        let inline = self.brought_first(place, stub).await?;
-        if inline.is_some_and(|(kind, place)| !marks.is_unread(kind, place)) {
+        let inline = self.brought_first(position, stub).await?;
+        if inline.is_some_and(|(kind, position)| !marks.is_unread(kind, position)) {
             return Ok(false);
         }
-        let brought: Vec<_> = [(stub.kind, place)].into_iter().chain(inline).collect();
-        if shelf.is_answered(stub) && self.was_delivered(marks, &brought).await? {
+        let carriers: Vec<_> = [(stub.kind, position)].into_iter().chain(inline).collect();
+        if shelf.is_answered(stub) && self.was_delivered(marks, &carriers).await? {
             return Ok(false);
         }
         Ok(!self.was_read(stub).await?)
@@ -116,10 +116,10 @@ impl<'a> Visibility<'a> {
     /// The invitation that carried the message, if it is the first of a transcript: the agent has it once, not twice.
     async fn brought_first(
         &mut self,
-        place: ItemPosition,
+        position: ItemPosition,
         stub: &Stub,
     ) -> Result<Option<(Kind, ItemPosition)>, Fault> {
-        let is_first = stub.kind == Kind::SessionMessage && stub.version == FIRST_MESSAGE && place.1 > 0;
+        let is_first = stub.kind == Kind::SessionMessage && stub.version == FIRST_MESSAGE && position.1 > 0;
         let Some(id) = session_of(&stub.stream).filter(|_| is_first) else { return Ok(None) };
         if let Some(known) = self.invitations.get(&stub.stream) {
             return Ok(*known);
@@ -134,9 +134,9 @@ impl<'a> Visibility<'a> {
     async fn was_delivered(
         &mut self,
         marks: &Marks,
-        brought: &[(Kind, ItemPosition)],
+        carriers: &[(Kind, ItemPosition)],
     ) -> Result<bool, Fault> {
-        if brought.iter().all(|(kind, _)| *kind != Kind::SessionMessage) {
+        if carriers.iter().all(|(kind, _)| *kind != Kind::SessionMessage) {
             return Ok(true);
         }
         let confirmed = match self.confirmed {
@@ -146,7 +146,7 @@ impl<'a> Visibility<'a> {
                 *self.confirmed.insert(read)
             }
         };
-        Ok(brought.iter().any(|(kind, place)| marks.has_arrived(*kind, *place, confirmed)))
+        Ok(carriers.iter().any(|(kind, position)| marks.has_arrived(*kind, *position, confirmed)))
     }
 
     /// Whether the agent's model has seen it among the session's events.

@@ -31,7 +31,7 @@ impl Inbox {
     ) -> Result<Page, InboxRefusal> {
         let deadline = Instant::now() + timeout;
         let feed = self.0.feeds.open(&caller.handle);
-        let Some(_place) = feed.wait(WAITS_PER_AGENT_MAX) else { return Err(Rejection::TooManyWaits.into()) };
+        let Some(_wait) = feed.wait(WAITS_PER_AGENT_MAX) else { return Err(Rejection::TooManyWaits.into()) };
         let (mut changed, mut closed) = (feed.listen(), self.0.closed.subscribe());
         loop {
             // Before the look, so that every later change is noticed.
@@ -70,7 +70,7 @@ impl Inbox {
     ) -> Result<Option<MessageStatus>, InboxRefusal> {
         let deadline = Instant::now() + timeout;
         let feed = self.0.feeds.open(&caller.handle);
-        let Some(_place) = feed.wait(WAITS_PER_AGENT_MAX) else { return Err(Rejection::TooManyWaits.into()) };
+        let Some(_wait) = feed.wait(WAITS_PER_AGENT_MAX) else { return Err(Rejection::TooManyWaits.into()) };
         // An answer wakes the caller. Marks at other processes wake no reader here, so they are polled.
         let (mut changed, mut closed) = (feed.listen(), self.0.closed.subscribe());
         loop {

@@ -12,10 +12,10 @@ use crate::{
     HELD_MAX, SHOWN_AT_ONCE_MAX,
     cursor::ItemId,
     cut::{CutItem, Portion},
+    handovers::{Moment, Reason},
     kind::Kind,
     marks::State,
     refusals::Rejection,
-    showing::{Moment, Reason},
 };
 
 /// Longest name of a session.
@@ -190,7 +190,7 @@ pub(crate) enum AckTarget {
 
 impl AckRequest {
     /// The target that the request names.
-    pub(crate) fn named(self) -> Result<AckTarget, Rejection> {
+    pub(crate) fn target(self) -> Result<AckTarget, Rejection> {
         match (self.cursor, self.session_id, self.sequence) {
             (Some(cursor), None, None) => {
                 let cut = cut_items(&self.cut)?;
@@ -288,8 +288,8 @@ impl AttentionRequest {
     /// The change, if it is valid.
     pub(crate) fn change(&self, now: TimestampMs) -> Result<AttentionChange, Rejection> {
         let change = AttentionChange { level: self.attention, until: self.attention_until.map(TimestampMs) };
-        let wrong = || invalid("`attention_until` must lie ahead, by at most 366 days, and `open` has none.");
-        change.is_valid(now).then_some(change).ok_or_else(wrong)
+        let error = || invalid("`attention_until` must lie ahead, by at most 366 days, and `open` has none.");
+        change.is_valid(now).then_some(change).ok_or_else(error)
     }
 }
 
@@ -329,9 +329,9 @@ pub(crate) struct CodingEvent {
 /// The parsed body of `POST /inbox/shown`: the event, the page's cursor, its items, and those it left
 /// out.
 pub(crate) struct ShownReport {
-    pub(crate) told: CodingEvent,
+    pub(crate) event: CodingEvent,
     pub(crate) cursor: String,
-    pub(crate) spots: Vec<ItemId>,
+    pub(crate) item_ids: Vec<ItemId>,
     pub(crate) held: Vec<ItemId>,
     pub(crate) cut: Vec<CutItem>,
     /// Whether the session got the digest of waiting items.
@@ -357,39 +357,39 @@ impl ShownRequest {
     /// The validated request.
     pub(crate) fn check(self) -> Result<ShownReport, Rejection> {
         let Self { session, client, event, cursor, items, held, cut, attention: digest } = self;
-        let told = MomentRequest { session, client, event, session_id: None }.check()?;
+        let coding_event = MomentRequest { session, client, event, session_id: None }.check()?;
         if !matches!(event, Moment::Start | Moment::Prompt | Moment::Tool | Moment::Stop | Moment::Wake) {
             return Err(invalid("Nothing is shown at this event."));
         }
         if items.is_empty() || items.len() > SHOWN_AT_ONCE_MAX || held.len() > HELD_MAX {
             return Err(invalid("`items` has 1 to 100 ids, and `held` at most 1000."));
         }
-        let spots = |ids: &[String]| ids.iter().map(|id| id.parse()).collect::<Result<Vec<ItemId>, _>>();
-        let (Ok(spots), Ok(held)) = (spots(&items), spots(&held)) else {
+        let item_ids = |ids: &[String]| ids.iter().map(|id| id.parse()).collect::<Result<Vec<ItemId>, _>>();
+        let (Ok(item_ids), Ok(held)) = (item_ids(&items), item_ids(&held)) else {
             return Err(invalid("`items` and `held` have ids of the page."));
         };
         let cut = cut_items(&cut)?;
-        if !cut.iter().all(|item| spots.contains(&item.spot)) {
+        if !cut.iter().all(|item| item_ids.contains(&item.item_id)) {
             return Err(invalid("`cut` has ids of `items`."));
         }
-        Ok(ShownReport { told, cursor, spots, held, cut, digest })
+        Ok(ShownReport { event: coding_event, cursor, item_ids, held, cut, digest })
     }
 }
 
 /// The cut items, if they are valid.
 fn cut_items(cut: &[CutText]) -> Result<Vec<CutItem>, Rejection> {
-    let wrong = || {
+    let error = || {
         invalid("`cut` has at most 100 ids of the page, each with `shown_characters` below its `characters`.")
     };
     if cut.len() > SHOWN_AT_ONCE_MAX {
-        return Err(wrong());
+        return Err(error());
     }
     let item = |text: &CutText| {
-        let portion = Portion { shown: text.shown_characters, of: text.characters };
-        let spot = text.id.parse().ok().filter(|_| portion.shown < portion.of)?;
-        Some(CutItem { spot, portion })
+        let portion = Portion { shown: text.shown_characters, all: text.characters };
+        let item_id = text.id.parse().ok().filter(|_| portion.shown < portion.all)?;
+        Some(CutItem { item_id, portion })
     };
-    cut.iter().map(|text| item(text).ok_or_else(wrong)).collect()
+    cut.iter().map(|text| item(text).ok_or_else(error)).collect()
 }
 
 fn invalid(text: &str) -> Rejection {

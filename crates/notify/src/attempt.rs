@@ -26,29 +26,31 @@ impl Notify {
     /// Sends a due notification, unless another task or process does.
     pub(crate) async fn attempt(&self, id: &NoticeId) -> Result<(), Fault> {
         let (state, _) = self.0.deliveries.state(id.as_str()).await?;
-        let Some(of) = &state.of else { return Ok(()) };
-        if of.subscription == no_subscription() {
+        let Some(subject) = &state.subject else { return Ok(()) };
+        if subject.subscription == no_subscription() {
             self.attempt_post(id).await?;
-            return self.forget_oldest(&of.owner).await;
+            return self.forget_oldest(&subject.owner).await;
         }
-        let (subscriptions, _) = self.0.subscriptions.fresh(of.owner.as_str()).await?;
-        let subscription = subscriptions.get(&of.subscription).filter(|one| one.enabled);
-        let quiet = subscription.and_then(|one| one.quiet.as_ref());
+        let (subscriptions, _) = self.0.subscriptions.fresh(subject.owner.as_str()).await?;
+        let subscription =
+            subscriptions.get(&subject.subscription).filter(|subscription| subscription.enabled);
+        let quiet = subscription.and_then(|subscription| subscription.quiet.as_ref());
         let quiet = quiet_until(quiet, self.now()).filter(|_| !state.is_revived());
-        let busy = || subscription.and_then(|one| self.count_mail(&of.owner, one).err());
+        let busy =
+            || subscription.and_then(|subscription| self.count_mail(&subject.owner, subscription).err());
         if let Some(end) = quiet.or_else(busy) {
-            self.handle(id, DeliveryStep::PutOff(end)).await?;
+            self.handle(id, DeliveryStep::Postpone(end)).await?;
             return Ok(());
         }
         let Outcome::Begun(until) = self.handle(id, DeliveryStep::Begin).await? else { return Ok(()) };
         // Items that were added until now are sent with it.
         let (state, _) = self.0.deliveries.state(id.as_str()).await?;
         let attempted = match subscription {
-            Some(subscription) => self.send(id, &of.owner, subscription, state.digest).await?,
+            Some(subscription) => self.send(id, &subject.owner, subscription, state.digest).await?,
             None => AttemptRecord::Needless,
         };
         self.handle(id, DeliveryStep::End(until, attempted)).await?;
-        self.forget_oldest(&of.owner).await
+        self.forget_oldest(&subject.owner).await
     }
 
     async fn send(
@@ -62,10 +64,10 @@ impl Notify {
             return Ok(AttemptRecord::Needless);
         };
         Ok(match self.send_note(id, owner, subscription, &note).await? {
-            AttemptResult::Taken => AttemptRecord::Taken,
-            AttemptResult::Failed(why, wanted) => AttemptRecord::Failed(why, wanted),
+            AttemptResult::Accepted => AttemptRecord::Accepted,
+            AttemptResult::Failed(why, retry_after) => AttemptRecord::Failed(why, retry_after),
             AttemptResult::Gone(why) => {
-                self.gone(owner, subscription).await?;
+                self.mark_gone(owner, subscription).await?;
                 let (now, _) = self.0.subscriptions.fresh(owner.as_str()).await?;
                 match now.get(&subscription.id) {
                     // The subscription has a new target by now, which may accept the notification.
@@ -80,8 +82,12 @@ impl Notify {
     ///
     /// # Errors
     /// The time of the next mail, if the limit is reached.
-    pub(crate) fn count_mail(&self, owner: &OwnerName, one: &Subscription) -> Result<(), TimestampMs> {
-        match &one.target {
+    pub(crate) fn count_mail(
+        &self,
+        owner: &OwnerName,
+        subscription: &Subscription,
+    ) -> Result<(), TimestampMs> {
+        match &subscription.target {
             Target::Email { to } => self.0.mails.take(owner, to, self.now()),
             Target::Webhook { .. }
             | Target::Ntfy { .. }
@@ -134,15 +140,18 @@ impl Notify {
         digest: bool,
     ) -> Result<Option<Note>, Fault> {
         let (state, _) = self.0.deliveries.state(id.as_str()).await?;
-        let Some(of) = &state.of else { return Ok(None) };
+        let Some(subject) = &state.subject else { return Ok(None) };
         let (mut items, mut links) = (Vec::new(), 0);
         for notice in self.notices(id).await? {
             let mut link = None;
             if notice.event == Event::Created {
                 let id = &notice.request.request_id;
-                let seen = self.0.requests.seen(id).await;
-                let seen = Fault::skip_corrupt(seen, "a damaged request is not told of")?.flatten();
-                let waits = seen.is_some_and(|seen| matches!(seen.view.state, Phase::Open | Phase::Snoozed));
+                let request = self.0.requests.seen(id).await;
+                let request =
+                    Fault::skip_corrupt(request, "a damaged request is left out of a notification")?
+                        .flatten();
+                let waits =
+                    request.is_some_and(|request| matches!(request.view.state, Phase::Open | Phase::Snoozed));
                 if !waits && subscription.is_for_people() {
                     continue;
                 }
@@ -153,7 +162,7 @@ impl Notify {
             }
             items.push(Item { notice, link });
         }
-        let told = match (digest, items.pop()) {
+        let announcement = match (digest, items.pop()) {
             (_, None) => return Ok(None),
             (false, Some(item)) => Announcement::One(Box::new(item)),
             (true, Some(last)) => {
@@ -161,7 +170,7 @@ impl Notify {
                 Announcement::Digest(items)
             }
         };
-        Ok(Some(Note { at: of.created, told }))
+        Ok(Some(Note { at: subject.created, announcement }))
     }
 
     /// Beyond the limit, drops the oldest dead letter.

@@ -40,7 +40,7 @@ impl Hours {
     }
 
     /// The first instant at or after a local time of a day.
-    fn at(&self, date: Date, time: Time) -> Option<Timestamp> {
+    fn instant(&self, date: Date, time: Time) -> Option<Timestamp> {
         Some(self.zone.to_ambiguous_zoned(date.to_datetime(time)).compatible().ok()?.timestamp())
     }
 
@@ -50,7 +50,7 @@ impl Hours {
         // Quiet hours that started the day before may continue.
         for begins in [today.yesterday().ok()?, today] {
             let ends = if self.from < self.to { begins } else { begins.tomorrow().ok()? };
-            let (from, to) = (self.at(begins, self.from)?, self.at(ends, self.to)?);
+            let (from, to) = (self.instant(begins, self.from)?, self.instant(ends, self.to)?);
             if from <= now && now < to {
                 return Some(to);
             }
@@ -64,8 +64,8 @@ pub(crate) fn check(quiet: &Quiet) -> Result<(), &'static str> {
     Hours::read(quiet).map(drop)
 }
 
-fn moment(at: TimestampMs) -> Option<Timestamp> {
-    Timestamp::from_millisecond(i64::try_from(at.0).ok()?).ok()
+fn moment(time: TimestampMs) -> Option<Timestamp> {
+    Timestamp::from_millisecond(i64::try_from(time.0).ok()?).ok()
 }
 
 /// The end of the quiet hours that contain an instant.
@@ -76,7 +76,7 @@ pub(crate) fn quiet_until(quiet: Option<&Quiet>, now: TimestampMs) -> Option<Tim
 }
 
 /// The time of the digest for a notification; `None` if it is sent alone, at once.
-pub(crate) fn gathered_until(
+pub(crate) fn collected_until(
     quiet: Option<&Quiet>,
     digest_minutes: Option<u32>,
     now: TimestampMs,
@@ -113,42 +113,42 @@ mod tests {
             ("2026-03-28T21:00:00Z", Some("2026-03-29T05:00:00Z")),
             ("2026-10-24T20:00:00Z", Some("2026-10-25T06:00:00Z")),
         ] {
-            assert_eq!(gathered_until(Some(&night), None, at(now)), end.map(at), "{now}");
+            assert_eq!(collected_until(Some(&night), None, at(now)), end.map(at), "{now}");
         }
     }
 
     #[test]
-    fn hours_within_a_day_and_times_that_a_day_has_not() {
+    fn quiet_hours_may_lie_within_a_day_and_begin_at_a_skipped_time() {
         let noon = berlin("12:00", "13:30");
         assert_eq!(
-            gathered_until(Some(&noon), None, at("2026-01-10T11:15:00Z")),
+            collected_until(Some(&noon), None, at("2026-01-10T11:15:00Z")),
             Some(at("2026-01-10T12:30:00Z"))
         );
-        assert_eq!(gathered_until(Some(&noon), None, at("2026-01-10T12:30:00Z")), None);
+        assert_eq!(collected_until(Some(&noon), None, at("2026-01-10T12:30:00Z")), None);
         // 02:30 does not exist on that night: the clocks show 03:30 then.
         let skipped = berlin("01:00", "02:30");
         assert_eq!(
-            gathered_until(Some(&skipped), None, at("2026-03-29T00:30:00Z")),
+            collected_until(Some(&skipped), None, at("2026-03-29T00:30:00Z")),
             Some(at("2026-03-29T01:30:00Z"))
         );
     }
 
     #[test]
-    fn what_is_gathered_is_sent_at_the_end_of_its_minutes_and_not_in_quiet_hours() {
+    fn a_digest_is_sent_at_the_end_of_its_minutes_and_not_in_quiet_hours() {
         assert_eq!(
-            gathered_until(None, Some(60), at("2026-01-10T11:15:00Z")),
+            collected_until(None, Some(60), at("2026-01-10T11:15:00Z")),
             Some(at("2026-01-10T12:00:00Z"))
         );
-        assert_eq!(gathered_until(None, None, at("2026-01-10T11:15:00Z")), None);
+        assert_eq!(collected_until(None, None, at("2026-01-10T11:15:00Z")), None);
         let night = berlin("22:00", "07:00");
         assert_eq!(
-            gathered_until(Some(&night), Some(60), at("2026-01-10T20:30:00Z")),
+            collected_until(Some(&night), Some(60), at("2026-01-10T20:30:00Z")),
             Some(at("2026-01-11T06:00:00Z"))
         );
     }
 
     #[test]
-    fn odd_hours_are_refused() {
+    fn invalid_hours_are_refused() {
         for (from, to) in
             [("22:00", "22:00"), ("24:00", "07:00"), ("7:00", "08:00"), ("", "07:00"), ("+1:00", "2:00")]
         {

@@ -15,12 +15,13 @@ fn broken() -> Fault {
 impl Notify {
     /// The key.
     pub(crate) async fn vapid(&self) -> Result<&Vapid, Fault> {
-        self.0.vapid.get_or_try_init(|| self.kept_key()).await
+        self.0.vapid.get_or_try_init(|| self.stored_key()).await
     }
 
-    async fn kept_key(&self) -> Result<Vapid, Fault> {
-        let make =
-            || Vapid::generate().map(Into::into).map_err(|_| Fault::Corrupt("no key can be made".into()));
+    async fn stored_key(&self) -> Result<Vapid, Fault> {
+        let make = || {
+            Vapid::generate().map(Into::into).map_err(|_| Fault::Corrupt("no key can be generated".into()))
+        };
         Vapid::read(&self.log().row_created_once(ROW, make).await?).ok_or_else(broken)
     }
 }

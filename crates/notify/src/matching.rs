@@ -18,7 +18,7 @@ use crate::{
         decide::{DeliveryStep, NewItem, Outcome},
         event::DeliverySubject,
     },
-    hours::gathered_until,
+    hours::collected_until,
     subscription::event::Subscription,
     wire::{Event, Notice, RequestSummary, Target, Urgency},
 };
@@ -80,42 +80,46 @@ impl Subscription {
 
 impl Notify {
     /// Handles an event of a request.
-    pub(crate) async fn heard(&self, event: &StoredEvent) -> Result<(), Fault> {
-        let (Some(what), Ok(id)) = (event_of(&event.kind), event.stream.id().parse()) else { return Ok(()) };
-        let Some(seen) = self.0.requests.seen(&id).await? else { return Ok(()) };
+    pub(crate) async fn handle_event(&self, event: &StoredEvent) -> Result<(), Fault> {
+        let (Some(kind), Ok(id)) = (event_of(&event.kind), event.stream.id().parse()) else { return Ok(()) };
+        let Some(request) = self.0.requests.seen(&id).await? else { return Ok(()) };
         // An answer that can still be undone is not final.
-        if what == Event::Answered && seen.settled != Some(event.version) {
+        if kind == Event::Answered && request.settled != Some(event.version) {
             return Ok(());
         }
-        let owner = seen.view.owner.clone();
+        let owner = request.view.owner.clone();
         let (state, _) = self.0.subscriptions.fresh(owner.as_str()).await?;
         if state.all.is_empty() {
             return Ok(());
         }
-        let is_open = matches!(seen.view.state, Phase::Open | Phase::Snoozed);
-        let stranger = seen.stranger;
-        let notice = Notice { event: what, at: event.at.0, request: about(seen.view, what) };
-        let is_past = what == Event::Created && !is_open;
+        let is_open = matches!(request.view.state, Phase::Open | Phase::Snoozed);
+        let stranger = request.stranger;
+        let notice = Notice { event: kind, at: event.at.0, request: about(request.view, kind) };
+        let is_past = kind == Event::Created && !is_open;
         let is_given = event.kind == DELEGATED;
         // A delegated request was announced before; only its new recipient is notified.
-        let hears =
-            |one: &&Subscription| !is_given || one.person.is_some() && one.person == notice.request.to;
-        let wanting = state.wanting(&notice).filter(hears).filter(|one| !(is_past && one.is_for_people()));
-        let wanting: Vec<_> = wanting.collect();
-        if wanting.is_empty() {
+        let is_addressed = |subscription: &&Subscription| {
+            !is_given || subscription.person.is_some() && subscription.person == notice.request.to
+        };
+        let recipients = state
+            .matching(&notice)
+            .filter(is_addressed)
+            .filter(|subscription| !(is_past && subscription.is_for_people()));
+        let recipients: Vec<_> = recipients.collect();
+        if recipients.is_empty() {
             return Ok(());
         }
         let room = self.room(&owner, stranger.is_some()).await?;
-        if room < wanting.len() {
+        if room < recipients.len() {
             tracing::warn!(%owner, "notifications are left out: too many are on their way already");
         }
         let json = serde_json::to_vec(&notice).expect("texts, numbers, lists and flags can be written");
         let json = Bytes::from(json);
-        let queued = wanting.into_iter().take(room).map(|subscription| {
+        let queued = recipients.into_iter().take(room).map(|subscription| {
             let (id, created) = (subscription.id.clone(), self.now());
-            let of = DeliverySubject { owner: owner.clone(), subscription: id, created };
+            let subject = DeliverySubject { owner: owner.clone(), subscription: id, created };
             let (item, notice) = (event.position.0, json.clone());
-            let new = NewItem { of, item, digest: None, stranger: stranger.clone(), notice };
+            let new = NewItem { subject, item, digest: None, stranger: stranger.clone(), notice };
             self.queue(subscription, event.at, new)
         });
         // Concurrent appends share a commit.
@@ -126,19 +130,19 @@ impl Notify {
     /// Queues a notification, alone or in a digest. The time of the event decides which one, so that an event that is
     /// handled again, after a restart or by another process, gets the same id.
     async fn queue(&self, subscription: &Subscription, at: TimestampMs, new: NewItem) -> Result<(), Fault> {
-        let digest = gathered_until(subscription.quiet.as_ref(), subscription.digest_minutes, at);
+        let digest = collected_until(subscription.quiet.as_ref(), subscription.digest_minutes, at);
         let alone = NoticeId::of_source(&format!("{}/{}", subscription.id, new.item));
         let Some(end) = digest else {
             self.handle(&alone, DeliveryStep::Add(new)).await?;
             return Ok(());
         };
         // Handled before, when the subscription had no digest.
-        if self.0.deliveries.fresh(alone.as_str()).await?.0.of.is_some() {
+        if self.0.deliveries.fresh(alone.as_str()).await?.0.subject.is_some() {
             return Ok(());
         }
         let id = NoticeId::of_source(&format!("{}/digest/{}", subscription.id, end.0));
-        let gathered = NewItem { digest, ..new.clone() };
-        if self.handle(&id, DeliveryStep::Add(gathered)).await? == Outcome::Closed {
+        let digest_item = NewItem { digest, ..new.clone() };
+        if self.handle(&id, DeliveryStep::Add(digest_item)).await? == Outcome::Closed {
             // The digest was sent at this moment.
             self.handle(&alone, DeliveryStep::Add(new)).await?;
         }

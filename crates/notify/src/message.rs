@@ -49,7 +49,7 @@ pub(crate) enum Announcement {
 pub(crate) struct Note {
     /// When its first event was noticed.
     pub(crate) at: TimestampMs,
-    pub(crate) told: Announcement,
+    pub(crate) announcement: Announcement,
 }
 
 /// One line of text without invisible characters.
@@ -89,18 +89,18 @@ fn details(notice: &Notice) -> String {
     }
     lines.extend(about.excerpt.as_ref().map(|text| plain(text, SHORT_CHARS_MAX)));
     lines.extend((!about.choices.is_empty()).then(|| format!("Choices: {}", about.choices.join(", "))));
-    lines.extend(about.deadline_at.map(|at| format!("Until {}", Utc(TimestampMs(at)))));
+    lines.extend(about.deadline_at.map(|deadline_at| format!("Until {}", Utc(TimestampMs(deadline_at)))));
     lines.extend(about.answered_by.as_ref().map(|by| format!("By {by}")));
     plain(&lines.join("\n"), SHORT_CHARS_MAX)
 }
 
 /// The longest beginning of a text that fits.
 fn beginning(text: &str, max: usize, size: fn(&str) -> usize) -> String {
-    let mut left = max;
+    let mut room = max;
     let fitting = text.chars().take_while(|c| {
         let units = size(c.encode_utf8(&mut [0; 4]));
-        let fits = units <= left;
-        left = left.saturating_sub(units);
+        let fits = units <= room;
+        room = room.saturating_sub(units);
         fits
     });
     fitting.collect()
@@ -122,7 +122,7 @@ fn utf16_units(text: &str) -> usize {
 
 impl Note {
     fn items(&self) -> &[Item] {
-        match &self.told {
+        match &self.announcement {
             Announcement::One(item) => std::slice::from_ref(item),
             Announcement::Digest(items) => items,
             Announcement::Sample => &[],
@@ -131,7 +131,7 @@ impl Note {
 
     /// The one-tap link, if the notification is about one request.
     pub(crate) fn link(&self) -> Option<&str> {
-        match &self.told {
+        match &self.announcement {
             Announcement::One(item) => item.link.as_deref(),
             Announcement::Digest(_) | Announcement::Sample => None,
         }
@@ -142,7 +142,7 @@ impl Note {
     }
 
     pub(crate) fn title(&self) -> String {
-        let title = match &self.told {
+        let title = match &self.announcement {
             Announcement::One(item) => heading(&item.notice),
             Announcement::Digest(items) => match items.len() {
                 1 => "1 request while you were away".to_owned(),
@@ -162,7 +162,7 @@ impl Note {
     /// number of the others.
     fn text_within(&self, linked: bool, max: usize, size: fn(&str) -> usize) -> String {
         let link = |item: &Item| item.link.as_ref().filter(|_| linked).map(|url| format!("\nAnswer: {url}"));
-        match &self.told {
+        match &self.announcement {
             Announcement::One(item) => {
                 let link = link(item).unwrap_or_default();
                 let text = beginning(&details(&item.notice), max.saturating_sub(size(&link)), size);
@@ -178,15 +178,15 @@ impl Note {
                 if size(&all) <= max {
                     return digest_end(all, items.len());
                 }
-                let (mut text, mut left) = (String::new(), lines.len());
+                let (mut text, mut unlisted) = (String::new(), lines.len());
                 for line in lines {
                     if size(&text) + size(&line) + size(MORE) > max {
                         break;
                     }
                     text.push_str(&line);
-                    left -= 1;
+                    unlisted -= 1;
                 }
-                format!("{text}And {left} more: see the list of requests.")
+                format!("{text}And {unlisted} more: see the list of requests.")
             }
             Announcement::Sample => "Notifications of requests arrive here.".to_owned(),
         }
@@ -194,7 +194,7 @@ impl Note {
 
     /// The body of a webhook.
     pub(crate) fn webhook(&self) -> Value {
-        let said = |item: &Item| {
+        let to_json = |item: &Item| {
             let Notice { event, at, request } = &item.notice;
             let mut data = json!({"request": request});
             if let Some(link) = &item.link {
@@ -203,10 +203,10 @@ impl Note {
             json!({"type": event, "timestamp": Utc(TimestampMs(*at)).to_string(), "data": data})
         };
         let timestamp = Utc(self.at).to_string();
-        match &self.told {
-            Announcement::One(item) => said(item),
+        match &self.announcement {
+            Announcement::One(item) => to_json(item),
             Announcement::Digest(items) => {
-                let items: Vec<_> = items.iter().map(said).collect();
+                let items: Vec<_> = items.iter().map(to_json).collect();
                 json!({"type": "request.digest", "timestamp": timestamp, "data": {"items": items}})
             }
             Announcement::Sample => json!({"type": "request.test", "timestamp": timestamp, "data": {}}),
@@ -238,7 +238,7 @@ impl Note {
             "priority": priority,
             "tags": ["question"],
         });
-        let (Announcement::One(item), Some(link)) = (&self.told, self.link()) else { return body };
+        let (Announcement::One(item), Some(link)) = (&self.announcement, self.link()) else { return body };
         body["click"] = link.into();
         let allow = item.notice.request.allow;
         let post = |label: &str, answer: &str| {
@@ -293,7 +293,7 @@ impl Note {
         loop {
             let text = self.text_within(false, max, |text| text.chars().count());
             let mut body = json!({"title": self.title(), "body": text, "urgency": self.urgency()});
-            if let Announcement::One(item) = &self.told {
+            if let Announcement::One(item) = &self.announcement {
                 body["request_id"] = item.notice.request.request_id.as_str().into();
             }
             if let Some(link) = self.link() {
@@ -342,11 +342,11 @@ pub(crate) mod tests {
 
     fn note() -> Note {
         let item = Item { notice: notice(Event::Created), link: Some("https://p/tap/s".into()) };
-        Note { at: TimestampMs(7), told: Announcement::One(Box::new(item)) }
+        Note { at: TimestampMs(7), announcement: Announcement::One(Box::new(item)) }
     }
 
     #[test]
-    fn what_an_agent_wrote_is_plain_text_everywhere() {
+    fn text_of_an_agent_is_plain_text_everywhere() {
         let note = note();
         assert_eq!(note.title(), "@ann.cc asks: Run <b>it</b>  & go");
         assert_eq!(note.slack()["text"], "@ann.cc asks: Run &lt;b&gt;it&lt;/b&gt;  &amp; go");
@@ -366,18 +366,18 @@ pub(crate) mod tests {
     #[test]
     fn a_digest_has_a_line_for_each() {
         let item = Item { notice: notice(Event::Expired), link: None };
-        let note = Note { at: TimestampMs(7), told: Announcement::Digest(vec![item; 2]) };
+        let note = Note { at: TimestampMs(7), announcement: Announcement::Digest(vec![item; 2]) };
         assert_eq!(note.title(), "2 requests while you were away");
         assert_eq!(note.text(true).lines().count(), 2);
         assert_eq!(note.webhook()["data"]["items"][1]["type"], "request.expired");
     }
 
     #[test]
-    fn what_a_browser_gets_fits_into_one_record() {
+    fn a_message_for_a_browser_fits_into_one_record() {
         let mut notice = notice(Event::Created);
         notice.request.excerpt = Some("\u{1f600}".repeat(5_000));
         let item = Item { notice, link: None };
-        let note = Note { at: TimestampMs(7), told: Announcement::One(Box::new(item)) };
+        let note = Note { at: TimestampMs(7), announcement: Announcement::One(Box::new(item)) };
         assert!(note.push().len() <= PUSH_BYTES_MAX);
     }
 
@@ -386,11 +386,11 @@ pub(crate) mod tests {
         notice.request.title = title.to_owned();
         let link = |nth| (nth < 20).then(|| format!("https://plenary.example.org/tap/{nth:064}"));
         let items = (0..count).map(|nth| Item { notice: notice.clone(), link: link(nth) }).collect();
-        Note { at: TimestampMs(7), told: Announcement::Digest(items) }
+        Note { at: TimestampMs(7), announcement: Announcement::Digest(items) }
     }
 
     #[test]
-    fn a_digest_fits_into_what_ntfy_takes_whatever_its_script() {
+    fn a_digest_fits_into_the_limit_of_ntfy_in_any_script() {
         for title in ["\u{436}".repeat(60), "\u{8bf7}".repeat(60), "\"\\".repeat(60)] {
             let body = digest_of(60, &title).ntfy("t");
             let text = body["message"].as_str().unwrap();
@@ -401,7 +401,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn no_receiver_gets_part_of_a_link_or_misses_items_without_a_word() {
+    fn no_receiver_gets_part_of_a_link_or_misses_items_silently() {
         let note = digest_of(40, &"t".repeat(60));
         let (slack, telegram) = (note.slack(), note.telegram("1"));
         for text in [slack["blocks"][1]["text"]["text"].as_str(), telegram["text"].as_str()] {
@@ -409,8 +409,11 @@ pub(crate) mod tests {
             assert!(utf16_units(text) <= TELEGRAM_UNITS_MAX);
             let links: Vec<_> = text.lines().filter(|line| line.starts_with("Answer: ")).collect();
             assert!(!links.is_empty() && links.iter().all(|link| link.len() == links[0].len()), "{text}");
-            let shown = text.lines().filter(|line| line.starts_with("- ")).count();
-            assert!(text.ends_with(&format!("And {} more: see the list of requests.", 40 - shown)), "{text}");
+            let listed = text.lines().filter(|line| line.starts_with("- ")).count();
+            assert!(
+                text.ends_with(&format!("And {} more: see the list of requests.", 40 - listed)),
+                "{text}"
+            );
         }
         assert!(
             note.slack()["blocks"][1]["text"]["text"].as_str().unwrap().chars().count() <= SLACK_UNITS_MAX

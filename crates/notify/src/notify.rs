@@ -117,32 +117,39 @@ impl Notify {
         &self,
         owner: &OwnerName,
         authority: Authority,
-        doing: subscription::SubscriptionStep,
+        step: subscription::SubscriptionStep,
     ) -> Result<subscription::SubscriptionResult, ExecuteError<subscription::Rejection>> {
-        let command = SubscriptionCommand { notify: self, authority, doing };
+        let command = SubscriptionCommand { notify: self, authority, step };
         Ok(self.0.subscriptions.execute(owner.as_str(), &command, None).await?.reply)
     }
 
     /// Marks the receiver as gone: nothing is sent to it until a person changes the subscription.
-    pub(crate) async fn gone(&self, owner: &OwnerName, one: &Subscription) -> Result<(), Fault> {
+    pub(crate) async fn mark_gone(
+        &self,
+        owner: &OwnerName,
+        subscription: &Subscription,
+    ) -> Result<(), Fault> {
         let authority = Authority { by: Actor::Operator, token: None };
-        let gone = subscription::SubscriptionStep::Gone(one.id.clone(), Box::new(one.target.clone()));
-        ExecuteError::skip_refused(self.subscribe(owner, authority, gone).await).map(drop)
+        let step = subscription::SubscriptionStep::Gone(
+            subscription.id.clone(),
+            Box::new(subscription.target.clone()),
+        );
+        ExecuteError::skip_refused(self.subscribe(owner, authority, step).await).map(drop)
     }
 
     /// Executes a command on a notification.
     pub(crate) async fn deliver(
         &self,
         id: &NoticeId,
-        doing: DeliveryStep,
+        step: DeliveryStep,
     ) -> Result<Outcome, ExecuteError<Unauthenticated>> {
-        let command = DeliveryCommand { notify: self, doing };
+        let command = DeliveryCommand { notify: self, step };
         Ok(self.0.deliveries.execute(id.as_str(), &command, None).await?.reply)
     }
 
     /// Executes a command of the server itself on a notification.
-    pub(crate) async fn handle(&self, id: &NoticeId, doing: DeliveryStep) -> Result<Outcome, Fault> {
-        match self.deliver(id, doing).await {
+    pub(crate) async fn handle(&self, id: &NoticeId, step: DeliveryStep) -> Result<Outcome, Fault> {
+        match self.deliver(id, step).await {
             Ok(done) => Ok(done),
             Err(ExecuteError::Fault(fault)) => Err(fault),
             Err(ExecuteError::OverQuota(exceeded)) => Err(exceeded.without_payer()),

@@ -83,16 +83,16 @@ impl Notify {
     /// The store failed.
     pub async fn post(&self, source: &str, owner: &OwnerName, post: Post) -> Result<bool, Fault> {
         let id = NoticeId::of_source(source);
-        if self.0.deliveries.fresh(id.as_str()).await?.0.of.is_some() {
+        if self.0.deliveries.fresh(id.as_str()).await?.0.subject.is_some() {
             return Ok(true);
         }
         if self.room(owner, false).await? == 0 {
             return Ok(false);
         }
         let notice = serde_json::to_vec(&StoredPost { post }).expect("strings can be written");
-        let of =
+        let subject =
             DeliverySubject { owner: owner.clone(), subscription: no_subscription(), created: self.now() };
-        let new = NewItem { of, item: 0, digest: None, stranger: None, notice: Bytes::from(notice) };
+        let new = NewItem { subject, item: 0, digest: None, stranger: None, notice: Bytes::from(notice) };
         self.handle(&id, DeliveryStep::Add(new)).await?;
         Ok(true)
     }
@@ -113,8 +113,8 @@ impl Notify {
         let Outcome::Begun(until) = self.handle(id, DeliveryStep::Begin).await? else { return Ok(()) };
         let post = self.post_of(id).await?;
         let attempted = match self.0.sender.send_post(id.as_str(), &post, self.now()).await {
-            AttemptResult::Taken => AttemptRecord::Taken,
-            AttemptResult::Failed(why, wanted) => AttemptRecord::Failed(why, wanted),
+            AttemptResult::Accepted => AttemptRecord::Accepted,
+            AttemptResult::Failed(why, retry_after) => AttemptRecord::Failed(why, retry_after),
             AttemptResult::Gone(why) => AttemptRecord::Refused(why),
         };
         self.handle(id, DeliveryStep::End(until, attempted)).await?;

@@ -116,9 +116,9 @@ impl Vapid {
     ) -> Result<String, Unspecified> {
         let head = URL_SAFE_NO_PAD.encode(r#"{"typ":"JWT","alg":"ES256"}"#);
         let claims = json!({"aud": origin, "exp": now_s.saturating_add(TOKEN_SECONDS), "sub": contact});
-        let said = format!("{head}.{}", URL_SAFE_NO_PAD.encode(claims.to_string()));
-        let signature = self.0.sign(&SystemRandom::new(), said.as_bytes())?;
-        Ok(format!("vapid t={said}.{}, k={}", URL_SAFE_NO_PAD.encode(signature.as_ref()), self.public()))
+        let signed = format!("{head}.{}", URL_SAFE_NO_PAD.encode(claims.to_string()));
+        let signature = self.0.sign(&SystemRandom::new(), signed.as_bytes())?;
+        Ok(format!("vapid t={signed}.{}, k={}", URL_SAFE_NO_PAD.encode(signature.as_ref()), self.public()))
     }
 }
 
@@ -150,17 +150,17 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_was_kept_is_the_same() {
-        let kept = Vapid::generate().unwrap();
-        let (one, other) = (Vapid::read(&kept).unwrap(), Vapid::read(&kept).unwrap());
-        assert_eq!(one.public(), other.public());
+    fn a_stored_key_is_read_unchanged() {
+        let stored = Vapid::generate().unwrap();
+        let (first, second) = (Vapid::read(&stored).unwrap(), Vapid::read(&stored).unwrap());
+        assert_eq!(first.public(), second.public());
         assert!(Vapid::read(b"no key").is_none());
-        let said = one.authorization("https://push.example", "mailto:a@b", 1).unwrap();
-        assert!(said.starts_with("vapid t=") && said.ends_with(&format!(", k={}", one.public())));
+        let header = first.authorization("https://push.example", "mailto:a@b", 1).unwrap();
+        assert!(header.starts_with("vapid t=") && header.ends_with(&format!(", k={}", first.public())));
     }
 
     #[test]
-    fn what_is_no_key_of_a_browser_is_refused() {
+    fn invalid_keys_of_a_browser_are_refused() {
         assert!(Browser::read("", "").is_none());
         assert!(Browser::read(&URL_SAFE_NO_PAD.encode([4; 65]), &URL_SAFE_NO_PAD.encode([0; 15])).is_none());
     }

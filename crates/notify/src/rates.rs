@@ -28,11 +28,11 @@ impl Default for MailRates {
 
 /// When the next mail may be sent, if the limit is reached.
 fn next(times: &mut VecDeque<TimestampMs>, now: TimestampMs, max: usize) -> Option<TimestampMs> {
-    let over = |at: &TimestampMs| TimestampMs(at.0.saturating_add(HOUR_MS));
-    while times.front().is_some_and(|first| over(first) <= now) {
+    let end = |time: &TimestampMs| TimestampMs(time.0.saturating_add(HOUR_MS));
+    while times.front().is_some_and(|first| end(first) <= now) {
         times.pop_front();
     }
-    times.front().filter(|_| times.len() >= max).map(over)
+    times.front().filter(|_| times.len() >= max).map(end)
 }
 
 impl MailRates {
@@ -41,26 +41,26 @@ impl MailRates {
     /// # Errors
     /// The time of the next mail, if the limit is reached.
     pub(crate) fn take(&self, owner: &OwnerName, to: &str, now: TimestampMs) -> Result<(), TimestampMs> {
-        let times = |counted: Counted| {
-            let made: Result<_, std::convert::Infallible> =
-                self.0.get_or_insert_with(&counted, || Ok(Times::default()));
-            let Ok(times) = made;
+        let times = |key: Counted| {
+            let result: Result<_, std::convert::Infallible> =
+                self.0.get_or_insert_with(&key, || Ok(Times::default()));
+            let Ok(times) = result;
             times
         };
         // The spelling of an address does not matter for its limit.
-        let of_address = times((owner.clone(), Some(to.to_lowercase())));
-        let of_owner = times((owner.clone(), None));
-        let (mut of_address, mut of_owner) = (of_address.lock(), of_owner.lock());
-        let wait = next(&mut of_address, now, MAILS_PER_ADDRESS_MAX).max(next(
-            &mut of_owner,
+        let address_times = times((owner.clone(), Some(to.to_lowercase())));
+        let owner_times = times((owner.clone(), None));
+        let (mut address_times, mut owner_times) = (address_times.lock(), owner_times.lock());
+        let wait = next(&mut address_times, now, MAILS_PER_ADDRESS_MAX).max(next(
+            &mut owner_times,
             now,
             MAILS_PER_OWNER_MAX,
         ));
         match wait {
             Some(until) => Err(until),
             None => {
-                of_address.push_back(now);
-                of_owner.push_back(now);
+                address_times.push_back(now);
+                owner_times.push_back(now);
                 Ok(())
             }
         }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_gets_so_many_mails_of_an_owner_within_an_hour() {
+    fn an_address_gets_a_limited_number_of_mails_of_an_owner_within_an_hour() {
         let (rates, ann, bob) = (MailRates::default(), "ann".parse().unwrap(), "bob".parse().unwrap());
         let take = |owner: &OwnerName, to: &str, now| rates.take(owner, to, TimestampMs(now));
         for nth in 0..MAILS_PER_ADDRESS_MAX as u64 {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_sends_so_many_mails_within_an_hour_to_whichever_addresses() {
+    fn an_owner_sends_a_limited_number_of_mails_within_an_hour_to_any_addresses() {
         let (rates, ann) = (MailRates::default(), "ann".parse().unwrap());
         for nth in 0..MAILS_PER_OWNER_MAX {
             assert_eq!(rates.take(&ann, &format!("{nth}@b.c"), TimestampMs(7)), Ok(()));

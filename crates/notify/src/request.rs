@@ -19,7 +19,7 @@ fn bad(code: &'static str, text: impl Into<String>) -> Refusal {
 }
 
 /// A word without spaces or invisible characters.
-fn word(name: &str, value: &str) -> Result<(), Refusal> {
+fn check_visible(name: &str, value: &str) -> Result<(), Refusal> {
     let fits =
         !value.is_empty() && value.len() <= WORD_CHARS_MAX && value.bytes().all(|b| b.is_ascii_graphic());
     if fits {
@@ -45,14 +45,14 @@ fn target(sender: &Sender, target: &Target) -> Result<(), Refusal> {
         Target::Ntfy { url: to, token } => {
             url(sender, "url", to)?;
             topic(to).ok_or_else(|| bad("invalid_target", "`target.url` must end with a topic."))?;
-            token.iter().try_for_each(|token| word("token", token))
+            token.iter().try_for_each(|token| check_visible("token", token))
         }
         Target::Telegram { bot_token, chat_id, url: api } => {
-            word("bot_token", bot_token)?;
+            check_visible("bot_token", bot_token)?;
             if bot_token.contains(['/', '?', '#', '%']) {
                 return Err(bad("invalid_target", "`target.bot_token` is not the token of a bot."));
             }
-            word("chat_id", chat_id)?;
+            check_visible("chat_id", chat_id)?;
             api.iter().try_for_each(|api| url(sender, "url", api))
         }
         Target::Email { to } => {
@@ -62,14 +62,14 @@ fn target(sender: &Sender, target: &Target) -> Result<(), Refusal> {
                     "This server sends no mail: `notify.smtp_url` is not set.",
                 ));
             }
-            word("to", to)?;
+            check_visible("to", to)?;
             mailbox(to).map(drop).ok_or_else(|| bad("invalid_target", "`target.to` must be an address."))
         }
         Target::WebPush { endpoint, p256dh, auth } => {
             url(sender, "endpoint", endpoint)?;
             let keys = Browser::read(p256dh, auth);
             keys.map(drop).ok_or_else(|| {
-                bad("invalid_target", "`target.p256dh` and `target.auth` are no keys of a browser.")
+                bad("invalid_target", "`target.p256dh` and `target.auth` are not the keys of a browser.")
             })
         }
     }

@@ -153,7 +153,7 @@ type OneQuery = Result<Query<OwnerQuery>, QueryRejection>;
 type OnePath = Result<Path<String>, PathRejection>;
 
 /// The owner whose subscriptions are meant; agents have none.
-fn whose(principal: &Principal, query: OneQuery) -> Result<OwnerName, Refusal> {
+fn owner_of(principal: &Principal, query: OneQuery) -> Result<OwnerName, Refusal> {
     match &principal.who {
         TokenOwner::Agent(_) => Err(Refusal::not_found()),
         TokenOwner::Owner(owner) => Ok(owner.clone()),
@@ -171,23 +171,23 @@ fn id_of<T: std::str::FromStr>(path: OnePath) -> Result<T, Refusal> {
     text.parse().map_err(|_| Refusal::not_found())
 }
 
-fn view(owner: &OwnerName, made: TimestampMs, one: &Subscription) -> SubscriptionView {
+fn view(owner: &OwnerName, created_at: TimestampMs, subscription: &Subscription) -> SubscriptionView {
     SubscriptionView {
-        subscription_id: one.id.clone(),
+        subscription_id: subscription.id.clone(),
         owner: owner.clone(),
-        kind: one.target.kind().to_owned(),
-        to: one.target.shown(),
-        name: one.name.clone(),
-        events: one.events.clone(),
-        kinds: one.kinds.clone(),
-        agents: one.agents.clone(),
-        person: one.person.clone(),
-        min_urgency: one.min_urgency,
-        quiet: one.quiet.clone(),
-        digest_minutes: one.digest_minutes,
-        enabled: one.enabled,
-        gone: one.gone,
-        created_at: made.0,
+        kind: subscription.target.kind().to_owned(),
+        to: subscription.target.redacted(),
+        name: subscription.name.clone(),
+        events: subscription.events.clone(),
+        kinds: subscription.kinds.clone(),
+        agents: subscription.agents.clone(),
+        person: subscription.person.clone(),
+        min_urgency: subscription.min_urgency,
+        quiet: subscription.quiet.clone(),
+        digest_minutes: subscription.digest_minutes,
+        enabled: subscription.enabled,
+        gone: subscription.gone,
+        created_at: created_at.0,
     }
 }
 
@@ -209,8 +209,8 @@ impl Notify {
         person: Option<&AgentHandle>,
     ) -> Result<(), HouseRefusal> {
         let Some(person) = person else { return Ok(()) };
-        let known = self.accounts().fresh_agent(person).await?;
-        let is_person = known.state.is_live() && known.state.kind() == AgentKind::Person;
+        let account = self.accounts().fresh_agent(person).await?;
+        let is_person = account.state.is_live() && account.state.kind() == AgentKind::Person;
         if is_person && person.owner() == owner.as_str() {
             return Ok(());
         }
@@ -222,26 +222,26 @@ impl Notify {
         owner: &OwnerName,
         id: &SubscriptionId,
     ) -> Result<SubscriptionView, HouseRefusal> {
-        let (made, one) = self.one(owner, id).await?;
-        Ok(view(owner, made, &one))
+        let (created_at, subscription) = self.one(owner, id).await?;
+        Ok(view(owner, created_at, &subscription))
     }
 
     /// A dead letter of an owner.
     async fn dead_state(&self, owner: &OwnerName, id: &NoticeId) -> Result<Option<DeliveryState>, Fault> {
         let (state, _) = self.0.deliveries.fresh(id.as_str()).await?;
-        let is_own = state.of.as_ref().is_some_and(|of| of.owner == *owner);
+        let is_own = state.subject.as_ref().is_some_and(|subject| subject.owner == *owner);
         Ok((is_own && matches!(state.progress, Progress::Dead(_))).then(|| (*state).clone()))
     }
 
     async fn dead_view(&self, owner: &OwnerName, id: NoticeId) -> Result<Option<DeadView>, Fault> {
         let Some(state) = self.dead_state(owner, &id).await? else { return Ok(None) };
-        let (Some(of), Progress::Dead(died)) = (state.of, state.progress) else { return Ok(None) };
-        let (subscription_id, event, request_id, title) = if of.subscription == no_subscription() {
+        let (Some(subject), Progress::Dead(died)) = (state.subject, state.progress) else { return Ok(None) };
+        let (subscription_id, event, request_id, title) = if subject.subscription == no_subscription() {
             (None, None, None, self.post_of(&id).await?.title)
         } else {
             let Some(first) = self.notices(&id).await?.into_iter().next() else { return Ok(None) };
             let RequestSummary { request_id, title, .. } = first.request;
-            (Some(of.subscription), Some(first.event), Some(request_id), title)
+            (Some(subject.subscription), Some(first.event), Some(request_id), title)
         };
         Ok(Some(DeadView {
             notice_id: id,
@@ -262,9 +262,13 @@ async fn list_all(
     Caller(principal): Caller,
     query: OneQuery,
 ) -> Result<Json<SubscriptionList>, HouseRefusal> {
-    let owner = whose(&principal, query)?;
+    let owner = owner_of(&principal, query)?;
     let (state, _) = notify.0.subscriptions.fresh(owner.as_str()).await?;
-    let subscriptions = state.all.values().map(|(made, one)| view(&owner, *made, one)).collect();
+    let subscriptions = state
+        .all
+        .values()
+        .map(|(created_at, subscription)| view(&owner, *created_at, subscription))
+        .collect();
     Ok(Json(SubscriptionList { subscriptions }))
 }
 
@@ -274,15 +278,15 @@ async fn create(
     query: OneQuery,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<SubscriptionMade>), HouseRefusal> {
-    let owner = whose(&principal, query)?;
+    let owner = owner_of(&principal, query)?;
     let sent: NewSubscription = body.and_then(|body| body.parse())?;
     let subscription = sent.checked(&notify.0.sender)?;
     notify.check_person(&owner, subscription.person.as_ref()).await?;
     let is_webhook = subscription.target.kind() == "webhook";
-    let made =
+    let created =
         notify.subscribe(&owner, principal.into(), SubscriptionStep::Make(Box::new(subscription))).await?;
-    let subscription = notify.one_view(&owner, &made.id).await?;
-    let secret = made.secret.filter(|_| is_webhook).map(|secret| secret.as_str().to_owned());
+    let subscription = notify.one_view(&owner, &created.id).await?;
+    let secret = created.secret.filter(|_| is_webhook).map(|secret| secret.as_str().to_owned());
     Ok((StatusCode::CREATED, Json(SubscriptionMade { subscription, secret })))
 }
 
@@ -292,7 +296,7 @@ async fn show(
     path: OnePath,
     query: OneQuery,
 ) -> Result<Json<SubscriptionView>, HouseRefusal> {
-    let owner = whose(&principal, query)?;
+    let owner = owner_of(&principal, query)?;
     Ok(Json(notify.one_view(&owner, &id_of(path)?).await?))
 }
 
@@ -303,7 +307,7 @@ async fn set(
     query: OneQuery,
     JsonBody(body): JsonBody,
 ) -> Result<Json<SubscriptionView>, HouseRefusal> {
-    let owner = whose(&principal, query)?;
+    let owner = owner_of(&principal, query)?;
     let id: SubscriptionId = id_of(path)?;
     // Checked before the body: a caller that does not own the subscription learns nothing else.
     notify.one(&owner, &id).await?;
@@ -324,7 +328,7 @@ async fn delete(
     JsonBody(body): JsonBody,
 ) -> Result<StatusCode, HouseRefusal> {
     body?;
-    let owner = whose(&principal, query)?;
+    let owner = owner_of(&principal, query)?;
     notify.subscribe(&owner, principal.into(), SubscriptionStep::Remove(id_of(path)?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -337,15 +341,15 @@ async fn sample(
     JsonBody(body): JsonBody,
 ) -> Result<Json<TestResult>, HouseRefusal> {
     body?;
-    let owner = whose(&principal, query)?;
-    let (_, one) = notify.one(&owner, &id_of(path)?).await?;
+    let owner = owner_of(&principal, query)?;
+    let (_, subscription) = notify.one(&owner, &id_of(path)?).await?;
     let _share = notify.0.tests.take(owner.clone(), 1).map_err(|_| too_many_tests())?;
-    notify.count_mail(&owner, &one).map_err(|_| too_many_mails())?;
+    notify.count_mail(&owner, &subscription).map_err(|_| too_many_mails())?;
     let stamp = notify.0.deliveries.clock().stamp();
-    let note = Note { at: stamp.now, told: Announcement::Sample };
-    let sent = notify.send_note(&NoticeId::mint(&stamp, 0), &owner, &one, &note).await?;
+    let note = Note { at: stamp.now, announcement: Announcement::Sample };
+    let sent = notify.send_note(&NoticeId::mint(&stamp, 0), &owner, &subscription, &note).await?;
     Ok(Json(match sent {
-        AttemptResult::Taken => TestResult { delivered: true, error: None },
+        AttemptResult::Accepted => TestResult { delivered: true, error: None },
         AttemptResult::Failed(why, _) | AttemptResult::Gone(why) => {
             TestResult { delivered: false, error: Some(why) }
         }
@@ -357,7 +361,7 @@ async fn list_dead(
     Caller(principal): Caller,
     query: OneQuery,
 ) -> Result<Json<DeadList>, HouseRefusal> {
-    let owner = whose(&principal, query)?;
+    let owner = owner_of(&principal, query)?;
     let prefix = format!("{owner}/");
     let rows = notify.log().read_index(DEAD, &prefix, None, DEAD_PER_OWNER_MAX, Order::Descending).await?;
     let mut notifications = Vec::new();
@@ -378,7 +382,7 @@ async fn revive(
     JsonBody(body): JsonBody,
 ) -> Result<StatusCode, HouseRefusal> {
     body?;
-    let owner = whose(&principal, query)?;
+    let owner = owner_of(&principal, query)?;
     let id: NoticeId = id_of(path)?;
     if notify.dead_state(&owner, &id).await?.is_none() {
         return Err(Refusal::not_found().into());

@@ -33,7 +33,7 @@ const PUSH_SECONDS: &str = "86400";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AttemptResult {
     /// The receiver accepted it.
-    Taken,
+    Accepted,
     /// A temporary failure: the error for people, and the least delay of a retry in milliseconds.
     Failed(String, Option<u64>),
     /// The receiver is gone permanently.
@@ -142,7 +142,7 @@ impl Sender {
             // A mail names the owner, for readers who did not subscribe themselves.
             let text = format!("{text}\n\n-- \nPlenary sends this for the owner {}.\n", letter.owner);
             return match mail.send(letter.id, to, subject, text).await {
-                Ok(()) => AttemptResult::Taken,
+                Ok(()) => AttemptResult::Accepted,
                 Err(why) => failed(why),
             };
         }
@@ -181,11 +181,11 @@ impl Sender {
             }
             Target::WebPush { endpoint, p256dh, auth } => {
                 let browser =
-                    Browser::read(p256dh, auth).ok_or_else(|| failed("the browser's keys are none"))?;
+                    Browser::read(p256dh, auth).ok_or_else(|| failed("the browser's keys are invalid"))?;
                 let vapid = vapid.ok_or_else(|| failed("this server has no key"))?;
                 let broken = |_| failed("the message can't be sealed");
                 let body = sealed(&browser, &note.push()).map_err(broken)?;
-                let said =
+                let authorization =
                     vapid.authorization(&origin(endpoint), &self.contact, now.0 / 1_000).map_err(broken)?;
                 let urgency = match note.urgency() {
                     Urgency::Low => "low",
@@ -198,9 +198,9 @@ impl Sender {
                     .with("ttl", PUSH_SECONDS)?
                     .with("urgency", urgency)?
                     .with("topic", topic_of(id).as_str())?
-                    .with("authorization", &said)
+                    .with("authorization", &authorization)
             }
-            Target::Email { .. } => Err(failed("mail is sent otherwise")),
+            Target::Email { .. } => Err(failed("mail is sent by SMTP")),
         }
     }
 
@@ -242,15 +242,18 @@ impl Sender {
             Ok(response) => response,
             Err(why) => return failed(why),
         };
-        let (status, wanted) = (response.status(), retry_after(response.headers()));
+        let (status, retry_after) = (response.status(), retry_after(response.headers()));
         if status.is_success() {
-            return AttemptResult::Taken;
+            return AttemptResult::Accepted;
         }
-        let said = format!("the receiver answered {}", status.as_u16());
+        let message = format!("the receiver answered {}", status.as_u16());
         if status == StatusCode::GONE || (is_push && status == StatusCode::NOT_FOUND) {
-            return AttemptResult::Gone(said);
+            return AttemptResult::Gone(message);
         }
-        AttemptResult::Failed(said, wanted.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)))
+        AttemptResult::Failed(
+            message,
+            retry_after.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+        )
     }
 }
 

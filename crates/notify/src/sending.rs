@@ -92,12 +92,12 @@ impl Sends {
 impl Notify {
     /// Turns events of requests into notifications and sends due ones, until the server stops.
     pub(crate) async fn work(&self, stop: CancellationToken) {
-        let see_to = |event| {
+        let handle = |event| {
             let notify = self.clone();
-            async move { notify.heard(&event).await }
+            async move { notify.handle_event(&event).await }
         };
         let working = async {
-            tokio::join!(self.0.reactor.react(see_to), self.send_what_is_due());
+            tokio::join!(self.0.reactor.react(handle), self.send_due());
         };
         stop.run_until_cancelled(working).await;
     }
@@ -127,7 +127,7 @@ impl Notify {
         Ok(())
     }
 
-    async fn send_what_is_due(&self) {
+    async fn send_due(&self) {
         let mut sends = Sends::default();
         loop {
             let has_room = sends.sweep();
@@ -153,18 +153,18 @@ impl Notify {
             && let Some(row) = rows.next().await?
         {
             looked_at += 1;
-            let Some((at, id)) = row.key.split_once('/') else { continue };
-            if *at > *time(self.now()) {
-                if let Ok(at) = at.parse() {
-                    self.0.next_due.fetch_min(at, Ordering::AcqRel);
+            let Some((due_at, id)) = row.key.split_once('/') else { continue };
+            if *due_at > *time(self.now()) {
+                if let Ok(due_at) = due_at.parse() {
+                    self.0.next_due.fetch_min(due_at, Ordering::AcqRel);
                 }
                 break;
             }
             let owner = std::str::from_utf8(&row.value).ok().and_then(|owner| owner.parse().ok());
             let (Some(owner), Ok(id)) = (owner, id.parse::<NoticeId>()) else { continue };
             if sends.may_send(&owner, &id) {
-                let (notify, sent) = (self.clone(), id.clone());
-                let task = sends.tasks.spawn(async move { notify.attempt(&sent).await });
+                let (notify, attempted) = (self.clone(), id.clone());
+                let task = sends.tasks.spawn(async move { notify.attempt(&attempted).await });
                 sends.under_way.insert(task.id(), (owner, id));
             }
         }

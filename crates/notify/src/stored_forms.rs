@@ -17,12 +17,12 @@ use crate::{
     wire::{Event, Notice, Quiet, Target},
 };
 
-fn at(ms: u64) -> TimestampMs {
+fn ms(ms: u64) -> TimestampMs {
     TimestampMs(ms)
 }
 
 fn id() -> SubscriptionId {
-    SubscriptionId::mint(&Stamp::new(at(1), [0; 10]), 0)
+    SubscriptionId::mint(&Stamp::new(ms(1), [0; 10]), 0)
 }
 
 fn stored(event: NewEvent) -> StoredEvent {
@@ -32,71 +32,77 @@ fn stored(event: NewEvent) -> StoredEvent {
         version: Version(1),
         kind: event.kind.into(),
         form: event.form,
-        at: at(1),
+        at: ms(1),
         envelope: event.envelope,
         payload: event.payload,
     }
 }
 
-const OF: &str = r#""of":{"owner":"ann","subscription":"sub_00000000010000000000000000","created":1}"#;
+const SUBJECT: &str = r#""of":{"owner":"ann","subscription":"sub_00000000010000000000000000","created":1}"#;
 
-fn of() -> DeliverySubject {
-    DeliverySubject { owner: "ann".parse().unwrap(), subscription: id(), created: at(1) }
+fn subject() -> DeliverySubject {
+    DeliverySubject { owner: "ann".parse().unwrap(), subscription: id(), created: ms(1) }
 }
 
 #[test]
-fn notifications_are_stored_as_they_were() {
-    let ended = || NoticeEnded { of: of(), due: Some(at(3)), died: None, at: at(4), error: "503".into() };
-    let ended_form = format!(r#"{{{OF},"due":3,"at":4,"error":"503"}}"#);
+fn the_stored_forms_of_deliveries_are_frozen() {
+    let ended =
+        || NoticeEnded { subject: subject(), due: Some(ms(3)), died: None, at: ms(4), error: "503".into() };
+    let ended_form = format!(r#"{{{SUBJECT},"due":3,"at":4,"error":"503"}}"#);
     let added = |digest, stranger: Option<&str>| {
         let stranger = stranger.map(|owner| owner.parse().unwrap());
-        let added = NoticeAdded { of: of(), item: 9, due: at(2), digest, stranger, notice: "{}".into() };
+        let added =
+            NoticeAdded { subject: subject(), item: 9, due: ms(2), digest, stranger, notice: "{}".into() };
         DeliveryEvent::NoticeAdded(added)
     };
     let cases = [
-        (added(true, None), "NoticeAdded", format!(r#"{{{OF},"item":9,"due":2,"digest":true}}"#)),
-        (added(false, Some("bob")), "NoticeAdded", format!(r#"{{{OF},"item":9,"due":2,"stranger":"bob"}}"#)),
+        (added(true, None), "NoticeAdded", format!(r#"{{{SUBJECT},"item":9,"due":2,"digest":true}}"#)),
         (
-            DeliveryEvent::AttemptBegun(AttemptBegun { of: of(), due: at(2), until: at(3) }),
+            added(false, Some("bob")),
+            "NoticeAdded",
+            format!(r#"{{{SUBJECT},"item":9,"due":2,"stranger":"bob"}}"#),
+        ),
+        (
+            DeliveryEvent::AttemptBegun(AttemptBegun { subject: subject(), due: ms(2), until: ms(3) }),
             "AttemptBegun",
-            format!(r#"{{{OF},"due":2,"until":3}}"#),
+            format!(r#"{{{SUBJECT},"due":2,"until":3}}"#),
         ),
         (
             DeliveryEvent::AttemptFailed(AttemptFailed {
-                of: of(),
-                due: at(3),
-                next: at(5),
+                subject: subject(),
+                due: ms(3),
+                next: ms(5),
                 error: "503".into(),
             }),
             "AttemptFailed",
-            format!(r#"{{{OF},"due":3,"next":5,"error":"503"}}"#),
+            format!(r#"{{{SUBJECT},"due":3,"next":5,"error":"503"}}"#),
         ),
         (
-            DeliveryEvent::NoticePutOff(NoticePutOff { of: of(), due: at(3), next: at(5) }),
+            DeliveryEvent::NoticePutOff(NoticePutOff { subject: subject(), due: ms(3), next: ms(5) }),
             "NoticePutOff",
-            format!(r#"{{{OF},"due":3,"next":5}}"#),
+            format!(r#"{{{SUBJECT},"due":3,"next":5}}"#),
         ),
         (DeliveryEvent::NoticeDelivered(ended()), "NoticeDelivered", ended_form.clone()),
         (DeliveryEvent::NoticeDied(ended()), "NoticeDied", ended_form),
         (
             DeliveryEvent::NoticeDropped(NoticeEnded {
                 due: None,
-                died: Some(at(3)),
+                died: Some(ms(3)),
                 error: String::new(),
                 ..ended()
             }),
             "NoticeDropped",
-            format!(r#"{{{OF},"died":3,"at":4}}"#),
+            format!(r#"{{{SUBJECT},"died":3,"at":4}}"#),
         ),
         (
             DeliveryEvent::NoticeRevived(NoticeRevived {
-                of: of(),
-                died: at(3),
-                due: at(6),
+                subject: subject(),
+                died: ms(3),
+                due: ms(6),
                 by: Actor::Operator,
             }),
             "NoticeRevived",
-            format!(r#"{{{OF},"died":3,"due":6,"by":"operator"}}"#),
+            format!(r#"{{{SUBJECT},"died":3,"due":6,"by":"operator"}}"#),
         ),
     ];
     for (event, kind, form) in cases {
@@ -107,16 +113,16 @@ fn notifications_are_stored_as_they_were() {
 }
 
 #[test]
-fn what_a_notification_tells_is_stored_as_it_was() {
+fn the_stored_form_of_a_notice_is_frozen() {
     let form = r#"{"event":"request.created","at":7,"request":{"request_id":"ID","kind":"permission","urgency":"normal","title":"Run <b>it</b>RLO & go","from":"@ann.cc","action":"Bash","directory":"/src","excerpt":"cargo\u001btest","allow":{"accept":true,"edit":false,"respond":true,"ignore":true},"created_at":7}}"#;
-    let told = notice(Event::Created);
-    let form = form.replace("ID", told.request.request_id.as_str()).replace("RLO", "\u{202e}");
-    assert_eq!(serde_json::to_string(&told).unwrap(), form);
-    assert_eq!(serde_json::from_str::<Notice>(&form).unwrap(), told);
+    let expected = notice(Event::Created);
+    let form = form.replace("ID", expected.request.request_id.as_str()).replace("RLO", "\u{202e}");
+    assert_eq!(serde_json::to_string(&expected).unwrap(), form);
+    assert_eq!(serde_json::from_str::<Notice>(&form).unwrap(), expected);
 }
 
 #[test]
-fn subscriptions_are_stored_as_they_were() {
+fn the_stored_forms_of_subscriptions_are_frozen() {
     let ann = || Actor::Owner("ann".parse().unwrap());
     let set = |target, rest: &str| {
         format!(

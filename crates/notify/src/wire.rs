@@ -51,14 +51,14 @@ pub enum Urgency {
 }
 
 /// A deadline within this time makes a request urgent.
-const PRESSES_MS: u64 = 15 * 60_000;
+const URGENT_MS: u64 = 15 * 60_000;
 
 impl Urgency {
     /// The urgency of a request.
     #[must_use]
     pub const fn of(kind: Kind, created_at: u64, deadline_at: Option<u64>) -> Self {
         match (deadline_at, kind) {
-            (Some(deadline), _) if deadline.saturating_sub(created_at) < PRESSES_MS => Self::High,
+            (Some(deadline), _) if deadline.saturating_sub(created_at) < URGENT_MS => Self::High,
             (_, Kind::Permission | Kind::Question | Kind::RunInput | Kind::Hold) => Self::Normal,
             (_, Kind::Review | Kind::Contact | Kind::Invitation) => Self::Low,
         }
@@ -140,7 +140,7 @@ impl Target {
 
     /// The receiver without its secrets, such as URL paths and tokens.
     #[must_use]
-    pub fn shown(&self) -> String {
+    pub fn redacted(&self) -> String {
         match self {
             Self::Webhook { url } | Self::Ntfy { url, .. } | Self::Slack { url } => origin(url),
             Self::Telegram { chat_id, .. } => chat_id.clone(),
@@ -152,13 +152,13 @@ impl Target {
 
 impl std::fmt::Debug for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} to {}", self.kind(), self.shown())
+        write!(f, "{} to {}", self.kind(), self.redacted())
     }
 }
 
 /// Scheme, host and port of a URL.
 pub(crate) fn origin(url: &str) -> String {
-    let begin = url.find("://").map_or(0, |at| at + 3);
+    let begin = url.find("://").map_or(0, |scheme_end| scheme_end + 3);
     let end = url[begin..].find(['/', '?', '#']).map_or(url.len(), |at| begin + at);
     url[..end].to_owned()
 }
@@ -220,7 +220,7 @@ pub struct NewSubscription {
 }
 
 /// A member that is present, even as `null`.
-fn said<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<Option<T>>, D::Error> {
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(from).map(Some)
 }
 
@@ -231,7 +231,7 @@ pub struct SubscriptionChange {
     /// The receiver of notifications.
     pub target: Option<Target>,
     /// A name, for people; `null` for none.
-    #[serde(deserialize_with = "said")]
+    #[serde(deserialize_with = "present")]
     #[schemars(with = "Option<String>")]
     pub name: Option<Option<String>>,
     /// The events to send.
@@ -241,17 +241,17 @@ pub struct SubscriptionChange {
     /// The agents whose requests are sent; all when empty.
     pub agents: Option<Vec<AgentHandle>>,
     /// The person; `null` for everybody.
-    #[serde(deserialize_with = "said")]
+    #[serde(deserialize_with = "present")]
     #[schemars(with = "Option<AgentHandle>")]
     pub person: Option<Option<AgentHandle>>,
     /// The least urgency that is sent.
     pub min_urgency: Option<Urgency>,
     /// The quiet hours; `null` for none.
-    #[serde(deserialize_with = "said")]
+    #[serde(deserialize_with = "present")]
     #[schemars(with = "Option<Quiet>")]
     pub quiet: Option<Option<Quiet>>,
     /// Collect notifications for this many minutes; `null` to send each at once.
-    #[serde(deserialize_with = "said")]
+    #[serde(deserialize_with = "present")]
     #[schemars(with = "Option<u32>")]
     pub digest_minutes: Option<Option<u32>>,
     /// Whether notifications are sent.
@@ -407,7 +407,7 @@ pub struct RequestSummary {
     /// The options of a choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: u64,
     /// The deadline for an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -425,10 +425,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_presses_follows_from_the_kind_and_the_deadline() {
+    fn the_urgency_follows_from_the_kind_and_the_deadline() {
         assert_eq!(Urgency::of(Kind::Review, 0, None), Urgency::Low);
-        assert_eq!(Urgency::of(Kind::Permission, 0, Some(PRESSES_MS)), Urgency::Normal);
-        assert_eq!(Urgency::of(Kind::Review, 5, Some(PRESSES_MS)), Urgency::High);
+        assert_eq!(Urgency::of(Kind::Permission, 0, Some(URGENT_MS)), Urgency::Normal);
+        assert_eq!(Urgency::of(Kind::Review, 5, Some(URGENT_MS)), Urgency::High);
     }
 
     #[test]

@@ -11,20 +11,22 @@ const FIRST_END: u64 = 2;
 
 /// Whether a run was lost before it produced any output. A run with output may have done part of its work, so it is not
 /// repeated.
-pub(crate) fn is_unheard(event: &RunCompleted) -> bool {
+pub(crate) fn was_lost_without_output(event: &RunCompleted) -> bool {
     event.lost && event.id == FIRST_END
 }
 
 impl Participation {
     /// Queues the request once more on the same thread, after the waiting ones. False if that is impossible or was done
     /// before.
-    pub(crate) async fn asks_again(&self, told: &SessionRun) -> Result<bool, Fault> {
-        let handle = told.acting.handle();
-        let (Some(agent), session) = (self.agent(handle), &told.context.session_id) else { return Ok(false) };
-        if told.context.again {
+    pub(crate) async fn retry(&self, session_run: &SessionRun) -> Result<bool, Fault> {
+        let handle = session_run.acting.handle();
+        let (Some(agent), session) = (self.agent(handle), &session_run.context.session_id) else {
+            return Ok(false);
+        };
+        if session_run.context.again {
             return Ok(false);
         }
-        let key = Self::key(handle, session, "again", &told.run.id.to_string());
+        let key = Self::key(handle, session, "again", &session_run.run.id.to_string());
         if self.0.log.read_key(&key.scope, &key.key).await?.is_some() {
             return Ok(true);
         }
@@ -32,17 +34,23 @@ impl Participation {
         if !is_in(&state, handle) || self.0.runs.stopped(agent.name()).await?.is_some() {
             return Ok(false);
         }
-        let context = Context { again: true, ..told.context.clone() };
-        let Some(body) = context.in_request(&told.request.body) else { return Ok(false) };
-        let request = Request { body, ..told.request.clone() };
+        let context = Context { again: true, ..session_run.context.clone() };
+        let Some(body) = context.in_request(&session_run.request.body) else { return Ok(false) };
+        let request = Request { body, ..session_run.request.clone() };
         match self
             .0
             .runs
-            .begin_bound(&told.acting, (&agent, &told.context.sender), told.thread, request, &key)
+            .begin_bound(
+                &session_run.acting,
+                (&agent, &session_run.context.sender),
+                session_run.thread,
+                request,
+                &key,
+            )
             .await
         {
             Ok(_) | Err(StartError::KeyReused) => {
-                tracing::info!(agent = %handle, %session, run = %told.run.id, "a lost run is started again");
+                tracing::info!(agent = %handle, %session, run = %session_run.run.id, "a lost run is started again");
                 Ok(true)
             }
             Err(StartError::Rejected(_) | StartError::OverQuota(_)) => Ok(false),

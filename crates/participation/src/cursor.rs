@@ -25,7 +25,7 @@ struct StoredCursor {
 /// The row, held by the reacting process.
 #[derive(Debug)]
 pub(crate) struct Cursor {
-    kept: StoredCursor,
+    stored: StoredCursor,
     revision: u64,
 }
 
@@ -34,11 +34,11 @@ impl Cursor {
     pub(crate) async fn take(log: &Log, cursors: &Cursors) -> Result<Option<Self>, Fault> {
         let me = cursors.node().as_str();
         let row = log.read_row(ROW).await?;
-        let (mut kept, revision) = match row {
+        let (mut stored, revision) = match row {
             Some(row) => {
-                let kept: StoredCursor = serde_json::from_slice(&row.value)
+                let stored: StoredCursor = serde_json::from_slice(&row.value)
                     .map_err(|error| Fault::Corrupt(format!("{ROW}: {error}")))?;
-                (kept, row.revision)
+                (stored, row.revision)
             }
             // Messages from before the first start are not answered.
             None => {
@@ -46,37 +46,37 @@ impl Cursor {
                 (StoredCursor { node: String::new(), position, agents: BTreeSet::new() }, 0)
             }
         };
-        if kept.node != me && cursors.alive().await?.iter().any(|node| node.as_str() == kept.node) {
+        if stored.node != me && cursors.alive().await?.iter().any(|node| node.as_str() == stored.node) {
             return Ok(None);
         }
-        kept.node = me.to_owned();
-        let mut cursor = Self { kept, revision };
-        Ok(cursor.keep(log).await?.then_some(cursor))
+        stored.node = me.to_owned();
+        let mut cursor = Self { stored, revision };
+        Ok(cursor.store(log).await?.then_some(cursor))
     }
 
     /// The position up to which everything is handled.
     pub(crate) fn position(&self) -> Position {
-        self.kept.position
+        self.stored.position
     }
 
     /// The agents among these whose earlier invitations are not handled yet.
     pub(crate) fn newcomers<'a>(&self, agents: impl Iterator<Item = &'a AgentHandle>) -> Vec<AgentHandle> {
-        agents.filter(|agent| !self.kept.agents.contains(*agent)).cloned().collect()
+        agents.filter(|agent| !self.stored.agents.contains(*agent)).cloned().collect()
     }
 
-    /// Records that everything up to this position is handled. [`Self::keep`] stores it.
+    /// Records that everything up to this position is handled. [`Self::store`] stores it.
     pub(crate) fn reach(&mut self, position: Position) {
-        self.kept.position = position;
+        self.stored.position = position;
     }
 
-    /// Records that the earlier invitations of these agents are handled. [`Self::keep`] stores it.
+    /// Records that the earlier invitations of these agents are handled. [`Self::store`] stores it.
     pub(crate) fn welcome(&mut self, agents: Vec<AgentHandle>) {
-        self.kept.agents.extend(agents);
+        self.stored.agents.extend(agents);
     }
 
     /// Stores the row; false if another process has taken it.
-    pub(crate) async fn keep(&mut self, log: &Log) -> Result<bool, Fault> {
-        let value = serde_json::to_vec(&self.kept).map_err(|error| Fault::Corrupt(error.to_string()))?;
+    pub(crate) async fn store(&mut self, log: &Log) -> Result<bool, Fault> {
+        let value = serde_json::to_vec(&self.stored).map_err(|error| Fault::Corrupt(error.to_string()))?;
         let row = RowOp { name: ROW.into(), expected: Some(self.revision), value: Some(value.into()) };
         match log.append(Batch { rows: vec![row], ..Batch::default() }).await? {
             Outcome::Appended(_) => {
@@ -97,13 +97,13 @@ mod tests {
 
     #[test]
     fn the_stored_form_is_frozen() {
-        let kept = StoredCursor {
+        let stored = StoredCursor {
             node: "0".into(),
             position: Position(7),
             agents: ["@a.b".parse().unwrap()].into(),
         };
         let golden = r#"{"node":"0","position":7,"agents":["@a.b"]}"#;
-        assert_eq!(serde_json::to_string(&kept).unwrap(), golden);
-        assert_eq!(serde_json::from_str::<StoredCursor>(golden).unwrap(), kept);
+        assert_eq!(serde_json::to_string(&stored).unwrap(), golden);
+        assert_eq!(serde_json::from_str::<StoredCursor>(golden).unwrap(), stored);
     }
 }

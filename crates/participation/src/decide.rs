@@ -15,12 +15,12 @@ pub enum Answers {
 
 /// A message, from the point of view of one receiving agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct HeardMessage {
+pub(crate) struct IncomingMessage {
     /// The origin, if an agent of this server sent it.
     pub(crate) origin: Option<Origin>,
     /// Whether it names the agent.
     pub(crate) mentions: bool,
-    /// Whether the agent waits for input, and the message came after its question.
+    /// Whether the agent waits for input, and the message is newer than its question.
     pub(crate) answers_question: bool,
 }
 
@@ -66,8 +66,8 @@ pub(crate) enum SilenceReason {
     TooManyPending,
 }
 
-pub(crate) fn decide(heard: HeardMessage, standing: AgentStanding) -> Verdict {
-    let HeardMessage { origin, mentions, answers_question } = heard;
+pub(crate) fn decide(message: IncomingMessage, standing: AgentStanding) -> Verdict {
+    let IncomingMessage { origin, mentions, answers_question } = message;
     let is_for_it =
         mentions || answers_question || standing.answers == Answers::Always || standing.parties <= 2;
     if !is_for_it || origin.is_some_and(|origin| origin.notice) {
@@ -95,7 +95,8 @@ pub(crate) fn decide(heard: HeardMessage, standing: AgentStanding) -> Verdict {
 mod tests {
     use super::*;
 
-    const HEARD: HeardMessage = HeardMessage { origin: None, mentions: false, answers_question: false };
+    const MESSAGE: IncomingMessage =
+        IncomingMessage { origin: None, mentions: false, answers_question: false };
     const ALONE: AgentStanding = AgentStanding {
         answers: Answers::Mentioned,
         parties: 2,
@@ -107,53 +108,53 @@ mod tests {
     };
     const MANY: AgentStanding = AgentStanding { parties: 3, ..ALONE };
 
-    fn passed(hops: u32, notice: bool) -> HeardMessage {
-        HeardMessage { origin: Some(Origin { hops, notice }), ..HEARD }
+    fn passed(hops: u32, notice: bool) -> IncomingMessage {
+        IncomingMessage { origin: Some(Origin { hops, notice }), ..MESSAGE }
     }
 
     #[test]
-    fn given_a_session_of_two_when_anything_is_said_then_it_is_asked() {
-        assert_eq!(decide(HEARD, ALONE), Verdict::Ask);
+    fn given_a_session_of_two_when_any_message_is_sent_then_it_is_asked() {
+        assert_eq!(decide(MESSAGE, ALONE), Verdict::Ask);
     }
 
     #[test]
     fn given_more_when_it_is_not_named_then_it_passes_over() {
-        assert_eq!(decide(HEARD, MANY), Verdict::PassOver);
-        assert_eq!(decide(HeardMessage { mentions: true, ..HEARD }, MANY), Verdict::Ask);
-        assert_eq!(decide(HEARD, AgentStanding { answers: Answers::Always, ..MANY }), Verdict::Ask);
+        assert_eq!(decide(MESSAGE, MANY), Verdict::PassOver);
+        assert_eq!(decide(IncomingMessage { mentions: true, ..MESSAGE }, MANY), Verdict::Ask);
+        assert_eq!(decide(MESSAGE, AgentStanding { answers: Answers::Always, ..MANY }), Verdict::Ask);
     }
 
     #[test]
-    fn given_a_question_when_anybody_speaks_then_it_is_the_answer() {
-        assert_eq!(decide(HeardMessage { answers_question: true, ..HEARD }, MANY), Verdict::Resume);
+    fn given_a_question_when_any_message_is_sent_then_it_is_the_answer() {
+        assert_eq!(decide(IncomingMessage { answers_question: true, ..MESSAGE }, MANY), Verdict::Resume);
         let full = AgentStanding { pending: 2, ..MANY };
-        assert_eq!(decide(HeardMessage { answers_question: true, ..HEARD }, full), Verdict::Resume);
+        assert_eq!(decide(IncomingMessage { answers_question: true, ..MESSAGE }, full), Verdict::Resume);
     }
 
     #[test]
     fn given_agents_that_answer_each_other_then_it_ends_at_the_hops() {
         assert_eq!(decide(passed(2, false), ALONE), Verdict::Ask);
         assert_eq!(decide(passed(3, false), ALONE), Verdict::Refuse(SilenceReason::TooManyHops));
-        let asked = HeardMessage { answers_question: true, ..passed(3, false) };
-        assert_eq!(decide(asked, ALONE), Verdict::Refuse(SilenceReason::TooManyHops));
+        let answer = IncomingMessage { answers_question: true, ..passed(3, false) };
+        assert_eq!(decide(answer, ALONE), Verdict::Refuse(SilenceReason::TooManyHops));
     }
 
     #[test]
     fn given_a_notice_then_nobody_answers_it() {
         assert_eq!(decide(passed(0, true), ALONE), Verdict::PassOver);
-        let named = HeardMessage { mentions: true, ..passed(0, true) };
+        let named = IncomingMessage { mentions: true, ..passed(0, true) };
         assert_eq!(decide(named, AgentStanding { stopped: true, ..ALONE }), Verdict::PassOver);
     }
 
     #[test]
-    fn given_a_limit_when_it_is_passed_then_that_is_said() {
+    fn given_a_limit_when_it_is_exceeded_then_the_reason_is_sent() {
         for (standing, why) in [
             (AgentStanding { stopped: true, too_fast: true, ..ALONE }, SilenceReason::Stopped),
             (AgentStanding { too_fast: true, pending: 2, ..ALONE }, SilenceReason::TooFast),
             (AgentStanding { pending: 2, ..ALONE }, SilenceReason::TooManyPending),
         ] {
-            assert_eq!(decide(HEARD, standing), Verdict::Refuse(why));
+            assert_eq!(decide(MESSAGE, standing), Verdict::Refuse(why));
         }
-        assert_eq!(decide(HEARD, AgentStanding { pending: 1, ..ALONE }), Verdict::Ask);
+        assert_eq!(decide(MESSAGE, AgentStanding { pending: 1, ..ALONE }), Verdict::Ask);
     }
 }

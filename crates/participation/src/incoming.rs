@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Participation,
-    decide::{AgentStanding, HeardMessage, SilenceReason, Verdict, decide},
+    decide::{AgentStanding, IncomingMessage, SilenceReason, Verdict, decide},
     limits::PENDING_MAX,
     message::{Context, MessageBody},
     room::{Seat, is_in},
@@ -36,7 +36,7 @@ struct Listener<'a> {
     session: &'a SessionId,
     stored: &'a StoredEvent,
     sent: &'a MessageSent,
-    said: MessageBody,
+    body: MessageBody,
     context: Context,
     seat: Seat,
     /// The run that waits for the message, and the keys that it requested.
@@ -45,7 +45,11 @@ struct Listener<'a> {
 
 impl Participation {
     /// Handles a sent message.
-    pub(crate) async fn heard(&self, session: &SessionId, stored: &StoredEvent) -> Result<(), Fault> {
+    pub(crate) async fn handle_sent_message(
+        &self,
+        session: &SessionId,
+        stored: &StoredEvent,
+    ) -> Result<(), Fault> {
         let SessionEvent::MessageSent(sent) = SessionEvent::decode(stored)? else { return Ok(()) };
         let (state, _) = self.0.sessions.look(session).await?;
         for agent in self.members(&state).filter(|agent| agent.handle != sent.sender) {
@@ -84,29 +88,29 @@ impl Participation {
             part: seat.part,
             again: false,
         };
-        let said = MessageBody::read(&sent.members);
-        let hearing = Listener { agent, acting, session, stored, sent, said, context, seat, question };
-        match decide(hearing.as_heard(), self.standing(&hearing, state).await?) {
+        let body = MessageBody::read(&sent.members);
+        let listener = Listener { agent, acting, session, stored, sent, body, context, seat, question };
+        match decide(listener.message(), self.standing(&listener, state).await?) {
             Verdict::PassOver => Ok(()),
-            Verdict::Refuse(why) => self.refuse(&hearing, why).await,
-            Verdict::Resume => match &hearing.question {
-                Some((run, asked)) => {
-                    let body = hearing.said.answer(&run.to_string(), asked, &hearing.context);
-                    let place = (hearing.seat.thread, *run);
+            Verdict::Refuse(why) => self.refuse(&listener, why).await,
+            Verdict::Resume => match &listener.question {
+                Some((run, keys)) => {
+                    let answer = listener.body.answer(&run.to_string(), keys, &listener.context);
+                    let thread_and_run = (listener.seat.thread, *run);
                     let done = self
                         .0
                         .runs
-                        .resume_bound(&hearing.acting, (agent, &sent.sender), place, body, &key)
+                        .resume_bound(&listener.acting, (agent, &sent.sender), thread_and_run, answer, &key)
                         .await;
                     match done {
                         // The run ended meanwhile: its answer starts a new run.
-                        Err(StartError::Rejected(Rejection::RunNotActive)) => self.ask(&hearing).await,
-                        done => self.done(&hearing, done.map(drop)).await,
+                        Err(StartError::Rejected(Rejection::RunNotActive)) => self.ask(&listener).await,
+                        done => self.done(&listener, done.map(drop)).await,
                     }
                 }
-                None => self.ask(&hearing).await,
+                None => self.ask(&listener).await,
             },
-            Verdict::Ask => self.ask(&hearing).await,
+            Verdict::Ask => self.ask(&listener).await,
         }
     }
 
@@ -119,47 +123,47 @@ impl Participation {
         let waits =
             |run: &&plenary_runs::state::RunState| run.status == RunStatus::Waiting && !run.cancel_requested;
         let Some(run) = seat.state.active().filter(waits) else { return Ok(None) };
-        let (event, at) = self.0.runs.thread_event(seat.thread, run.waits).await?;
+        let (event, waits_since) = self.0.runs.thread_event(seat.thread, run.waits).await?;
         let ThreadEvent::EventEmitted(event) = event else { return Ok(None) };
         let members: Map<String, Value> = serde_json::from_slice(&event.members).unwrap_or_default();
-        let asked = members.get("request_keys").and_then(Value::as_object).cloned();
-        Ok((at <= stored.at).then(|| (run.id, asked.unwrap_or_default())))
+        let keys = members.get("request_keys").and_then(Value::as_object).cloned();
+        Ok((waits_since <= stored.at).then(|| (run.id, keys.unwrap_or_default())))
     }
 
-    async fn standing(&self, hearing: &Listener<'_>, state: &SessionState) -> Result<AgentStanding, Fault> {
-        let settings = self.settings(&hearing.agent.handle);
+    async fn standing(&self, listener: &Listener<'_>, state: &SessionState) -> Result<AgentStanding, Fault> {
+        let settings = self.settings(&listener.agent.handle);
         let max = settings.messages_per_minute_max;
         Ok(AgentStanding {
             answers: settings.answers,
             parties: state.present().count(),
-            stopped: self.0.runs.stopped(hearing.agent.name()).await?.is_some(),
+            stopped: self.0.runs.stopped(listener.agent.name()).await?.is_some(),
             hops_max: settings.hops_max,
-            too_fast: self.0.rates.is_past(&hearing.pair(), hearing.stored.at, max),
-            pending: hearing.seat.state.queued().count(),
+            too_fast: self.0.rates.is_past(&listener.pair(), listener.stored.at, max),
+            pending: listener.seat.state.queued().count(),
             pending_max: PENDING_MAX,
         })
     }
 
-    async fn ask(&self, hearing: &Listener<'_>) -> Result<(), Fault> {
-        let Listener { agent, acting, session, said, context, seat, .. } = hearing;
-        let title = context.topic.clone().unwrap_or_else(|| said.text());
+    async fn ask(&self, listener: &Listener<'_>) -> Result<(), Fault> {
+        let Listener { agent, acting, session, body, context, seat, .. } = listener;
+        let title = context.topic.clone().unwrap_or_else(|| body.text());
         let request = Request {
             request_type: "ChatRequest".into(),
             depth: context.depth,
             title: Some(title.chars().take(TITLE_CHARS_MAX).collect()),
-            trace: Some((Box::new(hearing.trace()), hearing.stored.at)),
-            body: said.request(context),
+            trace: Some((Box::new(listener.trace()), listener.stored.at)),
+            body: body.request(context),
         };
         let key = Self::key(&agent.handle, session, "hears", &context.sequence.to_string());
         let done =
             self.0.runs.begin_bound(acting, (agent, &context.sender), seat.thread, request, &key).await;
-        self.done(hearing, done.map(drop)).await
+        self.done(listener, done.map(drop)).await
     }
 
-    async fn done(&self, hearing: &Listener<'_>, done: Result<(), StartError>) -> Result<(), Fault> {
+    async fn done(&self, listener: &Listener<'_>, done: Result<(), StartError>) -> Result<(), Fault> {
         match done {
             Ok(()) => {
-                self.0.rates.count(&hearing.pair(), hearing.stored.at);
+                self.0.rates.count(&listener.pair(), listener.stored.at);
                 Ok(())
             }
             // Another path has handled the message already.
@@ -171,14 +175,14 @@ impl Participation {
                 | Rejection::TooManyRuns
                 | Rejection::TooManyRunsOfOwner
                 | Rejection::TooManyQueuedOfOwner,
-            )) => self.refuse(hearing, SilenceReason::TooManyPending).await,
+            )) => self.refuse(listener, SilenceReason::TooManyPending).await,
             Err(StartError::OverQuota(exceeded)) => {
-                let (agent, session) = (&hearing.agent.handle, hearing.session);
+                let (agent, session) = (&listener.agent.handle, listener.session);
                 tracing::warn!(%agent, %session, ?exceeded, "a run was not started: the owner's quota is used up");
                 Ok(())
             }
             Err(StartError::Rejected(rejection)) => {
-                let (agent, session) = (&hearing.agent.handle, hearing.session);
+                let (agent, session) = (&listener.agent.handle, listener.session);
                 tracing::warn!(%agent, %session, ?rejection, "a run was not started");
                 Ok(())
             }
@@ -186,8 +190,8 @@ impl Participation {
     }
 
     /// Sends the reason why a message is not answered. The key determines how often that reason is sent.
-    async fn refuse(&self, hearing: &Listener<'_>, why: SilenceReason) -> Result<(), Fault> {
-        let Listener { agent, acting, session, stored, sent, context, .. } = hearing;
+    async fn refuse(&self, listener: &Listener<'_>, why: SilenceReason) -> Result<(), Fault> {
+        let Listener { agent, acting, session, stored, sent, context, .. } = listener;
         let (handle, sender) = (&agent.handle, &sent.sender);
         tracing::warn!(agent = %handle, %session, %sender, sequence = context.sequence, ?why, "a message is not answered");
         let minute = stored.at.0 / MINUTE_MS;
@@ -230,10 +234,10 @@ impl Listener<'_> {
         }
     }
 
-    fn as_heard(&self) -> HeardMessage {
-        HeardMessage {
+    fn message(&self) -> IncomingMessage {
+        IncomingMessage {
             origin: self.sent.origin,
-            mentions: self.said.mentions(&self.agent.handle),
+            mentions: self.body.mentions(&self.agent.handle),
             answers_question: self.question.is_some(),
         }
     }

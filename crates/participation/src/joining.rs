@@ -25,14 +25,14 @@ impl Participation {
         let SessionEvent::AgentJoined(joined) = SessionEvent::decode(stored)? else { return Ok(()) };
         let Some(agent) = self.agent(&joined.agent).filter(|_| joined.released) else { return Ok(()) };
         let past = self.0.sessions.tail(session, stored.version, LOOK_BACK_EVENTS).await?;
-        let (mut invited, mut said) = (None, Vec::new());
+        let (mut invited, mut messages) = (None, Vec::new());
         for event in &past {
             match SessionEvent::decode(event)? {
                 SessionEvent::AgentInvited(to) if to.invitee == agent.handle => {
                     invited = Some(event.version);
-                    said.clear();
+                    messages.clear();
                 }
-                SessionEvent::MessageSent(sent) => said.push((event, sent)),
+                SessionEvent::MessageSent(sent) => messages.push((event, sent)),
                 SessionEvent::AgentInvited(_)
                 | SessionEvent::SessionCreated(_)
                 | SessionEvent::AgentJoined(_)
@@ -47,7 +47,7 @@ impl Participation {
             self.enter(&agent, session, invited).await?;
         }
         let (state, _) = self.0.sessions.look(session).await?;
-        for (event, sent) in said.iter().filter(|_| is_in(&state, &agent.handle)) {
+        for (event, sent) in messages.iter().filter(|_| is_in(&state, &agent.handle)) {
             self.handle_message(&agent, session, &state, event, sent).await?;
         }
         Ok(())
@@ -69,7 +69,7 @@ impl Participation {
             return Ok(());
         }
         let Some(acting) = self.0.accounts.acting(&agent.handle, 0) else { return Ok(()) };
-        // The session ended, the agent left meanwhile, its account is gone, or its owner's quota is used up.
+        // The session ended, the agent left meanwhile, its account was deleted, or its owner's quota is used up.
         if ExecuteError::skip_refused(self.0.sessions.join(session, &acting).await)?.is_none() {
             return Ok(());
         }

@@ -84,8 +84,8 @@ impl MessageBody {
             "data" => Some(part["data"].to_string()),
             kind => {
                 let name = member(part, "name").unwrap_or_default();
-                let place = member(part, "url").or_else(|| member(part, "file_id")).unwrap_or_default();
-                Some(format!("[{}]", [kind, &name, &place].join(" ").trim_end()))
+                let address = member(part, "url").or_else(|| member(part, "file_id")).unwrap_or_default();
+                Some(format!("[{}]", [kind, &name, &address].join(" ").trim_end()))
             }
         });
         lines.collect::<Vec<_>>().join("\n")
@@ -112,21 +112,21 @@ impl MessageBody {
 
     /// The resume request for a run that asked for these keys. The values come from `request_keys` of the metadata,
     /// from an object among the parts or in the text, or else the text is the value of each key.
-    pub(crate) fn answer(&self, run: &str, asked: &Map<String, Value>, context: &Context) -> Bytes {
+    pub(crate) fn answer(&self, run: &str, keys: &Map<String, Value>, context: &Context) -> Bytes {
         let text = self.text();
         let object = |value: &Value| value.as_object().cloned();
         let parts = self.content.as_array().into_iter().flatten();
-        let keys = self
+        let values = self
             .metadata
             .get("request_keys")
             .and_then(object)
             .or_else(|| parts.filter(|part| part["type"] == "data").find_map(|part| object(&part["data"])))
-            .or_else(|| if asked.len() > 1 { serde_json::from_str(&text).ok() } else { None })
-            .unwrap_or_else(|| asked.keys().map(|key| (key.clone(), text.clone().into())).collect());
+            .or_else(|| if keys.len() > 1 { serde_json::from_str(&text).ok() } else { None })
+            .unwrap_or_else(|| keys.keys().map(|key| (key.clone(), text.clone().into())).collect());
         let body = json!({
             "type": "ResumeWithInput",
             "run_id": run,
-            "request_keys": keys,
+            "request_keys": values,
             "run_context": context,
         });
         body.to_string().into()
@@ -137,9 +137,9 @@ impl MessageBody {
 fn names(text: &str, handle: &str) -> bool {
     let in_handle = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     text.match_indices(handle).any(|(at, _)| {
-        let mut behind = text[at + handle.len()..].chars();
-        match behind.next() {
-            Some('.') => !behind.next().is_some_and(in_handle),
+        let mut rest = text[at + handle.len()..].chars();
+        match rest.next() {
+            Some('.') => !rest.next().is_some_and(in_handle),
             Some(next) => !in_handle(next),
             None => true,
         }
@@ -147,11 +147,11 @@ fn names(text: &str, handle: &str) -> bool {
 }
 
 /// The message for the keys that an agent requests.
-pub(crate) fn question(asked: &Map<String, Value>) -> Value {
+pub(crate) fn question(keys: &Map<String, Value>) -> Value {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let mut lines: Vec<String> = match asked.len() {
-        1 => asked.values().map(text).collect(),
-        _ => asked.iter().map(|(name, value)| format!("{name}: {}", text(value))).collect(),
+    let mut lines: Vec<String> = match keys.len() {
+        1 => keys.values().map(text).collect(),
+        _ => keys.iter().map(|(name, value)| format!("{name}: {}", text(value))).collect(),
     };
     lines.retain(|line| !line.trim().is_empty());
     if lines.is_empty() {
@@ -161,9 +161,9 @@ pub(crate) fn question(asked: &Map<String, Value>) -> Value {
 }
 
 /// The message with an agent's final text and its artifacts; `None` if both are empty.
-pub(crate) fn answer(text: &str, made: &[(Artifact, Option<Bytes>)]) -> Option<Value> {
+pub(crate) fn answer(text: &str, artifacts: &[(Artifact, Option<Bytes>)]) -> Option<Value> {
     let mut text = cut(text);
-    for (artifact, _) in made.iter().filter(|(_, bytes)| bytes.is_none()) {
+    for (artifact, _) in artifacts.iter().filter(|(_, bytes)| bytes.is_none()) {
         let Artifact { id, name, mime_type, bytes, .. } = artifact;
         let line = format!("[{name}: {mime_type}, {bytes} bytes, /artifacts/{id}]");
         text = if text.is_empty() { line } else { format!("{text}\n{line}") };
@@ -172,7 +172,7 @@ pub(crate) fn answer(text: &str, made: &[(Artifact, Option<Bytes>)]) -> Option<V
     if !text.trim().is_empty() {
         parts.push(json!({"type": "text", "text": text}));
     }
-    for (artifact, bytes) in made {
+    for (artifact, bytes) in artifacts {
         let Some(bytes) = bytes else { continue };
         let Artifact { name, mime_type, bytes: size, .. } = artifact;
         let mut part = json!({
@@ -195,13 +195,13 @@ pub(crate) fn answer(text: &str, made: &[(Artifact, Option<Bytes>)]) -> Option<V
 }
 
 /// The text of a run's answer: the result alone if the output contains it, otherwise the output and then the result.
-pub(crate) fn spoken(text: &str, result: &str) -> String {
-    let (said, result) = (text.trim(), result.trim());
-    match (said.is_empty(), result.is_empty()) {
+pub(crate) fn answer_text(text: &str, result: &str) -> String {
+    let (output, result) = (text.trim(), result.trim());
+    match (output.is_empty(), result.is_empty()) {
         (true, _) => result.to_owned(),
-        (false, true) => said.to_owned(),
-        (false, false) if said.contains(result) => result.to_owned(),
-        (false, false) => format!("{said}\n\n{result}"),
+        (false, true) => output.to_owned(),
+        (false, false) if output.contains(result) => result.to_owned(),
+        (false, false) => format!("{output}\n\n{result}"),
     }
 }
 
@@ -217,7 +217,7 @@ fn cut(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn said(members: &str) -> MessageBody {
+    fn message(members: &str) -> MessageBody {
         MessageBody::read(members.as_bytes())
     }
 
@@ -237,16 +237,16 @@ mod tests {
 
     #[test]
     fn a_message_is_text_and_its_parts_are_named() {
-        assert_eq!(said(r#""content":"hi""#).text(), "hi");
+        assert_eq!(message(r#""content":"hi""#).text(), "hi");
         let parts = r#""content":[{"type":"text","text":"a"},{"type":"file","url":"u","name":"n"},
             {"type":"image","url":"v"},{"type":"data","data":{"x":1}}]"#;
-        assert_eq!(said(parts).text(), "a\n[file n u]\n[image  v]\n{\"x\":1}");
+        assert_eq!(message(parts).text(), "a\n[file n u]\n[image  v]\n{\"x\":1}");
     }
 
     #[test]
     fn a_handle_is_named_whole() {
         let me = "@acme.bot".parse().unwrap();
-        let mentions = |text: &str| said(&format!(r#""content":{}"#, json!(text))).mentions(&me);
+        let mentions = |text: &str| message(&format!(r#""content":{}"#, json!(text))).mentions(&me);
         for yes in
             ["@acme.bot", "hey @acme.bot, you", "ask @acme.bot.", "(@acme.bot)", "@acme.bots @acme.bot"]
         {
@@ -255,12 +255,12 @@ mod tests {
         for no in ["", "acme.bot", "@acme.bots", "@acme.bot-2", "@acme.bot.x", "@acme"] {
             assert!(!mentions(no), "{no}");
         }
-        assert!(said(r#""content":"x","metadata":{"mentions":["@acme.bot"]}"#).mentions(&me));
+        assert!(message(r#""content":"x","metadata":{"mentions":["@acme.bot"]}"#).mentions(&me));
     }
 
     #[test]
     fn the_request_has_what_was_said_and_who_said_it() {
-        let body = said(r#""content":"hi","metadata":{"demo":["artifact"]}"#).request(&context());
+        let body = message(r#""content":"hi","metadata":{"demo":["artifact"]}"#).request(&context());
         let body: Value = serde_json::from_slice(&body).unwrap();
         assert_eq!((&body["type"], &body["input"]), (&json!("ChatRequest"), &json!("hi")));
         assert_eq!(body["request_metadata"], json!({"demo": ["artifact"]}));
@@ -274,8 +274,8 @@ mod tests {
 
     #[test]
     fn an_answer_goes_to_the_keys_that_were_asked_for() {
-        let keys = |members: &str, asked: Value| {
-            let body = said(members).answer("run", asked.as_object().unwrap(), &context());
+        let keys = |members: &str, keys: Value| {
+            let body = message(members).answer("run", keys.as_object().unwrap(), &context());
             serde_json::from_slice::<Value>(&body).unwrap()["request_keys"].clone()
         };
         let (one, two) = (json!({"a": "A?"}), json!({"a": "A?", "b": "B?"}));
@@ -305,13 +305,13 @@ mod tests {
             (" ", "done", "done"),
             ("", "", ""),
         ] {
-            assert_eq!(spoken(text, result), expected);
+            assert_eq!(answer_text(text, result), expected);
         }
     }
 
     #[test]
     fn an_answer_is_text_or_parts_and_never_empty() {
-        let made = |bytes: u64| Artifact {
+        let artifact = |bytes: u64| Artifact {
             id: "art_1".into(),
             name: "a.txt".into(),
             mime_type: "text/plain".into(),
@@ -320,14 +320,14 @@ mod tests {
         };
         assert_eq!(answer(" ", &[]), None);
         assert_eq!(answer("hi", &[]), Some("hi".into()));
-        let inline = answer("hi", &[(made(1), Some(Bytes::from_static(b"x")))]).unwrap();
+        let inline = answer("hi", &[(artifact(1), Some(Bytes::from_static(b"x")))]).unwrap();
         assert_eq!(inline[1]["url"], "data:text/plain;base64,eA==");
         assert_eq!((&inline[0]["text"], &inline[1]["name"]), (&json!("hi"), &json!("a.txt")));
         assert_eq!(
-            answer("", &[(made(9), None)]),
+            answer("", &[(artifact(9), None)]),
             Some("[a.txt: text/plain, 9 bytes, /artifacts/art_1]".into())
         );
-        let alone = answer("", &[(made(1), Some(Bytes::from_static(b"x")))]).unwrap();
+        let alone = answer("", &[(artifact(1), Some(Bytes::from_static(b"x")))]).unwrap();
         assert_eq!(alone.as_array().map(Vec::len), Some(1));
     }
 

@@ -16,9 +16,9 @@ use serde_json::{Map, Value};
 
 use crate::{
     Participation,
-    again::is_unheard,
+    again::was_lost_without_output,
     limits::{ANSWER_BYTES_MAX, ARTIFACT_BYTES_MAX, ARTIFACTS_MAX},
-    message::{Context, answer, question, spoken},
+    message::{Context, answer, answer_text, question},
     room::thread_of,
 };
 
@@ -55,12 +55,12 @@ impl Participation {
         let Ok(thread) = stored.stream.id().parse() else { return Ok(()) };
         match ThreadEvent::decode(stored)? {
             ThreadEvent::EventEmitted(event) if event.kind == EventKind::WaitForInput => {
-                self.asks(thread, &event).await
+                self.send_question(thread, &event).await
             }
-            ThreadEvent::RunCompleted(event) => self.ends(thread, &event).await,
+            ThreadEvent::RunCompleted(event) => self.send_result(thread, &event).await,
             ThreadEvent::QueuedRunCanceled(event) => {
-                let Some(told) = self.run_of(thread, event.run).await? else { return Ok(()) };
-                self.canceled(&told).await
+                let Some(session_run) = self.run_of(thread, event.run).await? else { return Ok(()) };
+                self.canceled(&session_run).await
             }
             ThreadEvent::EventEmitted(_)
             | ThreadEvent::RunQueued(_)
@@ -90,71 +90,74 @@ impl Participation {
             && let (ThreadEvent::RunResumed(resumed), _) =
                 self.0.runs.thread_event(thread, run.resumed).await?
         {
-            // Whoever answers a question also counts as a hop.
+            // The agent that answers a question also counts as a hop.
             hops = hops.max(Context::read(&resumed.request).map_or(0, |context| context.hops));
         }
         let acting = self.0.accounts.acting(&agent.handle, hops);
         let trace = self.0.runs.traceparent(run.id, queued.trace.as_deref()).map(String::into_boxed_str);
-        let asked = queued.trace.map(|trace| (trace, TimestampMs(0)));
+        let request_trace = queued.trace.map(|trace| (trace, TimestampMs(0)));
         let (request_type, depth, body) = (queued.request_type, queued.depth, queued.request);
-        let request = Request { request_type, depth, title: None, trace: asked, body };
+        let request = Request { request_type, depth, title: None, trace: request_trace, body };
         Ok(acting.map(|acting| SessionRun { thread, run: run.clone(), context, request, acting, trace }))
     }
 
     /// Sends the run's question, because it waits for input.
-    async fn asks(&self, thread: ThreadId, event: &EventEmitted) -> Result<(), Fault> {
-        let Some(told) = self.run_of(thread, event.run).await? else { return Ok(()) };
+    async fn send_question(&self, thread: ThreadId, event: &EventEmitted) -> Result<(), Fault> {
+        let Some(session_run) = self.run_of(thread, event.run).await? else { return Ok(()) };
         let members: Map<String, Value> = serde_json::from_slice(&event.members).unwrap_or_default();
         let keys = members.get("request_keys").and_then(Value::as_object).cloned().unwrap_or_default();
-        let mut metadata = told.metadata();
+        let mut metadata = session_run.metadata();
         metadata.insert("request_keys".into(), Value::Object(keys.clone()));
-        let message = told.message(question(&keys), metadata);
+        let message = session_run.message(question(&keys), metadata);
         let key = format!("asks/{}/{}", event.run, event.id);
-        self.say(&told.acting, &told.context.session_id, &message, &key).await
+        self.say(&session_run.acting, &session_run.context.session_id, &message, &key).await
     }
 
     /// Sends the run's answer or failure, because the run has ended.
-    async fn ends(&self, thread: ThreadId, event: &RunCompleted) -> Result<(), Fault> {
-        let Some(told) = self.run_of(thread, event.run).await? else { return Ok(()) };
+    async fn send_result(&self, thread: ThreadId, event: &RunCompleted) -> Result<(), Fault> {
+        let Some(session_run) = self.run_of(thread, event.run).await? else { return Ok(()) };
         match event.finish_reason {
-            FinishReason::Success => self.answers(&told, event).await,
-            FinishReason::Canceled => self.canceled(&told).await,
-            FinishReason::Error if is_unheard(event) && self.asks_again(&told).await? => Ok(()),
+            FinishReason::Success => self.send_answer(&session_run, event).await,
+            FinishReason::Canceled => self.canceled(&session_run).await,
+            FinishReason::Error if was_lost_without_output(event) && self.retry(&session_run).await? => {
+                Ok(())
+            }
             FinishReason::Error => {
                 let why = event.why.as_deref().unwrap_or("it gave no reason");
-                self.fails(&told, "run_failed", &format!("The run failed: {why}")).await
+                self.send_failure(&session_run, "run_failed", &format!("The run failed: {why}")).await
             }
         }
     }
 
-    async fn answers(&self, told: &SessionRun, event: &RunCompleted) -> Result<(), Fault> {
-        let mut made = Vec::new();
-        let output = self.0.runs.output(told.thread, &told.run, ARTIFACTS_MAX, ANSWER_BYTES_MAX).await?;
-        let text = spoken(&output.text, &String::from_utf8_lossy(&event.result));
+    async fn send_answer(&self, session_run: &SessionRun, event: &RunCompleted) -> Result<(), Fault> {
+        let mut artifacts = Vec::new();
+        let output =
+            self.0.runs.output(session_run.thread, &session_run.run, ARTIFACTS_MAX, ANSWER_BYTES_MAX).await?;
+        let text = answer_text(&output.text, &String::from_utf8_lossy(&event.result));
         for artifact in output.artifacts {
             let bytes = self.0.runs.bytes(&artifact, ARTIFACT_BYTES_MAX).await;
-            made.push((artifact, bytes));
+            artifacts.push((artifact, bytes));
         }
-        let Some(content) = answer(&text, &made) else { return Ok(()) };
-        let message = told.message(content, told.metadata());
-        self.say(&told.acting, &told.context.session_id, &message, &ends(event.run)).await
+        let Some(content) = answer(&text, &artifacts) else { return Ok(()) };
+        let message = session_run.message(content, session_run.metadata());
+        self.say(&session_run.acting, &session_run.context.session_id, &message, &ends(event.run)).await
     }
 
-    async fn canceled(&self, told: &SessionRun) -> Result<(), Fault> {
+    async fn canceled(&self, session_run: &SessionRun) -> Result<(), Fault> {
         // A stop by the owner silences the agent here too.
-        if let Some(agent) = self.agent(told.acting.handle())
+        if let Some(agent) = self.agent(session_run.acting.handle())
             && self.0.runs.stopped(agent.name()).await?.is_some()
         {
             return Ok(());
         }
-        self.fails(told, "run_canceled", "The run was canceled.").await
+        self.send_failure(session_run, "run_canceled", "The run was canceled.").await
     }
 
-    async fn fails(&self, told: &SessionRun, code: &str, text: &str) -> Result<(), Fault> {
-        let mut metadata = told.metadata();
+    async fn send_failure(&self, session_run: &SessionRun, code: &str, text: &str) -> Result<(), Fault> {
+        let mut metadata = session_run.metadata();
         metadata.insert("code".into(), code.into());
-        let session = &told.context.session_id;
-        self.notify(&told.acting, session, text, metadata, &ends(told.run.id)).await
+        let session = &session_run.context.session_id;
+        self.notify(&session_run.acting, session, text, metadata, &ends(session_run.run.id)).await
     }
 
     /// Cancels everything that an agent does in a session, because the session is over for it.

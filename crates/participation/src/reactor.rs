@@ -52,15 +52,15 @@ impl Participation {
         }
         cursor.welcome(newcomers);
         let mut size = PageSize::default();
-        let mut kept = (Instant::now(), cursor.position());
+        let mut stored = (Instant::now(), cursor.position());
         let mut is_due = true;
         loop {
-            let place = cursor.position();
-            let lately = self.recent().after(place, ROUND_EVENTS_MAX);
-            let (events, until) = match lately {
-                Some(found) => found,
+            let position = cursor.position();
+            let recent_events = self.recent().after(position, ROUND_EVENTS_MAX);
+            let (events, until) = match recent_events {
+                Some(recent) => recent,
                 None => {
-                    let (page, until) = self.0.log.read_past_damage(place, size.events()).await?;
+                    let (page, until) = self.0.log.read_past_damage(position, size.events()).await?;
                     size.learn(&page);
                     let mut ours = Vec::new();
                     for event in page {
@@ -71,17 +71,17 @@ impl Participation {
                     (ours, until)
                 }
             };
-            is_due |= !events.is_empty() || until.0 - kept.1.0 >= KEEP_EVENTS;
-            self.see_to(events).await;
+            is_due |= !events.is_empty() || until.0 - stored.1.0 >= KEEP_EVENTS;
+            self.handle_all(events).await;
             cursor.reach(until);
             self.recent().forget(until);
-            if is_due && kept.0.elapsed() >= KEEP_EVERY {
-                if !cursor.keep(&self.0.log).await? {
+            if is_due && stored.0.elapsed() >= KEEP_EVERY {
+                if !cursor.store(&self.0.log).await? {
                     return Ok(());
                 }
-                (kept, is_due) = ((Instant::now(), until), false);
+                (stored, is_due) = ((Instant::now(), until), false);
             }
-            if until == place {
+            if until == position {
                 // Limits the cost of a lost wake-up.
                 let _either = timeout(LOOK_EVERY, self.0.news.notified()).await;
             }
@@ -89,23 +89,23 @@ impl Participation {
     }
 
     /// Handles events: streams concurrently, the events of one stream in order.
-    async fn see_to(&self, events: Vec<StoredEvent>) {
+    async fn handle_all(&self, events: Vec<StoredEvent>) {
         let mut streams: BTreeMap<_, Vec<StoredEvent>> = BTreeMap::new();
         for event in events {
             streams.entry(event.stream.clone()).or_default().push(event);
         }
         let seeing = stream::iter(streams.into_values()).map(|events| async move {
             for event in &events {
-                self.see_to_one(event).await;
+                self.handle_with_retries(event).await;
             }
         });
         seeing.buffer_unordered(STREAMS_AT_ONCE).collect::<()>().await;
     }
 
     /// Handles one event. Retries after a fault; skips an event that cannot be read.
-    async fn see_to_one(&self, event: &StoredEvent) {
+    async fn handle_with_retries(&self, event: &StoredEvent) {
         loop {
-            match self.seen(event).await {
+            match self.handle(event).await {
                 Ok(()) => return,
                 Err(fault @ Fault::Corrupt(_)) => {
                     tracing::error!(%fault, at = %event.position, "an event cannot be processed and is skipped");
@@ -119,14 +119,14 @@ impl Participation {
         }
     }
 
-    async fn seen(&self, event: &StoredEvent) -> Result<(), Fault> {
+    async fn handle(&self, event: &StoredEvent) -> Result<(), Fault> {
         match event.stream.category() {
             Sessions::CATEGORY => {
                 let Ok(session) = event.stream.id().parse() else { return Ok(()) };
                 match &*event.kind {
                     "AgentInvited" => self.invited(&session, event).await,
                     "AgentJoined" => self.released(&session, event).await,
-                    "MessageSent" => self.heard(&session, event).await,
+                    "MessageSent" => self.handle_sent_message(&session, event).await,
                     _ => self.over(&session, event).await,
                 }
             }

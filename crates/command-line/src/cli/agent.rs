@@ -255,7 +255,7 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
             context.answer(&reply, |list| print_entries(context, list))
         }
         Setting::Blocks(AgentArgument { handle }) => {
-            say::blocks(context, async |at| client.blocks(&handle, at).await).await
+            say::blocks(context, async |cursor| client.blocks(&handle, cursor).await).await
         }
         Setting::Show(AgentArgument { handle }) => {
             let reply = client.agent(&handle).await?;
@@ -324,7 +324,7 @@ async fn list(context: &Context, client: &Client) -> Result<(), Failure> {
             table.row([agent.handle.as_str(), &policy, &say::entries(&agent.allowlist)]);
         }
     };
-    context.pages(async |at| client.agents(at).await, |page| page.next_cursor.as_ref(), take).await?;
+    context.pages(async |cursor| client.agents(cursor).await, |page| page.next_cursor.as_ref(), take).await?;
     context.table(&table, "no agents yet; create one with `plenary agent add @owner.name`")
 }
 
@@ -336,16 +336,16 @@ pub(super) async fn make(
 ) -> Result<(Reply<CreatedAgent>, Result<(), Failure>), Failure> {
     context.check_tokens_file()?;
     let reply = client.create_agent(agent).await?;
-    let kept = context.keep_token(&Holder::Agent(reply.handle.clone()), &reply.token);
-    Ok((reply, kept))
+    let saved = context.save_token(&Holder::Agent(reply.handle.clone()), &reply.token);
+    Ok((reply, saved))
 }
 
 /// Warns if no other agent can contact the new agent.
-pub(super) fn note_reach(context: &Context, made: &CreatedAgent) {
-    if made.policy == Policy::Allowlist && made.allowlist.is_empty() {
+pub(super) fn note_reach(context: &Context, agent: &CreatedAgent) {
+    if agent.policy == Policy::Allowlist && agent.allowlist.is_empty() {
         context.out.note(&format!(
             "no other agent can contact it yet: add one with `plenary agent allow {} @owner.name`, or set its policy to open",
-            made.handle
+            agent.handle
         ));
     }
 }
@@ -355,13 +355,13 @@ async fn add(context: &Context, client: &Client, args: Add) -> Result<(), Failur
     agent.policy = args.policy;
     agent.allowlist = args.allow;
     agent.self_service = args.self_service.then_some(true);
-    let (reply, kept) = make(context, client, &agent).await?;
-    context.answer(&reply, |made| {
-        note_reach(context, made);
-        let line = if args.show_token { &made.token } else { made.handle.as_str() };
+    let (reply, saved) = make(context, client, &agent).await?;
+    context.answer(&reply, |created| {
+        note_reach(context, created);
+        let line = if args.show_token { &created.token } else { created.handle.as_str() };
         Ok(context.out.line(line)?)
     })?;
-    kept
+    saved
 }
 
 async fn change(
@@ -377,14 +377,14 @@ async fn change(
 async fn edit(context: &Context, client: &Client, args: Edit) -> Result<(), Failure> {
     let card = args.card.as_deref().map(input::file).transpose()?.or(args.card_body);
     let text = |text: Option<String>| text.map(|text| Some(text).filter(|text| !text.is_empty()));
-    let told = ChangeAgent {
+    let changes = ChangeAgent {
         display_name: text(args.display_name),
         description: text(args.description),
         card_body: text(card),
         visibility: args.visibility,
         ..ChangeAgent::default()
     };
-    change(context, client, &args.handle, told).await
+    change(context, client, &args.handle, changes).await
 }
 
 fn print_entries(context: &Context, list: &Allowlist) -> Result<(), Failure> {
@@ -403,12 +403,12 @@ async fn rotate(
 ) -> Result<(), Failure> {
     context.check_tokens_file()?;
     let reply = client.rotate_token(&handle).await?;
-    let kept = context.keep_token(&Holder::Agent(handle.clone()), &reply.token);
+    let saved = context.save_token(&Holder::Agent(handle.clone()), &reply.token);
     context.answer(&reply, |new| {
         let line = if show_token { &new.token } else { handle.as_str() };
         Ok(context.out.line(line)?)
     })?;
-    kept
+    saved
 }
 
 async fn remove(context: &Context, client: &Client, handle: &AgentHandle, yes: bool) -> Result<(), Failure> {

@@ -20,12 +20,12 @@ pub(crate) async fn run(context: &Context, args: Agents) -> Result<(), Failure> 
     let client = context.agent_client()?;
     let mut table = Table::new(&["AGENT", "TRUST"]);
     let (query, owner) = (args.query.as_deref(), args.owner.as_deref());
-    let ask = async |at: Option<&str>| client.reachable(query, owner, at).await;
+    let fetch = async |cursor: Option<&str>| client.reachable(query, owner, cursor).await;
     let take = |page: &plenary_client::accounts::ReachablePage| {
         for agent in &page.agents {
             table.row([agent.handle.as_str(), &agent.trust]);
         }
     };
-    context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;
+    context.pages(fetch, |page| page.next_cursor.as_ref(), take).await?;
     context.table(&table, "this agent can contact no other agent; see `plenary me allowlist`")
 }

@@ -63,18 +63,18 @@ pub(crate) async fn run(context: &Context, args: AttentionArgs) -> Result<(), Fa
     });
     let Some(level) = args.level.map(Level::as_str) else {
         let me = client.me().await?;
-        return context.answer(&me, |me| Ok(context.out.line(&said(me.attention.as_ref()))?));
+        return context.answer(&me, |me| Ok(context.out.line(&describe(me.attention.as_ref()))?));
     };
     let Some(name) = args.session else {
         let me = client.set_attention(level, until).await?;
-        return context.answer(&me, |me| Ok(context.out.line(&said(me.attention.as_ref()))?));
+        return context.answer(&me, |me| Ok(context.out.line(&describe(me.attention.as_ref()))?));
     };
-    let known = client.coding_sessions().await?.value;
-    let live = || known.sessions.iter().filter(|coding| coding.live);
-    let whole = live().find(|coding| coding.session == name);
-    let fits = live().filter(|coding| coding.session.starts_with(&name));
-    let fits = whole.map_or_else(|| fits.collect::<Vec<_>>(), |whole| vec![whole]);
-    let session = match fits.as_slice() {
+    let listed = client.coding_sessions().await?.value;
+    let live_sessions = || listed.sessions.iter().filter(|coding| coding.live);
+    let exact = live_sessions().find(|coding| coding.session == name);
+    let matching = live_sessions().filter(|coding| coding.session.starts_with(&name));
+    let matching = exact.map_or_else(|| matching.collect::<Vec<_>>(), |exact| vec![exact]);
+    let session = match matching.as_slice() {
         [only] => only.session.clone(),
         several => {
             let what = match several.len() {
@@ -92,10 +92,10 @@ pub(crate) async fn run(context: &Context, args: AttentionArgs) -> Result<(), Fa
 }
 
 /// The current level in words.
-fn said(attention: Option<&Attention>) -> String {
+fn describe(attention: Option<&Attention>) -> String {
     let now = now();
-    let held = attention.filter(|held| held.until.is_none_or(|until| now < until));
-    let Some(held) = held else { return "open".to_owned() };
-    let end = held.until.map(|until| format!(" until {}", utc(until))).unwrap_or_default();
-    format!("{}{end}", clean(&held.level))
+    let current = attention.filter(|attention| attention.until.is_none_or(|until| now < until));
+    let Some(current) = current else { return "open".to_owned() };
+    let end = current.until.map(|until| format!(" until {}", utc(until))).unwrap_or_default();
+    format!("{}{end}", clean(&current.level))
 }

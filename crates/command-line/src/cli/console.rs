@@ -78,11 +78,19 @@ async fn passkeys(
     let reply = client.passkeys(owner.as_ref()).await?;
     context.answer(&reply, |list| {
         let mut table = Table::new(&["ID", "NAME", "WHO", "ROLE", "ADDED", "LAST USED", "USABLE"]);
-        for one in &list.passkeys {
-            let who = one.person.as_ref().map_or("operator", AgentHandle::as_str);
-            let used = one.last_used_at.map_or_else(|| "never".to_owned(), utc);
-            let usable = if one.usable { "yes" } else { "no: its token was replaced" };
-            table.row([&*one.passkey_id, &*one.name, who, &*one.role, &utc(one.created_at), &used, usable]);
+        for passkey in &list.passkeys {
+            let person = passkey.person.as_ref().map_or("operator", AgentHandle::as_str);
+            let used = passkey.last_used_at.map_or_else(|| "never".to_owned(), utc);
+            let usable = if passkey.usable { "yes" } else { "no: its token was replaced" };
+            table.row([
+                &*passkey.passkey_id,
+                &*passkey.name,
+                person,
+                &*passkey.role,
+                &utc(passkey.created_at),
+                &used,
+                usable,
+            ]);
         }
         context.out.table(&table, "no passkeys; add one in the console, on the page Access")?;
         Ok(())

@@ -47,20 +47,25 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
     match command {
         Command::Request { to, message } => {
             let reply = client.request_contact(&to, message.as_deref()).await?;
-            context.answer(&reply, |made| {
+            context.answer(&reply, |request| {
                 out.note(
                     "the request is sent, if the agent exists and accepts requests; the answer arrives in `plenary listen`",
                 );
-                Ok(out.line(made.request_id.as_str())?)
+                Ok(out.line(request.request_id.as_str())?)
             })
         }
         Command::List { outgoing, cursor } => {
             let reply = client.contacts(outgoing, cursor.as_deref()).await?;
             context.answer(&reply, |list| {
                 let mut table = Table::new(&["REQUEST", "FROM", "TO", "MESSAGE"]);
-                for asked in &list.contacts {
-                    let message = asked.message.as_deref().unwrap_or_default();
-                    table.row([asked.request_id.as_str(), asked.from.as_str(), asked.to.as_str(), message]);
+                for request in &list.contacts {
+                    let message = request.message.as_deref().unwrap_or_default();
+                    table.row([
+                        request.request_id.as_str(),
+                        request.from.as_str(),
+                        request.to.as_str(),
+                        message,
+                    ]);
                 }
                 context.table(&table, "no contact request is pending")?;
                 if let Some(next) = &list.next_cursor {

@@ -130,18 +130,23 @@ impl Context {
 
     /// A client with this token. A saved token is not sent to a listener on this machine before the listener has proved
     /// that it knows the token.
-    pub(crate) fn client_speaking(&self, server: BaseUrl, found: &Credential) -> Result<Client, Failure> {
+    pub(crate) fn client_speaking(
+        &self,
+        server: BaseUrl,
+        credential: &Credential,
+    ) -> Result<Client, Failure> {
         let builder = self.builder(server);
-        let builder = if found.source.is_given() { builder } else { builder.proving(found.token.clone()) };
-        Ok(builder.build()?.with_token(found.token.clone()))
+        let builder =
+            if credential.source.is_given() { builder } else { builder.proving(credential.token.clone()) };
+        Ok(builder.build()?.with_token(credential.token.clone()))
     }
 
     /// A client with the saved token of an agent for the server; `None` if there is none.
     pub(crate) fn saved_client(&self, handle: &AgentHandle) -> Result<Option<Client>, Failure> {
         let server = self.server()?;
         let holder = Holder::Agent(handle.clone());
-        let found = identity::saved(self.tokens_file().as_ref(), &server, &holder)?;
-        found.map(|found| self.client_speaking(server, &found)).transpose()
+        let credential = identity::saved(self.tokens_file().as_ref(), &server, &holder)?;
+        credential.map(|credential| self.client_speaking(server, &credential)).transpose()
     }
 
     fn builder(&self, server: BaseUrl) -> Builder {
@@ -156,7 +161,7 @@ impl Context {
         self.client_of_identity(self.identity()?)
     }
 
-    /// A client of the agent that the command is about, whoever the current agent is.
+    /// A client of the agent that the command is about, whichever agent is the current one.
     pub(crate) fn client_as(&self, handle: &AgentHandle) -> Result<Client, Failure> {
         self.client_of_identity(Some(Identity { handle: handle.clone(), source: Source::Argument }))
     }
@@ -180,15 +185,16 @@ impl Context {
         let failure = match identity::agent_credential(self.given_token()?, identity, &server, file.as_ref())
         {
             Err(failure @ Failure::Auth { .. }) => failure,
-            found => return found,
+            credential => return credential,
         };
         let Some(person) = identity.filter(|identity| identity.is_person()) else {
             return Err(self.undecided(identity).unwrap_or(failure));
         };
         let owner = person.handle.owner_name();
         let (given, realm) = (self.given_token()?, Realm::Owner(&owner));
-        let lent = identity::configuring_credential(given, realm, &server, file.as_ref(), &self.environment);
-        lent.map_err(|_| failure)
+        let credential =
+            identity::configuring_credential(given, realm, &server, file.as_ref(), &self.environment);
+        credential.map_err(|_| failure)
     }
 
     /// The failure if several coding agents are connected and nothing selects one.
@@ -206,15 +212,15 @@ impl Context {
     }
 
     fn client_of_identity(&self, identity: Option<Identity>) -> Result<Client, Failure> {
-        let found = self.credential_of(identity.as_ref())?;
-        let mut client = self.client_speaking(self.server()?, &found)?;
+        let credential = self.credential_of(identity.as_ref())?;
+        let mut client = self.client_speaking(self.server()?, &credential)?;
         if let Some(identity) = &identity {
             client = client.expecting(identity.handle.clone());
         }
         if let Some(peer) = self.peer() {
             client = client.at_peer(peer.clone());
         }
-        *self.used.borrow_mut() = Some((identity, found));
+        *self.used.borrow_mut() = Some((identity, credential));
         Ok(client)
     }
 
@@ -232,9 +238,9 @@ impl Context {
     }
 
     /// A client with this token, without an expected agent.
-    pub(crate) fn client_with(&self, found: Credential) -> Result<Client, Failure> {
-        let client = self.client_speaking(self.server()?, &found)?;
-        *self.used.borrow_mut() = Some((None, found));
+    pub(crate) fn client_with(&self, credential: Credential) -> Result<Client, Failure> {
+        let client = self.client_speaking(self.server()?, &credential)?;
+        *self.used.borrow_mut() = Some((None, credential));
         Ok(client)
     }
 
@@ -247,14 +253,14 @@ impl Context {
     pub(crate) fn configuring_client(&self, realm: Realm<'_>) -> Result<Client, Failure> {
         let file = self.tokens_file();
         let server = self.server()?;
-        let found = identity::configuring_credential(
+        let credential = identity::configuring_credential(
             self.given_token()?,
             realm,
             &server,
             file.as_ref(),
             &self.environment,
         )?;
-        self.client_with(found)
+        self.client_with(credential)
     }
 
     /// The last identity and token used, to explain a refusal.
@@ -263,13 +269,13 @@ impl Context {
     }
 
     /// Saves a token that the server shows only once. If that fails, prints the token, so that it is not lost.
-    pub(crate) fn keep_token(&self, holder: &Holder, token: &str) -> Result<(), Failure> {
+    pub(crate) fn save_token(&self, holder: &Holder, token: &str) -> Result<(), Failure> {
         let server = self.server()?;
-        let kept = self.tokens_file_needed().and_then(|file| {
+        let saved = self.tokens_file_needed().and_then(|file| {
             file.change(|tokens| tokens.put(&server, holder, token))?;
             Ok(file)
         });
-        match kept {
+        match saved {
             Ok(file) => {
                 self.out.note(&format!("the token of {holder} is saved in {}", file.path().display()));
                 Ok(())
@@ -313,14 +319,14 @@ impl Context {
         if self.out.is_json() { Ok(()) } else { Ok(self.out.table(table, empty)?) }
     }
 
-    /// The server's JSON under `--json`, else the words for people.
+    /// The server's JSON under `--json`, else the text that `print` prints for people.
     pub(crate) fn answer<T>(
         &self,
         reply: &Reply<T>,
-        words: impl FnOnce(&T) -> Result<(), Failure>,
+        print: impl FnOnce(&T) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         if !self.out.is_json() {
-            return words(&reply.value);
+            return print(&reply.value);
         }
         if !reply.json().is_empty() {
             self.out.line(reply.json().trim_end())?;

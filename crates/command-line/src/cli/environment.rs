@@ -30,7 +30,7 @@ pub fn naming_variables(mut error: clap::Error, command: &clap::Command) -> clap
     };
     let (option, value) = (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue));
     let option = option.split(' ').next().unwrap_or_default().to_owned();
-    let is_typed = std::env::args().any(|word| word.split('=').next() == Some(option.as_str()));
+    let is_typed = std::env::args().any(|argument| argument.split('=').next() == Some(option.as_str()));
     let variable = variable_of(command, option.trim_start_matches("--"))
         .filter(|name| !is_typed && std::env::var(name).is_ok_and(|set| set == value));
     if let Some(variable) = variable {

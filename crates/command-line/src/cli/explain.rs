@@ -15,7 +15,7 @@ use super::{
 pub(crate) fn report(context: &Context, failure: &Failure) -> Exit {
     let exit = failure.exit();
     let is_enough = matches!(failure, Failure::Output(_)) && exit == Exit::Done;
-    if is_enough || matches!(failure, Failure::Said(_)) {
+    if is_enough || matches!(failure, Failure::Reported(_)) {
         return exit;
     }
     if let Failure::Call(Error::Refused(refused)) | Failure::Refused { error: Error::Refused(refused), .. } =
@@ -24,7 +24,7 @@ pub(crate) fn report(context: &Context, failure: &Failure) -> Exit {
     {
         let mut error = json!({
             "status": refused.status, "code": refused.code, "message": refused.message,
-            "next": words(context, failure).1.map(|next| context.out.suggestion(&next)),
+            "next": describe(context, failure).1.map(|next| context.out.suggestion(&next)),
         });
         if let Some(field) = &refused.field {
             error["field"] = field.as_str().into();
@@ -32,15 +32,15 @@ pub(crate) fn report(context: &Context, failure: &Failure) -> Exit {
         context.out.json_error(&error);
         return exit;
     }
-    let (what, next) = words(context, failure);
+    let (what, next) = describe(context, failure);
     context.out.error(&what, next.as_deref());
     exit
 }
 
 /// The text of a failure, and what to do next.
-pub(crate) fn words(context: &Context, failure: &Failure) -> (String, Option<String>) {
+pub(crate) fn describe(context: &Context, failure: &Failure) -> (String, Option<String>) {
     match failure {
-        Failure::Said(_) => (String::new(), None),
+        Failure::Reported(_) => (String::new(), None),
         Failure::Output(error) => (format!("standard output cannot be written: {error}"), None),
         Failure::Usage { what, next }
         | Failure::Auth { what, next }
@@ -60,7 +60,7 @@ pub(crate) fn words(context: &Context, failure: &Failure) -> (String, Option<Str
 }
 
 fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {
-    let source = context.server_address().ok().map(|found| found.source);
+    let source = context.server_address().ok().map(|address| address.source);
     let next = match fault.kind {
         // A server that stops in order removes the file.
         FaultKind::Refused if let Some(UrlSource::DataDir(file)) = source => {

@@ -84,7 +84,7 @@ pub(crate) enum Failure {
     /// Standard output could not be written.
     Output(io::Error),
     /// The message was printed already.
-    Said(Exit),
+    Reported(Exit),
 }
 
 impl Failure {
@@ -122,7 +122,7 @@ impl Failure {
             // A reader that closed the pipe, as `head` does, needs no more output.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             Self::Output(_) => Exit::Refused,
-            Self::Said(exit) => *exit,
+            Self::Reported(exit) => *exit,
         }
     }
 }

@@ -77,8 +77,8 @@ const TEMPLATE: &str =
 /// The command line with its commands in groups.
 pub fn grouped(command: Command) -> Command {
     let about = |name: &str| {
-        let found = command.find_subcommand(name).and_then(Command::get_about);
-        found.map(ToString::to_string).unwrap_or_default()
+        let about = command.find_subcommand(name).and_then(Command::get_about);
+        about.map(ToString::to_string).unwrap_or_default()
     };
     let mut text = String::new();
     for group in GROUPS {

@@ -58,8 +58,8 @@ fn bounded(source: impl Read, name: &str, instead: &'static str) -> Result<Strin
     }
     let mut text = String::from_utf8(bytes)
         .map_err(|_| Failure::usage(format!("{name} is not UTF-8 text"), "send text"))?;
-    let kept = text.strip_suffix('\n').map(|rest| rest.strip_suffix('\r').unwrap_or(rest).len());
-    text.truncate(kept.unwrap_or(text.len()));
+    let length = text.strip_suffix('\n').map(|rest| rest.strip_suffix('\r').unwrap_or(rest).len());
+    text.truncate(length.unwrap_or(text.len()));
     Ok(text)
 }
 

@@ -70,7 +70,7 @@ pub(crate) async fn run(context: &Context, args: Me) -> Result<(), Failure> {
         Some(Command::Allowlist) => context.answer(&client.my_allowlist().await?, entries),
         Some(Command::Allow { entries: new }) => context.answer(&client.allow_for_me(&new).await?, entries),
         Some(Command::Disallow { entry }) => context.answer(&client.disallow_for_me(&entry).await?, entries),
-        Some(Command::Blocks) => say::blocks(context, async |at| client.my_blocks(at).await).await,
+        Some(Command::Blocks) => say::blocks(context, async |cursor| client.my_blocks(cursor).await).await,
         Some(Command::Block { target }) => {
             let reply = client.block_for_me(&target).await?;
             context.answer(&reply, |_| Ok(out.line(&format!("blocked {target}"))?))

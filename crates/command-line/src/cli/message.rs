@@ -58,15 +58,15 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             context.answer(&reply, |status| {
                 let mut table = Table::new(&["RECIPIENT", "STATE", "ANSWERED", "WAITS"]);
                 for recipient in &status.recipients {
-                    let at = recipient.at.as_deref().unwrap_or("-");
+                    let answered_at = recipient.at.as_deref().unwrap_or("-");
                     let (state, waits) = (state(recipient), waits(recipient));
-                    table.row([recipient.agent.as_str(), &state, at, &waits]);
+                    table.row([recipient.agent.as_str(), &state, answered_at, &waits]);
                 }
                 Ok(context.out.table(&table, "the session has no other participant")?)
             })?;
             let is_expired = |recipient: &RecipientStatus| recipient.state == "expired";
             let never = wait.is_some() && reply.value.recipients.iter().any(is_expired);
-            if reply.timed_out || never { Err(Failure::Said(Exit::Unanswered)) } else { Ok(()) }
+            if reply.timed_out || never { Err(Failure::Reported(Exit::Unanswered)) } else { Ok(()) }
         }
     }
 }
@@ -94,11 +94,11 @@ async fn follow(context: &Context, mut receipts: ReceiptStream) -> Result<(), Fa
     Ok(())
 }
 
-/// The state in words, and how much was shown.
+/// The state for people, and how much was shown.
 fn state(recipient: &RecipientStatus) -> String {
     let state = clean(&recipient.state).replace('_', " ");
     match (recipient.shown_characters, recipient.characters) {
-        (Some(shown), Some(of)) => format!("{state}: {shown} of {of} characters"),
+        (Some(shown), Some(all)) => format!("{state}: {shown} of {all} characters"),
         _ => state,
     }
 }
@@ -107,13 +107,13 @@ fn waits(recipient: &RecipientStatus) -> String {
     recipient.waiting.as_ref().map_or_else(|| "-".to_owned(), |waiting| why(&recipient.agent, waiting))
 }
 
-/// Why the message waits, in words.
+/// Why the message waits, for people.
 fn why(agent: &AgentHandle, waiting: &DeliveryDelay) -> String {
     let since = waiting.since.as_deref().map(|since| format!(" since {since}")).unwrap_or_default();
     let until = waiting.until.as_deref().map(|until| format!(" until {until}")).unwrap_or_default();
     match waiting.reason.as_str() {
         "dnd" => format!("{agent} does not want to be disturbed{until}"),
-        "focus" => format!("{agent} takes only its own people, urgent messages and replies{until}"),
+        "focus" => format!("{agent} accepts only its own people, urgent messages and replies{until}"),
         "left" => format!("it has left{since}"),
         "not_joined" => "it has not joined".to_owned(),
         "rest_unread" => "it was cut, and the rest was not read".to_owned(),

@@ -1,6 +1,6 @@
 //! The client commands: their names, and their dispatch.
 //! Must not know: the server's crates; everything goes through its public HTTP, WebSocket and event streams. Only
-//! `agent host` and `acp` use one: the code that runs agents is the same here and there, and the messages of a
+//! `agent host` and `acp` use one: the code that runs agents is the same in both, and the messages of a
 //! two-sided protocol are in one place.
 
 mod acp;
@@ -150,7 +150,7 @@ impl Global {
         Ok(())
     }
 
-    /// The options that decide who speaks, and to which server. A token itself is not repeated: it is a secret.
+    /// The options that decide which agent acts, and on which server. A token itself is not repeated: it is a secret.
     fn given(&self) -> Vec<GivenOption> {
         let file = |path: &Option<PathBuf>| {
             path.as_ref().filter(|path| path.as_os_str() != "-").map(|path| path.display().to_string())
@@ -304,10 +304,12 @@ impl Subcommand for ClientCommand {
 
 /// Whether these arguments are for `plenary hook`, even if they are otherwise wrong.
 pub fn is_hook(arguments: impl Iterator<Item = String>) -> bool {
-    let mut words = arguments.skip(1);
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--as" | "--url" | "--token" | "--token-file" | "--peer" | "--cacert" => drop(words.next()),
+    let mut arguments_left = arguments.skip(1);
+    while let Some(argument) = arguments_left.next() {
+        match argument.as_str() {
+            "--as" | "--url" | "--token" | "--token-file" | "--peer" | "--cacert" => {
+                drop(arguments_left.next())
+            }
             flag if flag.starts_with('-') => {}
             command => return command == "hook",
         }
@@ -368,7 +370,7 @@ pub fn run(
     let out = out.repeating(given);
     let settled = global.resolve_token(command.is_host().then_some(program.command));
     let context = Context::new(global, out, Environment::of_process(), program);
-    let done = match (settled, command) {
+    let result = match (settled, command) {
         // A hook does not block the coding agent, even if its token is wrong.
         (Err(failure), Command::Hook(args)) => {
             hook::failed(&context, &args, &failure);
@@ -376,7 +378,7 @@ pub fn run(
         }
         (settled, command) => settled.and_then(|()| dispatch(&context, command)),
     };
-    match done {
+    match result {
         Ok(()) => Exit::Done.into(),
         Err(failure) => explain::report(&context, &failure).into(),
     }
@@ -393,8 +395,8 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Completions(args) => completions::run(context, &args),
         Command::Teach(args) => teach::run(context, &args),
         Command::Hook(args) => {
-            let is_woken = hook::run(context, &args);
-            if is_woken { Err(Failure::Said(Exit::Command(hook::WOKEN))) } else { Ok(()) }
+            let wakes_session = hook::run(context, &args);
+            if wakes_session { Err(Failure::Reported(Exit::Command(hook::WAKE_EXIT_CODE))) } else { Ok(()) }
         }
         Command::Connect(args) => wait(connect::connect(context, args)),
         Command::Start(args) => start(context, args.coding, args.launch),

@@ -78,7 +78,7 @@ pub(crate) struct ChannelArgs {
 pub(crate) struct ProjectArgs {
     /// A URL, an address or a chat; `-` reads it from standard input
     #[arg(value_name = "WHERE")]
-    place: String,
+    address: String,
     /// A file with the access token of ntfy, or of the bot
     #[arg(long, value_name = "FILE")]
     secret_file: Option<std::path::PathBuf>,
@@ -98,19 +98,19 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: ChannelArgs,
         #[command(flatten)]
-        whose: OwnerArgs,
+        owner_args: OwnerArgs,
     },
     /// List the subscriptions to notifications
     List {
         #[command(flatten)]
-        whose: OwnerArgs,
+        owner_args: OwnerArgs,
     },
     /// Show a subscription
     Show {
         /// ID of the subscription, see `plenary requests notify list`
         id: SubscriptionId,
         #[command(flatten)]
-        whose: OwnerArgs,
+        owner_args: OwnerArgs,
     },
     /// Change a subscription
     Change {
@@ -119,48 +119,48 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: ChannelArgs,
         #[command(flatten)]
-        whose: OwnerArgs,
+        owner_args: OwnerArgs,
     },
     /// Remove a subscription
     Rm {
         /// ID of the subscription, see `plenary requests notify list`
         id: SubscriptionId,
         #[command(flatten)]
-        whose: OwnerArgs,
+        owner_args: OwnerArgs,
     },
     /// Send a sample, and print the result
     Test {
         /// ID of the subscription, see `plenary requests notify list`
         id: SubscriptionId,
         #[command(flatten)]
-        whose: OwnerArgs,
+        owner_args: OwnerArgs,
     },
     /// List notifications that did not arrive
     Dead {
         #[command(flatten)]
-        whose: OwnerArgs,
+        owner_args: OwnerArgs,
     },
     /// Send a notification that did not arrive once more
     Retry {
         /// ID of the notification, see `plenary requests notify show`
         id: NoticeId,
         #[command(flatten)]
-        whose: OwnerArgs,
+        owner_args: OwnerArgs,
     },
 }
 
 impl Command {
     /// The owner in `--owner`.
     fn owner(&self) -> Option<&OwnerName> {
-        let (Self::Add { whose, .. }
-        | Self::List { whose }
-        | Self::Show { whose, .. }
-        | Self::Change { whose, .. }
-        | Self::Rm { whose, .. }
-        | Self::Test { whose, .. }
-        | Self::Dead { whose }
-        | Self::Retry { whose, .. }) = self;
-        whose.owner.as_ref()
+        let (Self::Add { owner_args, .. }
+        | Self::List { owner_args }
+        | Self::Show { owner_args, .. }
+        | Self::Change { owner_args, .. }
+        | Self::Rm { owner_args, .. }
+        | Self::Test { owner_args, .. }
+        | Self::Dead { owner_args }
+        | Self::Retry { owner_args, .. }) = self;
+        owner_args.owner.as_ref()
     }
 }
 
@@ -173,7 +173,8 @@ fn quiet(text: &str) -> Result<QuietHours, String> {
         return Ok(QuietHours(None));
     }
     let is_time = |text: &&str| {
-        let below = |number: &str, end: u8| number.len() == 2 && number.parse().is_ok_and(|at: u8| at < end);
+        let below =
+            |number: &str, end: u8| number.len() == 2 && number.parse().is_ok_and(|value: u8| value < end);
         text.split_once(':').is_some_and(|(hour, minute)| below(hour, 24) && below(minute, 60))
     };
     let (from, to) = text
@@ -231,7 +232,7 @@ impl ChannelArgs {
 impl ProjectArgs {
     fn target(self, kind: Kind) -> Result<Value, Failure> {
         let unread = |error: &std::io::Error| Failure::local(format!("it can't be read: {error}"));
-        let place = if self.place == "-" {
+        let address = if self.address == "-" {
             let mut text = String::new();
             std::io::stdin()
                 .take(SECRET_BYTES_MAX)
@@ -239,17 +240,17 @@ impl ProjectArgs {
                 .map_err(|error| unread(&error))?;
             text.trim().to_owned()
         } else {
-            self.place
+            self.address
         };
         let token =
             self.secret_file.map(|path| std::fs::read_to_string(path).map(|text| text.trim().to_owned()));
         let token = token.transpose().map_err(|error| unread(&error))?;
         Ok(match kind {
-            Kind::Webhook => json!({"kind": "webhook", "url": place}),
-            Kind::Slack => json!({"kind": "slack", "url": place}),
-            Kind::Email => json!({"kind": "email", "to": place}),
+            Kind::Webhook => json!({"kind": "webhook", "url": address}),
+            Kind::Slack => json!({"kind": "slack", "url": address}),
+            Kind::Email => json!({"kind": "email", "to": address}),
             Kind::Ntfy => {
-                let mut target = json!({"kind": "ntfy", "url": place});
+                let mut target = json!({"kind": "ntfy", "url": address});
                 if let Some(token) = token {
                     target["token"] = token.into();
                 }
@@ -260,7 +261,7 @@ impl ProjectArgs {
                     let hint = "write it to a file that only you read, and name that with --secret-file";
                     return Err(Failure::usage("the bot's token is missing".to_owned(), hint));
                 };
-                let mut target = json!({"kind": "telegram", "chat_id": place, "bot_token": token});
+                let mut target = json!({"kind": "telegram", "chat_id": address, "bot_token": token});
                 if let Some(api) = self.api {
                     target["url"] = api.into();
                 }
@@ -272,19 +273,19 @@ impl ProjectArgs {
 
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
     let client = context.configuring_client(Realm::Everything)?;
-    let owner = requests::whose(context, &client, command.owner().cloned()).await?;
+    let owner = requests::owner_for(context, &client, command.owner().cloned()).await?;
     let owner = owner.as_deref();
     match command {
         Command::Add { kind, to, which, .. } => add(context, &client, (kind, to, which, owner)).await,
         Command::List { .. } => list(context, &client, owner).await,
         Command::Show { id, .. } => {
             let reply = client.subscription(&id, owner).await?;
-            context.answer(&reply, |one| show(context, one))
+            context.answer(&reply, |subscription| show(context, subscription))
         }
         Command::Change { id, which, .. } => {
             let change = Value::Object(which.members());
             let reply = client.change_subscription(&id, &change, owner).await?;
-            context.answer(&reply, |one| show(context, one))
+            context.answer(&reply, |subscription| show(context, subscription))
         }
         Command::Rm { id, .. } => {
             let reply = client.remove_subscription(&id, owner).await?;
@@ -294,9 +295,9 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             let reply = client.test_subscription(&id, owner).await?;
             if reply.value["delivered"] != true && !context.out.is_json() {
                 let why = clean(reply.value["error"].as_str().unwrap_or_default()).into_owned();
-                return Err(Failure::local(format!("the sample was not taken: {why}")));
+                return Err(Failure::local(format!("the sample was not accepted: {why}")));
             }
-            context.answer(&reply, |_| Ok(context.out.line("the sample was taken")?))
+            context.answer(&reply, |_| Ok(context.out.line("the sample was accepted")?))
         }
         Command::Dead { .. } => dead(context, &client, owner).await,
         Command::Retry { id, .. } => {
@@ -316,26 +317,26 @@ async fn add(
     body.insert("target".to_owned(), to.target(kind)?);
     let key = IdempotencyKey::random();
     let reply = client.make_subscription(&Value::Object(body), owner, &key).await?;
-    context.answer(&reply, |made| {
-        let id = made["subscription"]["subscription_id"].as_str().unwrap_or_default();
+    context.answer(&reply, |created| {
+        let id = created["subscription"]["subscription_id"].as_str().unwrap_or_default();
         context.out.line(&clean(id))?;
-        if let Some(secret) = made["secret"].as_str() {
+        if let Some(secret) = created["secret"].as_str() {
             context.out.note("its messages are signed with this secret, which is shown once:");
             context.out.line(&clean(secret))?;
         }
-        let of = owner.map(|owner| format!(" --owner {owner}")).unwrap_or_default();
-        context.out.note(&format!("try it with: plenary requests notify test {}{of}", clean(id)));
+        let owner_flag = owner.map(|owner| format!(" --owner {owner}")).unwrap_or_default();
+        context.out.note(&format!("try it with: plenary requests notify test {}{owner_flag}", clean(id)));
         Ok(())
     })
 }
 
-fn text(one: &Value, name: &str) -> String {
-    clean(one[name].as_str().unwrap_or("-")).into_owned()
+fn text(subscription: &Value, name: &str) -> String {
+    clean(subscription[name].as_str().unwrap_or("-")).into_owned()
 }
 
 /// The state of a subscription in one word.
-fn standing(one: &Value) -> &'static str {
-    match (one["gone"].as_bool(), one["enabled"].as_bool()) {
+fn state(subscription: &Value) -> &'static str {
+    match (subscription["gone"].as_bool(), subscription["enabled"].as_bool()) {
         (Some(true), _) => "gone",
         (_, Some(false)) => "off",
         (_, _) => "on",
@@ -352,36 +353,41 @@ async fn list(context: &Context, client: &Client, owner: Option<&str>) -> Result
                 &text(one, "kind"),
                 &text(one, "to"),
                 &text(one, "name"),
-                standing(one),
+                state(one),
             ]);
         }
         Ok(context.out.table(&table, "no subscriptions; create one with `plenary requests notify add`")?)
     })
 }
 
-fn show(context: &Context, one: &Value) -> Result<(), Failure> {
-    let words = |name: &str| {
-        let all = one[name].as_array().into_iter().flatten().filter_map(Value::as_str);
+fn show(context: &Context, subscription: &Value) -> Result<(), Failure> {
+    let list = |name: &str| {
+        let all = subscription[name].as_array().into_iter().flatten().filter_map(Value::as_str);
         clean(&all.collect::<Vec<_>>().join(", ")).into_owned()
     };
     let out = context.out;
-    out.line(&format!("{} to {} ({})", text(one, "kind"), text(one, "to"), standing(one)))?;
-    out.line(&format!("of {}, from urgency {} on", words("events"), text(one, "min_urgency")))?;
+    out.line(&format!(
+        "{} to {} ({})",
+        text(subscription, "kind"),
+        text(subscription, "to"),
+        state(subscription)
+    ))?;
+    out.line(&format!("of {}, from urgency {} on", list("events"), text(subscription, "min_urgency")))?;
     for name in ["kinds", "agents"] {
-        let words = words(name);
-        if !words.is_empty() {
-            out.line(&format!("only {name}: {words}"))?;
+        let values = list(name);
+        if !values.is_empty() {
+            out.line(&format!("only {name}: {values}"))?;
         }
     }
-    if one["person"].is_string() {
-        out.line(&format!("not what is given to others than {}", text(one, "person")))?;
+    if subscription["person"].is_string() {
+        out.line(&format!("not what is given to others than {}", text(subscription, "person")))?;
     }
-    if one["quiet"].is_object() {
-        let quiet = &one["quiet"];
+    if subscription["quiet"].is_object() {
+        let quiet = &subscription["quiet"];
         let (from, to, zone) = (text(quiet, "from"), text(quiet, "to"), text(quiet, "time_zone"));
         out.line(&format!("quiet from {from} to {to} in {zone}"))?;
     }
-    if let Some(minutes) = one["digest_minutes"].as_u64() {
+    if let Some(minutes) = subscription["digest_minutes"].as_u64() {
         out.line(&format!("together every {}", counted(minutes, "minute")))?;
     }
     Ok(())
@@ -391,15 +397,15 @@ async fn dead(context: &Context, client: &Client, owner: Option<&str>) -> Result
     let reply = client.dead_notifications(owner).await?;
     context.answer(&reply, |list| {
         let mut table = Table::new(&["NOTIFICATION", "REQUEST", "SINCE", "TRIED", "WHY"]);
-        for one in list["notifications"].as_array().into_iter().flatten() {
-            let since = one["died_at"].as_u64().map(|at| utc(TimestampMs(at))).unwrap_or_default();
-            let tried = one["attempts"].as_u64().unwrap_or_default().to_string();
+        for notice in list["notifications"].as_array().into_iter().flatten() {
+            let since = notice["died_at"].as_u64().map(|ms| utc(TimestampMs(ms))).unwrap_or_default();
+            let tried = notice["attempts"].as_u64().unwrap_or_default().to_string();
             table.row([
-                text(one, "notice_id").as_str(),
-                &text(one, "request_id"),
+                text(notice, "notice_id").as_str(),
+                &text(notice, "request_id"),
                 &since,
                 &tried,
-                &text(one, "error"),
+                &text(notice, "error"),
             ]);
         }
         Ok(context.out.table(&table, "every notification arrived")?)

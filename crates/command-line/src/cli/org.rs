@@ -18,7 +18,7 @@ pub(crate) enum Command {
     /// Add a member, or change a member's roles
     AddMember {
         #[command(flatten)]
-        of: OrgArgument,
+        organisation: OrgArgument,
         /// The member, e.g. `~nick`
         member: SovereignHandle,
         /// A role of the member; may be repeated
@@ -28,7 +28,7 @@ pub(crate) enum Command {
     /// Remove a member
     RmMember {
         #[command(flatten)]
-        of: OrgArgument,
+        organisation: OrgArgument,
         /// The member, e.g. `~nick`
         member: SovereignHandle,
     },
@@ -42,16 +42,18 @@ pub(crate) struct OrgArgument {
 }
 
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
-    let (Command::Add(of) | Command::Show(of) | Command::AddMember { of, .. } | Command::RmMember { of, .. }) =
-        &command;
-    let client = context.configuring_client(Realm::Owner(&of.org))?;
+    let (Command::Add(organisation)
+    | Command::Show(organisation)
+    | Command::AddMember { organisation, .. }
+    | Command::RmMember { organisation, .. }) = &command;
+    let client = context.configuring_client(Realm::Owner(&organisation.org))?;
     let (reply, done) = match command {
         Command::Show(OrgArgument { org }) => return show(context, &client, &org).await,
         Command::Add(OrgArgument { org }) => (client.put_org(&org).await?, org.to_string()),
-        Command::AddMember { of: OrgArgument { org }, member, roles } => {
+        Command::AddMember { organisation: OrgArgument { org }, member, roles } => {
             (client.put_member(&org, &member, &roles).await?, format!("{member} is a member of {org}"))
         }
-        Command::RmMember { of: OrgArgument { org }, member } => {
+        Command::RmMember { organisation: OrgArgument { org }, member } => {
             (client.remove_member(&org, &member).await?, format!("{member} is no longer a member of {org}"))
         }
     };
@@ -63,6 +65,8 @@ async fn show(context: &Context, client: &Client, org: &OwnerName) -> Result<(),
     let take = |page: &Org| {
         page.members.iter().for_each(|member| table.row([member.handle.as_str(), &member.roles.join(" ")]));
     };
-    context.pages(async |at| client.org(org, at).await, |page| page.next_cursor.as_ref(), take).await?;
+    context
+        .pages(async |cursor| client.org(org, cursor).await, |page| page.next_cursor.as_ref(), take)
+        .await?;
     context.table(&table, "the organisation has no members")
 }

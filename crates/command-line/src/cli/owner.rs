@@ -45,12 +45,12 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
         Command::Add { owner, show_token } => {
             context.check_tokens_file()?;
             let reply = client.create_owner(&owner).await?;
-            let kept = context.keep_token(&Holder::Owner(owner), &reply.token);
-            context.answer(&reply, |made| {
-                let line = if show_token { made.token.clone() } else { made.owner.to_string() };
+            let saved = context.save_token(&Holder::Owner(owner), &reply.token);
+            context.answer(&reply, |created| {
+                let line = if show_token { created.token.clone() } else { created.owner.to_string() };
                 Ok(context.out.line(&line)?)
             })?;
-            kept
+            saved
         }
         Command::List => {
             let mut table = Table::new(&["OWNER", "SINCE"]);
@@ -59,18 +59,20 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
                     table.row([entry.owner.as_str(), &entry.created_at.map(utc).unwrap_or_default()]);
                 }
             };
-            context.pages(async |at| client.owners(at).await, |page| page.next_cursor.as_ref(), take).await?;
+            context
+                .pages(async |cursor| client.owners(cursor).await, |page| page.next_cursor.as_ref(), take)
+                .await?;
             context.table(&table, "no owners yet; create one with `plenary owner add NAME`")
         }
         Command::RotateToken { owner, show_token } => {
             context.check_tokens_file()?;
             let reply = client.rotate_owner_token(&owner).await?;
-            let kept = context.keep_token(&Holder::Owner(owner.clone()), &reply.token);
+            let saved = context.save_token(&Holder::Owner(owner.clone()), &reply.token);
             context.answer(&reply, |new| {
                 let line = if show_token { &new.token } else { owner.as_str() };
                 Ok(context.out.line(line)?)
             })?;
-            kept
+            saved
         }
     }
 }

@@ -79,9 +79,13 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             let grants = granted(context, &named)?;
             let new = NewPeer { network: named.network, peer: named.peer, grants, expires_in_s: expires_in };
             let reply = client.invite_peer(&new).await?;
-            context.answer(&reply, |made| {
-                context.out.note(&format!("the operator of {} accepts with:", clean(&made.peer.network)));
-                Ok(context.out.line(&format!("plenary peer accept NAME {} {}", made.inviting, made.code))?)
+            context.answer(&reply, |invitation| {
+                context
+                    .out
+                    .note(&format!("the operator of {} accepts with:", clean(&invitation.peer.network)));
+                Ok(context
+                    .out
+                    .line(&format!("plenary peer accept NAME {} {}", invitation.inviting, invitation.code))?)
             })
         }
         Command::Accept { named, code } => {
@@ -141,8 +145,8 @@ async fn revoked(client: &Client, name: &OwnerName, error: Error) -> Failure {
         return error.into();
     }
     let peers = client.peers().await;
-    let found = peers.ok().and_then(|reply| reply.value.peers.into_iter().find(|peer| peer.peer == *name));
-    match found.filter(|peer| peer.standing == "revoked") {
+    let listed = peers.ok().and_then(|reply| reply.value.peers.into_iter().find(|peer| peer.peer == *name));
+    match listed.filter(|peer| peer.standing == "revoked") {
         Some(peer) => Failure::local_with(
             format!("the accord with {name} is revoked since {}", utc(peer.since)),
             format!("make another one with `plenary peer invite {name} {}`", clean(&peer.network)),

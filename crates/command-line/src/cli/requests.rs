@@ -25,7 +25,7 @@ use crate::{
 };
 
 use callers::{anybody, people};
-pub(super) use callers::{decider, whose};
+pub(super) use callers::{decider, owner_for};
 
 /// The default wait for an answer.
 const WAIT: &str = "10m";
@@ -107,7 +107,7 @@ pub(crate) enum AnswerKind {
     Accept,
     /// Allow it with other arguments (--args)
     Edit,
-    /// Answer in words (--text)
+    /// Answer with a text (--text)
     Respond,
     /// Decline it
     Ignore,
@@ -259,8 +259,8 @@ impl RequestArgs {
 
 /// Whether a handle within the caller's reach is an agent, and not a person.
 async fn is_agent(client: &Client, to: &AgentHandle) -> Result<bool, Failure> {
-    let found = client.who(Some(to.as_str()), Some(to.owner()), None, None).await?.value;
-    Ok(found.agents.iter().any(|known| known.handle == *to && known.kind == "agent"))
+    let page = client.who(Some(to.as_str()), Some(to.owner()), None, None).await?.value;
+    Ok(page.agents.iter().any(|known| known.handle == *to && known.kind == "agent"))
 }
 
 /// Sends the question, and prints the answer.
@@ -296,24 +296,24 @@ pub(crate) async fn ask(context: &Context, args: RequestArgs) -> Result<(), Fail
     if !args.wait.is_zero() {
         body["inbox"] = false.into();
     }
-    let made = match client.make_request(&body, &IdempotencyKey::random()).await {
+    let created = match client.make_request(&body, &IdempotencyKey::random()).await {
         // The name is not a person of this owner.
         Err(Error::Refused(refused)) if refused.code == "unknown_person" => {
             let to = AgentHandle::of_recipient(&args.to).map_err(|_| Error::Refused(refused))?;
             return everyday::ask(context, &client, &to, &args.title, args.wait).await;
         }
-        made => made?,
+        created => created?,
     };
-    let id = id_of(&made.value)?;
+    let id = id_of(&created.value)?;
     if args.wait.is_zero() {
-        return context.answer(&made, |_| Ok(context.out.line(id.as_str())?));
+        return context.answer(&created, |_| Ok(context.out.line(id.as_str())?));
     }
     context.out.note(&format!("asked {}, as {id}", clean(&args.to)));
     let reply = client.wait_request(&id, args.wait).await?;
     context.answer(&reply, |request| answer_line(context, request))?;
     if reply.value["answer"].is_null() {
         context.out.note(&format!("read a later answer with `plenary requests show {id} --wait 60`"));
-        return Err(Failure::Said(Exit::Unanswered));
+        return Err(Failure::Reported(Exit::Unanswered));
     }
     Ok(())
 }
@@ -371,7 +371,7 @@ pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure
         Command::Notify(command) => super::notify::run(context, command).await,
         Command::RmRule { id, owner } => {
             let client = people(context)?;
-            let owner = whose(context, &client, owner).await?;
+            let owner = owner_for(context, &client, owner).await?;
             let reply = client.remove_request_rule(&id, owner.as_deref()).await?;
             context.answer(&reply, |_| Ok(context.out.line(&format!("removed {id}"))?))
         }
@@ -393,11 +393,11 @@ pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure
             let reply = decider(context).await?.delegate_request(&id, to.as_str()).await?;
             context.answer(&reply, |_| Ok(context.out.line(&format!("{id} is delegated to {to}"))?))
         }
-        answer @ Command::Answer { .. } => answered(context, answer).await,
+        command @ Command::Answer { .. } => answer(context, command).await,
     }
 }
 
-async fn answered(context: &Context, command: Command) -> Result<(), Failure> {
+async fn answer(context: &Context, command: Command) -> Result<(), Failure> {
     let Command::Answer { id, how, text, args, version, undo_seconds, rule, rule_days, rule_directory } =
         command
     else {
@@ -405,14 +405,14 @@ async fn answered(context: &Context, command: Command) -> Result<(), Failure> {
     };
     let client = people(context)?;
     let how = how.to_possible_value().map(|how| how.get_name().to_owned()).unwrap_or_default();
-    let seen = client.request(&id, None).await?.value;
-    if rule && !seen["action"]["name"].is_string() {
+    let request = client.request(&id, None).await?.value;
+    if rule && !request["action"]["name"].is_string() {
         return Err(Failure::usage(
             "a rule answers requests for a tool, and this request is for none",
             "answer it without --rule",
         ));
     }
-    let version = version.or(seen["version"].as_u64());
+    let version = version.or(request["version"].as_u64());
     let mut body = json!({"type": how, "version": version});
     if let Some(args) = args {
         let args: Map<String, Value> = serde_json::from_str(&args).map_err(|error| {
@@ -430,12 +430,11 @@ async fn answered(context: &Context, command: Command) -> Result<(), Failure> {
         body["undo_seconds"] = seconds.into();
     }
     if rule {
-        let mut made =
-            json!({"agent": seen["from"], "tool": seen["action"]["name"], "expires_in_days": rule_days});
+        let mut new_rule = json!({"agent": request["from"], "tool": request["action"]["name"], "expires_in_days": rule_days});
         if let Some(directory) = rule_directory {
-            made["directory"] = directory.into();
+            new_rule["directory"] = directory.into();
         }
-        body["rule"] = made;
+        body["rule"] = new_rule;
     }
     let reply = match decider(context).await?.answer_request(&id, &body).await {
         Err(error) => return Err(too_late(&client, &id, error).await),
@@ -451,17 +450,18 @@ async fn too_late(client: &Client, id: &AskId, error: Error) -> Failure {
     }
     let Ok(request) = client.request(id, None).await else { return error.into() };
     let answer = &request.value["answer"];
-    let by = answer["person"].as_str().or(answer["by"].as_str()).unwrap_or_default();
+    let answerer = answer["person"].as_str().or(answer["by"].as_str()).unwrap_or_default();
     let text = answer["text"].as_str().map(|text| format!(" {text:?}")).unwrap_or_default();
     let how = answer["type"].as_str().unwrap_or_default();
-    let next = format!("{by} answered it first: {how}{text}; `plenary requests show {id}` shows all of it");
+    let next =
+        format!("{answerer} answered it first: {how}{text}; `plenary requests show {id}` shows all of it");
     Failure::Refused { error, next: clean(&next).into_owned() }
 }
 
 /// The remaining time of a request with a deadline.
 pub(crate) fn deadline(request: &Value, now: TimestampMs) -> Option<String> {
-    let left = request["deadline_at"].as_u64()?.saturating_sub(now.0);
-    Some(if left == 0 { "over".to_owned() } else { format!("in {}", span(left)) })
+    let remaining = request["deadline_at"].as_u64()?.saturating_sub(now.0);
+    Some(if remaining == 0 { "over".to_owned() } else { format!("in {}", span(remaining)) })
 }
 
 async fn list(context: &Context, client: &Client, query: &RequestsQuery) -> Result<(), Failure> {
@@ -472,7 +472,8 @@ async fn list(context: &Context, client: &Client, query: &RequestsQuery) -> Resu
         let page = &reply.value;
         for request in page["requests"].as_array().into_iter().flatten() {
             let text = |name: &str| clean(request[name].as_str().unwrap_or_default()).into_owned();
-            let since = request["created_at"].as_u64().map(|at| span(now().0.saturating_sub(at)));
+            let since =
+                request["created_at"].as_u64().map(|created_at| span(now().0.saturating_sub(created_at)));
             table.row([
                 text("request_id").as_str(),
                 &text("kind"),
@@ -501,13 +502,13 @@ fn show(context: &Context, request: &Value) -> Result<(), Failure> {
         text(&request["state"])
     ))?;
     let (kind, room) = (text(&request["kind"]), request["source"]["room"].as_str());
-    let asks = describe_request(
+    let asker = describe_request(
         (&kind, room),
         &text(&request["from"]),
         request["on_behalf_of"].as_str().map(clean).as_deref(),
         request["action"]["name"].as_str().map(clean).as_deref(),
     );
-    out.line(&asks)?;
+    out.line(&asker)?;
     if request["to"].is_string() {
         out.line(&format!("given to {}", text(&request["to"])))?;
     }
@@ -531,21 +532,21 @@ fn show(context: &Context, request: &Value) -> Result<(), Failure> {
     }
     if let Some(form) = request["form"].as_object().and_then(|form| Form::read(form).ok()) {
         out.line("values, given with `edit --args`:")?;
-        for (name, says) in &form.describe() {
-            out.line(&format!("  {}: {}", clean(name), text(says)))?;
+        for (name, description) in &form.describe() {
+            out.line(&format!("  {}: {}", clean(name), text(description)))?;
         }
     }
-    if let Some(at) = request["deadline_at"].as_u64() {
-        let then = text(&request["on_timeout"]);
-        out.line(&format!("deadline {}, then {then}", utc(TimestampMs(at))))?;
+    if let Some(deadline_at) = request["deadline_at"].as_u64() {
+        let on_timeout = text(&request["on_timeout"]);
+        out.line(&format!("deadline {}, then {on_timeout}", utc(TimestampMs(deadline_at))))?;
     }
     if let Some([accepted, ignored]) = effects(&kind, room) {
         out.line(&format!("accept: {accepted}; ignore: {ignored}"))?;
     }
     if request["answer"].is_object() {
         let answer = &request["answer"];
-        let by = answer["person"].as_str().or(answer["by"].as_str()).unwrap_or_default();
-        out.line(&format!("{} by {}", text(&answer["type"]), clean(by)))?;
+        let answerer = answer["person"].as_str().or(answer["by"].as_str()).unwrap_or_default();
+        out.line(&format!("{} by {}", text(&answer["type"]), clean(answerer)))?;
         answer["text"]
             .as_str()
             .into_iter()
@@ -557,13 +558,16 @@ fn show(context: &Context, request: &Value) -> Result<(), Failure> {
 
 async fn rules(context: &Context, owner: Option<OwnerName>) -> Result<(), Failure> {
     let client = people(context)?;
-    let owner = whose(context, &client, owner).await?;
+    let owner = owner_for(context, &client, owner).await?;
     let reply = client.request_rules(owner.as_deref()).await?;
     context.answer(&reply, |list| {
         let mut table = Table::new(&["RULE", "AGENT", "TOOL", "DIRECTORY", "ANSWER", "UNTIL"]);
         for rule in list["rules"].as_array().into_iter().flatten() {
             let text = |name: &str| clean(rule[name].as_str().unwrap_or("-")).into_owned();
-            let until = rule["expires_at"].as_u64().map(|at| utc(TimestampMs(at))).unwrap_or_default();
+            let until = rule["expires_at"]
+                .as_u64()
+                .map(|expires_at| utc(TimestampMs(expires_at)))
+                .unwrap_or_default();
             table.row([
                 text("rule_id").as_str(),
                 &text("agent"),

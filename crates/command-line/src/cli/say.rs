@@ -26,8 +26,8 @@ pub(crate) fn agent(out: &Out, agent: &Agent) -> Result<(), Failure> {
     out.line(&format!("agent         {}", out.paint(Style::Bold, agent.handle.as_str())))?;
     out.line(&format!("policy        {}", agent.policy))?;
     out.line(&format!("allowlist     {list}"))?;
-    if let Some(on) = agent.self_service {
-        out.line(&format!("self-service  {}", if on { "on" } else { "off" }))?;
+    if let Some(is_on) = agent.self_service {
+        out.line(&format!("self-service  {}", if is_on { "on" } else { "off" }))?;
     }
     if agent.hold_runs {
         out.line("runs          of others are held until a person of its owner releases them")?;
@@ -35,13 +35,13 @@ pub(crate) fn agent(out: &Out, agent: &Agent) -> Result<(), Failure> {
     if agent.hold_invitations {
         out.line("invitations   of others are held until a person of its owner accepts them")?;
     }
-    for (name, said) in [
+    for (name, value) in [
         ("name        ", &agent.display_name),
         ("description ", &agent.description),
         ("visibility  ", &agent.visibility),
     ] {
-        if let Some(said) = said.as_ref().filter(|said| *said != agent.handle.as_str()) {
-            out.line(&format!("{name}  {}", clean(said)))?;
+        if let Some(value) = value.as_ref().filter(|value| *value != agent.handle.as_str()) {
+            out.line(&format!("{name}  {}", clean(value)))?;
         }
     }
     if let Some(card) = &agent.card_body {
@@ -74,8 +74,8 @@ pub(crate) fn session(out: &Out, session: &Session) -> Result<(), Failure> {
         out.line(&format!("topic    {}", clean(topic)))?;
     }
     out.line(&format!("created  {}", utc(session.created_at)))?;
-    if let Some(at) = session.ended_at {
-        out.line(&format!("ended    {}", utc(at)))?;
+    if let Some(ended_at) = session.ended_at {
+        out.line(&format!("ended    {}", utc(ended_at)))?;
     }
     out.line("")?;
     let mut table = Table::new(&["PARTICIPANT", "STATUS", "SINCE"]);
@@ -143,44 +143,44 @@ pub(crate) fn event(out: &Out, event: &Event, with_session: bool) -> String {
 }
 
 fn what_happened(out: &Out, event: &Event) -> String {
-    let came = |text: String| out.paint(Style::Green, &text);
-    let went = |text: String| out.paint(Style::Yellow, &text);
+    let green = |text: String| out.paint(Style::Green, &text);
+    let yellow = |text: String| out.paint(Style::Yellow, &text);
     match &event.body {
-        EventBody::Message(message) => said(out, message),
+        EventBody::Message(message) => message_line(out, message),
         EventBody::Invited { invitee, by, topic, initial_message } => {
             let topic = topic.as_deref().map(|topic| format!(": {}", clean(topic))).unwrap_or_default();
             let inline = initial_message
                 .as_deref()
-                .map(|message| format!("\n{INDENT}{}", said(out, message)))
+                .map(|message| format!("\n{INDENT}{}", message_line(out, message)))
                 .unwrap_or_default();
-            format!("{}{inline}", came(format!("{by} invited {invitee}{topic}")))
+            format!("{}{inline}", green(format!("{by} invited {invitee}{topic}")))
         }
-        EventBody::Joined(agent) => came(format!("{agent} joined")),
-        EventBody::Reconnected(agent) => came(format!("{agent} is back")),
-        EventBody::Disconnected(agent) => went(format!("{agent} is offline")),
+        EventBody::Joined(agent) => green(format!("{agent} joined")),
+        EventBody::Reconnected(agent) => green(format!("{agent} is back")),
+        EventBody::Disconnected(agent) => yellow(format!("{agent} is offline")),
         EventBody::Left { agent, reason: Some(LeftReason::GraceExpired) } => {
-            went(format!("{agent} left: offline for too long"))
+            yellow(format!("{agent} left: offline for too long"))
         }
         EventBody::Left { agent, reason: Some(LeftReason::AccordRevoked) } => {
-            went(format!("{agent} left: its network is no longer linked"))
+            yellow(format!("{agent} left: its network is no longer linked"))
         }
         EventBody::Left { agent, reason: Some(LeftReason::Left | LeftReason::Other) | None } => {
-            went(format!("{agent} left"))
+            yellow(format!("{agent} left"))
         }
-        EventBody::Ended(Some(by)) => went(format!("{by} ended the session")),
-        EventBody::Ended(None) => went("the session ended".into()),
-        EventBody::Reopened(by) => came(format!("{by} reopened the session")),
+        EventBody::Ended(Some(by)) => yellow(format!("{by} ended the session")),
+        EventBody::Ended(None) => yellow("the session ended".into()),
+        EventBody::Reopened(by) => green(format!("{by} reopened the session")),
         EventBody::ContactRequested { from, to, message } => {
-            let said = message.as_deref().map(|text| format!(": {}", clean(text))).unwrap_or_default();
-            came(format!("{from} asks {to} for contact{said}"))
+            let text = message.as_deref().map(|text| format!(": {}", clean(text))).unwrap_or_default();
+            green(format!("{from} asks {to} for contact{text}"))
         }
-        EventBody::ContactAccepted(by) => came(format!("{by} accepted contact")),
-        EventBody::ContactDeclined(by) => went(format!("{by} declined contact")),
+        EventBody::ContactAccepted(by) => green(format!("{by} accepted contact")),
+        EventBody::ContactDeclined(by) => yellow(format!("{by} declined contact")),
         EventBody::Unknown => clean(&event.kind).into_owned(),
     }
 }
 
-fn said(out: &Out, message: &Message) -> String {
+fn message_line(out: &Out, message: &Message) -> String {
     format!("{}: {}", out.paint(Style::Bold, message.sender.as_str()), content(out, &message.content))
 }
 
@@ -205,8 +205,8 @@ mod tests {
     }
 
     #[test]
-    fn events_read_as_sentences() {
-        for (kind, payload, words) in [
+    fn events_are_sentences() {
+        for (kind, payload, expected) in [
             ("session.joined", r#"{"agent":"@a.b"}"#, "@a.b joined"),
             (
                 "session.left",
@@ -217,7 +217,7 @@ mod tests {
             ("session.invited", r#"{"invitee":"@a.b","by":"@c.d","topic":"x"}"#, "@c.d invited @a.b: x"),
             ("session.new_kind", "{}", "session.new_kind"),
         ] {
-            assert_eq!(line(kind, payload), format!("1970-01-01 00:00:00Z #3 {words}"));
+            assert_eq!(line(kind, payload), format!("1970-01-01 00:00:00Z #3 {expected}"));
         }
     }
 

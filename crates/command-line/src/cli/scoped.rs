@@ -15,10 +15,10 @@ use crate::{
 
 /// The agent whose tokens are meant.
 #[derive(Debug, Args)]
-pub(crate) struct Of {
+pub(crate) struct AgentOption {
     /// The agent, configured with its owner's token; default: the agent that speaks here
-    #[arg(long, value_name = "AGENT")]
-    of: Option<AgentHandle>,
+    #[arg(long = "of", value_name = "AGENT")]
+    agent: Option<AgentHandle>,
 }
 
 /// Longest lifetime of a token, in seconds.
@@ -33,7 +33,7 @@ fn lifetime(text: &str) -> Result<u64, String> {
 #[derive(Debug, Args)]
 pub(crate) struct Create {
     #[command(flatten)]
-    of: Of,
+    agent_option: AgentOption,
     /// Scope of the token: `read`, `write`, `ROOM:read`, `ROOM:write`, `session:ID`, `channel:ID`, `project:ID`; more than one in quotes
     #[arg(long)]
     scope: String,
@@ -63,25 +63,27 @@ pub(crate) struct Exchange {
 #[derive(Debug, Args)]
 pub(crate) struct Revoke {
     #[command(flatten)]
-    of: Of,
+    agent_option: AgentOption,
     /// The token's id, as `plenary token issued` shows it
     id: String,
 }
 
-fn client(context: &Context, of: &Of) -> Result<Client, Failure> {
-    match &of.of {
+fn client(context: &Context, agent_option: &AgentOption) -> Result<Client, Failure> {
+    match &agent_option.agent {
         Some(handle) => context.configuring_client(Realm::Owner(&handle.owner_name())),
         None => context.agent_client(),
     }
 }
 
 pub(crate) async fn create(context: &Context, args: Create) -> Result<(), Failure> {
-    let Create { of, scope, expires_in, name } = args;
+    let Create { agent_option, scope, expires_in, name } = args;
     let new = CreateToken { scope, expires_in, name };
-    let reply = client(context, &of)?.create_token(of.of.as_ref(), &new).await?;
-    context.answer(&reply, |made| {
-        context.out.note(&format!("token {}: {}; it is shown only once", made.about.id, made.about.scope));
-        Ok(context.out.line(&made.token)?)
+    let reply = client(context, &agent_option)?.create_token(agent_option.agent.as_ref(), &new).await?;
+    context.answer(&reply, |created| {
+        context
+            .out
+            .note(&format!("token {}: {}; it is shown only once", created.about.id, created.about.scope));
+        Ok(context.out.line(&created.token)?)
     })
 }
 
@@ -94,18 +96,18 @@ pub(crate) async fn exchange(context: &Context, args: Exchange) -> Result<(), Fa
         None => input::token(file.as_deref().unwrap_or(Path::new("-")))?,
     };
     let reply = context.client()?.exchange_token(token.trim(), scope.as_deref()).await?;
-    context.answer(&reply, |made| {
+    context.answer(&reply, |created| {
         context.out.note(&format!(
             "{}, for {}; it is shown this once",
-            made.scope,
-            counted(made.expires_in, "second")
+            created.scope,
+            counted(created.expires_in, "second")
         ));
-        Ok(context.out.line(&made.access_token)?)
+        Ok(context.out.line(&created.access_token)?)
     })
 }
 
-pub(crate) async fn issued(context: &Context, of: Of) -> Result<(), Failure> {
-    let reply = client(context, &of)?.tokens(of.of.as_ref()).await?;
+pub(crate) async fn issued(context: &Context, agent_option: AgentOption) -> Result<(), Failure> {
+    let reply = client(context, &agent_option)?.tokens(agent_option.agent.as_ref()).await?;
     context.answer(&reply, |list| {
         let mut table =
             Table::new(&["ID", "NAME", "SCOPE", "MADE WITH", "ENDS", "LAST USED", "CLIENT OR ISSUER"]);
@@ -113,7 +115,7 @@ pub(crate) async fn issued(context: &Context, of: Of) -> Result<(), Failure> {
             let client = token.client.as_ref().map(|client| clean(&client.name));
             let client = client.or_else(|| token.issuer.as_deref().map(clean)).unwrap_or_default();
             let (name, parent) = (token.name.as_deref(), token.parent.as_deref());
-            let time = |at: Option<u64>| at.map(|at| utc(TimestampMs(at))).unwrap_or_default();
+            let time = |ms: Option<u64>| ms.map(|ms| utc(TimestampMs(ms))).unwrap_or_default();
             let (ends, used) = (time(token.expires_at), time(token.last_used_at));
             let parent = parent.unwrap_or("owner");
             table.row([&token.id, name.unwrap_or(""), &token.scope, parent, &ends, &used, &client]);
@@ -123,7 +125,7 @@ pub(crate) async fn issued(context: &Context, of: Of) -> Result<(), Failure> {
 }
 
 pub(crate) async fn revoke(context: &Context, args: Revoke) -> Result<(), Failure> {
-    let Revoke { of, id } = args;
-    let reply = client(context, &of)?.revoke_token(of.of.as_ref(), &id).await?;
+    let Revoke { agent_option, id } = args;
+    let reply = client(context, &agent_option)?.revoke_token(agent_option.agent.as_ref(), &id).await?;
     context.answer(&reply, |_| Ok(context.out.line(&format!("revoked {id}"))?))
 }

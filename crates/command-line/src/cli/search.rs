@@ -22,13 +22,13 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Search {
-    /// The words to search for
+    /// The text to search for
     #[arg(value_name = "QUERY")]
     q: String,
     /// Only in these rooms, separated by commas: agents, sessions, channels, runs, context
     #[arg(long, value_delimiter = ',')]
     room: Vec<String>,
-    /// Only what this one made: @owner.name, @owner, ~owner or operator
+    /// Only content by this author: @owner.name, @owner, ~owner or operator
     #[arg(long)]
     who: Option<String>,
     /// Not older than this day or time (RFC 3339, UTC)
@@ -55,7 +55,7 @@ pub(crate) async fn run(context: &Context, args: Search) -> Result<(), Failure> 
         // A caller who is not the operator searches as the person at this machine.
         (None, None) => match context.configuring_client(Realm::Everything) {
             Err(Failure::Auth { .. }) => context.speaker()?,
-            found => found?,
+            client => client?,
         },
     };
     let Search { q, room, who, since, until, limit, cursor, owner: _ } = args;
@@ -71,13 +71,13 @@ pub(crate) async fn run(context: &Context, args: Search) -> Result<(), Failure> 
             ))?;
         }
         for hit in &page.hits {
-            out.line(&shown(out, hit))?;
+            out.line(&hit_lines(out, hit))?;
         }
         if page.agents.is_empty() && page.hits.is_empty() {
-            out.note("nothing was found");
+            out.note("there are no hits");
         }
         if !page.complete {
-            out.note("the index is behind, so some of it may be missing; search again in a moment");
+            out.note("the index is not up to date, so hits may be missing; search again in a moment");
         }
         if let Some(cursor) = &page.next_cursor {
             out.note(&format!("more: --cursor '{}'", clean(cursor)));
@@ -87,7 +87,7 @@ pub(crate) async fn run(context: &Context, args: Search) -> Result<(), Failure> 
 }
 
 /// The time, kind, author and place of a hit, and below it the matching part and the path that reads it.
-fn shown(out: Out, hit: &Hit) -> String {
+fn hit_lines(out: Out, hit: &Hit) -> String {
     let about = hit.about.as_deref().map(|about| format!(" · {}", clean(about))).unwrap_or_default();
     format!(
         "{} {} {}{about}\n  {}\n  {}",
@@ -105,13 +105,13 @@ fn marked(out: Out, snippet: &Snippet) -> String {
     let text = |from: usize, to: usize| {
         clean(&chars.get(from..to).unwrap_or_default().iter().collect::<String>()).into_owned()
     };
-    let (mut line, mut at) = (String::new(), 0);
+    let (mut line, mut end) = (String::new(), 0);
     for [from, to] in &snippet.matches {
-        line.push_str(&text(at, *from));
+        line.push_str(&text(end, *from));
         line.push_str(&out.paint(Style::Bold, &text(*from, *to)));
-        at = *to;
+        end = *to;
     }
-    line.push_str(&text(at, chars.len()));
+    line.push_str(&text(end, chars.len()));
     line
 }
 
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hit_is_shown_on_lines_of_its_own_whatever_is_in_it() {
+    fn a_hit_has_its_own_lines_independent_of_its_content() {
         let snippet =
             Snippet { text: "Ä red\ndoor\u{7}".to_owned(), matches: vec![[2, 5], [6, 10], [90, 99]] };
         let hit = Hit {
@@ -132,7 +132,7 @@ mod tests {
             at: "2026-01-31T00:00:00.000Z".to_owned(),
             snippet,
         };
-        let lines: Vec<String> = shown(Out::new(false, true), &hit).lines().map(str::to_owned).collect();
+        let lines: Vec<String> = hit_lines(Out::new(false, true), &hit).lines().map(str::to_owned).collect();
         assert_eq!(lines[0], "2026-01-31T00:00:00.000Z sessions.message @a.b · Doors");
         assert!(lines[1].starts_with("  Ä red door"), "{lines:?}");
         assert_eq!(lines[2], "  /sessions/x/events");

@@ -64,8 +64,8 @@ pub(crate) fn resolve(flag: Option<&BaseUrl>, environment: &Environment) -> Resu
             .map_err(|e| Failure::usage(format!("PLENARY_URL: {e}"), "correct it, or use --url"))?;
         return Ok(ServerAddress { url, source: UrlSource::Environment });
     }
-    if let Some(found) = of_data_dir(environment)? {
-        return Ok(found);
+    if let Some(address) = of_data_dir(environment)? {
+        return Ok(address);
     }
     let url = DEFAULT_URL.parse().map_err(|e| Failure::local(format!("the default URL: {e}")))?;
     Ok(ServerAddress { url, source: UrlSource::Default })

@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_needs_no_quotes_gets_none() {
+    fn a_plain_word_gets_no_quotes() {
         assert_eq!(quoted("/usr/bin/plenary"), "/usr/bin/plenary");
         assert_eq!(quoted("a b'c"), r"'a b'\''c'");
         assert_eq!(quoted(""), "''");
@@ -26,7 +26,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
-        fn the_shell_gives_every_word_back(word in "[ -~äö\n]{0,20}") {
+        fn the_shell_reads_every_word_unchanged(word in "[ -~äö\n]{0,20}") {
             let script = format!("printf %s {}", quoted(&word));
             let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
             prop_assert_eq!(String::from_utf8(output.stdout).unwrap(), word);

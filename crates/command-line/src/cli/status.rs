@@ -13,7 +13,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     let identity = context.identity()?;
     let speaker = context.agent_client();
     let accepted = match (&health, &speaker) {
-        (Ok(_), Ok(client)) => Some(who(client).await),
+        (Ok(_), Ok(client)) => Some(accepted_handle(client).await),
         (Ok(_) | Err(_), Ok(_) | Err(_)) => None,
     };
     let stored = match (&accepted, &speaker) {
@@ -57,7 +57,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
             None => "token   none".into(),
         })?;
         match &stored {
-            Ok(Some(usage)) => out.line(&format!("stored  {}", in_words(&usage.value)))?,
+            Ok(Some(usage)) => out.line(&format!("stored  {}", usage_line(&usage.value)))?,
             Ok(None) => {}
             Err(_) => out.line("stored  unknown")?,
         }
@@ -82,7 +82,7 @@ fn up(out: Out, health: &Health, is_ready: bool) -> String {
     )
 }
 
-async fn who(client: &Client) -> Result<String, Error> {
+async fn accepted_handle(client: &Client) -> Result<String, Error> {
     Ok(client.me().await?.handle.to_string())
 }
 
@@ -96,10 +96,11 @@ async fn usage(client: &Client) -> Result<Option<Reply<Usage>>, Error> {
 }
 
 /// `1.2 MiB of 10.0 GiB, 3,214 of 10,000,000 events`.
-fn in_words(usage: &Usage) -> String {
-    let of = |used: String, max: Option<String>| max.map_or(used.clone(), |max| format!("{used} of {max}"));
-    let bytes = of(size(usage.stored_bytes), usage.stored_bytes_max.map(size));
-    let events = of(grouped(usage.stored_events), usage.stored_events_max.map(grouped));
+fn usage_line(usage: &Usage) -> String {
+    let bounded =
+        |used: String, max: Option<String>| max.map_or(used.clone(), |max| format!("{used} of {max}"));
+    let bytes = bounded(size(usage.stored_bytes), usage.stored_bytes_max.map(size));
+    let events = bounded(grouped(usage.stored_events), usage.stored_events_max.map(grouped));
     format!("{bytes}, {events} events")
 }
 
@@ -138,15 +139,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_stored_is_said_with_its_bounds() {
+    fn the_usage_is_printed_with_its_limits() {
         let usage = |bytes_max, events_max| Usage {
             stored_bytes: 1_300_000,
             stored_bytes_max: bytes_max,
             stored_events: 3_214,
             stored_events_max: events_max,
         };
-        let bounded = in_words(&usage(Some(10 << 30), Some(10_000_000)));
-        assert_eq!(bounded, "1.2 MiB of 10.0 GiB, 3,214 of 10,000,000 events");
-        assert_eq!(in_words(&usage(None, None)), "1.2 MiB, 3,214 events");
+        let limited = usage_line(&usage(Some(10 << 30), Some(10_000_000)));
+        assert_eq!(limited, "1.2 MiB of 10.0 GiB, 3,214 of 10,000,000 events");
+        assert_eq!(usage_line(&usage(None, None)), "1.2 MiB, 3,214 events");
     }
 }

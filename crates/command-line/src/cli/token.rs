@@ -1,5 +1,5 @@
 //! `plenary token`: the tokens saved on this machine; tokens with a scope, which the server creates, are in `scoped`.
-//! Must not know: what a token allows; the server only says whose it is.
+//! Must not know: what a token allows; the server only names its holder.
 
 use std::io::{BufRead, IsTerminal, Read};
 
@@ -36,7 +36,7 @@ pub(crate) enum Command {
     /// Create a token of an agent with a scope
     Create(scoped::Create),
     /// List an agent's additional tokens, and its OAuth clients
-    Issued(scoped::Of),
+    Issued(scoped::AgentOption),
     /// Revoke an additional token of an agent, and the tokens created with it
     Revoke(scoped::Revoke),
 }
@@ -60,20 +60,20 @@ impl TokenHolder {
 
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
     match command {
-        Command::Add(whose) => {
+        Command::Add(holder_args) => {
             context.check_tokens_file()?;
-            let holder = whose.holder();
+            let holder = holder_args.holder();
             let token = match context.token_flag() {
                 Some(text) => Token::new(text)?,
                 None => read_token(context, &holder)?,
             };
             check(context, &holder, &token).await?;
-            context.keep_token(&holder, token.reveal())
+            context.save_token(&holder, token.reveal())
         }
-        Command::Remove(whose) => {
-            let (server, holder) = (context.server()?, whose.holder());
-            let was_there = context.tokens_file_needed()?.change(|tokens| tokens.remove(&server, &holder))?;
-            if !was_there {
+        Command::Remove(holder_args) => {
+            let (server, holder) = (context.server()?, holder_args.holder());
+            let was_saved = context.tokens_file_needed()?.change(|tokens| tokens.remove(&server, &holder))?;
+            if !was_saved {
                 return Err(Failure::local(format!("there is no saved token of {holder} for {server}")));
             }
             context.out.note(&format!("deleted the saved token of {holder} for {server}"));
@@ -82,12 +82,12 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
         Command::List => list(context),
         Command::Exchange(args) => scoped::exchange(context, args).await,
         Command::Create(args) => scoped::create(context, args).await,
-        Command::Issued(of) => scoped::issued(context, of).await,
+        Command::Issued(agent_option) => scoped::issued(context, agent_option).await,
         Command::Revoke(args) => scoped::revoke(context, args).await,
     }
 }
 
-/// Asks the server whose the token is; a server that cannot answer now prevents nothing.
+/// Asks the server for the holder of the token; a server that cannot answer now prevents nothing.
 async fn check(context: &Context, holder: &Holder, token: &Token) -> Result<(), Failure> {
     let (server, file) = (context.server()?, context.tokens_file_needed()?);
     let source = TokenSource::Saved(holder.clone(), file.path().to_owned());
@@ -126,7 +126,7 @@ async fn check(context: &Context, holder: &Holder, token: &Token) -> Result<(), 
 
 fn list(context: &Context) -> Result<(), Failure> {
     let tokens = context.tokens_file_needed()?.load()?;
-    let saved = tokens.servers().flat_map(|(url, here)| here.holders().map(move |holder| (url, holder)));
+    let saved = tokens.servers().flat_map(|(url, tokens)| tokens.holders().map(move |holder| (url, holder)));
     if context.out.is_json() {
         let list: Vec<_> =
             saved.map(|(url, holder)| json!({"server": url, "holder": holder.to_string()})).collect();
@@ -173,7 +173,7 @@ impl HiddenInput {
 impl Drop for HiddenInput {
     fn drop(&mut self) {
         if let Some(before) = &self.0 {
-            let _kept = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
+            let _restored = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
         }
     }
 }

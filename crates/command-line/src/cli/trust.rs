@@ -21,22 +21,22 @@ pub(crate) struct Trust {
 }
 
 pub(crate) fn run(context: &Context, args: Trust) -> Result<(), Failure> {
-    let here =
+    let current =
         context.environment.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
-    let directory = args.directory.map_or_else(|| here.clone(), |named| here.join(named));
+    let directory = args.directory.map_or_else(|| current.clone(), |path| current.join(path));
     let files = identity::files_of(&directory);
-    let there: Vec<&PathBuf> = files.iter().filter(|file| file.is_file()).collect();
-    if there.is_empty() {
+    let present: Vec<&PathBuf> = files.iter().filter(|file| file.is_file()).collect();
+    if present.is_empty() {
         return Err(Failure::local_with(
             format!("{} has no .plenary.toml and no .plenary/clients.toml", directory.display()),
             "there is nothing to trust; set the agent of a directory with `plenary use @owner.name`",
         ));
     }
-    TrustList::of(&context.environment)?.take(&files)?;
+    TrustList::of(&context.environment)?.record(&files)?;
     if context.out.is_json() {
-        return Ok(context.out.line(&json!({ "trusted": there }).to_string())?);
+        return Ok(context.out.line(&json!({ "trusted": present }).to_string())?);
     }
-    for file in there {
+    for file in present {
         let text = std::fs::read_to_string(file).unwrap_or_default();
         context.out.line(&format!("trusted in its present form: {}", file.display()))?;
         context.out.note(&clean_block(text.trim_end(), ""));

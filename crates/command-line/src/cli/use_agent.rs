@@ -30,7 +30,7 @@ pub(crate) fn run(context: &Context, args: &Use) -> Result<(), Failure> {
     context.out.line(&format!("{} speaks here: {}", args.handle, path.display()))?;
     let server = match context.server() {
         Err(Failure::Unreachable { .. }) => return Ok(()),
-        found => found?,
+        server => server?,
     };
     let holder = Holder::Agent(args.handle.clone());
     let saved = context.tokens_file().map(|file| file.load()).transpose()?;

@@ -59,7 +59,7 @@ pub(crate) async fn run(context: &Context, args: Watch) -> Result<(), Failure> {
         // A caller who is not the operator watches as the person at this machine.
         (None, false) => match context.configuring_client(Realm::Everything) {
             Err(Failure::Auth { .. }) => context.speaker()?,
-            found => found?,
+            client => client?,
         },
     };
     let Watch { rooms, kinds, agents, words: q, trace, frames, after, wait, .. } = args;
@@ -98,28 +98,28 @@ async fn follow(context: &Context, stream: &mut ContextStream) -> Result<(), Fai
 
 /// The time, kind, actor and detail of an event; under `--json` as the server sent it. `None` for a report of the head.
 fn line(out: Out, json: &str) -> Option<String> {
-    let told: Value = serde_json::from_str(json).ok()?;
-    let kind = told["kind"].as_str()?;
+    let event: Value = serde_json::from_str(json).ok()?;
+    let kind = event["kind"].as_str()?;
     if matches!(kind, "hello" | "head") {
         return None;
     }
     if out.is_json() {
         return Some(json.to_owned());
     }
-    let at = TimestampMs(told["at"].as_u64().unwrap_or_default()).rfc3339();
-    let who = told["agents"][0].as_str().unwrap_or_default();
+    let time = TimestampMs(event["at"].as_u64().unwrap_or_default()).rfc3339();
+    let agent = event["agents"][0].as_str().unwrap_or_default();
     Some(format!(
         "{} {} {} {}",
-        out.paint(Style::Dim, &clean(&at)),
+        out.paint(Style::Dim, &clean(&time)),
         out.paint(Style::Green, &clean(kind)),
-        out.paint(Style::Bold, &clean(who)),
-        clean(&said(&told["data"]))
+        out.paint(Style::Bold, &clean(agent)),
+        clean(&detail(&event["data"]))
     ))
 }
 
 /// The detail that distinguishes an event from others of its kind.
-fn said(data: &Value) -> String {
-    let words = [
+fn detail(data: &Value) -> String {
+    let members = [
         "topic",
         "title",
         "text",
@@ -131,8 +131,8 @@ fn said(data: &Value) -> String {
         "finish_reason",
         "to",
     ];
-    let said: Vec<&str> = words.iter().filter_map(|name| data[*name].as_str()).collect();
-    said.join(" · ")
+    let texts: Vec<&str> = members.iter().filter_map(|name| data[*name].as_str()).collect();
+    texts.join(" · ")
 }
 
 #[cfg(test)]
@@ -142,10 +142,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_one_line_and_how_far_the_log_is_none() {
-        let told = json!({"kind": "session.message", "at": 1_000, "agents": ["@a.b"], "data": {"topic": "T\n", "text": "x"}});
-        let line = |told: &Value| line(Out::new(false, true), &told.to_string());
-        assert_eq!(line(&told).as_deref(), Some("1970-01-01T00:00:01.000Z session.message @a.b T\\n · x"));
+    fn an_event_is_one_line_and_a_head_is_none() {
+        let event = json!({"kind": "session.message", "at": 1_000, "agents": ["@a.b"], "data": {"topic": "T\n", "text": "x"}});
+        let line = |event: &Value| line(Out::new(false, true), &event.to_string());
+        assert_eq!(line(&event).as_deref(), Some("1970-01-01T00:00:01.000Z session.message @a.b T\\n · x"));
         assert_eq!(line(&json!({"kind": "head"})), None);
     }
 }

@@ -14,10 +14,10 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     }
     let mut safe = String::with_capacity(text.len() + 8);
     let mut from = 0;
-    for (at, c) in found {
-        safe.push_str(&text[from..at]);
+    for (index, c) in found {
+        safe.push_str(&text[from..index]);
         safe.extend(c.escape_default());
-        from = at + c.len_utf8();
+        from = index + c.len_utf8();
     }
     safe.push_str(&text[from..]);
     safe.into()

@@ -146,7 +146,7 @@ impl Out {
         self.stderr(text);
     }
 
-    /// An error with its causes. Some errors say their cause themselves; it is not said again.
+    /// An error with its causes. Some errors name their cause themselves; it is not repeated.
     pub fn failure(&self, error: &anyhow::Error) {
         let mut text = String::new();
         for cause in error.chain().map(ToString::to_string) {
@@ -195,14 +195,14 @@ impl Out {
 /// The text without the numbers of the system's errors, whose words say the same: `(os error 13)`.
 fn without_numbers(text: &str) -> String {
     let mut parts = text.split(" (os error ");
-    let mut kept = parts.next().unwrap_or_default().to_owned();
+    let mut cleaned = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         match part.split_once(')') {
-            Some((number, rest)) if number.parse::<i32>().is_ok() => kept.push_str(rest),
-            _ => kept.extend([" (os error ", part]),
+            Some((number, rest)) if number.parse::<i32>().is_ok() => cleaned.push_str(rest),
+            _ => cleaned.extend([" (os error ", part]),
         }
     }
-    kept
+    cleaned
 }
 
 fn paint(color: bool, style: Style, text: &str) -> String {
@@ -211,9 +211,10 @@ fn paint(color: bool, style: Style, text: &str) -> String {
 
 /// `COLUMNS`, else the terminal's width, else 80.
 fn terminal_width() -> usize {
-    let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    let asked = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
-    said.or_else(asked).filter(|width| *width >= 20).unwrap_or(80)
+    let from_variable = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let from_terminal =
+        || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    from_variable.or_else(from_terminal).filter(|width| *width >= 20).unwrap_or(80)
 }
 
 #[cfg(test)]
@@ -222,12 +223,12 @@ mod tests {
 
     #[test]
     fn a_number_of_the_system_is_left_out() {
-        for (text, kept) in [
+        for (text, cleaned) in [
             ("a: Permission denied (os error 13)", "a: Permission denied"),
             ("b (os error 2); c (os error 3)", "b; c"),
             ("(os error x) (os error y)", "(os error x) (os error y)"),
         ] {
-            assert_eq!(without_numbers(text), kept);
+            assert_eq!(without_numbers(text), cleaned);
         }
     }
 }

@@ -13,24 +13,28 @@ const EVERY: Duration = Duration::from_millis(100);
 
 /// The line; removed when dropped.
 pub struct Progress {
-    shown: bool,
+    is_visible: bool,
     written: Option<Instant>,
-    begun: Instant,
+    started_at: Instant,
 }
 
 impl Progress {
     /// Visible if standard error is a terminal, and never under `--json`.
     pub fn new(out: &Out) -> Self {
-        Self { shown: !out.is_json() && io::stderr().is_terminal(), written: None, begun: Instant::now() }
+        Self {
+            is_visible: !out.is_json() && io::stderr().is_terminal(),
+            written: None,
+            started_at: Instant::now(),
+        }
     }
 
     /// Updates the line, unless it was updated just now.
-    pub fn tell(&mut self, step: &str, records: u64, bytes: u64) {
-        if !self.shown || self.written.is_some_and(|written| written.elapsed() < EVERY) {
+    pub fn report(&mut self, step: &str, records: u64, bytes: u64) {
+        if !self.is_visible || self.written.is_some_and(|written| written.elapsed() < EVERY) {
             return;
         }
         self.written = Some(Instant::now());
-        let line = line(step, records, bytes, self.begun.elapsed());
+        let line = line(step, records, bytes, self.started_at.elapsed());
         let _closed = write!(io::stderr().lock(), "\r\x1b[K{line}");
     }
 }
@@ -84,9 +88,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_says_how_much_and_how_fast() {
-        let said = line("export", 12, 3 << 20, Duration::from_secs(2));
-        assert_eq!(said, "export: 12 done, 3.0 MiB, 1.5 MiB/s");
+    fn the_line_shows_amount_and_speed() {
+        let text = line("export", 12, 3 << 20, Duration::from_secs(2));
+        assert_eq!(text, "export: 12 done, 3.0 MiB, 1.5 MiB/s");
         assert_eq!(line("import", 0, 0, Duration::ZERO), "import: 0 done, 0 B, 0 B/s");
         assert_eq!([size(1023), size(1024), size(3 << 29)], ["1023 B", "1 KiB", "1.5 GiB"]);
         assert_eq!([counted(0, "byte"), counted(1, "byte")], ["0 bytes", "1 byte"]);
@@ -97,9 +101,9 @@ mod tests {
     }
 
     #[test]
-    fn nobody_who_does_not_watch_is_told() {
+    fn nothing_is_shown_without_a_terminal() {
         let mut progress = Progress::new(&Out::new(true, true));
-        progress.tell("export", 1, 1);
+        progress.report("export", 1, 1);
         assert!(progress.written.is_none());
     }
 }

@@ -1,11 +1,11 @@
-//! Commands that a text suggests, with the global options that the user gave, so that each works as it stands.
+//! Commands that a text suggests, with the global options that the user gave, so that each works unchanged.
 //! Must not know: how options are parsed.
 
 /// An option that the user gave: its name, and the words that give it again. For options of one command the name is the
 /// command, and they stand after it.
 pub type GivenOption = (&'static str, String);
 
-/// What stands before the name of a command in a text; after a space alone, it is a word of a sentence.
+/// The text before the name of a command; after a space alone, it is a word of a sentence.
 const BEFORE: [&str; 3] = ["`plenary ", ": plenary ", ", plenary "];
 const PROGRAM: &str = "plenary ";
 
@@ -18,17 +18,17 @@ pub(super) fn repeat(text: &str, given: &[GivenOption]) -> String {
         let (before, command) = rest.split_at(end);
         repeated.push_str(before);
         if command.starts_with(|c: char| c.is_ascii_lowercase()) {
-            for (_, words) in given.iter().filter(|(name, _)| takes(command, name)) {
-                repeated.push_str(words);
+            for (_, options) in given.iter().filter(|(name, _)| takes(command, name)) {
+                repeated.push_str(options);
                 repeated.push(' ');
             }
         }
         rest = command;
-        let own = given.iter().find_map(|(name, words)| Some((command.strip_prefix(name)?, name, words)));
-        if let Some((after, name, words)) =
+        let own = given.iter().find_map(|(name, options)| Some((command.strip_prefix(name)?, name, options)));
+        if let Some((after, name, options)) =
             own.filter(|(after, ..)| after.starts_with(' ') && !after.starts_with(" init"))
         {
-            repeated.push_str(&format!("{name} {words}"));
+            repeated.push_str(&format!("{name} {options}"));
             rest = after;
         }
         next = program(rest);
@@ -43,8 +43,8 @@ fn program(text: &str) -> Option<usize> {
 
 /// Whether the option means the same for this command.
 fn takes(command: &str, option: &str) -> bool {
-    let mut words = command.split(|c: char| !c.is_ascii_lowercase() && c != '-');
-    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let mut names = command.split(|c: char| !c.is_ascii_lowercase() && c != '-');
+    let (first, second) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
     match (option, first, second) {
         (command, _, _) if !command.starts_with("--") => false,
         // They call no server.
@@ -64,9 +64,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_suggested_command_gets_the_options_that_it_takes() {
+    fn each_suggested_command_gets_the_options_that_it_accepts() {
         let given = [("--as", "--as @nick.a"), ("--peer", "--peer acme"), ("context", "--project p")];
-        let given = given.map(|(name, words)| (name, words.to_owned()));
+        let given = given.map(|(name, options)| (name, options.to_owned()));
         for (text, expected) in [
             (
                 "see `plenary inbox`, or `plenary who`",

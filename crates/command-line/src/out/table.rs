@@ -34,8 +34,8 @@ impl Table {
 
     /// Whether the columns fit this width.
     pub fn fits(&self, width: Option<usize>) -> bool {
-        let taken: usize = self.widths().iter().map(|width| width + GAP.len()).sum();
-        width.is_none_or(|width| taken + LAST_MIN <= width)
+        let used: usize = self.widths().iter().map(|width| width + GAP.len()).sum();
+        width.is_none_or(|width| used + LAST_MIN <= width)
     }
 
     /// The widths of the columns before the last.
@@ -55,8 +55,8 @@ impl Table {
         }
         let head: Vec<String> = self.head.iter().map(|name| (*name).to_owned()).collect();
         let (last, widths) = (self.head.len() - 1, self.widths());
-        let taken: usize = widths.iter().map(|width| width + GAP.len()).sum();
-        let room = width.map(|width| width.saturating_sub(taken).max(LAST_MIN));
+        let used: usize = widths.iter().map(|width| width + GAP.len()).sum();
+        let room = width.map(|width| width.saturating_sub(used).max(LAST_MIN));
         std::iter::once(&head)
             .chain(&self.rows)
             .map(|row| {

@@ -27,7 +27,7 @@ pub(crate) struct Patience {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AttemptRecord {
     /// The receiver accepted it.
-    Taken,
+    Accepted,
     /// A temporary failure: the error, and the least delay of a retry in milliseconds.
     Failed(String, Option<u64>),
     /// A permanent failure.
@@ -39,7 +39,7 @@ pub(crate) enum AttemptRecord {
 /// A new item of a notification.
 #[derive(Debug, Clone)]
 pub(crate) struct NewItem {
-    pub(crate) of: DeliverySubject,
+    pub(crate) subject: DeliverySubject,
     /// The position of its event, so that each event is added once.
     pub(crate) item: u64,
     /// The time of its digest; `None` if it is sent alone.
@@ -58,7 +58,7 @@ pub(crate) enum DeliveryStep {
     /// Starts an attempt, if the notification is due and no other attempt is active.
     Begin,
     /// Postpones a due notification until this time.
-    PutOff(TimestampMs),
+    Postpone(TimestampMs),
     /// Ends the attempt whose claim lasts until this time.
     End(TimestampMs, AttemptRecord),
     /// Queues a dead letter again.
@@ -86,25 +86,25 @@ pub(crate) fn decide(
     state: &DeliveryState,
     stamp: &Stamp,
     patience: Patience,
-    doing: &DeliveryStep,
+    step: &DeliveryStep,
 ) -> DeliveryDecision {
-    match doing {
+    match step {
         DeliveryStep::Add(new) => add(state, stamp, new),
         DeliveryStep::Begin => begin(state, stamp),
-        DeliveryStep::PutOff(next) => put_off(state, stamp, *next),
+        DeliveryStep::Postpone(next) => postpone(state, stamp, *next),
         DeliveryStep::End(until, attempted) => end(state, stamp, patience, (*until, attempted)),
-        DeliveryStep::Revive(authority) => match (&state.of, state.progress) {
-            (Some(of), Progress::Dead(died)) => {
-                let (of, by) = (of.clone(), authority.by.clone());
-                let event = NoticeRevived { of, died, due: stamp.now, by };
+        DeliveryStep::Revive(authority) => match (&state.subject, state.progress) {
+            (Some(subject), Progress::Dead(died)) => {
+                let (subject, by) = (subject.clone(), authority.by.clone());
+                let event = NoticeRevived { subject, died, due: stamp.now, by };
                 Decision::new(vec![DeliveryEvent::NoticeRevived(event)], Outcome::Done)
             }
             _ => Decision::unchanged(Outcome::Nothing),
         },
-        DeliveryStep::Forget => match (&state.of, state.progress) {
-            (Some(of), Progress::Dead(died)) => {
+        DeliveryStep::Forget => match (&state.subject, state.progress) {
+            (Some(subject), Progress::Dead(died)) => {
                 let event = NoticeEnded {
-                    of: of.clone(),
+                    subject: subject.clone(),
                     due: None,
                     died: Some(died),
                     at: stamp.now,
@@ -121,7 +121,7 @@ fn add(state: &DeliveryState, stamp: &Stamp, new: &NewItem) -> DeliveryDecision 
     if state.items.contains(&new.item) {
         return Decision::unchanged(Outcome::Nothing);
     }
-    let due = match (&state.of, state.progress) {
+    let due = match (&state.subject, state.progress) {
         (None, _) => new.digest.unwrap_or(stamp.now),
         // A digest that was not attempted yet accepts items. Items of strangers have their own limit.
         (Some(_), Progress::Waiting(due)) if state.digest && state.attempts == 0 => {
@@ -137,7 +137,7 @@ fn add(state: &DeliveryState, stamp: &Stamp, new: &NewItem) -> DeliveryDecision 
         (Some(_), _) => return Decision::unchanged(Outcome::Closed),
     };
     let event = NoticeAdded {
-        of: state.of.as_ref().unwrap_or(&new.of).clone(),
+        subject: state.subject.as_ref().unwrap_or(&new.subject).clone(),
         item: new.item,
         due,
         digest: new.digest.is_some(),
@@ -148,18 +148,20 @@ fn add(state: &DeliveryState, stamp: &Stamp, new: &NewItem) -> DeliveryDecision 
 }
 
 fn begin(state: &DeliveryState, stamp: &Stamp) -> DeliveryDecision {
-    let (Some(of), Some(due)) = (&state.of, state.due().filter(|due| *due <= stamp.now)) else {
+    let (Some(subject), Some(due)) = (&state.subject, state.due().filter(|due| *due <= stamp.now)) else {
         return Decision::unchanged(Outcome::Nothing);
     };
     let until = TimestampMs(stamp.now.0.saturating_add(LEASE_MS));
-    let event = AttemptBegun { of: of.clone(), due, until };
+    let event = AttemptBegun { subject: subject.clone(), due, until };
     Decision::new(vec![DeliveryEvent::AttemptBegun(event)], Outcome::Begun(until))
 }
 
-fn put_off(state: &DeliveryState, stamp: &Stamp, next: TimestampMs) -> DeliveryDecision {
+fn postpone(state: &DeliveryState, stamp: &Stamp, next: TimestampMs) -> DeliveryDecision {
     let due = state.due().filter(|due| *due <= stamp.now && stamp.now < next);
-    let (Some(of), Some(due)) = (&state.of, due) else { return Decision::unchanged(Outcome::Nothing) };
-    let event = NoticePutOff { of: of.clone(), due, next };
+    let (Some(subject), Some(due)) = (&state.subject, due) else {
+        return Decision::unchanged(Outcome::Nothing);
+    };
+    let event = NoticePutOff { subject: subject.clone(), due, next };
     Decision::new(vec![DeliveryEvent::NoticePutOff(event)], Outcome::Done)
 }
 
@@ -170,28 +172,28 @@ fn end(
     (until, attempted): (TimestampMs, &AttemptRecord),
 ) -> DeliveryDecision {
     // If another process took the notification over, its attempt counts.
-    let (Some(of), true) = (&state.of, state.progress == Progress::Trying(until)) else {
+    let (Some(subject), true) = (&state.subject, state.progress == Progress::Trying(until)) else {
         return Decision::unchanged(Outcome::Nothing);
     };
     let ended = |error: &str| NoticeEnded {
-        of: of.clone(),
+        subject: subject.clone(),
         due: Some(until),
         died: None,
         at: stamp.now,
         error: error.to_owned(),
     };
     let event = match attempted {
-        AttemptRecord::Taken => DeliveryEvent::NoticeDelivered(ended("")),
+        AttemptRecord::Accepted => DeliveryEvent::NoticeDelivered(ended("")),
         AttemptRecord::Needless => DeliveryEvent::NoticeDropped(ended("")),
         AttemptRecord::Refused(error) => DeliveryEvent::NoticeDied(ended(error)),
-        AttemptRecord::Failed(error, wanted) => {
-            let next = TimestampMs(stamp.now.0.saturating_add(pause(patience, state.attempts, *wanted)));
+        AttemptRecord::Failed(error, retry_after) => {
+            let next = TimestampMs(stamp.now.0.saturating_add(pause(patience, state.attempts, *retry_after)));
             let since = state.since.unwrap_or(stamp.now);
             if next.0.saturating_sub(since.0) > patience.all {
                 DeliveryEvent::NoticeDied(ended(error))
             } else {
-                let (of, due, error) = (of.clone(), until, error.clone());
-                DeliveryEvent::AttemptFailed(AttemptFailed { of, due, next, error })
+                let (subject, due, error) = (subject.clone(), until, error.clone());
+                DeliveryEvent::AttemptFailed(AttemptFailed { subject, due, next, error })
             }
         }
     };
@@ -199,10 +201,10 @@ fn end(
 }
 
 /// The pause before the next attempt: doubled each time, at least as long as the receiver asks, at most an hour.
-fn pause(patience: Patience, attempts: u32, wanted: Option<u64>) -> u64 {
+fn pause(patience: Patience, attempts: u32, retry_after: Option<u64>) -> u64 {
     let doubled =
         patience.first.saturating_mul(1_u64.checked_shl(attempts.saturating_sub(1)).unwrap_or(u64::MAX));
-    doubled.max(wanted.unwrap_or(0)).min(PAUSE_MS_MAX)
+    doubled.max(retry_after.unwrap_or(0)).min(PAUSE_MS_MAX)
 }
 
 #[cfg(test)]
@@ -214,7 +216,7 @@ mod tests {
 
     const PATIENCE: Patience = Patience { first: 1_000, all: 10_000 };
 
-    fn of() -> DeliverySubject {
+    fn subject() -> DeliverySubject {
         DeliverySubject {
             owner: "ann".parse().unwrap(),
             subscription: SubscriptionId::mint(&Stamp::new(TimestampMs(1), [0; 10]), 0),
@@ -224,21 +226,21 @@ mod tests {
 
     fn add(item: u64, digest: Option<u64>) -> DeliveryStep {
         let digest = digest.map(TimestampMs);
-        DeliveryStep::Add(NewItem { of: of(), item, digest, stranger: None, notice: "{}".into() })
+        DeliveryStep::Add(NewItem { subject: subject(), item, digest, stranger: None, notice: "{}".into() })
     }
 
     fn add_of_stranger(item: u64, digest: u64) -> DeliveryStep {
         let (digest, stranger) = (Some(TimestampMs(digest)), Some("bob".parse().unwrap()));
-        DeliveryStep::Add(NewItem { of: of(), item, digest, stranger, notice: "{}".into() })
+        DeliveryStep::Add(NewItem { subject: subject(), item, digest, stranger, notice: "{}".into() })
     }
 
-    fn done(state: &mut DeliveryState, now: u64, doing: &DeliveryStep) -> Outcome {
-        let decided = decide(state, &Stamp::new(TimestampMs(now), [0; 10]), PATIENCE, doing);
+    fn done(state: &mut DeliveryState, now: u64, step: &DeliveryStep) -> Outcome {
+        let decided = decide(state, &Stamp::new(TimestampMs(now), [0; 10]), PATIENCE, step);
         decided.events.iter().for_each(|event| state.evolve(event));
         decided.reply
     }
 
-    fn begun(state: &mut DeliveryState, now: u64) -> TimestampMs {
+    fn begin_attempt(state: &mut DeliveryState, now: u64) -> TimestampMs {
         let Outcome::Begun(until) = done(state, now, &DeliveryStep::Begin) else { panic!("it is not due") };
         until
     }
@@ -248,19 +250,19 @@ mod tests {
     }
 
     #[test]
-    fn given_one_attempt_then_no_other_begins_before_its_time_is_over() {
+    fn given_one_attempt_then_no_other_begins_before_its_claim_expires() {
         let mut state = DeliveryState::default();
         assert_eq!(done(&mut state, 5, &add(1, None)), Outcome::Done);
         assert_eq!(done(&mut state, 5, &add(1, None)), Outcome::Nothing, "the same again");
-        let until = begun(&mut state, 5);
+        let until = begin_attempt(&mut state, 5);
         assert_eq!(done(&mut state, 6, &DeliveryStep::Begin), Outcome::Nothing);
-        let other = begun(&mut state, until.0);
+        let other = begin_attempt(&mut state, until.0);
         assert_eq!(
-            done(&mut state, 7, &DeliveryStep::End(until, AttemptRecord::Taken)),
+            done(&mut state, 7, &DeliveryStep::End(until, AttemptRecord::Accepted)),
             Outcome::Nothing,
-            "it was taken over"
+            "another attempt took it over"
         );
-        assert_eq!(done(&mut state, 8, &DeliveryStep::End(other, AttemptRecord::Taken)), Outcome::Done);
+        assert_eq!(done(&mut state, 8, &DeliveryStep::End(other, AttemptRecord::Accepted)), Outcome::Done);
         assert_eq!(state.progress, Progress::Over);
     }
 
@@ -269,17 +271,17 @@ mod tests {
         let mut state = DeliveryState::default();
         done(&mut state, 0, &add(1, None));
         for (now, due) in [(0, 1_000), (1_000, 3_000), (3_000, 7_000)] {
-            let until = begun(&mut state, now);
+            let until = begin_attempt(&mut state, now);
             done(&mut state, now, &DeliveryStep::End(until, failed()));
             assert_eq!(state.progress, Progress::Waiting(TimestampMs(due)));
             assert_eq!(done(&mut state, due - 1, &DeliveryStep::Begin), Outcome::Nothing);
         }
-        let until = begun(&mut state, 7_000);
+        let until = begin_attempt(&mut state, 7_000);
         done(&mut state, 7_000, &DeliveryStep::End(until, failed()));
         assert_eq!((state.progress, state.attempts), (Progress::Dead(TimestampMs(7_000)), 4));
         let authority = Authority { by: Actor::Operator, token: None };
         assert_eq!(done(&mut state, 90_000, &DeliveryStep::Revive(authority)), Outcome::Done);
-        let until = begun(&mut state, 90_000);
+        let until = begin_attempt(&mut state, 90_000);
         done(&mut state, 90_000, &DeliveryStep::End(until, AttemptRecord::Refused("410".into())));
         assert_eq!(state.progress, Progress::Dead(TimestampMs(90_000)));
         assert_eq!(done(&mut state, 90_001, &DeliveryStep::Forget), Outcome::Done);
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn given_a_wish_then_it_is_tried_no_sooner_and_an_hour_later_at_most() {
+    fn given_a_requested_delay_then_it_is_kept_up_to_an_hour() {
         assert_eq!(pause(PATIENCE, 1, Some(5_000)), 5_000);
         assert_eq!(pause(PATIENCE, 4, Some(5_000)), 8_000);
         assert_eq!(pause(PATIENCE, 1, Some(u64::MAX)), PAUSE_MS_MAX);
@@ -295,14 +297,14 @@ mod tests {
     }
 
     #[test]
-    fn given_a_digest_then_it_takes_more_until_it_is_sent() {
+    fn given_a_digest_then_it_accepts_items_until_it_is_sent() {
         let mut state = DeliveryState::default();
         for item in 0..DIGEST_ITEMS_MAX as u64 {
             assert_eq!(done(&mut state, item, &add(item, Some(500))), Outcome::Done);
         }
         assert_eq!(done(&mut state, 400, &add(900, Some(500))), Outcome::Nothing, "it is full");
         assert_eq!(done(&mut state, 499, &DeliveryStep::Begin), Outcome::Nothing);
-        begun(&mut state, 500);
+        begin_attempt(&mut state, 500);
         assert_eq!(done(&mut state, 501, &add(901, Some(500))), Outcome::Closed);
     }
 
@@ -324,17 +326,17 @@ mod tests {
     }
 
     #[test]
-    fn given_quiet_hours_then_it_waits_for_their_end_and_its_time_does_not_run_out() {
+    fn given_quiet_hours_then_it_waits_for_their_end_and_they_do_not_count() {
         let mut state = DeliveryState::default();
         done(&mut state, 0, &add(1, None));
-        let until = begun(&mut state, 0);
+        let until = begin_attempt(&mut state, 0);
         done(&mut state, 0, &DeliveryStep::End(until, failed()));
-        let put_off = DeliveryStep::PutOff(TimestampMs(50_000));
-        assert_eq!(done(&mut state, 999, &put_off), Outcome::Nothing, "it is not due");
-        assert_eq!(done(&mut state, 1_000, &put_off), Outcome::Done);
+        let postpone = DeliveryStep::Postpone(TimestampMs(50_000));
+        assert_eq!(done(&mut state, 999, &postpone), Outcome::Nothing, "it is not due");
+        assert_eq!(done(&mut state, 1_000, &postpone), Outcome::Done);
         assert_eq!(done(&mut state, 49_999, &DeliveryStep::Begin), Outcome::Nothing);
-        let until = begun(&mut state, 50_000);
-        assert_eq!(done(&mut state, 50_001, &put_off), Outcome::Nothing, "it is being sent");
+        let until = begin_attempt(&mut state, 50_000);
+        assert_eq!(done(&mut state, 50_001, &postpone), Outcome::Nothing, "it is being sent");
         done(&mut state, 50_000, &DeliveryStep::End(until, failed()));
         assert_eq!(state.progress, Progress::Waiting(TimestampMs(52_000)), "longer than is tried otherwise");
     }

@@ -44,7 +44,8 @@ pub(crate) enum DeliveryEvent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NoticeAdded {
     /// The notification.
-    pub(crate) of: DeliverySubject,
+    #[serde(rename = "of")]
+    pub(crate) subject: DeliverySubject,
     /// The position of the reported event, so that each event is added once.
     pub(crate) item: u64,
     /// When it is due.
@@ -64,7 +65,8 @@ pub(crate) struct NoticeAdded {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AttemptBegun {
     /// The notification.
-    pub(crate) of: DeliverySubject,
+    #[serde(rename = "of")]
+    pub(crate) subject: DeliverySubject,
     /// When it was due.
     pub(crate) due: TimestampMs,
     /// When the claim of this attempt expires; it is then due again.
@@ -75,7 +77,8 @@ pub(crate) struct AttemptBegun {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AttemptFailed {
     /// The notification.
-    pub(crate) of: DeliverySubject,
+    #[serde(rename = "of")]
+    pub(crate) subject: DeliverySubject,
     /// When it was due.
     pub(crate) due: TimestampMs,
     /// When it is due again.
@@ -88,7 +91,8 @@ pub(crate) struct AttemptFailed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NoticePutOff {
     /// The notification.
-    pub(crate) of: DeliverySubject,
+    #[serde(rename = "of")]
+    pub(crate) subject: DeliverySubject,
     /// When it was due.
     pub(crate) due: TimestampMs,
     /// When it is due again.
@@ -99,7 +103,8 @@ pub(crate) struct NoticePutOff {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NoticeEnded {
     /// The notification.
-    pub(crate) of: DeliverySubject,
+    #[serde(rename = "of")]
+    pub(crate) subject: DeliverySubject,
     /// When it was due; absent for a dead letter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) due: Option<TimestampMs>,
@@ -117,7 +122,8 @@ pub(crate) struct NoticeEnded {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NoticeRevived {
     /// The notification.
-    pub(crate) of: DeliverySubject,
+    #[serde(rename = "of")]
+    pub(crate) subject: DeliverySubject,
     /// When it was abandoned.
     pub(crate) died: TimestampMs,
     /// When it is due.
@@ -128,14 +134,16 @@ pub(crate) struct NoticeRevived {
 
 impl DeliveryEvent {
     /// The notification of the event.
-    pub(crate) const fn of(&self) -> &DeliverySubject {
+    pub(crate) const fn subject(&self) -> &DeliverySubject {
         match self {
-            Self::NoticeAdded(event) => &event.of,
-            Self::AttemptBegun(event) => &event.of,
-            Self::AttemptFailed(event) => &event.of,
-            Self::NoticePutOff(event) => &event.of,
-            Self::NoticeDelivered(event) | Self::NoticeDied(event) | Self::NoticeDropped(event) => &event.of,
-            Self::NoticeRevived(event) => &event.of,
+            Self::NoticeAdded(event) => &event.subject,
+            Self::AttemptBegun(event) => &event.subject,
+            Self::AttemptFailed(event) => &event.subject,
+            Self::NoticePutOff(event) => &event.subject,
+            Self::NoticeDelivered(event) | Self::NoticeDied(event) | Self::NoticeDropped(event) => {
+                &event.subject
+            }
+            Self::NoticeRevived(event) => &event.subject,
         }
     }
 

@@ -25,8 +25,8 @@ pub(crate) const QUEUED_OF_STRANGERS: &str = "notify.queued_of_strangers";
 pub(crate) const DEAD: &str = "notify.dead";
 
 /// A time as part of a key, in sortable form.
-pub(crate) fn time(at: TimestampMs) -> String {
-    format!("{:020}", at.0)
+pub(crate) fn time(time: TimestampMs) -> String {
+    format!("{:020}", time.0)
 }
 
 /// The streams `notify.delivery/<notice>`.
@@ -37,20 +37,20 @@ fn put(name: &'static str, key: String, value: Bytes) -> IndexOp {
     IndexOp::Put { name, key, value }
 }
 
-fn due(id: &str, of: &DeliverySubject, at: TimestampMs) -> IndexOp {
-    put(DUE, format!("{}/{id}", time(at)), Bytes::copy_from_slice(of.owner.as_str().as_bytes()))
+fn due(id: &str, subject: &DeliverySubject, due_at: TimestampMs) -> IndexOp {
+    put(DUE, format!("{}/{id}", time(due_at)), Bytes::copy_from_slice(subject.owner.as_str().as_bytes()))
 }
 
-fn not_due(id: &str, at: TimestampMs) -> IndexOp {
-    IndexOp::Delete { name: DUE, key: format!("{}/{id}", time(at)) }
+fn not_due(id: &str, due_at: TimestampMs) -> IndexOp {
+    IndexOp::Delete { name: DUE, key: format!("{}/{id}", time(due_at)) }
 }
 
-fn queued(id: &str, of: &DeliverySubject) -> String {
-    format!("{}/{id}", of.owner)
+fn queued(id: &str, subject: &DeliverySubject) -> String {
+    format!("{}/{id}", subject.owner)
 }
 
-fn dead(id: &str, of: &DeliverySubject, at: TimestampMs) -> String {
-    format!("{}/{}/{id}", of.owner, time(at))
+fn dead(id: &str, subject: &DeliverySubject, due_at: TimestampMs) -> String {
+    format!("{}/{}/{id}", subject.owner, time(due_at))
 }
 
 impl Room for DeliveryRoom {
@@ -69,30 +69,32 @@ impl Room for DeliveryRoom {
         state.evolve(event);
     }
     fn index(id: &str, event: &DeliveryEvent) -> Vec<IndexOp> {
-        let of = event.of();
+        let subject = event.subject();
         match event {
             DeliveryEvent::NoticeAdded(event) => {
                 let list = if event.stranger.is_some() { QUEUED_OF_STRANGERS } else { QUEUED };
-                vec![due(id, of, event.due), put(list, queued(id, of), Bytes::new())]
+                vec![due(id, subject, event.due), put(list, queued(id, subject), Bytes::new())]
             }
-            DeliveryEvent::AttemptBegun(event) => vec![not_due(id, event.due), due(id, of, event.until)],
-            DeliveryEvent::AttemptFailed(event) => vec![not_due(id, event.due), due(id, of, event.next)],
-            DeliveryEvent::NoticePutOff(event) => vec![not_due(id, event.due), due(id, of, event.next)],
+            DeliveryEvent::AttemptBegun(event) => vec![not_due(id, event.due), due(id, subject, event.until)],
+            DeliveryEvent::AttemptFailed(event) => vec![not_due(id, event.due), due(id, subject, event.next)],
+            DeliveryEvent::NoticePutOff(event) => vec![not_due(id, event.due), due(id, subject, event.next)],
             DeliveryEvent::NoticeDelivered(ended)
             | DeliveryEvent::NoticeDied(ended)
             | DeliveryEvent::NoticeDropped(ended) => {
-                let no_more = |name| IndexOp::Delete { name, key: queued(id, of) };
+                let no_more = |name| IndexOp::Delete { name, key: queued(id, subject) };
                 let mut ops = vec![no_more(QUEUED), no_more(QUEUED_OF_STRANGERS)];
-                ops.extend(ended.due.map(|at| not_due(id, at)));
-                ops.extend(ended.died.map(|at| IndexOp::Delete { name: DEAD, key: dead(id, of, at) }));
+                ops.extend(ended.due.map(|due_at| not_due(id, due_at)));
+                ops.extend(
+                    ended.died.map(|due_at| IndexOp::Delete { name: DEAD, key: dead(id, subject, due_at) }),
+                );
                 let is_dead = matches!(event, DeliveryEvent::NoticeDied(_));
-                ops.extend(is_dead.then(|| put(DEAD, dead(id, of, ended.at), Bytes::new())));
+                ops.extend(is_dead.then(|| put(DEAD, dead(id, subject, ended.at), Bytes::new())));
                 ops
             }
             DeliveryEvent::NoticeRevived(event) => vec![
-                IndexOp::Delete { name: DEAD, key: dead(id, of, event.died) },
-                put(QUEUED, queued(id, of), Bytes::new()),
-                due(id, of, event.due),
+                IndexOp::Delete { name: DEAD, key: dead(id, subject, event.died) },
+                put(QUEUED, queued(id, subject), Bytes::new()),
+                due(id, subject, event.due),
             ],
         }
     }
@@ -100,7 +102,9 @@ impl Room for DeliveryRoom {
     /// nobody's.
     fn payer(_: &str, _: &DeliveryState, event: &DeliveryEvent) -> Option<OwnerName> {
         match event {
-            DeliveryEvent::NoticeAdded(event) => event.stranger.is_none().then(|| event.of.owner.clone()),
+            DeliveryEvent::NoticeAdded(event) => {
+                event.stranger.is_none().then(|| event.subject.owner.clone())
+            }
             DeliveryEvent::AttemptBegun(_)
             | DeliveryEvent::AttemptFailed(_)
             | DeliveryEvent::NoticePutOff(_)
@@ -115,7 +119,7 @@ impl Room for DeliveryRoom {
 /// A command on a notification.
 pub(crate) struct DeliveryCommand<'a> {
     pub(crate) notify: &'a Notify,
-    pub(crate) doing: DeliveryStep,
+    pub(crate) step: DeliveryStep,
 }
 
 /// The caller's token is no longer valid.
@@ -130,13 +134,13 @@ impl Command<DeliveryRoom> for DeliveryCommand<'_> {
 
     async fn facts(&self, _: &DeliveryState) -> Result<Facts<bool>, Fault> {
         let mut conditions = Vec::new();
-        let value = match &self.doing {
+        let value = match &self.step {
             DeliveryStep::Revive(authority) => {
                 self.notify.accounts().holds(authority, &mut conditions).await?
             }
             DeliveryStep::Add(_)
             | DeliveryStep::Begin
-            | DeliveryStep::PutOff(_)
+            | DeliveryStep::Postpone(_)
             | DeliveryStep::End(..)
             | DeliveryStep::Forget => true,
         };
@@ -153,7 +157,7 @@ impl Command<DeliveryRoom> for DeliveryCommand<'_> {
         if !holds {
             return Err(Unauthenticated);
         }
-        Ok(decide::decide(state, stamp, self.notify.patience(), &self.doing))
+        Ok(decide::decide(state, stamp, self.notify.patience(), &self.step))
     }
 
     fn exceeds_quota(&self) -> bool {

@@ -12,7 +12,8 @@ use super::event::{DeliveryEvent, DeliverySubject};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DeliveryState {
     /// The subject; `None` if it does not exist.
-    pub(crate) of: Option<DeliverySubject>,
+    #[serde(rename = "of")]
+    pub(crate) subject: Option<DeliverySubject>,
     /// Whether it is a digest, which accepts items while it waits.
     pub(crate) digest: bool,
     /// The positions of the events that it reports.
@@ -61,7 +62,7 @@ impl DeliveryState {
     pub(crate) fn evolve(&mut self, event: &DeliveryEvent) {
         match event {
             DeliveryEvent::NoticeAdded(event) => {
-                self.of.get_or_insert_with(|| event.of.clone());
+                self.subject.get_or_insert_with(|| event.subject.clone());
                 self.digest = event.digest;
                 self.items.insert(event.item);
                 self.of_strangers += usize::from(event.stranger.is_some());
@@ -69,7 +70,7 @@ impl DeliveryState {
             }
             DeliveryEvent::AttemptBegun(event) => {
                 self.attempts += 1;
-                // The claim tells the start of the attempt; the event was stored a moment later.
+                // The claim has the start of the attempt; the event was stored a moment later.
                 let began = TimestampMs(event.until.0.saturating_sub(crate::LEASE_MS));
                 self.since.get_or_insert(began);
                 self.progress = Progress::Trying(event.until);

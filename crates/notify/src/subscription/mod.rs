@@ -61,7 +61,7 @@ pub(crate) enum SubscriptionStep {
 pub(crate) struct SubscriptionCommand<'a> {
     pub(crate) notify: &'a Notify,
     pub(crate) authority: Authority,
-    pub(crate) doing: SubscriptionStep,
+    pub(crate) step: SubscriptionStep,
 }
 
 /// Why a command is rejected.
@@ -103,14 +103,14 @@ impl Command<SubscriptionRoom> for SubscriptionCommand<'_> {
         stamp: &Stamp,
     ) -> Result<Decision<SubscriptionEvent, SubscriptionResult>, Rejection> {
         if *holds {
-            decide(state, stamp, &self.authority, &self.doing)
+            decide(state, stamp, &self.authority, &self.step)
         } else {
             Err(Rejection::Unauthenticated)
         }
     }
 
     fn exceeds_quota(&self) -> bool {
-        matches!(self.doing, SubscriptionStep::Remove(_) | SubscriptionStep::Gone(..))
+        matches!(self.step, SubscriptionStep::Remove(_) | SubscriptionStep::Gone(..))
     }
 }
 
@@ -118,31 +118,31 @@ fn decide(
     state: &SubscriptionsState,
     stamp: &Stamp,
     authority: &Authority,
-    doing: &SubscriptionStep,
+    step: &SubscriptionStep,
 ) -> Result<Decision<SubscriptionEvent, SubscriptionResult>, Rejection> {
     let by = authority.by.clone();
-    let known = |id: &SubscriptionId| state.get(id).cloned().ok_or(Rejection::NoSuchSubscription);
+    let find = |id: &SubscriptionId| state.get(id).cloned().ok_or(Rejection::NoSuchSubscription);
     let set = |subscription| {
         SubscriptionEvent::SubscriptionSet(Box::new(SubscriptionSet { subscription, by: by.clone() }))
     };
-    match doing {
+    match step {
         SubscriptionStep::Make(subscription) => {
             if state.all.len() >= SUBSCRIPTIONS_MAX {
                 return Err(Rejection::TooMany);
             }
             let id = SubscriptionId::mint(stamp, 0);
-            let made = Subscription { id: id.clone(), ..(**subscription).clone() };
-            let secret = Some(made.secret.clone());
-            Ok(Decision::new(vec![set(made)], SubscriptionResult { id, secret }))
+            let created = Subscription { id: id.clone(), ..(**subscription).clone() };
+            let secret = Some(created.secret.clone());
+            Ok(Decision::new(vec![set(created)], SubscriptionResult { id, secret }))
         }
         SubscriptionStep::Change(id, change) => {
-            let (before, reply) = (known(id)?, SubscriptionResult { id: id.clone(), secret: None });
+            let (before, reply) = (find(id)?, SubscriptionResult { id: id.clone(), secret: None });
             let after = changed(before.clone(), change);
             let events = if after == before { Vec::new() } else { vec![set(after)] };
             Ok(Decision::new(events, reply))
         }
         SubscriptionStep::Gone(id, target) => {
-            let (before, reply) = (known(id)?, SubscriptionResult { id: id.clone(), secret: None });
+            let (before, reply) = (find(id)?, SubscriptionResult { id: id.clone(), secret: None });
             // A report about an earlier receiver does not apply to the current one.
             let after = if before.target == **target {
                 Subscription { enabled: false, gone: true, ..before.clone() }
@@ -153,7 +153,7 @@ fn decide(
             Ok(Decision::new(events, reply))
         }
         SubscriptionStep::Remove(id) => {
-            known(id)?;
+            find(id)?;
             let event = SubscriptionEvent::SubscriptionRemoved(SubscriptionRemoved { id: id.clone(), by });
             Ok(Decision::new(vec![event], SubscriptionResult { id: id.clone(), secret: None }))
         }
@@ -161,7 +161,7 @@ fn decide(
 }
 
 /// Applies a change to a subscription; one whose receiver was gone is used again once `target` or `enabled` is set.
-fn changed(mut one: Subscription, change: &SubscriptionChange) -> Subscription {
+fn changed(mut subscription: Subscription, change: &SubscriptionChange) -> Subscription {
     let SubscriptionChange {
         target,
         name,
@@ -175,19 +175,19 @@ fn changed(mut one: Subscription, change: &SubscriptionChange) -> Subscription {
         enabled,
     } = change.clone();
     if target.is_some() || enabled == Some(true) {
-        one.gone = false;
+        subscription.gone = false;
     }
-    one.target = target.unwrap_or(one.target);
-    one.name = name.unwrap_or(one.name);
-    one.events = events.unwrap_or(one.events);
-    one.kinds = kinds.unwrap_or(one.kinds);
-    one.agents = agents.unwrap_or(one.agents);
-    one.person = person.unwrap_or(one.person);
-    one.min_urgency = min_urgency.unwrap_or(one.min_urgency);
-    one.quiet = quiet.unwrap_or(one.quiet);
-    one.digest_minutes = digest_minutes.unwrap_or(one.digest_minutes);
-    one.enabled = enabled.unwrap_or(one.enabled);
-    one
+    subscription.target = target.unwrap_or(subscription.target);
+    subscription.name = name.unwrap_or(subscription.name);
+    subscription.events = events.unwrap_or(subscription.events);
+    subscription.kinds = kinds.unwrap_or(subscription.kinds);
+    subscription.agents = agents.unwrap_or(subscription.agents);
+    subscription.person = person.unwrap_or(subscription.person);
+    subscription.min_urgency = min_urgency.unwrap_or(subscription.min_urgency);
+    subscription.quiet = quiet.unwrap_or(subscription.quiet);
+    subscription.digest_minutes = digest_minutes.unwrap_or(subscription.digest_minutes);
+    subscription.enabled = enabled.unwrap_or(subscription.enabled);
+    subscription
 }
 
 #[cfg(test)]
@@ -221,18 +221,18 @@ pub(crate) mod tests {
 
     fn done(
         state: &mut SubscriptionsState,
-        nth: u64,
-        doing: &SubscriptionStep,
+        ms: u64,
+        step: &SubscriptionStep,
     ) -> Result<SubscriptionResult, Rejection> {
-        let stamp = Stamp::new(TimestampMs(nth), [0; 10]);
+        let stamp = Stamp::new(TimestampMs(ms), [0; 10]);
         let authority = Authority { by: Actor::Operator, token: None };
-        let decided = decide(state, &stamp, &authority, doing)?;
-        decided.events.iter().for_each(|event| state.evolve(TimestampMs(nth), event));
+        let decided = decide(state, &stamp, &authority, step)?;
+        decided.events.iter().for_each(|event| state.evolve(TimestampMs(ms), event));
         Ok(decided.reply)
     }
 
     #[test]
-    fn an_owner_has_so_many_subscriptions_and_no_more() {
+    fn an_owner_has_a_limited_number_of_subscriptions() {
         let mut state = SubscriptionsState::default();
         let make = || SubscriptionStep::Make(Box::new(subscription()));
         for nth in 0..SUBSCRIPTIONS_MAX as u64 {
@@ -249,19 +249,19 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_gone_gets_nothing_until_it_is_set_again() {
+    fn a_receiver_that_is_gone_gets_nothing_until_it_is_set_again() {
         let mut state = SubscriptionsState::default();
         let id = done(&mut state, 1, &SubscriptionStep::Make(Box::new(subscription()))).unwrap().id;
         let later = Notice { at: 9, ..notice(Event::Created) };
-        assert_eq!(state.wanting(&Notice { at: 0, ..later.clone() }).count(), 0, "it was before");
-        assert_eq!(state.wanting(&later).count(), 1);
+        assert_eq!(state.matching(&Notice { at: 0, ..later.clone() }).count(), 0, "it was before");
+        assert_eq!(state.matching(&later).count(), 1);
         let target = subscription().target;
         done(&mut state, 2, &SubscriptionStep::Gone(id.clone(), Box::new(target))).unwrap();
-        assert_eq!(state.wanting(&later).count(), 0);
+        assert_eq!(state.matching(&later).count(), 0);
         let change = SubscriptionChange { enabled: Some(true), ..SubscriptionChange::default() };
         done(&mut state, 3, &SubscriptionStep::Change(id.clone(), Box::new(change))).unwrap();
         assert!(!state.get(&id).unwrap().gone);
-        assert_eq!(state.wanting(&later).count(), 1);
+        assert_eq!(state.matching(&later).count(), 1);
     }
 
     #[test]
@@ -277,22 +277,25 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_subscription_hears_what_it_asked_for() {
+    fn a_subscription_gets_the_notices_that_match_its_filter() {
         let about = notice(Event::Created).request;
-        let one = subscription();
-        assert!(one.wants(Event::Created, &about));
-        assert!(!one.wants(Event::Answered, &about));
-        assert!(!Subscription { min_urgency: Urgency::High, ..one.clone() }.wants(Event::Created, &about));
+        let subscription = subscription();
+        assert!(subscription.matches(Event::Created, &about));
+        assert!(!subscription.matches(Event::Answered, &about));
+        assert!(
+            !Subscription { min_urgency: Urgency::High, ..subscription.clone() }
+                .matches(Event::Created, &about)
+        );
         let kinds = vec![plenary_requests::Kind::Review];
-        assert!(!Subscription { kinds, ..one.clone() }.wants(Event::Created, &about));
+        assert!(!Subscription { kinds, ..subscription.clone() }.matches(Event::Created, &about));
         let agents = vec!["@ann.codex".parse().unwrap()];
-        assert!(!Subscription { agents, ..one.clone() }.wants(Event::Created, &about));
+        assert!(!Subscription { agents, ..subscription.clone() }.matches(Event::Created, &about));
         let handle = |text: &str| Some(text.parse::<AgentHandle>().unwrap());
-        let bobs = Subscription { person: handle("@ann.bob"), ..one.clone() };
-        for (to, hears) in [(None, true), (Some("@ann.bob"), true), (Some("@ann.cleo"), false)] {
+        let bobs = Subscription { person: handle("@ann.bob"), ..subscription.clone() };
+        for (to, matches_person) in [(None, true), (Some("@ann.bob"), true), (Some("@ann.cleo"), false)] {
             let about = RequestSummary { to: to.and_then(handle), ..about.clone() };
-            assert_eq!(bobs.wants(Event::Created, &about), hears, "{to:?}");
-            assert!(one.wants(Event::Created, &about), "{to:?}");
+            assert_eq!(bobs.matches(Event::Created, &about), matches_person, "{to:?}");
+            assert!(subscription.matches(Event::Created, &about), "{to:?}");
         }
     }
 }

@@ -22,19 +22,19 @@ impl SubscriptionsState {
     }
 
     /// The subscriptions that get a notice. A subscription gets no events from before its creation.
-    pub(crate) fn wanting(&self, notice: &Notice) -> impl Iterator<Item = &Subscription> {
-        let made_before = self.all.values().filter(|(made, _)| made.0 <= notice.at);
-        made_before
+    pub(crate) fn matching(&self, notice: &Notice) -> impl Iterator<Item = &Subscription> {
+        let created_before = self.all.values().filter(|(created_at, _)| created_at.0 <= notice.at);
+        created_before
             .map(|(_, subscription)| subscription)
-            .filter(|one| one.wants(notice.event, &notice.request))
+            .filter(|subscription| subscription.matches(notice.event, &notice.request))
     }
 
     pub(crate) fn evolve(&mut self, at: TimestampMs, event: &SubscriptionEvent) {
         match event {
             SubscriptionEvent::SubscriptionSet(event) => {
-                let one = &event.subscription;
-                let made = self.all.get(&one.id).map_or(at, |(made, _)| *made);
-                self.all.insert(one.id.clone(), (made, one.clone()));
+                let subscription = &event.subscription;
+                let created_at = self.all.get(&subscription.id).map_or(at, |(created_at, _)| *created_at);
+                self.all.insert(subscription.id.clone(), (created_at, subscription.clone()));
             }
             SubscriptionEvent::SubscriptionRemoved(event) => {
                 self.all.remove(&event.id);
@@ -45,7 +45,7 @@ impl SubscriptionsState {
 
 impl Subscription {
     /// Whether the subscription gets this event.
-    pub(crate) fn wants(&self, event: Event, about: &RequestSummary) -> bool {
+    pub(crate) fn matches(&self, event: Event, about: &RequestSummary) -> bool {
         self.enabled
             && self.events.contains(&event)
             && (self.kinds.is_empty() || self.kinds.contains(&about.kind))

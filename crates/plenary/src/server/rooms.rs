@@ -178,7 +178,7 @@ impl Rooms {
         let below = plenary_inbox::Rooms { accounts: accounts.clone(), sessions, frames, sources };
         let inbox = Inbox::new(log.clone(), clock, cursors.clone(), below);
         inbox.begin().await.context("reading where the log stands")?;
-        inbox.say_states();
+        inbox.provide_states();
         served.push(Arc::new(inbox));
         let tellers = served.iter().filter_map(|room| room.teller()).collect();
         let glancers = served.iter().filter_map(|room| room.glancer()).collect();

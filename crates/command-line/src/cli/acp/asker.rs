@@ -12,7 +12,7 @@ use tokio::{sync::OnceCell, time::Instant};
 
 use super::fault::Fault;
 
-/// How long calls are retried when a server that was reachable before is gone.
+/// How long calls are retried when a server that was reachable before does not answer.
 const AWAY_MAX: Duration = Duration::from_secs(60);
 /// The pause before the first retry.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
@@ -45,9 +45,9 @@ impl AgentCaller {
         self.me.get_or_init(ask).await.as_ref()
     }
 
-    /// Whether a handle is the caller's. False if the caller is unknown: words of others never show as the user's.
-    pub(super) async fn is_me(&self, who: &AgentHandle) -> bool {
-        self.me().await == Some(who)
+    /// Whether a handle is the caller's. False if the caller is unknown: text of others never shows as the user's.
+    pub(super) async fn is_me(&self, handle: &AgentHandle) -> bool {
+        self.me().await == Some(handle)
     }
 
     /// Whether the agent and the caller have the same owner.
@@ -55,7 +55,7 @@ impl AgentCaller {
         self.me().await.is_some_and(|me| me.owner() == self.agent.owner())
     }
 
-    /// Makes a call, and repeats it while a server that was reachable before is gone. The call must be safe to repeat.
+    /// Makes a call, and repeats it while a server that was reachable before does not answer. The call must be safe to repeat.
     pub(super) async fn call<T, F>(&self, mut call: impl FnMut() -> F + Send) -> Result<T>
     where
         F: Future<Output = Result<T>> + Send,
@@ -63,17 +63,17 @@ impl AgentCaller {
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
         let end = Instant::now() + AWAY_MAX;
         loop {
-            let done = call().await;
-            match &done {
+            let outcome = call().await;
+            match &outcome {
                 Err(error) if error.is_transient() => {
                     if !self.has_reached.load(Ordering::Relaxed) || Instant::now() >= end {
-                        return done;
+                        return outcome;
                     }
                     tokio::time::sleep(backoff.next_wait()).await;
                 }
                 _ => {
                     self.has_reached.store(true, Ordering::Relaxed);
-                    return done;
+                    return outcome;
                 }
             }
         }

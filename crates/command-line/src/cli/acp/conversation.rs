@@ -126,7 +126,7 @@ impl Conversation {
             EventBody::Message(message) if message.sender == *agent && message.sequence > sent => {
                 progress.is_answered = answers(message, sent);
             }
-            EventBody::Left { agent: left, .. } if left == agent => {
+            EventBody::Left { agent: leaver, .. } if leaver == agent => {
                 progress.over = Some(format!("{agent} has left the session; begin a new one"));
             }
             EventBody::Joined(joined) if joined == agent => progress.over = None,
@@ -138,13 +138,13 @@ impl Conversation {
 
     /// The agent's standing in the session; `None` if it is not a participant.
     async fn find(&self) -> Result<Option<ParticipantStatus>, Fault> {
-        let found = match self.asker.call(|| self.asker.client.session(&self.id)).await {
+        let session = match self.asker.call(|| self.asker.client.session(&self.id)).await {
             Err(error) if is_missing(&error) => return Err(Fault::no_session(self.id.as_str())),
-            found => found?.value,
+            session => session?.value,
         };
         let agent = &self.asker.agent;
-        let found = found.participants.into_iter().find(|participant| participant.handle == *agent);
-        Ok(found.map(|participant| participant.status))
+        let participant = session.participants.into_iter().find(|participant| participant.handle == *agent);
+        Ok(participant.map(|participant| participant.status))
     }
 
     /// Shows the session from its beginning.
@@ -213,8 +213,8 @@ fn text(content: &Content) -> String {
         }
         Part::Image { name, .. } => format!("[{}]", name.as_deref().unwrap_or("image")),
         Part::File { url, file_id, name, .. } => {
-            let place = url.clone().or_else(|| file_id.as_ref().map(ToString::to_string));
-            format!("[{}]({})", name.as_deref().unwrap_or("file"), place.unwrap_or_default())
+            let address = url.clone().or_else(|| file_id.as_ref().map(ToString::to_string));
+            format!("[{}]({})", name.as_deref().unwrap_or("file"), address.unwrap_or_default())
         }
         Part::Data { data } => {
             format!("```json\n{}\n```", serde_json::to_string_pretty(data).unwrap_or_default())
@@ -239,9 +239,9 @@ mod tests {
             {"type": "data", "data": {"a": 1}},
         ]))
         .unwrap();
-        let wanted =
+        let expected =
             "See\n![i](https://a.example/i.png)\n[file](https://a.example/f)\n```json\n{\n  \"a\": 1\n}\n```";
-        assert_eq!(text(&content), wanted);
+        assert_eq!(text(&content), expected);
         assert_eq!(text(&"plain".into()), "plain");
     }
 }

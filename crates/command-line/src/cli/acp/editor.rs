@@ -16,7 +16,7 @@ type Waiting = HashMap<u64, oneshot::Sender<Result<Value, String>>>;
 /// The editor.
 pub(super) struct Editor {
     out: mpsc::Sender<String>,
-    asked: AtomicU64,
+    last_request_id: AtomicU64,
     waiting: Mutex<Waiting>,
     has_forms: AtomicBool,
 }
@@ -38,7 +38,7 @@ impl EditorRequest {
 impl Editor {
     pub(super) fn new(out: mpsc::Sender<String>) -> Self {
         let has_forms = AtomicBool::new(false);
-        Self { out, asked: AtomicU64::new(0), waiting: Mutex::default(), has_forms }
+        Self { out, last_request_id: AtomicU64::new(0), waiting: Mutex::default(), has_forms }
     }
 
     /// Records the editor's capabilities.
@@ -52,29 +52,29 @@ impl Editor {
     }
 
     /// Writes a message. Does nothing if the editor closed its end.
-    pub(super) async fn say(&self, message: &Value) {
-        let _gone = self.out.send(message.to_string()).await;
+    pub(super) async fn send(&self, message: &Value) {
+        let _closed = self.out.send(message.to_string()).await;
     }
 
     /// Sends an update of a session.
     pub(super) async fn update(&self, session: &str, update: &Value) {
         let params = json!({"sessionId": session, "update": update});
-        self.say(&wire::notice("session/update", &params)).await;
+        self.send(&wire::notice("session/update", &params)).await;
     }
 
     /// Sends a request.
-    pub(super) async fn ask(&self, method: &str, params: &Value) -> EditorRequest {
-        let id = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
-        let (tell, answer) = oneshot::channel();
-        self.waiting.lock().insert(id, tell);
-        self.say(&wire::request(id, method, params)).await;
+    pub(super) async fn request(&self, method: &str, params: &Value) -> EditorRequest {
+        let id = self.last_request_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let (sender, answer) = oneshot::channel();
+        self.waiting.lock().insert(id, sender);
+        self.send(&wire::request(id, method, params)).await;
         EditorRequest { id, answer }
     }
 
     /// Withdraws a request that somebody else has answered.
-    pub(super) async fn withdraw(&self, asking: EditorRequest) {
-        self.waiting.lock().remove(&asking.id);
-        self.say(&wire::notice("$/cancel_request", &json!({"requestId": asking.id}))).await;
+    pub(super) async fn withdraw(&self, request: EditorRequest) {
+        self.waiting.lock().remove(&request.id);
+        self.send(&wire::notice("$/cancel_request", &json!({"requestId": request.id}))).await;
     }
 
     /// Records the editor's answer to the request with this number.

@@ -65,8 +65,9 @@ mod tests {
     #[test]
     fn a_person_reads_what_to_do() {
         let server = "http://127.0.0.1:7420".to_owned();
-        let gone = NetworkFault { kind: FaultKind::Refused, server, detail: String::new(), is_safe: false };
-        assert!(Fault::from(Error::from(gone)).text.contains("`plenary serve` starts it"));
+        let unreachable =
+            NetworkFault { kind: FaultKind::Refused, server, detail: String::new(), is_safe: false };
+        assert!(Fault::from(Error::from(unreachable)).text.contains("`plenary serve` starts it"));
         let refused = |status: u16, message: &str| {
             let (code, message) = ("a_code".to_owned(), message.to_owned());
             Fault::from(Error::from(ServerRefusal { status, code, field: None, message, retry_after: None }))

@@ -57,7 +57,7 @@ pub(crate) struct Acp {
 
 pub(crate) async fn run(context: &Context, args: Acp) -> Result<(), Failure> {
     // An editor shows the answer to a request, and hides what a program prints.
-    let speaker = context.speaker().map_err(|failure| match explain::words(context, &failure) {
+    let speaker = context.speaker().map_err(|failure| match explain::describe(context, &failure) {
         (what, Some(next)) => format!("{what}; {next}"),
         (what, None) => what,
     });
@@ -83,7 +83,7 @@ async fn serve(editor: Arc<Editor>, asker: Result<AgentCaller, String>) -> Resul
             Err(why) => {
                 let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok();
                 let code = if is_json { ErrorCode::InvalidRequest } else { ErrorCode::Parse };
-                editor.say(&wire::refusal(&Value::Null, code, why)).await;
+                editor.send(&wire::refusal(&Value::Null, code, why)).await;
             }
             Ok(Message::Answer { id, result }) => editor.answered(id, result),
             Ok(Message::Notice { method, params }) => {
@@ -98,7 +98,7 @@ async fn serve(editor: Arc<Editor>, asker: Result<AgentCaller, String>) -> Resul
                 tasks.spawn(async move {
                     let answer = answer(&sessions, &method, &params, turn).await;
                     editor
-                        .say(&match answer {
+                        .send(&match answer {
                             Ok(result) => wire::answer(&id, &result),
                             Err(Fault { code, text }) => wire::refusal(&id, code, &text),
                         })

@@ -67,13 +67,13 @@ mod tests {
             {"type": "resource", "resource": {"uri": "file:///b.md", "text": "```sh\nls\n```"}},
             {"type": "text", "text": "please"},
         ]);
-        let wanted = "Look at [a.rs](file:///a.rs) and\n```` file:///b.md\n```sh\nls\n```\n````\nplease";
-        assert_eq!(text(&prompt).unwrap(), wanted);
+        let expected = "Look at [a.rs](file:///a.rs) and\n```` file:///b.md\n```sh\nls\n```\n````\nplease";
+        assert_eq!(text(&prompt).unwrap(), expected);
     }
 
     #[test]
     fn what_was_not_offered_is_refused_with_its_name() {
-        for (prompt, word) in [
+        for (prompt, expected) in [
             (json!("hi"), "list"),
             (json!([]), "empty"),
             (json!([{"type": "text", "text": " "}]), "empty"),
@@ -82,7 +82,7 @@ mod tests {
             (json!([{"type": "resource", "resource": {"uri": "u", "blob": ""}}]), "u is not text"),
         ] {
             let fault = text(&prompt).unwrap_err();
-            assert!(fault.text.contains(word), "{fault:?}");
+            assert!(fault.text.contains(expected), "{fault:?}");
         }
     }
 }

@@ -50,9 +50,9 @@ impl Form {
     }
 }
 
-/// An answer of one word, without values.
-fn said(word: &str) -> Map<String, Value> {
-    Map::from_iter([(ELICITATION.to_owned(), word.into())])
+/// An answer without values.
+fn plain_answer(action: &str) -> Map<String, Value> {
+    Map::from_iter([(ELICITATION.to_owned(), action.into())])
 }
 
 /// The editor's response to a question.
@@ -94,12 +94,14 @@ impl Question {
     }
 
     /// The question as text: the first input without an answer.
-    pub(super) fn words(&self) -> String {
-        let Some((key, text)) = self.keys.first() else { return "The agent waits for an answer.".to_owned() };
-        let Some(form) = self.fields() else { return text.clone() };
+    pub(super) fn text(&self) -> String {
+        let Some((key, prompt)) = self.keys.first() else {
+            return "The agent waits for an answer.".to_owned();
+        };
+        let Some(form) = self.fields() else { return prompt.clone() };
         let message = if self.answers.is_empty() { format!("{}\n\n", form.message) } else { String::new() };
-        let leave = if form.requires(key) { "" } else { "; `-` leaves it out" };
-        format!("{message}{key}: {text}\n\n`decline` or `cancel` gives nothing{leave}.")
+        let skip_hint = if form.requires(key) { "" } else { "; `-` leaves it out" };
+        format!("{message}{key}: {prompt}\n\n`decline` or `cancel` gives nothing{skip_hint}.")
     }
 
     /// The permission request, under the id of a tool call; `None` unless there is exactly one input and it has options.
@@ -151,21 +153,21 @@ impl Question {
     /// Interprets the answer to the form.
     pub(super) fn filled(&self, answer: &Value) -> Reply {
         match (answer["action"].as_str(), &self.form) {
-            (Some("accept"), Some(form)) if form.is_empty() => Reply::Answers(said("accept")),
+            (Some("accept"), Some(form)) if form.is_empty() => Reply::Answers(plain_answer("accept")),
             (Some("accept"), _) => {
                 answer["content"].as_object().cloned().map_or(Reply::Later, Reply::Answers)
             }
-            (Some(word @ ("decline" | "cancel")), Some(_)) => Reply::Answers(said(word)),
+            (Some(action @ ("decline" | "cancel")), Some(_)) => Reply::Answers(plain_answer(action)),
             _ => Reply::Later,
         }
     }
 
     /// Takes a prompt as the answer to the first open input; returns all answers once none is open.
     pub(super) fn answer_with(&mut self, text: &str) -> Option<Map<String, Value>> {
-        if let word @ ("decline" | "cancel") = text.trim()
+        if let action @ ("decline" | "cancel") = text.trim()
             && self.form.is_some()
         {
-            return Some(said(word));
+            return Some(plain_answer(action));
         }
         if !self.keys.is_empty() {
             let (key, _) = self.keys.remove(0);
@@ -200,15 +202,15 @@ mod tests {
     }
 
     #[test]
-    fn one_thing_with_options_is_a_permission() {
+    fn one_key_with_options_is_a_permission() {
         let options = json!({"permission": [
             {"id": "y", "name": "Yes", "kind": "allow_always"}, {"id": "n", "kind": "odd"}, {"name": "no id"},
         ]});
         let question = question(&json!({"permission": "rm?"}), &options);
-        let asked = question.permission("s", "r:4").unwrap();
-        assert_eq!(asked["toolCall"]["title"], "rm?");
+        let permission = question.permission("s", "r:4").unwrap();
+        assert_eq!(permission["toolCall"]["title"], "rm?");
         assert_eq!(
-            asked["options"],
+            permission["options"],
             json!([
                 {"optionId": "y", "name": "Yes", "kind": "allow_always"},
                 {"optionId": "n", "name": "n", "kind": "allow_once"},
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn several_things_or_none_to_choose_from_are_no_permission_but_a_form() {
+    fn several_keys_or_a_key_without_options_are_a_form() {
         let none = question(&json!({"name": "Your name?"}), &json!(null));
         assert_eq!(none.permission("s", "c"), None);
         assert_eq!(question(&json!({"name": "?"}), &json!({"name": []})).permission("s", "c"), None);
@@ -239,18 +241,18 @@ mod tests {
     }
 
     #[test]
-    fn prompts_answer_one_thing_after_the_other() {
+    fn prompts_answer_one_key_after_the_other() {
         let mut question = question(&json!({"a": "A?", "b": {"of": 1}}), &json!(null));
-        assert_eq!(question.words(), "A?");
+        assert_eq!(question.text(), "A?");
         assert_eq!(question.answer_with("one"), None);
-        assert_eq!(question.words(), r#"{"of":1}"#);
+        assert_eq!(question.text(), r#"{"of":1}"#);
         let answers = question.answer_with("two").unwrap();
         assert_eq!(Value::Object(answers), json!({"a": "one", "b": "two"}));
         let mut nothing = Question::new(("r", 1), &json!({"request_keys": {}}));
-        assert_eq!(nothing.answer_with("go on"), Some(Map::new()), "a run may wait for nothing but a word");
+        assert_eq!(nothing.answer_with("go on"), Some(Map::new()), "a run may wait for any text");
     }
 
-    fn asked_by_form(schema: &Value) -> Question {
+    fn form_question(schema: &Value) -> Question {
         let keys = schema["properties"].as_object().unwrap().keys();
         let mut keys: Map<String, Value> = keys.map(|key| (key.clone(), format!("({key})").into())).collect();
         keys.insert("elicitation".to_owned(), "Which? Answer decline or cancel, or give the values.".into());
@@ -262,36 +264,36 @@ mod tests {
     }
 
     #[test]
-    fn a_form_of_the_agent_is_asked_as_it_is_and_may_be_declined() {
+    fn a_form_of_the_agent_is_sent_unchanged_and_may_be_declined() {
         let schema = json!({"type": "object", "properties": {"branch": {"type": "string"}, "depth": {"type": "integer"}},
             "required": ["branch"]});
-        let question = asked_by_form(&schema);
+        let question = form_question(&schema);
         assert_eq!(question.permission("s", "c"), None);
         let form = question.form("s");
         assert_eq!((&form["message"], &form["requestedSchema"]), (&json!("Which?"), &schema));
         let content = json!({"branch": "main", "depth": 2});
         assert_eq!(question.filled(&json!({"action": "accept", "content": content})), answers(&content));
-        for word in ["decline", "cancel"] {
-            assert_eq!(question.filled(&json!({"action": word})), answers(&json!({"elicitation": word})));
+        for action in ["decline", "cancel"] {
+            assert_eq!(question.filled(&json!({"action": action})), answers(&json!({"elicitation": action})));
         }
-        let confirmation = asked_by_form(&json!({"properties": {}}));
-        let wanted = json!({"type": "object", "properties": {}});
-        assert_eq!(confirmation.form("s")["requestedSchema"], wanted);
-        let yes = answers(&json!({"elicitation": "accept"}));
-        assert_eq!(confirmation.filled(&json!({"action": "accept", "content": {}})), yes);
-        assert_eq!(confirmation.filled(&json!({"action": "accept"})), yes);
+        let confirmation = form_question(&json!({"properties": {}}));
+        let expected = json!({"type": "object", "properties": {}});
+        assert_eq!(confirmation.form("s")["requestedSchema"], expected);
+        let accepted = answers(&json!({"elicitation": "accept"}));
+        assert_eq!(confirmation.filled(&json!({"action": "accept", "content": {}})), accepted);
+        assert_eq!(confirmation.filled(&json!({"action": "accept"})), accepted);
     }
 
     #[test]
     fn prompts_fill_a_form_in_or_decline_it() {
         let schema = json!({"type": "object", "properties": {"branch": {"type": "string"}, "depth": {"type": "integer"}},
             "required": ["branch"]});
-        let mut whole = asked_by_form(&schema);
+        let mut whole = form_question(&schema);
         let mut question = whole.clone();
-        assert_eq!(question.words(), "Which?\n\nbranch: (branch)\n\n`decline` or `cancel` gives nothing.");
+        assert_eq!(question.text(), "Which?\n\nbranch: (branch)\n\n`decline` or `cancel` gives nothing.");
         assert_eq!(question.answer_with("main"), None);
         assert_eq!(
-            question.words(),
+            question.text(),
             "depth: (depth)\n\n`decline` or `cancel` gives nothing; `-` leaves it out."
         );
         assert_eq!(
@@ -300,8 +302,8 @@ mod tests {
         );
         assert_eq!(question.answer_with(" - "), json!({"branch": "main"}).as_object().cloned());
         assert_eq!(whole.answer_with("decline"), json!({"elicitation": "decline"}).as_object().cloned());
-        let mut confirmation = asked_by_form(&json!({"properties": {}}));
-        assert_eq!(confirmation.words(), "Which? Answer decline or cancel, or give the values.");
+        let mut confirmation = form_question(&json!({"properties": {}}));
+        assert_eq!(confirmation.text(), "Which? Answer decline or cancel, or give the values.");
         assert_eq!(confirmation.answer_with("accept"), json!({"elicitation": "accept"}).as_object().cloned());
     }
 }

@@ -167,8 +167,8 @@ impl Sessions {
     /// `session/list`. A session of the network has no directory: each is listed under the directory in the request.
     pub(super) async fn list(&self, params: &Value) -> Answer {
         let asker = self.asker()?;
-        let here = || std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned();
-        let cwd = params["cwd"].as_str().map_or_else(here, str::to_owned);
+        let working_directory = || std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned();
+        let cwd = params["cwd"].as_str().map_or_else(working_directory, str::to_owned);
         let cursor = params["cursor"].as_str();
         let (sessions, next) = match asker.is_hosted().await? {
             true => threads(asker, cursor, &cwd).await?,

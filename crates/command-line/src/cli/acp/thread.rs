@@ -43,7 +43,7 @@ pub(super) struct ThreadSession {
 struct OpenQuestion {
     question: Question,
     is_form: bool,
-    asking: EditorRequest,
+    request: EditorRequest,
 }
 
 /// The run being followed.
@@ -51,9 +51,9 @@ struct FollowedRun<'a> {
     session: &'a ThreadSession,
     run: String,
     cancel: &'a CancellationToken,
-    shown: EditorView,
-    asked: Option<OpenQuestion>,
-    /// The deadline of a run that was told to stop.
+    view: EditorView,
+    open_question: Option<OpenQuestion>,
+    /// The deadline of a run that was asked to stop.
     stop: Option<Instant>,
 }
 
@@ -66,7 +66,7 @@ impl ThreadSession {
             Some(mut question) => {
                 let unanswered = question.clone();
                 let Some(answers) = question.answer_with(text) else {
-                    self.tell(&agent_text(&question.words())).await;
+                    self.send(&agent_text(&question.text())).await;
                     *self.session.question.lock() = Some(question);
                     return Ok(END_TURN);
                 };
@@ -74,7 +74,7 @@ impl ThreadSession {
                     Ok(true) => {}
                     Ok(false) => {
                         let text = "This was answered elsewhere, and the run has gone on.\n\n";
-                        self.tell(&agent_text(text)).await;
+                        self.send(&agent_text(text)).await;
                     }
                     Err(fault) => {
                         *self.session.question.lock() = Some(unanswered);
@@ -106,14 +106,14 @@ impl ThreadSession {
     /// Answers this question of a run, and no later one; false if the run no longer waits for it. The events that follow
     /// show the effect.
     async fn resume(&self, question: &Question, answers: &Map<String, Value>) -> Result<bool, Fault> {
-        let (asker, asked) = (&self.asker, Some(question.event));
-        match asker.call(|| asker.client.resume_run(asker.name(), &question.run, asked, answers)).await {
+        let (asker, event) = (&self.asker, Some(question.event));
+        match asker.call(|| asker.client.resume_run(asker.name(), &question.run, event, answers)).await {
             Err(Error::Refused(refused)) if refused.status == 409 => Ok(false),
-            done => Ok(done.map(|_| true)?),
+            reply => Ok(reply.map(|_| true)?),
         }
     }
 
-    async fn tell(&self, update: &Value) {
+    async fn send(&self, update: &Value) {
         self.editor.update(&self.session.id, update).await;
     }
 
@@ -125,10 +125,16 @@ impl ThreadSession {
     ) -> Result<StopReason, Fault> {
         let options = StreamOptions { wait_for_server: true, ..StreamOptions::default() };
         let mut stream = self.asker.client.follow_run(self.asker.name(), &run, after, options);
-        let mut followed =
-            FollowedRun { session: self, run, cancel, shown: EditorView::default(), asked: None, stop: None };
+        let mut followed = FollowedRun {
+            session: self,
+            run,
+            cancel,
+            view: EditorView::default(),
+            open_question: None,
+            stop: None,
+        };
         let ended = tokio::select! {
-            ended = followed.go_on(&mut stream) => ended,
+            ended = followed.follow(&mut stream) => ended,
             () = self.session.replaced.cancelled() => Ok(CANCELLED),
         };
         followed.withdraw().await;
@@ -138,7 +144,7 @@ impl ThreadSession {
     /// Reads the thread from its beginning, and shows it. Follows the run in progress.
     pub(super) async fn load(&self, is_shown: bool) -> Result<(), Fault> {
         let (asker, id) = (&self.asker, &self.session.id);
-        let (mut shown, mut since, mut last) = (EditorView::default(), None, None);
+        let (mut view, mut since, mut last) = (EditorView::default(), None, None);
         loop {
             let read = || asker.client.run_events(asker.name(), RunOrThread::Thread(id), since.as_deref());
             let page = match asker.call(read).await {
@@ -147,7 +153,7 @@ impl ThreadSession {
             };
             for event in &page.events {
                 if is_shown {
-                    self.replay(event, &mut shown).await?;
+                    self.replay(event, &mut view).await?;
                 }
                 last = Some(event.run_id.clone());
             }
@@ -160,23 +166,23 @@ impl ThreadSession {
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "other events change nothing")]
-    async fn replay(&self, event: &RunEvent, shown: &mut EditorView) -> Result<(), Fault> {
+    async fn replay(&self, event: &RunEvent, view: &mut EditorView) -> Result<(), Fault> {
         let asker = &self.asker;
         match &event.body {
             EventBody::RunStarted => {
                 let report = asker.call(|| asker.client.run_report(asker.name(), &event.run_id)).await?;
                 if let Some(text) = report.request["input"].as_str() {
-                    self.tell(&user_text(text)).await;
+                    self.send(&user_text(text)).await;
                 }
-                *shown = EditorView::default();
+                *view = EditorView::default();
             }
             EventBody::WaitForInput { .. } => {
-                self.tell(&agent_text(&question(event).words())).await;
+                self.send(&agent_text(&question(event).text())).await;
             }
-            _ => self.show(event, shown).await,
+            _ => self.show(event, view).await,
         }
         if let EventBody::RunCompleted { error: Some(error), .. } = &event.body {
-            self.tell(&agent_text(&format!("The run failed: {error}"))).await;
+            self.send(&agent_text(&format!("The run failed: {error}"))).await;
         }
         Ok(())
     }
@@ -187,10 +193,10 @@ impl ThreadSession {
         let report = asker.call(|| asker.client.run_report(asker.name(), &run)).await?.value;
         match report.status {
             RunStatus::Waiting => {
-                let at = (run.as_str(), report.event_id.unwrap_or(report.last_event_id));
+                let position = (run.as_str(), report.event_id.unwrap_or(report.last_event_id));
                 let members = json!({"request_keys": report.request_keys, "options": report.options,
                     "form": report.form, "message": report.message});
-                *self.session.question.lock() = Some(Question::new(at, &members));
+                *self.session.question.lock() = Some(Question::new(position, &members));
             }
             RunStatus::Running => {
                 let (asker, editor) = (self.asker.clone(), self.editor.clone());
@@ -198,7 +204,7 @@ impl ThreadSession {
                 tokio::spawn(async move {
                     let cancel = followed.session.background.clone();
                     if let Err(fault) = followed.follow(run, Some(report.last_event_id), &cancel).await {
-                        followed.tell(&agent_text(&fault.text)).await;
+                        followed.send(&agent_text(&fault.text)).await;
                     }
                 });
             }
@@ -207,9 +213,9 @@ impl ThreadSession {
         Ok(())
     }
 
-    async fn show(&self, event: &RunEvent, shown: &mut EditorView) {
-        for update in shown.event(event) {
-            self.tell(&update).await;
+    async fn show(&self, event: &RunEvent, view: &mut EditorView) {
+        for update in view.event(event) {
+            self.send(&update).await;
         }
         if let EventBody::ArtifactGenerated { name, mime_type, url, artifact_id } = &event.body {
             let server =
@@ -217,7 +223,7 @@ impl ThreadSession {
             let link = json!({"type": "resource_link", "name": name, "mimeType": mime_type,
                 "uri": format!("{server}{url}")});
             let content = self.document(artifact_id.as_deref(), &link).await.unwrap_or(link);
-            self.tell(&json!({"sessionUpdate": "agent_message_chunk", "content": content})).await;
+            self.send(&json!({"sessionUpdate": "agent_message_chunk", "content": content})).await;
         }
     }
 
@@ -227,8 +233,8 @@ impl ThreadSession {
         if !mime_type.starts_with("text/") && !mime_type.starts_with("application/json") {
             return None;
         }
-        let found = self.asker.client.artifact(id?).await.ok()?;
-        let text = std::str::from_utf8(&found.content).ok()?;
+        let artifact = self.asker.client.artifact(id?).await.ok()?;
+        let text = std::str::from_utf8(&artifact.content).ok()?;
         let resource = json!({"uri": link["uri"], "mimeType": mime_type, "text": text});
         (text.len() <= DOCUMENT_BYTES_MAX).then(|| json!({"type": "resource", "resource": resource}))
     }
@@ -236,7 +242,7 @@ impl ThreadSession {
 
 impl FollowedRun<'_> {
     /// Shows the run's events until it ends or asks a question that the next prompt answers.
-    async fn go_on(&mut self, stream: &mut RunStream) -> Result<StopReason, Fault> {
+    async fn follow(&mut self, stream: &mut RunStream) -> Result<StopReason, Fault> {
         loop {
             let signal = tokio::select! {
                 biased;
@@ -245,7 +251,7 @@ impl FollowedRun<'_> {
                     continue;
                 }
                 () = until(self.stop) => return Ok(CANCELLED),
-                reply = replied(&mut self.asked) => {
+                reply = replied(&mut self.open_question) => {
                     if let Some(reason) = self.replied(reply).await? {
                         return Ok(reason);
                     }
@@ -256,7 +262,7 @@ impl FollowedRun<'_> {
             match signal {
                 None => return Ok(END_TURN),
                 Some(Signal::Opened | Signal::Keepalive) => {}
-                Some(Signal::Lost { .. }) => self.shown.mark_broken(),
+                Some(Signal::Lost { .. }) => self.view.mark_broken(),
                 Some(Signal::Unreadable(error)) => return Err(error.into()),
                 Some(Signal::Event(event)) => {
                     if let Some(reason) = self.event(&event).await? {
@@ -274,10 +280,10 @@ impl FollowedRun<'_> {
             // Somebody else answered the question, or the run is over.
             self.withdraw().await;
         }
-        self.session.show(event, &mut self.shown).await;
+        self.session.show(event, &mut self.view).await;
         match &event.body {
             EventBody::WaitForInput { .. } if self.stop.is_none() => {
-                Ok(self.ask(question(event), &call_id(event)).await)
+                Ok(self.show_question(question(event), &call_id(event)).await)
             }
             EventBody::RunCompleted { finish_reason, error, .. } => match finish_reason {
                 FinishReason::Canceled => Ok(Some(CANCELLED)),
@@ -293,34 +299,34 @@ impl FollowedRun<'_> {
 
     /// Whether the run still waits for the question that the editor shows. Other events may arrive in the meantime.
     async fn still_waits(&self) -> bool {
-        let Some(OpenQuestion { question, .. }) = &self.asked else { return false };
+        let Some(OpenQuestion { question, .. }) = &self.open_question else { return false };
         let asker = &self.session.asker;
         let report = asker.call(|| asker.client.run_report(asker.name(), &question.run)).await;
         report.is_ok_and(|report| report.value.event_id == Some(question.event))
     }
 
-    async fn ask(&mut self, question: Question, call: &str) -> Option<StopReason> {
+    async fn show_question(&mut self, question: Question, call: &str) -> Option<StopReason> {
         let (editor, id) = (&self.session.editor, &self.session.session.id);
-        let (is_form, asking) = if let Some(params) = question.permission(id, call) {
-            (false, editor.ask("session/request_permission", &params).await)
+        let (is_form, request) = if let Some(params) = question.permission(id, call) {
+            (false, editor.request("session/request_permission", &params).await)
         } else if editor.has_forms() {
-            (true, editor.ask("elicitation/create", &question.form(id)).await)
+            (true, editor.request("elicitation/create", &question.form(id)).await)
         } else {
-            return Some(self.leave(question).await);
+            return Some(self.defer(question).await);
         };
-        self.asked = Some(OpenQuestion { question, is_form, asking });
+        self.open_question = Some(OpenQuestion { question, is_form, request });
         None
     }
 
-    /// Leaves the question to the next prompt.
-    async fn leave(&self, question: Question) -> StopReason {
-        self.session.tell(&agent_text(&question.words())).await;
+    /// Defers the question: the next prompt answers it.
+    async fn defer(&self, question: Question) -> StopReason {
+        self.session.send(&agent_text(&question.text())).await;
         *self.session.session.question.lock() = Some(question);
         END_TURN
     }
 
     async fn replied(&mut self, reply: Result<Value, String>) -> Result<Option<StopReason>, Fault> {
-        let Some(OpenQuestion { question, is_form, .. }) = self.asked.take() else { return Ok(None) };
+        let Some(OpenQuestion { question, is_form, .. }) = self.open_question.take() else { return Ok(None) };
         let reply = match reply {
             Err(_) => Reply::Later,
             Ok(reply) if is_form => question.filled(&reply),
@@ -334,15 +340,15 @@ impl FollowedRun<'_> {
                 }
             }
             Reply::Canceled => self.cancel.cancel(),
-            Reply::Later => return Ok(Some(self.leave(question).await)),
+            Reply::Later => return Ok(Some(self.defer(question).await)),
         }
         Ok(None)
     }
 
     /// Withdraws the question that the editor is showing.
     async fn withdraw(&mut self) {
-        if let Some(open) = self.asked.take() {
-            self.session.editor.withdraw(open.asking).await;
+        if let Some(open) = self.open_question.take() {
+            self.session.editor.withdraw(open.request).await;
         }
     }
 
@@ -351,8 +357,8 @@ impl FollowedRun<'_> {
         self.stop = Some(Instant::now() + CANCEL_MAX);
         self.withdraw().await;
         let asker = &self.session.asker;
-        let told = asker.call(|| asker.client.cancel_run(asker.name(), &self.run));
-        let _over_or_away = timeout(CANCEL_MAX, told).await;
+        let request = asker.call(|| asker.client.cancel_run(asker.name(), &self.run));
+        let _over_or_away = timeout(CANCEL_MAX, request).await;
     }
 }
 
@@ -364,14 +370,14 @@ fn question(event: &RunEvent) -> Question {
 
 async fn until(stop: Option<Instant>) {
     match stop {
-        Some(at) => sleep_until(at).await,
+        Some(deadline) => sleep_until(deadline).await,
         None => pending().await,
     }
 }
 
-async fn replied(asked: &mut Option<OpenQuestion>) -> Result<Value, String> {
-    match asked {
-        Some(open) => open.asking.answer().await,
+async fn replied(open_question: &mut Option<OpenQuestion>) -> Result<Value, String> {
+    match open_question {
+        Some(open) => open.request.answer().await,
         None => pending().await,
     }
 }

@@ -61,12 +61,12 @@ impl EditorView {
             }
             EventBody::ToolCall { function_name, args } => self.call(event, function_name, args),
             EventBody::ToolResult { function_name, text_result } => {
-                let at = self.calls.iter().position(|(_, name)| name == function_name);
-                self.result(at, function_name, "completed", text_result, event)
+                let index = self.calls.iter().position(|(_, name)| name == function_name);
+                self.result(index, function_name, "completed", text_result, event)
             }
             EventBody::ToolError { content } => {
-                let at = (!self.calls.is_empty()).then_some(0);
-                self.result(at, "tool", "failed", content, event)
+                let index = (!self.calls.is_empty()).then_some(0);
+                self.result(index, "tool", "failed", content, event)
             }
             EventBody::ToolTextOutput { content } => {
                 vec![json!({"sessionUpdate": "agent_thought_chunk", "content": text_block(content)})]
@@ -112,13 +112,13 @@ impl EditorView {
     /// Closes the oldest open call of the tool: a result names its tool and not its call.
     fn result(
         &mut self,
-        at: Option<usize>,
+        index: Option<usize>,
         name: &str,
         status: &str,
         text: &str,
         event: &RunEvent,
     ) -> Vec<Value> {
-        if let Some((id, _)) = at.and_then(|at| self.calls.remove(at)) {
+        if let Some((id, _)) = index.and_then(|index| self.calls.remove(index)) {
             return vec![finished(&id, status, text)];
         }
         let mut update = finished(&call_id(event), status, text);
@@ -146,27 +146,27 @@ pub(super) fn call_id(event: &RunEvent) -> String {
 mod tests {
     use super::*;
 
-    fn shown(events: &[Value]) -> Vec<Value> {
-        let mut shown = EditorView::default();
-        let events = events.iter().enumerate().map(|(at, event)| {
+    fn updates(events: &[Value]) -> Vec<Value> {
+        let mut view = EditorView::default();
+        let events = events.iter().enumerate().map(|(index, event)| {
             let mut event = event.clone();
             if event == "torn" {
-                shown.mark_broken();
+                view.mark_broken();
                 return Vec::new();
             }
             let base =
                 json!({"run_id": "r", "thread_id": "t", "agent": "a", "role": "assistant", "depth": 0});
             base.as_object().unwrap().iter().for_each(|(name, value)| event[name] = value.clone());
             if event["type"] != "TextDelta" {
-                event["id"] = (at + 1).into();
+                event["id"] = (index + 1).into();
             }
-            shown.event(&RunEvent::read(&event.to_string()).unwrap())
+            view.event(&RunEvent::read(&event.to_string()).unwrap())
         });
         events.collect::<Vec<_>>().concat()
     }
 
     fn texts(events: &[Value]) -> Vec<String> {
-        shown(events).iter().map(|update| update["content"]["text"].as_str().unwrap().to_owned()).collect()
+        updates(events).iter().map(|update| update["content"]["text"].as_str().unwrap().to_owned()).collect()
     }
 
     fn delta(text: &str) -> Value {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_shown_once_however_it_comes() {
+    fn a_text_is_shown_once_in_deltas_or_whole() {
         assert_eq!(texts(&[whole("ab")]), ["ab"]);
         assert_eq!(texts(&[delta("a"), delta("b"), whole("ab"), whole("c")]), ["a", "b", "c"]);
         assert_eq!(texts(&[delta("a"), whole("ab")]), ["a", "b"]);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_is_shown_if_nothing_was_said() {
+    fn a_result_is_shown_if_no_text_was_shown() {
         let end = json!({"type": "RunCompleted", "finish_reason": "success", "result": "done"});
         assert_eq!(texts(std::slice::from_ref(&end)), ["done"]);
         assert_eq!(texts(&[whole("done"), end]), ["done"]);
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn a_result_ends_the_oldest_call_of_its_tool() {
         let call = |name: &str| json!({"type": "ToolCall", "function_name": name, "args": {"of": 1}});
-        let updates = shown(&[
+        let updates = updates(&[
             call("list"),
             call("show"),
             call("list"),
@@ -206,14 +206,14 @@ mod tests {
             json!({"type": "ToolResult", "function_name": "other", "text_result": ""}),
             json!({"type": "RunCompleted", "finish_reason": "canceled"}),
         ]);
-        let told: Vec<_> = updates
+        let statuses: Vec<_> = updates
             .iter()
             .map(|update| {
                 ["sessionUpdate", "toolCallId", "status"].map(|name| update[name].as_str().unwrap())
             })
             .collect();
         assert_eq!(
-            told,
+            statuses,
             [
                 ["tool_call", "r:1", "in_progress"],
                 ["tool_call", "r:2", "in_progress"],
@@ -230,13 +230,13 @@ mod tests {
 
     #[test]
     fn open_calls_are_bounded() {
-        let mut shown = EditorView::default();
+        let mut view = EditorView::default();
         for id in 1..=CALLS_OPEN_MAX + 1 {
             let json = json!({"id": id, "run_id": "r", "thread_id": "t", "agent": "a", "type": "ToolCall",
                 "function_name": "f", "args": {}});
-            let updates = shown.event(&RunEvent::read(&json.to_string()).unwrap());
+            let updates = view.event(&RunEvent::read(&json.to_string()).unwrap());
             assert_eq!(updates.len(), 1 + usize::from(id > CALLS_OPEN_MAX));
         }
-        assert_eq!(shown.calls.len(), CALLS_OPEN_MAX);
+        assert_eq!(view.calls.len(), CALLS_OPEN_MAX);
     }
 }

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use plenary_client::context::BlobId;
 use serde_json::json;
 
-use super::{deliverable::DeliverableFile, place::ProjectTarget};
+use super::{deliverable::DeliverableFile, target::ProjectTarget};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Progress, clean, counted},
@@ -41,11 +41,11 @@ pub(crate) struct Get {
     out: Option<PathBuf>,
 }
 
-pub(super) async fn run(context: &Context, place: &ProjectTarget, command: Command) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, target: &ProjectTarget, command: Command) -> Result<(), Failure> {
     match command {
         Command::Put(PutArguments { files }) => {
-            let gone = || Failure::local("the working directory is gone");
-            let directory = context.environment.directory().ok_or_else(gone)?;
+            let missing = || Failure::local("the working directory is gone");
+            let directory = context.environment.directory().ok_or_else(missing)?;
             for file in files {
                 let delivered = super::deliverable::read(directory, directory, &file)?;
                 let content = delivered.content.ok_or_else(|| {
@@ -54,12 +54,12 @@ pub(super) async fn run(context: &Context, place: &ProjectTarget, command: Comma
                         "name a file; a URL needs no upload",
                     )
                 })?;
-                put(context, place, &file, content).await?;
+                put(context, target, &file, content).await?;
             }
             Ok(())
         }
         Command::Get(Get { hash, out }) => {
-            let content = place.client.blob(place.project()?, hash).await?;
+            let content = target.client.blob(target.project()?, hash).await?;
             let Some(path) = out else { return Ok(context.out.bytes(&content)?) };
             std::fs::write(&path, &content)
                 .map_err(|error| Failure::local(format!("{} cannot be written: {error}", path.display())))?;
@@ -69,9 +69,9 @@ pub(super) async fn run(context: &Context, place: &ProjectTarget, command: Comma
     }
 }
 
-async fn put(context: &Context, place: &ProjectTarget, name: &str, content: Bytes) -> Result<(), Failure> {
+async fn put(context: &Context, target: &ProjectTarget, name: &str, content: Bytes) -> Result<(), Failure> {
     let (id, size) = (BlobId::of(&content), content.len());
-    place.client.put_blob(place.project()?, content).await?;
+    target.client.put_blob(target.project()?, content).await?;
     if context.out.is_json() {
         let answer = json!({"path": name, "hash": format!("sha256:{id}"), "size_bytes": size});
         return Ok(context.out.line(&answer.to_string())?);
@@ -82,17 +82,17 @@ async fn put(context: &Context, place: &ProjectTarget, name: &str, content: Byte
 /// Uploads the contents of deliverables.
 pub(super) async fn upload(
     context: &Context,
-    place: &ProjectTarget,
+    target: &ProjectTarget,
     delivered: Vec<DeliverableFile>,
 ) -> Result<(), Failure> {
-    let files = delivered.into_iter().filter_map(|one| Some((one.entry.path, one.content?)));
+    let files = delivered.into_iter().filter_map(|file| Some((file.entry.path, file.content?)));
     let (mut count, mut bytes) = (0, 0);
     let mut progress = Progress::new(&context.out);
     for (_, content) in files {
         bytes += content.len() as u64;
-        place.client.put_blob(place.project()?, content).await?;
+        target.client.put_blob(target.project()?, content).await?;
         count += 1;
-        progress.tell("upload", count, bytes);
+        progress.report("upload", count, bytes);
     }
     drop(progress);
     if count > 0 {

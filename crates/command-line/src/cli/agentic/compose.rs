@@ -45,8 +45,8 @@ pub(super) struct CommitSummary<'a> {
 
 /// Fills in the values of the commits: the subject of the newest, lines that begin with `Decision:`, `Question:` or
 /// `Handoff:` (without a decision, the subjects count as decisions), and the files in their current state.
-pub(super) fn with_commits(package: &mut NewPackage, told: &CommitSummary<'_>) {
-    let CommitSummary { commits, commits_all, files, files_all, branch } = told;
+pub(super) fn with_commits(package: &mut NewPackage, summary: &CommitSummary<'_>) {
+    let CommitSummary { commits, commits_all, files, files_all, branch } = summary;
     let Some(newest) = commits.first() else { return };
     let more = commits_all.saturating_sub(1);
     let tail = match more {
@@ -55,8 +55,8 @@ pub(super) fn with_commits(package: &mut NewPackage, told: &CommitSummary<'_>) {
         more => format!(", and {more} more commits"),
     };
     put(&mut package.title, Some(cut(&newest.subject, &tail)));
-    let marked = |words: &[&str]| -> Vec<String> {
-        commits.iter().rev().flat_map(|commit| marked_lines(&commit.body, words)).collect()
+    let marked = |keys: &[&str]| -> Vec<String> {
+        commits.iter().rev().flat_map(|commit| marked_lines(&commit.body, keys)).collect()
     };
     let decisions = marked(&["decision", "decided"]);
     if decisions.is_empty() {
@@ -66,13 +66,13 @@ pub(super) fn with_commits(package: &mut NewPackage, told: &CommitSummary<'_>) {
     }
     package.open_questions.extend(marked(&["question", "open question"]));
     put(&mut package.handoff_note, Some(marked(&["handoff"]).join("\n")));
-    let on = branch.map(|branch| format!(" on {branch}")).unwrap_or_default();
+    let on_branch = branch.map(|branch| format!(" on {branch}")).unwrap_or_default();
     let commits_word = if *commits_all == 1 { "commit" } else { "commits" };
     let cut = match files_all.saturating_sub(files.len()) {
         0 => String::new(),
-        left => format!(" {left} of the {files_all} changed files are not listed."),
+        unlisted => format!(" {unlisted} of the {files_all} changed files are not listed."),
     };
-    put(&mut package.description, Some(format!("{commits_all} {commits_word}{on}.{cut}")));
+    put(&mut package.description, Some(format!("{commits_all} {commits_word}{on_branch}.{cut}")));
     put(&mut package.content_md, Some(listing(commits, *commits_all)));
     package.deliverables.extend(files.iter().map(|file| Deliverable {
         path: file.path.clone(),
@@ -91,21 +91,21 @@ fn listing(commits: &[Commit], all: usize) -> String {
             text.push_str(&format!("  {}\n", line.trim_end()));
         }
     }
-    let left = all.saturating_sub(commits.len());
-    if left > 0 {
-        text.push_str(&format!("- and {left} older ones\n"));
+    let unlisted = all.saturating_sub(commits.len());
+    if unlisted > 0 {
+        text.push_str(&format!("- and {unlisted} older ones\n"));
     }
     text.trim_end().to_owned()
 }
 
-/// The text after the colon, in lines that begin with one of these words.
-fn marked_lines(body: &str, words: &[&str]) -> Vec<String> {
-    let of = |line: &str| {
-        let (word, rest) = line.trim().split_once(':')?;
-        let fits = words.contains(&word.trim().to_lowercase().as_str()) && !rest.trim().is_empty();
+/// The text after the colon, in lines that begin with one of these keys.
+fn marked_lines(body: &str, keys: &[&str]) -> Vec<String> {
+    let note = |line: &str| {
+        let (key, rest) = line.trim().split_once(':')?;
+        let fits = keys.contains(&key.trim().to_lowercase().as_str()) && !rest.trim().is_empty();
         fits.then(|| rest.trim().to_owned())
     };
-    body.lines().filter_map(of).collect()
+    body.lines().filter_map(note).collect()
 }
 
 /// Cuts a title so that it fits together with its tail.
@@ -114,8 +114,8 @@ fn cut(title: &str, tail: &str) -> String {
     if title.chars().count() <= room {
         return format!("{title}{tail}");
     }
-    let kept: String = title.chars().take(room - 1).collect();
-    format!("{}…{tail}", kept.trim_end())
+    let start: String = title.chars().take(room - 1).collect();
+    format!("{}…{tail}", start.trim_end())
 }
 
 /// Sets a text if it is empty.
@@ -142,19 +142,19 @@ mod tests {
 
     fn package_of(commits: &[Commit]) -> NewPackage {
         let mut package = NewPackage::default();
-        let told = CommitSummary {
+        let summary = CommitSummary {
             commits,
             commits_all: commits.len(),
             files: &[],
             files_all: 0,
             branch: Some("main"),
         };
-        with_commits(&mut package, &told);
+        with_commits(&mut package, &summary);
         package
     }
 
     #[test]
-    fn commits_say_title_decisions_questions_and_handoff() {
+    fn commits_give_title_decisions_questions_and_handoff() {
         let body = "Because of x.\n\nDecision: tabs\nquestion: and spaces?\nHandoff: see y\nDecision:";
         let package = package_of(&[commit("Newest", ""), commit("Oldest", body)]);
         assert_eq!(package.title, "Newest, and 1 more commit");
@@ -192,8 +192,8 @@ mod tests {
             let package = {
                 let mut package = NewPackage::default();
                 let commits = [commit(&subject, "")];
-                let told = CommitSummary { commits: &commits, commits_all: more + 1, files: &[], files_all: 0, branch: None };
-                with_commits(&mut package, &told);
+                let summary = CommitSummary { commits: &commits, commits_all: more + 1, files: &[], files_all: 0, branch: None };
+                with_commits(&mut package, &summary);
                 package
             };
             prop_assert!((1..=TITLE_CHARS_MAX).contains(&package.title.chars().count()));

@@ -10,7 +10,7 @@ use plenary_client::{
 use plenary_kernel::{TimestampMs, rfc3339};
 use serde_json::{Value, json};
 
-use super::{place::ProjectTarget, words};
+use super::{render, target::ProjectTarget};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{clean, second, utc},
@@ -37,25 +37,25 @@ struct ProjectReport {
     waiting: Vec<(Package, Value)>,
 }
 
-pub(super) async fn run(context: &Context, place: &ProjectTarget, args: &Daily) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, target: &ProjectTarget, args: &Daily) -> Result<(), Failure> {
     let today = now().0 / DAY_MS;
     let since = TimestampMs((today + 1).saturating_sub(u64::from(args.days)) * DAY_MS);
-    let projects = match place.project_if_chosen() {
+    let projects = match target.project_if_chosen() {
         Some(project) => vec![project.to_owned()],
         None => {
-            let all = place.client.projects(false).await?.value.projects;
+            let all = target.client.projects(false).await?.value.projects;
             all.into_iter().filter(|p| p.archived_at.is_none()).map(|p| p.project_id).collect()
         }
     };
-    let ask = |project: String| async move { project_report(place, project, since).await };
-    let told: Vec<ProjectReport> =
-        stream::iter(projects).map(ask).buffered(ASKED_AT_ONCE).try_collect().await?;
-    let digest = place.client.orchestrate(place.project_if_chosen(), None, Some(0), None, false).await?;
+    let report = |project: String| async move { project_report(target, project, since).await };
+    let reports: Vec<ProjectReport> =
+        stream::iter(projects).map(report).buffered(ASKED_AT_ONCE).try_collect().await?;
+    let digest = target.client.orchestrate(target.project_if_chosen(), None, Some(0), None, false).await?;
     let date = utc(since)[..10].to_owned();
     if context.out.is_json() {
         let questions: Value = serde_json::from_str(digest.json()).unwrap_or_default();
-        let raws = |of: fn(&ProjectReport) -> &Vec<(Package, Value)>| -> Vec<Value> {
-            told.iter().flat_map(|t| of(t).iter().map(|(_, raw)| raw.clone())).collect()
+        let raws = |packages_of: fn(&ProjectReport) -> &Vec<(Package, Value)>| -> Vec<Value> {
+            reports.iter().flat_map(|report| packages_of(report).iter().map(|(_, raw)| raw.clone())).collect()
         };
         let answer = json!({
             "since": utc(since).replace(' ', "T"), "packages": raws(|t| &t.today),
@@ -63,47 +63,49 @@ pub(super) async fn run(context: &Context, place: &ProjectTarget, args: &Daily) 
         });
         return Ok(context.out.line(&answer.to_string())?);
     }
-    let lines = markdown(&date, &told, &digest.open_questions);
+    let lines = markdown(&date, &reports, &digest.open_questions);
     Ok(lines.iter().try_for_each(|line| context.out.line(line))?)
 }
 
-fn markdown(date: &str, told: &[ProjectReport], questions: &[OpenQuestion]) -> Vec<String> {
+fn markdown(date: &str, reports: &[ProjectReport], questions: &[OpenQuestion]) -> Vec<String> {
     let mut lines = vec![format!("# Since {date}")];
-    for ProjectReport { project, today, .. } in told.iter().filter(|told| !told.today.is_empty()) {
-        let briefs = today.iter().flat_map(|(package, _)| words::brief(package)).collect();
-        lines.extend(words::section(&clean(project), briefs));
+    for ProjectReport { project, today, .. } in reports.iter().filter(|report| !report.today.is_empty()) {
+        let briefs = today.iter().flat_map(|(package, _)| render::brief(package)).collect();
+        lines.extend(render::section(&clean(project), briefs));
     }
-    if told.iter().all(|told| told.today.is_empty()) {
+    if reports.iter().all(|report| report.today.is_empty()) {
         lines.extend([String::new(), "Nothing was deposited.".to_owned()]);
     }
-    let waiting = told.iter().flat_map(|told| told.waiting.iter().map(move |(package, _)| (told, package)));
+    let waiting =
+        reports.iter().flat_map(|report| report.waiting.iter().map(move |(package, _)| (report, package)));
     let waiting: Vec<String> = waiting
-        .map(|(told, package)| {
-            let (title, id, by) =
+        .map(|(report, package)| {
+            let (title, id, reviewer) =
                 (clean(&package.title), clean(&package.package_id), clean(&package.review_type));
             let age = second(&package.created_at);
-            format!("- {title} ({}, by {by}, since {age}) `{id}`", clean(&told.project))
+            format!("- {title} ({}, by {reviewer}, since {age}) `{id}`", clean(&report.project))
         })
         .collect();
     if !waiting.is_empty() {
-        lines.extend(words::section("Waits for review", waiting));
+        lines.extend(render::section("Waits for review", waiting));
     }
     if !questions.is_empty() {
-        lines.extend(words::section("Open questions", questions.iter().map(words::question).collect()));
+        lines.extend(render::section("Open questions", questions.iter().map(render::question).collect()));
     }
     lines
 }
 
 async fn project_report(
-    place: &ProjectTarget,
+    target: &ProjectTarget,
     project: String,
     since: TimestampMs,
 ) -> Result<ProjectReport, Failure> {
     let query = PackageQuery { limit: Some(PACKAGES), ..PackageQuery::default() };
-    let latest = place.client.latest_packages(&project, &query).await?;
-    let waiting = place.client.awaiting_review(&project, Some(PACKAGES), None).await?;
-    let at = |package: &Package| rfc3339::parse(&package.created_at).and_then(|ms| u64::try_from(ms).ok());
-    let is_recent = |(package, _): &(Package, Value)| at(package).is_some_and(|at| at >= since.0);
+    let latest = target.client.latest_packages(&project, &query).await?;
+    let waiting = target.client.awaiting_review(&project, Some(PACKAGES), None).await?;
+    let created_at =
+        |package: &Package| rfc3339::parse(&package.created_at).and_then(|ms| u64::try_from(ms).ok());
+    let is_recent = |(package, _): &(Package, Value)| created_at(package).is_some_and(|ms| ms >= since.0);
     let today = with_raw(&latest.packages, latest.json()).into_iter().filter(is_recent).collect();
     let waiting = with_raw(&waiting.packages, waiting.json());
     Ok(ProjectReport { project, today, waiting })

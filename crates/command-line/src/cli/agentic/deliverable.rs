@@ -23,16 +23,16 @@ pub(super) struct DeliverableFile {
 }
 
 /// Reads a deliverable: a URL unchanged, a file with its hash and size.
-pub(super) fn read(directory: &Path, root: &Path, named: &str) -> Result<DeliverableFile, Failure> {
-    if named.contains("://") {
-        let path = named.split(['?', '#']).next().unwrap_or_default();
-        let entry = Deliverable { path: named.to_owned(), kind: kind(path), ..Deliverable::default() };
+pub(super) fn read(directory: &Path, root: &Path, name: &str) -> Result<DeliverableFile, Failure> {
+    if name.contains("://") {
+        let path = name.split(['?', '#']).next().unwrap_or_default();
+        let entry = Deliverable { path: name.to_owned(), kind: kind(path), ..Deliverable::default() };
         return Ok(DeliverableFile { entry, content: None });
     }
-    let file = directory.join(named);
+    let file = directory.join(name);
     let failed = |why: &str| {
         Failure::local_with(
-            format!("the deliverable {named} cannot be read: {why}"),
+            format!("the deliverable {name} cannot be read: {why}"),
             "name an existing file, or a URL",
         )
     };
@@ -48,8 +48,8 @@ pub(super) fn read(directory: &Path, root: &Path, named: &str) -> Result<Deliver
     }
     let content = Bytes::from(content);
     let entry = Deliverable {
-        path: shown(&file, root, named),
-        kind: kind(named),
+        path: display_path(&file, root, name),
+        kind: kind(name),
         hash: Some(format!("sha256:{}", BlobId::of(&content))),
         size_bytes: Some(content.len() as u64),
     };
@@ -57,10 +57,10 @@ pub(super) fn read(directory: &Path, root: &Path, named: &str) -> Result<Deliver
 }
 
 /// The path relative to the project's root if the file is below it, otherwise the name as given.
-fn shown(file: &Path, root: &Path, named: &str) -> String {
+fn display_path(file: &Path, root: &Path, name: &str) -> String {
     let clean = plain(file);
     let below = clean.strip_prefix(plain(root)).ok().map(|path| path.to_string_lossy().into_owned());
-    below.unwrap_or_else(|| named.to_owned())
+    below.unwrap_or_else(|| name.to_owned())
 }
 
 /// The path without `.` and `..`, resolved by its text alone.

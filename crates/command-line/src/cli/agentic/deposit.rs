@@ -13,9 +13,8 @@ use super::{
     compose::{self, CommitSummary, TITLE_CHARS_MAX},
     deliverable::{self, DeliverableFile},
     git::{COMMITS_AT_FIRST, Repository},
-    note,
-    place::{ProjectArgs, ProjectSource, ProjectTarget, project_of},
-    session,
+    note, session,
+    target::{ProjectArgs, ProjectSource, ProjectTarget, project_of},
 };
 use crate::{
     cli::{context::Context, failure::Failure, input},
@@ -121,9 +120,9 @@ pub(super) async fn run(context: &Context, args: &ProjectArgs, deposit: Deposit)
 }
 
 async fn attempt(context: &Context, args: &ProjectArgs, deposit: Deposit) -> Result<(), Failure> {
-    let place = ProjectTarget::of(context, args)?;
-    let project = place.project()?.to_owned();
-    let Some((mut package, delivered)) = compose(context, &place, args, &deposit).await? else {
+    let target = ProjectTarget::of(context, args)?;
+    let project = target.project()?.to_owned();
+    let Some((mut package, delivered)) = compose(context, &target, args, &deposit).await? else {
         if !deposit.auto {
             context.out.note("there is nothing new since the last deposit");
         }
@@ -143,19 +142,19 @@ async fn attempt(context: &Context, args: &ProjectArgs, deposit: Deposit) -> Res
         ));
     }
     if deposit.dry_run {
-        package.created_by.id = place.actor.as_ref().map(|actor| actor.id.clone()).unwrap_or_default();
-        package.created_by.kind = place.actor.as_ref().map(|actor| actor.kind.clone()).unwrap_or_default();
+        package.created_by.id = target.actor.as_ref().map(|actor| actor.id.clone()).unwrap_or_default();
+        package.created_by.kind = target.actor.as_ref().map(|actor| actor.kind.clone()).unwrap_or_default();
         let text = serde_json::to_string_pretty(&package)
             .map_err(|error| Failure::local(format!("the package cannot be written: {error}")))?;
         return Ok(context.out.line(&text)?);
     }
     let commit = package.created_by.git_commit.take();
-    package.created_by = session::creator(context, &place, deposit.auto).await?;
+    package.created_by = session::creator(context, &target, deposit.auto).await?;
     package.created_by.git_commit = commit;
     if deposit.upload {
-        super::blob::upload(context, &place, delivered).await?;
+        super::blob::upload(context, &target, delivered).await?;
     }
-    let reply = place.client.deposit(&package).await?;
+    let reply = target.client.deposit(&package).await?;
     if deposit.auto {
         return Ok(());
     }
@@ -172,18 +171,18 @@ async fn attempt(context: &Context, args: &ProjectArgs, deposit: Deposit) -> Res
 /// Composes the package, without its author; `None` if there is nothing new.
 async fn compose(
     context: &Context,
-    place: &ProjectTarget,
+    target: &ProjectTarget,
     args: &ProjectArgs,
     deposit: &Deposit,
 ) -> Result<Option<(NewPackage, Vec<DeliverableFile>)>, Failure> {
     let directory =
         context.environment.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
-    let mut package = said(place, deposit)?;
-    let mut named = deposit.deliverables.clone();
+    let mut package = from_flags(target, deposit)?;
+    let mut names = deposit.deliverables.clone();
     if let Some(path) = &deposit.file {
         let text = if path.as_os_str() == "-" { input::standard()? } else { input::file(path)? };
         let mut note = note::read(&text);
-        named.append(&mut note.front.deliverables);
+        names.append(&mut note.front.deliverables);
         for key in &note.front.unknown {
             context.out.note(&format!("the note's `{}` is not known and is ignored", clean(key)));
         }
@@ -198,7 +197,7 @@ async fn compose(
         }
         compose::with_note(&mut package, note);
     }
-    if deposit.git && !from_git(context, place, deposit, &mut package).await? {
+    if deposit.git && !from_git(context, target, deposit, &mut package).await? {
         return Ok(None);
     }
     let root = match project_of(context, args)? {
@@ -206,30 +205,30 @@ async fn compose(
         _ => directory.clone(),
     };
     let mut delivered = Vec::new();
-    for name in &named {
-        let one = deliverable::read(directory, &root, name)?;
-        package.deliverables.retain(|known| known.path != one.entry.path);
-        package.deliverables.push(one.entry.clone());
-        delivered.push(one);
+    for name in &names {
+        let file = deliverable::read(directory, &root, name)?;
+        package.deliverables.retain(|other| other.path != file.entry.path);
+        package.deliverables.push(file.entry.clone());
+        delivered.push(file);
     }
-    let or = |field: &mut String, default: &str| {
+    let set_default = |field: &mut String, default: &str| {
         if field.is_empty() {
             *field = default.to_owned();
         }
     };
-    or(&mut package.package_type, if deposit.auto { "auto_deposit" } else { "standard" });
-    or(&mut package.review_type, if package.status == "awaiting_review" { "human" } else { "none" });
+    set_default(&mut package.package_type, if deposit.auto { "auto_deposit" } else { "standard" });
+    set_default(&mut package.review_type, if package.status == "awaiting_review" { "human" } else { "none" });
     let status = if package.review_type == "none" { "complete" } else { "awaiting_review" };
-    or(&mut package.status, status);
+    set_default(&mut package.status, status);
     Ok(Some((package, delivered)))
 }
 
 /// The package from the flags alone.
-fn said(place: &ProjectTarget, deposit: &Deposit) -> Result<NewPackage, Failure> {
+fn from_flags(target: &ProjectTarget, deposit: &Deposit) -> Result<NewPackage, Failure> {
     let or_empty = |text: &Option<String>| text.clone().unwrap_or_default();
     Ok(NewPackage {
         package_id: new_package_id(),
-        project_id: place.project()?.to_owned(),
+        project_id: target.project()?.to_owned(),
         relay_version: RELAY_VERSION.to_owned(),
         created_at: Frame::time(now()),
         title: or_empty(&deposit.title),
@@ -255,7 +254,7 @@ fn said(place: &ProjectTarget, deposit: &Deposit) -> Result<NewPackage, Failure>
 /// Fills in the values of the commits; returns whether there are any.
 async fn from_git(
     context: &Context,
-    place: &ProjectTarget,
+    target: &ProjectTarget,
     deposit: &Deposit,
     package: &mut NewPackage,
 ) -> Result<bool, Failure> {
@@ -267,7 +266,7 @@ async fn from_git(
     }
     let base = match &deposit.since {
         Some(since) => Some(repository.commit(since)?),
-        None => last_deposited(place, &repository).await?,
+        None => last_deposited(target, &repository).await?,
     };
     let (commits, all) = repository.commits(base.as_deref())?;
     let Some(oldest) = commits.last() else { return Ok(false) };
@@ -275,7 +274,7 @@ async fn from_git(
     if first && all > commits.len() && !deposit.auto {
         context.out.note(&format!(
             "this is the first deposit from this repository; it covers the newest {COMMITS_AT_FIRST} commits, \
-             --since COMMIT tells of others"
+             --since COMMIT selects others"
         ));
     }
     let base = match base {
@@ -284,23 +283,23 @@ async fn from_git(
     };
     let (files, files_all) = repository.changed(&base)?;
     let branch = repository.branch()?;
-    let told = CommitSummary {
+    let summary = CommitSummary {
         commits: &commits,
         commits_all: if first { commits.len() } else { all },
         files: &files,
         files_all,
         branch: branch.as_deref(),
     };
-    compose::with_commits(package, &told);
+    compose::with_commits(package, &summary);
     package.created_by.git_commit = Some(repository.head);
     Ok(true)
 }
 
 /// The last commit named by the newest package from this repository.
-async fn last_deposited(place: &ProjectTarget, repository: &Repository) -> Result<Option<String>, Failure> {
+async fn last_deposited(target: &ProjectTarget, repository: &Repository) -> Result<Option<String>, Failure> {
     let mut query = PackageQuery { limit: Some(PAGE), ..PackageQuery::default() };
     for _ in 0..PAGES_MAX {
-        let page = place.client.latest_packages(place.project()?, &query).await?.value;
+        let page = target.client.latest_packages(target.project()?, &query).await?.value;
         for package in &page.packages {
             if let Some(commit) = &package.created_by.git_commit
                 && let Some(base) = repository.base_with(commit)?

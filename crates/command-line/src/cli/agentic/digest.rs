@@ -4,7 +4,7 @@
 use clap::Args;
 use plenary_client::context::{Conformance, Digest};
 
-use super::{place::ProjectTarget, words};
+use super::{render, target::ProjectTarget};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{clean, clean_block, counted},
@@ -30,11 +30,15 @@ pub(crate) struct Orchestrate {
     include_archived: bool,
 }
 
-pub(super) async fn run(context: &Context, place: &ProjectTarget, args: &Orchestrate) -> Result<(), Failure> {
-    let project = if args.all { None } else { place.project_if_any() };
+pub(super) async fn run(
+    context: &Context,
+    target: &ProjectTarget,
+    args: &Orchestrate,
+) -> Result<(), Failure> {
+    let project = if args.all { None } else { target.project_if_any() };
     let Orchestrate { focus, snippets, days, include_archived, .. } = args;
     let reply =
-        place.client.orchestrate(project, focus.as_deref(), *snippets, *days, *include_archived).await?;
+        target.client.orchestrate(project, focus.as_deref(), *snippets, *days, *include_archived).await?;
     context
         .answer(&reply, |bundle| Ok(markdown(bundle).iter().try_for_each(|line| context.out.line(line))?))
 }
@@ -54,7 +58,7 @@ fn markdown(bundle: &Digest) -> Vec<String> {
         };
         let lines_of: Vec<String> = projects.iter().map(line).collect();
         if !lines_of.is_empty() {
-            lines.extend(words::section("Projects", lines_of));
+            lines.extend(render::section("Projects", lines_of));
         }
     }
     if let Some(focus) = &bundle.focus {
@@ -62,17 +66,17 @@ fn markdown(bundle: &Digest) -> Vec<String> {
             let (kind, text) = (clean(&snippet.content_type), clean_block(snippet.content.trim(), "  "));
             format!("- {kind}: {text} (`{}`)", clean(&snippet.package_id))
         };
-        let found: Vec<String> = bundle.snippets.iter().map(snippet).collect();
+        let snippets: Vec<String> = bundle.snippets.iter().map(snippet).collect();
         let none = || vec!["Nothing matches.".to_owned()];
-        let found = if found.is_empty() { none() } else { found };
-        lines.extend(words::section(&format!("About: {}", clean(focus)), found));
+        let snippets = if snippets.is_empty() { none() } else { snippets };
+        lines.extend(render::section(&format!("About: {}", clean(focus)), snippets));
     }
     if !bundle.open_questions.is_empty() {
-        let questions = bundle.open_questions.iter().map(words::question).collect();
-        lines.extend(words::section("Open questions", questions));
+        let questions = bundle.open_questions.iter().map(render::question).collect();
+        lines.extend(render::section("Open questions", questions));
     }
     if !bundle.active_facts.is_empty() {
-        lines.extend(words::section("Facts", bundle.active_facts.iter().map(words::fact).collect()));
+        lines.extend(render::section("Facts", bundle.active_facts.iter().map(render::fact).collect()));
     }
     lines
 }

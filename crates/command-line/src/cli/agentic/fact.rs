@@ -4,7 +4,7 @@
 use clap::{Args, Subcommand};
 use plenary_client::context::{Fact, FactPage, FactQuery, NewFact};
 
-use super::{place::ProjectTarget, words};
+use super::{render, target::ProjectTarget};
 use crate::{
     cli::{
         context::Context,
@@ -98,8 +98,8 @@ pub(crate) struct History {
     predicate: Option<String>,
 }
 
-pub(super) async fn run(context: &Context, place: &ProjectTarget, command: Command) -> Result<(), Failure> {
-    let (project, out) = (place.project()?, context.out);
+pub(super) async fn run(context: &Context, target: &ProjectTarget, command: Command) -> Result<(), Failure> {
+    let (project, out) = (target.project()?, context.out);
     match command {
         Command::Assert(args) => {
             let fact = NewFact {
@@ -112,13 +112,13 @@ pub(super) async fn run(context: &Context, place: &ProjectTarget, command: Comma
                 tags: args.tags,
                 valid_from: args.valid_from,
             };
-            let reply = place.client.assert_fact(project, &fact).await?;
-            context.answer(&reply, |fact| Ok(out.line(&words::fact(fact))?))
+            let reply = target.client.assert_fact(project, &fact).await?;
+            context.answer(&reply, |fact| Ok(out.line(&render::fact(fact))?))
         }
         Command::Invalidate(args) => {
             let Invalidate { subject, predicate, object } = args;
             let reply =
-                place.client.invalidate_fact(project, &subject, &predicate, object.as_deref()).await?;
+                target.client.invalidate_fact(project, &subject, &predicate, object.as_deref()).await?;
             context.answer(&reply, |ended| {
                 Ok(out.line(&match ended.invalidated {
                     0 => "there was no such current fact".to_owned(),
@@ -126,27 +126,27 @@ pub(super) async fn run(context: &Context, place: &ProjectTarget, command: Comma
                 })?)
             })
         }
-        Command::Get(args) => get(context, place, args).await,
+        Command::Get(args) => get(context, target, args).await,
         Command::History(args) => {
             let History { subject, predicate } = args;
             let query = FactQuery { subject, predicate, include_ended: true, ..FactQuery::default() };
-            let facts = all(context, place, query).await?;
+            let facts = all(context, target, query).await?;
             table(context, &facts, "there are no such facts")
         }
     }
 }
 
-async fn get(context: &Context, place: &ProjectTarget, args: Get) -> Result<(), Failure> {
+async fn get(context: &Context, target: &ProjectTarget, args: Get) -> Result<(), Failure> {
     let Get { subject, predicate, as_of, min_confidence, tag } = args;
-    let one = subject.is_some() && predicate.is_some();
+    let is_single = subject.is_some() && predicate.is_some();
     let query = FactQuery { subject, predicate, as_of, min_confidence, tag, ..FactQuery::default() };
-    let facts = all(context, place, query).await?;
+    let facts = all(context, target, query).await?;
     match facts.first() {
-        None if one => {
+        None if is_single => {
             context.out.note("there is no such fact");
-            Err(Failure::Said(Exit::Refused))
+            Err(Failure::Reported(Exit::Refused))
         }
-        Some(fact) if one && !context.out.is_json() => Ok(context.out.line(&clean(&fact.value))?),
+        Some(fact) if is_single && !context.out.is_json() => Ok(context.out.line(&clean(&fact.value))?),
         Some(_) | None => {
             table(context, &facts, "there are no facts; assert one with `plenary context fact assert`")
         }
@@ -154,15 +154,15 @@ async fn get(context: &Context, place: &ProjectTarget, args: Get) -> Result<(), 
 }
 
 /// Every page of a list; printed under `--json`.
-async fn all(context: &Context, place: &ProjectTarget, query: FactQuery) -> Result<Vec<Fact>, Failure> {
-    let (project, client) = (place.project()?, &place.client);
+async fn all(context: &Context, target: &ProjectTarget, query: FactQuery) -> Result<Vec<Fact>, Failure> {
+    let (project, client) = (target.project()?, &target.client);
     let mut facts = Vec::new();
-    let ask = async |at: Option<&str>| {
-        let query = FactQuery { cursor: at.map(str::to_owned), ..query.clone() };
+    let fetch = async |cursor: Option<&str>| {
+        let query = FactQuery { cursor: cursor.map(str::to_owned), ..query.clone() };
         client.facts(project, &query).await
     };
     let take = |page: &FactPage| facts.extend(page.facts.iter().cloned());
-    context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;
+    context.pages(fetch, |page| page.next_cursor.as_ref(), take).await?;
     Ok(facts)
 }
 
@@ -170,8 +170,8 @@ fn table(context: &Context, facts: &[Fact], empty: &str) -> Result<(), Failure> 
     let mut table = Table::new(&["SUBJECT", "PREDICATE", "FROM", "TO", "BY", "VALUE"]);
     for fact in facts {
         let to = fact.valid_to.as_deref().map_or("now".to_owned(), second);
-        let by = fact.asserted_by.as_ref().map(|by| by.id.as_str()).unwrap_or_default();
-        table.row([&fact.subject, &fact.predicate, &second(&fact.valid_from), &to, by, &fact.value]);
+        let author = fact.asserted_by.as_ref().map(|actor| actor.id.as_str()).unwrap_or_default();
+        table.row([&fact.subject, &fact.predicate, &second(&fact.valid_from), &to, author, &fact.value]);
     }
     context.table(&table, empty)
 }

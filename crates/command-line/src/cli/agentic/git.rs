@@ -100,8 +100,9 @@ impl Repository {
     /// # Errors
     /// If the repository shares its hooks with others by `core.hooksPath`.
     pub(super) fn hooks_dir(directory: &Path) -> Result<PathBuf, Failure> {
-        let hooks = Self::asked(directory, &["rev-parse", "--git-path", "hooks"])?;
-        let own = [Self::top(directory)?, Self::asked(directory, &["rev-parse", "--git-common-dir"])?];
+        let hooks = Self::path_from_git(directory, &["rev-parse", "--git-path", "hooks"])?;
+        let own =
+            [Self::top(directory)?, Self::path_from_git(directory, &["rev-parse", "--git-common-dir"])?];
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         if own.iter().any(|own| real(&hooks).starts_with(real(own))) {
             return Ok(hooks);
@@ -117,10 +118,10 @@ impl Repository {
 
     /// The root of the working tree that contains a directory.
     pub(super) fn top(directory: &Path) -> Result<PathBuf, Failure> {
-        Self::asked(directory, &["rev-parse", "--show-toplevel"])
+        Self::path_from_git(directory, &["rev-parse", "--show-toplevel"])
     }
 
-    fn asked(directory: &Path, args: &[&str]) -> Result<PathBuf, Failure> {
+    fn path_from_git(directory: &Path, args: &[&str]) -> Result<PathBuf, Failure> {
         let repository = Self { directory: directory.to_owned(), head: String::new() };
         match repository.run(args)? {
             Some(path) => Ok(directory.join(text(&path))),
@@ -183,10 +184,10 @@ impl Repository {
     /// The full id of a commit that a person names.
     pub(super) fn commit(&self, name: &str) -> Result<String, Failure> {
         let name = format!("{name}^{{commit}}");
-        let found = self.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name])?;
+        let id = self.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name])?;
         let unknown =
             || Failure::usage(format!("there is no commit `{name}` in this repository"), "see `git log`");
-        found.map(|id| text(&id)).ok_or_else(unknown)
+        id.map(|id| text(&id)).ok_or_else(unknown)
     }
 
     /// The commits after `base`, newest first, and their total number; without `base` the newest ones.

@@ -10,7 +10,7 @@ use plenary_client::{
 };
 use serde_json::json;
 
-use super::place::{ProjectArgs, ProjectTarget};
+use super::target::{ProjectArgs, ProjectTarget};
 use crate::{
     cli::{
         context::Context,
@@ -41,7 +41,7 @@ pub(super) async fn run(context: &Context, args: &ProjectArgs, init: Init) -> Re
         .directory()
         .ok_or_else(|| Failure::local("the working directory is gone"))?
         .clone();
-    let place = ProjectTarget::of(context, args)?;
+    let target = ProjectTarget::of(context, args)?;
     let own_name = || directory.file_name().map(|name| name.to_string_lossy().into_owned());
     let bound = bound(&context.environment, &directory)?;
     let id = init.id.or_else(|| args.project_flag()).or_else(|| bound.clone()).or_else(own_name);
@@ -50,10 +50,10 @@ pub(super) async fn run(context: &Context, args: &ProjectArgs, init: Init) -> Re
     })?;
     let about = AboutProject { name: init.name, description: init.description, settings: None };
     // The operator creates it for the owner on whose behalf it acts.
-    let own = place.actor.as_ref().map(|actor| owner_of(&actor.id).to_owned());
-    let owner_id = place.actor.filter(|actor| actor.kind == "human").map(|actor| actor.id);
+    let own = target.actor.as_ref().map(|actor| owner_of(&actor.id).to_owned());
+    let owner_id = target.actor.filter(|actor| actor.kind == "human").map(|actor| actor.id);
     let project = NewProject { project_id: id.clone(), owner_id, about };
-    let foreign = foreign_owner(&place.client, &id, own.as_deref()).await?;
+    let foreign = foreign_owner(&target.client, &id, own.as_deref()).await?;
     // Any owner may share a project of any name with this agent.
     let is_named = |owner: &str| id.starts_with(&format!("{owner}:")) || bound.as_ref() == Some(&id);
     if let Some(owner) = foreign.as_deref().filter(|owner| !is_named(owner)) {
@@ -65,14 +65,13 @@ pub(super) async fn run(context: &Context, args: &ProjectArgs, init: Init) -> Re
             ),
         ));
     }
-    let (made, file) = bind(&place.client, &context.environment, &directory, project).await?;
+    let (is_new, file) = bind(&target.client, &context.environment, &directory, project).await?;
     let before = bound.filter(|before| *before != id);
     if context.out.is_json() {
-        let answer =
-            json!({"project": id, "created": made, "file": file, "foreign_owner": foreign, "before": before});
+        let answer = json!({"project": id, "created": is_new, "file": file, "foreign_owner": foreign, "before": before});
         return Ok(context.out.line(&answer.to_string())?);
     }
-    let how = if made { "created, and bound to this directory" } else { "bound to this directory" };
+    let how = if is_new { "created, and bound to this directory" } else { "bound to this directory" };
     context.out.line(&format!("project {} {how}: {}", clean(&id), file.display()))?;
     if let Some(before) = before {
         context.out.note(&format!("the directory was bound to the project {} until now", clean(&before)));
@@ -90,8 +89,8 @@ pub(super) async fn run(context: &Context, args: &ProjectArgs, init: Init) -> Re
 
 /// The project that this very directory is bound to.
 pub(crate) fn bound(environment: &Environment, directory: &Path) -> Result<Option<String>, Failure> {
-    let found = identity::find_in_project_file(environment, directory, Setting::Project)?;
-    Ok(found.filter(|(_, file)| file.parent() == Some(directory)).map(|(project, _)| project))
+    let binding = identity::find_in_project_file(environment, directory, Setting::Project)?;
+    Ok(binding.filter(|(_, file)| file.parent() == Some(directory)).map(|(project, _)| project))
 }
 
 /// The owner of an existing project, if it is another owner.
@@ -115,12 +114,12 @@ pub(crate) async fn bind(
     directory: &Path,
     project: NewProject,
 ) -> Result<(bool, PathBuf), Failure> {
-    let made = match client.project(&project.project_id).await {
+    let is_new = match client.project(&project.project_id).await {
         Ok(_) => false,
         Err(Error::Refused(refused)) if refused.status == 404 => make(client, &project).await?,
         Err(error) => return Err(error.into()),
     };
-    Ok((made, identity::write_project_file(environment, directory, Setting::Project, &project.project_id)?))
+    Ok((is_new, identity::write_project_file(environment, directory, Setting::Project, &project.project_id)?))
 }
 
 async fn make(client: &Client, project: &NewProject) -> Result<bool, Failure> {

@@ -13,16 +13,16 @@ mod hook;
 mod init;
 mod note;
 mod orient;
-mod place;
 mod project;
 mod pull;
 mod remembered;
+mod render;
 mod review;
 mod session;
 mod sync;
+mod target;
 mod transfer;
 mod watch;
-mod words;
 
 use clap::{Args, Subcommand};
 
@@ -30,13 +30,13 @@ use super::{context::Context, failure::Failure};
 use crate::out::GivenOption;
 pub(crate) use init::{bind, bound};
 pub(crate) use orient::markdown as briefing;
-use place::{ProjectArgs, ProjectTarget};
+use target::{ProjectArgs, ProjectTarget};
 
 /// `plenary context`.
 #[derive(Debug, Args)]
 pub(crate) struct ContextArgs {
     #[command(flatten)]
-    place: ProjectArgs,
+    project_args: ProjectArgs,
     #[command(subcommand)]
     command: Command,
 }
@@ -44,8 +44,8 @@ pub(crate) struct ContextArgs {
 impl ContextArgs {
     /// The options of every command under `plenary context` that the user gave.
     pub(super) fn given(&self) -> Option<GivenOption> {
-        let words = self.place.words();
-        (!words.is_empty()).then_some(("context", words))
+        let flags = self.project_args.flags();
+        (!flags.is_empty()).then_some(("context", flags))
     }
 }
 
@@ -95,25 +95,25 @@ enum Command {
 }
 
 pub(crate) async fn run(context: &Context, args: ContextArgs) -> Result<(), Failure> {
-    let ContextArgs { place, command } = args;
-    let at = || ProjectTarget::of(context, &place);
+    let ContextArgs { project_args, command } = args;
+    let target = || ProjectTarget::of(context, &project_args);
     match command {
-        Command::Init(args) => init::run(context, &place, args).await,
-        Command::Deposit(args) => deposit::run(context, &place, *args).await,
-        Command::Pull(args) => pull::run(context, &at()?, args).await,
-        Command::Orient(args) => orient::run(context, &at()?, &args).await,
-        Command::Orchestrate(args) => digest::run(context, &at()?, &args).await,
-        Command::Daily(args) => daily::run(context, &at()?, &args).await,
-        Command::Fact(command) => fact::run(context, &at()?, command).await,
-        Command::Review(command) => review::run(context, &at()?, command).await,
-        Command::Project(command) => project::run(context, &place, command).await,
-        Command::Session(command) => session::run(context, &at()?, command).await,
-        Command::Blob(command) => blob::run(context, &at()?, command).await,
-        Command::Watch(args) => watch::run(context, &at()?, args).await,
+        Command::Init(args) => init::run(context, &project_args, args).await,
+        Command::Deposit(args) => deposit::run(context, &project_args, *args).await,
+        Command::Pull(args) => pull::run(context, &target()?, args).await,
+        Command::Orient(args) => orient::run(context, &target()?, &args).await,
+        Command::Orchestrate(args) => digest::run(context, &target()?, &args).await,
+        Command::Daily(args) => daily::run(context, &target()?, &args).await,
+        Command::Fact(command) => fact::run(context, &target()?, command).await,
+        Command::Review(command) => review::run(context, &target()?, command).await,
+        Command::Project(command) => project::run(context, &project_args, command).await,
+        Command::Session(command) => session::run(context, &target()?, command).await,
+        Command::Blob(command) => blob::run(context, &target()?, command).await,
+        Command::Watch(args) => watch::run(context, &target()?, args).await,
         Command::Conformance => digest::conformance(context).await,
-        Command::Export(args) => transfer::export(context, &place, args).await,
+        Command::Export(args) => transfer::export(context, &project_args, args).await,
         Command::Import(args) => transfer::import(context, args).await,
-        Command::Sync(args) => sync::run(context, &place, args).await,
-        Command::Hook(command) => hook::run(context, &place, &command),
+        Command::Sync(args) => sync::run(context, &project_args, args).await,
+        Command::Hook(command) => hook::run(context, &project_args, &command),
     }
 }

@@ -49,15 +49,15 @@ impl Section {
 pub(super) fn read(text: &str) -> Note {
     let (front, body) = front::split(text);
     let mut note = Note { front, ..Note::default() };
-    let (mut titled, mut within) = (false, None::<(Section, usize)>);
+    let (mut has_title, mut within) = (false, None::<(Section, usize)>);
     let (mut sections, mut content) = ([Vec::new(), Vec::new(), Vec::new()], Vec::new());
-    for line in lines::of(body) {
+    for line in lines::parse(body) {
         if let Kind::Heading { level, text } = line.kind {
             if within.is_some_and(|(_, outer)| level <= outer) {
                 within = None;
             }
-            if !titled {
-                titled = true;
+            if !has_title {
+                has_title = true;
                 note.title = Some(text.to_owned()).filter(|text| !text.is_empty());
                 continue;
             }
@@ -176,8 +176,8 @@ Start with `src/parse.rs`.
             let note = read(&text);
             for piece in note.decisions.iter().chain(&note.questions) {
                 prop_assert!(!piece.is_empty());
-                for word in piece.split_whitespace() {
-                    prop_assert!(text.contains(word), "{word:?}");
+                for fragment in piece.split_whitespace() {
+                    prop_assert!(text.contains(fragment), "{fragment:?}");
                 }
             }
             for line in note.content.lines().chain(note.handoff.lines()) {

@@ -4,7 +4,7 @@
 use clap::Args;
 use plenary_client::context::Orientation;
 
-use super::{place::ProjectTarget, words};
+use super::{render, target::ProjectTarget};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{clean, counted, second},
@@ -18,8 +18,8 @@ pub(crate) struct Orient {
     days: Option<u32>,
 }
 
-pub(super) async fn run(context: &Context, place: &ProjectTarget, args: &Orient) -> Result<(), Failure> {
-    let reply = place.client.orient(place.project()?, args.days).await?;
+pub(super) async fn run(context: &Context, target: &ProjectTarget, args: &Orient) -> Result<(), Failure> {
+    let reply = target.client.orient(target.project()?, args.days).await?;
     context
         .answer(&reply, |bundle| Ok(markdown(bundle).iter().try_for_each(|line| context.out.line(line))?))
 }
@@ -43,15 +43,15 @@ pub(crate) fn markdown(bundle: &Orientation) -> Vec<String> {
         counted(*window_days, "day"),
         second(generated_at)
     ));
-    if let Some(at) = &project.archived_at {
-        lines.push(format!("It has been archived since {} and accepts no writes.", second(at)));
+    if let Some(archived_at) = &project.archived_at {
+        lines.push(format!("It has been archived since {} and accepts no writes.", second(archived_at)));
     }
     if !project.description.trim().is_empty() {
         lines.extend([String::new(), clean(project.description.trim()).into_owned()]);
     }
     if let Some(last) = recent_packages.iter().find(|package| !package.handoff_note.trim().is_empty()) {
-        lines.extend(words::list("Handed over to you", [last.handoff_note.as_str()]));
-        lines.push(format!("  (by {}, `{}`)", words::actor(&last.created_by), clean(&last.package_id)));
+        lines.extend(render::list("Handed over to you", [last.handoff_note.as_str()]));
+        lines.push(format!("  (by {}, `{}`)", render::actor(&last.created_by), clean(&last.package_id)));
     }
     let waiting = recent_packages.iter().filter(|package| package.status == "awaiting_review");
     let waiting: Vec<String> = waiting
@@ -61,17 +61,18 @@ pub(crate) fn markdown(bundle: &Orientation) -> Vec<String> {
         })
         .collect();
     if !waiting.is_empty() {
-        lines.extend(words::section("Waits for review", waiting));
+        lines.extend(render::section("Waits for review", waiting));
     }
     if !open_questions.is_empty() {
-        lines.extend(words::section("Open questions", open_questions.iter().map(words::question).collect()));
+        lines
+            .extend(render::section("Open questions", open_questions.iter().map(render::question).collect()));
     }
     if !active_facts.is_empty() {
-        lines.extend(words::section("Facts", active_facts.iter().map(words::fact).collect()));
+        lines.extend(render::section("Facts", active_facts.iter().map(render::fact).collect()));
     }
-    let recent: Vec<String> = recent_packages.iter().flat_map(words::brief).collect();
+    let recent: Vec<String> = recent_packages.iter().flat_map(render::brief).collect();
     let none = || vec![format!("Nothing was deposited in the last {}.", counted(*window_days, "day"))];
-    lines.extend(words::section("Recent work", if recent.is_empty() { none() } else { recent }));
+    lines.extend(render::section("Recent work", if recent.is_empty() { none() } else { recent }));
     if !truncated.is_empty() {
         let lists: Vec<_> = truncated.iter().map(|list| clean(list)).collect();
         lines.extend([String::new(), format!("More exists than is shown: {}.", lists.join(", "))]);
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ap_61_a_briefing_says_first_what_was_handed_over() {
+    fn ap_61_a_briefing_begins_with_the_handoff() {
         let package = |id: &str, status: &str, handoff: &str| {
             json!({"package_id": id, "project_id": "p", "title": format!("Title {id}"), "status": status,
                 "package_type": "standard", "review_type": "human", "created_at": "2026-04-18T20:00:00Z",
@@ -122,9 +123,9 @@ mod tests {
             "## Recent work",
             "- **Title 2**",
         ];
-        let mut from = 0;
+        let mut offset = 0;
         for piece in order {
-            from += text[from..].find(piece).unwrap_or_else(|| panic!("{piece}: {text}"));
+            offset += text[offset..].find(piece).unwrap_or_else(|| panic!("{piece}: {text}"));
         }
     }
 }

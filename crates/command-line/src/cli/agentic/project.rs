@@ -8,7 +8,7 @@ use plenary_client::{
 };
 use plenary_kernel::AllowEntry;
 
-use super::place::{ProjectArgs, ProjectTarget, governing_client};
+use super::target::{ProjectArgs, ProjectTarget, governing_client};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Table, clean, second},
@@ -86,29 +86,29 @@ pub(crate) struct Unshare {
 }
 
 pub(super) async fn run(context: &Context, args: &ProjectArgs, command: Command) -> Result<(), Failure> {
-    let at = || ProjectTarget::of(context, args);
+    let target_of_args = || ProjectTarget::of(context, args);
     let out = context.out;
     match command {
-        Command::List(wanted) => list(context, &at()?, wanted.admitted).await,
+        Command::List(args) => list(context, &target_of_args()?, args.admitted).await,
         Command::Create(Create { id, name, description }) => {
-            let place = at()?;
-            let human = place.actor.as_ref().filter(|actor| actor.kind == "human");
+            let target = target_of_args()?;
+            let human = target.actor.as_ref().filter(|actor| actor.kind == "human");
             let owner_id = human.map(|actor| actor.id.clone());
             let about = AboutProject { name, description, settings: None };
             let project = NewProject { project_id: id, owner_id, about };
-            show(context, &place.client.create_project(&project).await?)
+            show(context, &target.client.create_project(&project).await?)
         }
         Command::Edit(Create { id, name, description }) => {
             let about = AboutProject { name, description, settings: None };
-            show(context, &at()?.client.edit_project(&id, &about).await?)
+            show(context, &target_of_args()?.client.edit_project(&id, &about).await?)
         }
-        Command::Show(of) => {
-            let place = at()?;
-            show(context, &place.client.project(&named(&place, of)?).await?)
+        Command::Show(project) => {
+            let target = target_of_args()?;
+            show(context, &target.client.project(&id_of(&target, project)?).await?)
         }
-        Command::Members(of) => {
-            let place = at()?;
-            let reply = place.client.project_members(&named(&place, of)?).await?;
+        Command::Members(project) => {
+            let target = target_of_args()?;
+            let reply = target.client.project_members(&id_of(&target, project)?).await?;
             context.answer(&reply, |Members { members }| {
                 let mut table = Table::new(&["MEMBER", "ROLE"]);
                 members.iter().for_each(|member| table.row([&member.member, &member.role]));
@@ -116,16 +116,17 @@ pub(super) async fn run(context: &Context, args: &ProjectArgs, command: Command)
                     .table(&table, "no members; give an agent a role with `plenary context project share`")?)
             })
         }
-        Command::Archive(of) => {
-            let id = named(&at()?, of)?;
+        Command::Archive(project) => {
+            let id = id_of(&target_of_args()?, project)?;
             show(context, &governing_client(context)?.archive_project(&id, true).await?)
         }
-        Command::Restore(of) => {
-            let id = named(&at()?, of)?;
+        Command::Restore(project) => {
+            let id = id_of(&target_of_args()?, project)?;
             show(context, &governing_client(context)?.archive_project(&id, false).await?)
         }
         Command::Share(Share { member, role }) => {
-            let (id, client): (String, Client) = (at()?.project()?.to_owned(), governing_client(context)?);
+            let (id, client): (String, Client) =
+                (target_of_args()?.project()?.to_owned(), governing_client(context)?);
             let reply = client.share_project(&id, member.as_str(), &role).await?;
             context.answer(&reply, |now| {
                 let (member, role) = (clean(&now.member), clean(&now.role));
@@ -133,22 +134,22 @@ pub(super) async fn run(context: &Context, args: &ProjectArgs, command: Command)
             })
         }
         Command::Unshare(Unshare { member }) => {
-            let (id, client) = (at()?.project()?.to_owned(), governing_client(context)?);
+            let (id, client) = (target_of_args()?.project()?.to_owned(), governing_client(context)?);
             let reply = client.unshare_project(&id, member.as_str()).await?;
             context.answer(&reply, |()| Ok(out.line(&format!("{member} has no role in {}", clean(&id)))?))
         }
     }
 }
 
-fn named(place: &ProjectTarget, of: ProjectArgument) -> Result<String, Failure> {
-    match of.id {
+fn id_of(target: &ProjectTarget, project: ProjectArgument) -> Result<String, Failure> {
+    match project.id {
         Some(id) => Ok(id),
-        None => place.project().map(str::to_owned),
+        None => target.project().map(str::to_owned),
     }
 }
 
-async fn list(context: &Context, place: &ProjectTarget, admitted: bool) -> Result<(), Failure> {
-    let reply = place.client.projects(admitted).await?;
+async fn list(context: &Context, target: &ProjectTarget, admitted: bool) -> Result<(), Failure> {
+    let reply = target.client.projects(admitted).await?;
     context.answer(&reply, |Projects { projects }| {
         let mut table = Table::new(&["PROJECT", "OWNER", "CREATED", "STATE", "NAME"]);
         for project in projects {
@@ -164,7 +165,8 @@ async fn list(context: &Context, place: &ProjectTarget, admitted: bool) -> Resul
 fn show(context: &Context, reply: &plenary_client::Reply<Project>) -> Result<(), Failure> {
     context.answer(reply, |project| {
         let owner = project.owner_id.as_deref().unwrap_or("operator");
-        let archived = project.archived_at.as_deref().map(|at| format!(", archived {}", second(at)));
+        let archived =
+            project.archived_at.as_deref().map(|archived_at| format!(", archived {}", second(archived_at)));
         let (id, name) = (clean(&project.project_id), clean(&project.name));
         let since = second(&project.created_at);
         let archived = archived.unwrap_or_default();

@@ -4,7 +4,7 @@
 use clap::Args;
 use plenary_client::context::{PackagePage, PackageQuery, RelevantPage};
 
-use super::{place::ProjectTarget, words};
+use super::{render, target::ProjectTarget};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Table, clean, second},
@@ -40,23 +40,23 @@ pub(crate) struct Pull {
     short: bool,
 }
 
-pub(super) async fn run(context: &Context, place: &ProjectTarget, args: Pull) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, target: &ProjectTarget, args: Pull) -> Result<(), Failure> {
     let out = context.out;
     if let Some(id) = args.which.as_ref().filter(|which| *which != "latest") {
-        let reply = place.client.package(id, place.project_if_any()).await?;
+        let reply = target.client.package(id, target.project_if_any()).await?;
         return context.answer(&reply, |package| {
-            Ok(words::whole(package).iter().try_for_each(|line| out.line(line))?)
+            Ok(render::whole(package).iter().try_for_each(|line| out.line(line))?)
         });
     }
     if let Some(query) = &args.query {
-        let reply = place.client.relevant_packages(place.project()?, query, args.limit).await?;
+        let reply = target.client.relevant_packages(target.project()?, query, args.limit).await?;
         return context.answer(&reply, |RelevantPage { packages }| {
             if packages.is_empty() {
                 out.note("no package matches");
             }
-            for found in packages {
-                for (n, line) in words::brief(&found.package).iter().enumerate() {
-                    let score = if n == 0 { format!("  {:.3}", found.score) } else { String::new() };
+            for hit in packages {
+                for (n, line) in render::brief(&hit.package).iter().enumerate() {
+                    let score = if n == 0 { format!("  {:.3}", hit.score) } else { String::new() };
                     out.line(&format!("{line}{score}"))?;
                 }
             }
@@ -70,14 +70,14 @@ pub(super) async fn run(context: &Context, place: &ProjectTarget, args: Pull) ->
         parent: args.parent,
         cursor: args.cursor,
     };
-    let reply = place.client.latest_packages(place.project()?, &query).await?;
+    let reply = target.client.latest_packages(target.project()?, &query).await?;
     context.answer(&reply, |page| {
         if args.short {
             table(context, page)?
         } else {
             briefs(context, page)?
         }
-        words::more(&out, page.next_cursor.as_deref());
+        render::more(&out, page.next_cursor.as_deref());
         Ok(())
     })
 }
@@ -86,7 +86,7 @@ fn briefs(context: &Context, page: &PackagePage) -> Result<(), Failure> {
     if page.packages.is_empty() {
         context.out.note("there are no packages; deposit one with `plenary context deposit`");
     }
-    let lines = page.packages.iter().flat_map(words::brief);
+    let lines = page.packages.iter().flat_map(render::brief);
     Ok(lines.into_iter().try_for_each(|line| context.out.line(&line))?)
 }
 
@@ -95,8 +95,8 @@ pub(super) fn table(context: &Context, page: &PackagePage) -> Result<(), Failure
     let mut table = Table::new(&["PACKAGE", "CREATED", "BY", "TYPE", "STATUS", "TITLE"]);
     for package in &page.packages {
         let created = second(&package.created_at);
-        let (by, kind) = (&package.created_by.id, &package.package_type);
-        table.row([&package.package_id, &created, by, kind, &package.status, &clean(&package.title)]);
+        let (creator, kind) = (&package.created_by.id, &package.package_type);
+        table.row([&package.package_id, &created, creator, kind, &package.status, &clean(&package.title)]);
     }
     Ok(context.out.table(&table, "there are no packages")?)
 }

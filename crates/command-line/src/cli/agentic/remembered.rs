@@ -60,25 +60,25 @@ impl Memory {
 
     /// The session of this key, unless it is idle for too long.
     pub(super) fn recall(&self, key: &Key, now_ms: u64) -> Option<String> {
-        let fresh = |known: &SavedSession| now_ms.saturating_sub(known.used_at_ms) <= IDLE_MS_MAX;
+        let is_fresh = |session: &SavedSession| now_ms.saturating_sub(session.used_at_ms) <= IDLE_MS_MAX;
         self.load()
             .sessions
             .into_iter()
-            .find(|known| known.key == *key && fresh(known))
-            .map(|it| it.session_id)
+            .find(|session| session.key == *key && is_fresh(session))
+            .map(|session| session.session_id)
     }
 
     /// Remembers a session as used now; replaces the one of the same key.
     pub(super) fn remember(&self, used: SavedSession) -> io::Result<()> {
         self.change(|sessions| {
-            sessions.retain(|known| known.key != used.key);
+            sessions.retain(|session| session.key != used.key);
             sessions.push(used);
         })
     }
 
     /// Forgets a session.
     pub(super) fn forget(&self, session_id: &str) -> io::Result<()> {
-        self.change(|sessions| sessions.retain(|known| known.session_id != session_id))
+        self.change(|sessions| sessions.retain(|session| session.session_id != session_id))
     }
 
     /// An unreadable file counts as empty: a new session does no harm.
@@ -101,7 +101,7 @@ impl Memory {
         lock.lock()?;
         let mut all = self.load();
         change(&mut all.sessions);
-        all.sessions.sort_by_key(|known| std::cmp::Reverse(known.used_at_ms));
+        all.sessions.sort_by_key(|session| std::cmp::Reverse(session.used_at_ms));
         all.sessions.truncate(REMEMBERED_MAX);
         atomic::replace(&self.path, &serde_json::to_vec(&all)?, 0o600)
     }
@@ -122,13 +122,13 @@ mod tests {
     }
 
     #[test]
-    fn ap_13_a_terminal_keeps_its_session_until_it_rests_for_long() {
+    fn ap_13_a_terminal_keeps_its_session_until_it_is_idle_for_long() {
         let root = tempfile::tempdir().unwrap();
         let memory = Memory::in_dir(&root.path().join("deep"));
-        let (one, key) = (used("a", 1), used("a", 1).key);
+        let (session, key) = (used("a", 1), used("a", 1).key);
         assert_eq!(memory.recall(&key, 2), None);
-        memory.remember(one.clone()).unwrap();
-        assert_eq!(memory.recall(&key, IDLE_MS_MAX + 1), Some(one.session_id));
+        memory.remember(session.clone()).unwrap();
+        assert_eq!(memory.recall(&key, IDLE_MS_MAX + 1), Some(session.session_id));
         assert_eq!(memory.recall(&key, IDLE_MS_MAX + 2), None);
         assert_eq!(memory.recall(&used("b", 1).key, 2), None);
         memory.remember(used("a", 7)).unwrap();

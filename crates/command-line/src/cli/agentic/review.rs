@@ -7,7 +7,7 @@ use plenary_client::{
     context::{Package, PackagePage, ReviewLog},
 };
 
-use super::{place::ProjectTarget, pull, words};
+use super::{pull, render, target::ProjectTarget};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{clean, clean_block, second},
@@ -71,31 +71,31 @@ pub(crate) struct PackageArgument {
     id: String,
 }
 
-pub(super) async fn run(context: &Context, place: &ProjectTarget, command: Command) -> Result<(), Failure> {
-    let (client, project) = (&place.client, place.project_if_any());
+pub(super) async fn run(context: &Context, target: &ProjectTarget, command: Command) -> Result<(), Failure> {
+    let (client, project) = (&target.client, target.project_if_any());
     match command {
         Command::List(List { limit, cursor }) => {
-            let reply = client.awaiting_review(place.project()?, limit, cursor.as_deref()).await?;
+            let reply = client.awaiting_review(target.project()?, limit, cursor.as_deref()).await?;
             context.answer(&reply, |page: &PackagePage| {
                 if page.packages.is_empty() {
                     context.out.note("no package awaits review");
                     return Ok(());
                 }
                 pull::table(context, page)?;
-                words::more(&context.out, page.next_cursor.as_deref());
+                render::more(&context.out, page.next_cursor.as_deref());
                 Ok(())
             })
         }
         Command::Request(Request { id, by, note }) => {
             let reply = client.flag_package(&id, project, &by, note.as_deref()).await.map_err(explained)?;
-            said(context, &reply, &format!("awaits review by {by}"))
+            report(context, &reply, &format!("awaits review by {by}"))
         }
-        Command::Approve(answer) => step(context, place, &answer, "complete", "approved").await,
+        Command::Approve(answer) => step(context, target, &answer, "complete", "approved").await,
         Command::Revise(answer) => {
-            step(context, place, &answer, "revision_requested", "sent back for changes").await
+            step(context, target, &answer, "revision_requested", "sent back for changes").await
         }
         Command::Resubmit(answer) => {
-            step(context, place, &answer, "awaiting_review", "awaits review again").await
+            step(context, target, &answer, "awaiting_review", "awaits review again").await
         }
         Command::Log(PackageArgument { id }) => {
             let reply = client.review_log(&id, project).await?;
@@ -106,18 +106,18 @@ pub(super) async fn run(context: &Context, place: &ProjectTarget, command: Comma
 
 async fn step(
     context: &Context,
-    place: &ProjectTarget,
+    target: &ProjectTarget,
     answer: &Answer,
     status: &str,
     verb: &str,
 ) -> Result<(), Failure> {
     let Answer { id, note } = answer;
-    let client = &place.client;
-    let reply = client.review_package(id, place.project_if_any(), status, note.as_deref()).await;
-    said(context, &reply.map_err(explained)?, verb)
+    let client = &target.client;
+    let reply = client.review_package(id, target.project_if_any(), status, note.as_deref()).await;
+    report(context, &reply.map_err(explained)?, verb)
 }
 
-fn said(context: &Context, reply: &Reply<Package>, verb: &str) -> Result<(), Failure> {
+fn report(context: &Context, reply: &Reply<Package>, verb: &str) -> Result<(), Failure> {
     context.answer(reply, |package| {
         let (id, title) = (clean(&package.package_id), clean(&package.title));
         Ok(context.out.line(&format!("{id} {verb}: {title}"))?)

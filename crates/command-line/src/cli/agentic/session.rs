@@ -9,9 +9,9 @@ use plenary_client::{
 };
 
 use super::{
-    place::ProjectTarget,
     remembered::{Key, Memory, SavedSession},
-    words,
+    render,
+    target::ProjectTarget,
 };
 use crate::{
     cli::{context::Context, failure::Failure, terminal},
@@ -53,38 +53,38 @@ pub(crate) struct List {
     cursor: Option<String>,
 }
 
-pub(super) async fn run(context: &Context, place: &ProjectTarget, command: Command) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, target: &ProjectTarget, command: Command) -> Result<(), Failure> {
     match command {
         Command::Start => {
-            let reply = place.client.start_context_session(place.project()?, &who(place)).await?;
-            remember(context, place, &reply)?;
-            context.answer(&reply, |session| Ok(context.out.line(&said(session))?))
+            let reply = target.client.start_context_session(target.project()?, &new_session(target)).await?;
+            remember(context, target, &reply)?;
+            context.answer(&reply, |session| Ok(context.out.line(&describe(session))?))
         }
-        Command::List(args) => list(context, place, args).await,
+        Command::List(args) => list(context, target, args).await,
         Command::Show(which) => {
-            let id = of(context, place, which.session).await?;
-            let reply = place.client.context_session(place.project()?, &id).await?;
+            let id = session_id_of(context, target, which.session).await?;
+            let reply = target.client.context_session(target.project()?, &id).await?;
             context.answer(&reply, |session| {
-                context.out.line(&said(session))?;
+                context.out.line(&describe(session))?;
                 let packages = &session.packages_deposited;
                 Ok(packages.iter().try_for_each(|id| context.out.line(&format!("  {}", clean(id))))?)
             })
         }
         Command::End(which) => {
-            let id = of(context, place, which.session).await?;
-            let reply = place.client.end_context_session(place.project()?, &id).await?;
+            let id = session_id_of(context, target, which.session).await?;
+            let reply = target.client.end_context_session(target.project()?, &id).await?;
             if let Some(memory) = memory(context) {
                 memory.forget(&id).map_err(|error| unwritable(&error))?;
             }
-            context.answer(&reply, |session| Ok(context.out.line(&said(session))?))
+            context.answer(&reply, |session| Ok(context.out.line(&describe(session))?))
         }
     }
 }
 
-async fn list(context: &Context, place: &ProjectTarget, args: List) -> Result<(), Failure> {
+async fn list(context: &Context, target: &ProjectTarget, args: List) -> Result<(), Failure> {
     let List { callsign, limit, cursor } = args;
     let query = SessionQuery { callsign, limit, cursor };
-    let reply = place.client.context_sessions(place.project()?, &query).await?;
+    let reply = target.client.context_sessions(target.project()?, &query).await?;
     context.answer(&reply, |SessionPage { sessions, next_cursor }| {
         let mut table = Table::new(&["CALLSIGN", "BY", "STARTED", "ENDED", "PACKAGES", "SESSION"]);
         for session in sessions {
@@ -98,14 +98,15 @@ async fn list(context: &Context, place: &ProjectTarget, args: List) -> Result<()
             ]);
         }
         context.out.table(&table, "no sessions yet; the first deposit starts one")?;
-        words::more(&context.out, next_cursor.as_deref());
+        render::more(&context.out, next_cursor.as_deref());
         Ok(())
     })
 }
 
-fn said(session: &Session) -> String {
+fn describe(session: &Session) -> String {
     let callsign = session.callsign.as_deref().unwrap_or(&session.session_id);
-    let end = session.ended_at.as_deref().map(|at| format!(" to {}", second(at))).unwrap_or_default();
+    let end =
+        session.ended_at.as_deref().map(|ended_at| format!(" to {}", second(ended_at))).unwrap_or_default();
     format!(
         "{} of {} in {}, since {}{end}  {}",
         clean(callsign),
@@ -124,28 +125,28 @@ fn unwritable(error: &std::io::Error) -> Failure {
     Failure::local(format!("the session of this terminal cannot be saved: {error}"))
 }
 
-fn key(context: &Context, place: &ProjectTarget) -> Result<Key, Failure> {
+fn key(context: &Context, target: &ProjectTarget) -> Result<Key, Failure> {
     let terminal = context
         .environment
         .var("PLENARY_SESSION")
         .unwrap_or_else(|| terminal::session_id(&context.environment));
     Ok(Key {
-        server: place.server.to_string(),
-        project: place.project()?.to_owned(),
-        voice: place.voice.clone(),
+        server: target.server.to_string(),
+        project: target.project()?.to_owned(),
+        voice: target.voice.clone(),
         terminal,
     })
 }
 
-fn remember(context: &Context, place: &ProjectTarget, session: &Session) -> Result<(), Failure> {
+fn remember(context: &Context, target: &ProjectTarget, session: &Session) -> Result<(), Failure> {
     let Some(memory) = memory(context) else { return Ok(()) };
-    let key = key(context, place)?;
+    let key = key(context, target)?;
     let used = SavedSession { key, session_id: session.session_id.clone(), used_at_ms: now().0 };
     memory.remember(used).map_err(|error| unwritable(&error))
 }
 
-fn who(place: &ProjectTarget) -> NewSession {
-    let actor = place.actor.clone();
+fn new_session(target: &ProjectTarget) -> NewSession {
+    let actor = target.actor.clone();
     NewSession {
         actor_id: actor.as_ref().map(|actor| actor.id.clone()),
         actor_type: actor.map(|actor| actor.kind),
@@ -153,51 +154,55 @@ fn who(place: &ProjectTarget) -> NewSession {
 }
 
 /// A session by its id or callsign, else the one of this terminal.
-async fn of(context: &Context, place: &ProjectTarget, given: Option<String>) -> Result<String, Failure> {
-    let Some(given) = given else {
-        let known = match memory(context) {
-            Some(memory) => memory.recall(&key(context, place)?, now().0),
+async fn session_id_of(
+    context: &Context,
+    target: &ProjectTarget,
+    reference: Option<String>,
+) -> Result<String, Failure> {
+    let Some(reference) = reference else {
+        let recalled = match memory(context) {
+            Some(memory) => memory.recall(&key(context, target)?, now().0),
             None => None,
         };
-        return known.ok_or_else(|| {
+        return recalled.ok_or_else(|| {
             Failure::usage(
                 "this terminal has no session",
                 "name a session, or start one with `plenary context session start`",
             )
         });
     };
-    if given.starts_with("sess_") {
-        return Ok(given);
+    if reference.starts_with("sess_") {
+        return Ok(reference);
     }
-    let query = SessionQuery { callsign: Some(given.clone()), limit: Some(1), cursor: None };
-    let page = place.client.context_sessions(place.project()?, &query).await?;
-    Ok(page.sessions.first().map_or(given, |session| session.session_id.clone()))
+    let query = SessionQuery { callsign: Some(reference.clone()), limit: Some(1), cursor: None };
+    let page = target.client.context_sessions(target.project()?, &query).await?;
+    Ok(page.sessions.first().map_or(reference, |session| session.session_id.clone()))
 }
 
 /// The creator of a deposit, with the session of this terminal. Starts a session if there is none, and prints a note
 /// unless `quiet`.
 pub(super) async fn creator(
     context: &Context,
-    place: &ProjectTarget,
+    target: &ProjectTarget,
     quiet: bool,
 ) -> Result<Creator, Failure> {
-    let project = place.project()?;
+    let project = target.project()?;
     let recalled = match memory(context) {
-        Some(memory) => memory.recall(&key(context, place)?, now().0),
+        Some(memory) => memory.recall(&key(context, target)?, now().0),
         None => None,
     };
-    let known = match &recalled {
-        Some(id) => match place.client.context_session(project, id).await {
+    let session = match &recalled {
+        Some(id) => match target.client.context_session(project, id).await {
             Ok(reply) => Some(reply.value).filter(|session| session.ended_at.is_none()),
             Err(Error::Refused(refused)) if refused.status == 404 => None,
             Err(error) => return Err(error.into()),
         },
         None => None,
     };
-    let session = match known {
+    let session = match session {
         Some(session) => session,
         None => {
-            let session = place.client.start_context_session(project, &who(place)).await?.value;
+            let session = target.client.start_context_session(project, &new_session(target)).await?.value;
             if let Some(callsign) = session.callsign.as_ref().filter(|_| !quiet) {
                 context.out.note(&format!(
                     "this terminal is now called {} in the project {}",
@@ -208,7 +213,7 @@ pub(super) async fn creator(
             session
         }
     };
-    if let Err(Failure::Local { what, .. }) = remember(context, place, &session) {
+    if let Err(Failure::Local { what, .. }) = remember(context, target, &session) {
         context.out.note(&what);
     }
     Ok(Creator {

@@ -16,7 +16,7 @@ use plenary_kernel::{OwnerName, json::digest};
 use serde_json::json;
 
 use super::{
-    place::{ProjectArgs, ProjectTarget, governing_client},
+    target::{ProjectArgs, ProjectTarget, governing_client},
     transfer::{projects, refused},
 };
 use crate::{
@@ -64,16 +64,16 @@ pub(crate) struct Sync {
 
 pub(super) async fn run(context: &Context, args: &ProjectArgs, sync: Sync) -> Result<(), Failure> {
     let Sync { remote, all, pull, push, into } = sync;
-    let place = ProjectTarget::of(context, args)?;
+    let target = ProjectTarget::of(context, args)?;
     if let Some(peer) = context.peer() {
         let (None, false, false, Some(into)) = (&remote, all, push, &into) else {
             let what = "--peer copies one project of a linked network";
             return Err(Failure::usage(what, "give --project OWNER:ID and --into OWNER, and no URL"));
         };
-        let here = context.configuring_client(Realm::Everything)?;
-        let from = (format!("{}/peers/{peer}", place.server), context.agent_client()?);
-        let projects = projects(context, args, &place, false)?;
-        let pulled = one_way(context, (&from.0, &from.1), (&here, Some(into)), &projects).await?;
+        let local = context.configuring_client(Realm::Everything)?;
+        let from = (format!("{}/peers/{peer}", target.server), context.agent_client()?);
+        let projects = projects(context, args, &target, false)?;
+        let pulled = one_way(context, (&from.0, &from.1), (&local, Some(into)), &projects).await?;
         return report(context, Some(&pulled), None);
     }
     let (Some(remote), None) = (remote, into) else {
@@ -82,21 +82,23 @@ pub(super) async fn run(context: &Context, args: &ProjectArgs, sync: Sync) -> Re
             "give the URL of the server, or --peer with --into OWNER",
         ));
     };
-    if place.server == remote {
+    if target.server == remote {
         return Err(Failure::usage("the URL is that of this server", "name another server"));
     }
-    let projects = projects(context, args, &place, all)?;
-    let here = governing_client(context)?;
-    let there = other(context, &remote)?;
+    let projects = projects(context, args, &target, all)?;
+    let local = governing_client(context)?;
+    let remote_client = other(context, &remote)?;
     let pulled = match push {
         true => None,
-        false => Some(one_way(context, (&remote.to_string(), &there), (&here, None), &projects).await?),
+        false => {
+            Some(one_way(context, (&remote.to_string(), &remote_client), (&local, None), &projects).await?)
+        }
     };
     let pushed = match pull {
         true => None,
         false => {
-            let from = here.base().to_string();
-            Some(one_way(context, (&from, &here), (&there, None), &projects).await?)
+            let from = local.base().to_string();
+            Some(one_way(context, (&from, &local), (&remote_client, None), &projects).await?)
         }
     };
     report(context, pulled.as_ref(), pushed.as_ref())
@@ -123,15 +125,16 @@ fn report(
         }
         refused(context.out, &report.refused, *refused_count);
     }
-    if is_refused(pulled) || is_refused(pushed) { Err(Failure::Said(Exit::Refused)) } else { Ok(()) }
+    if is_refused(pulled) || is_refused(pushed) { Err(Failure::Reported(Exit::Refused)) } else { Ok(()) }
 }
 
 /// A client of the other server, with a token that was given or saved for that server.
 fn other(context: &Context, remote: &BaseUrl) -> Result<Client, Failure> {
     let owner = context.identity()?.map(|identity| identity.handle.owner_name());
     let file = context.tokens_file();
-    let found = identity::remote_credential(remote, owner.as_ref(), file.as_ref(), &context.environment)?;
-    context.client_speaking(remote.clone(), &found)
+    let credential =
+        identity::remote_credential(remote, owner.as_ref(), file.as_ref(), &context.environment)?;
+    context.client_speaking(remote.clone(), &credential)
 }
 
 async fn one_way(
@@ -144,9 +147,10 @@ async fn one_way(
     let file = state_file(context, source, &target);
     let mut state = file.as_deref().map(load).unwrap_or_default();
     let mut progress = Progress::new(&context.out);
-    let way = format!("{source} to {}", to.base());
-    let mut tell = |at: &transfer::Progress<'_>| progress.tell(&way, at.records, at.bytes);
-    let report = transfer::sync(from, (to, into), projects, &mut state, &mut tell).await;
+    let direction = format!("{source} to {}", to.base());
+    let mut report_progress =
+        |state: &transfer::Progress<'_>| progress.report(&direction, state.records, state.bytes);
+    let report = transfer::sync(from, (to, into), projects, &mut state, &mut report_progress).await;
     drop(progress);
     if let Some(Err(error)) = file.map(|file| store(&file, &state)) {
         context.out.note(&format!(

@@ -15,7 +15,7 @@ use plenary_client::transfer::{
 };
 use serde::Serialize;
 
-use super::place::{ProjectArgs, ProjectTarget, governing_client, project_of};
+use super::target::{ProjectArgs, ProjectTarget, governing_client, project_of};
 use crate::{
     cli::{
         context::Context,
@@ -73,10 +73,12 @@ pub(crate) struct Import {
 }
 
 pub(super) async fn export(context: &Context, args: &ProjectArgs, export: Export) -> Result<(), Failure> {
-    let place = ProjectTarget::of(context, args)?;
-    let projects = projects(context, args, &place, export.all)?;
+    let target = ProjectTarget::of(context, args)?;
+    let projects = projects(context, args, &target, export.all)?;
     let mut progress = Progress::new(&context.out);
-    let mut tell = |at: &plenary_client::transfer::Progress<'_>| progress.tell(at.step, at.records, at.bytes);
+    let mut report = |state: &plenary_client::transfer::Progress<'_>| {
+        progress.report(state.step, state.records, state.bytes)
+    };
     let dest = &export.dest;
     if export.format == Format::Backup {
         if export.since.is_some() {
@@ -85,16 +87,16 @@ pub(super) async fn export(context: &Context, args: &ProjectArgs, export: Export
                 "leave --since out, or use --format ndjson",
             ));
         }
-        let manifest = place.client.backup(&projects, dest, export.blobs, &mut tell).await?;
+        let manifest = target.client.backup(&projects, dest, export.blobs, &mut report).await?;
         drop(progress);
         let projects = manifest.project_ids.len() as u64;
         let are = if projects == 1 { "is" } else { "are" };
-        let mut said = format!("{} {are} in {}", counted(projects, "project"), dest.display());
+        let mut summary = format!("{} {are} in {}", counted(projects, "project"), dest.display());
         if export.blobs {
             let counts = &manifest.counts;
-            said.push_str(&contents_said(counts.blobs_stored, counts.blobs_attempted));
+            summary.push_str(&describe_contents(counts.blobs_stored, counts.blobs_attempted));
         }
-        return answer(context, &manifest, &said);
+        return answer(context, &manifest, &summary);
     }
     let since = export.since.as_deref();
     if dest.as_os_str() == "-" {
@@ -105,7 +107,7 @@ pub(super) async fn export(context: &Context, args: &ProjectArgs, export: Export
             ));
         }
         let mut standard = BufWriter::new(io::stdout());
-        let done = place.client.export(&projects, since, &mut standard, &mut tell).await?;
+        let done = target.client.export(&projects, since, &mut standard, &mut report).await?;
         drop(progress);
         context.out.note(&contained(&done.counts));
         return Ok(());
@@ -113,29 +115,30 @@ pub(super) async fn export(context: &Context, args: &ProjectArgs, export: Export
     let contents = export.blobs.then(|| Contents::fresh(dest)).transpose()?;
     let (mut file, part) = fresh(dest)?;
     let done = match &contents {
-        None => place.client.export(&projects, since, &mut file, &mut tell).await.map(|done| (done, None)),
+        None => target.client.export(&projects, since, &mut file, &mut report).await.map(|done| (done, None)),
         Some(Contents { part, .. }) => {
-            let done = place.client.export_with_contents(&projects, since, &mut file, part, &mut tell).await;
+            let done =
+                target.client.export_with_contents(&projects, since, &mut file, part, &mut report).await;
             done.map(|(done, fetched)| (done, Some(fetched)))
         }
     };
     drop(progress);
     let (exported, blobs) = done.inspect_err(|_| {
         // An incomplete file is useless; the server still has everything.
-        let _gone = fs::remove_file(&part);
-        let _gone = contents.as_ref().map(|contents| fs::remove_dir_all(&contents.part));
+        let _removed = fs::remove_file(&part);
+        let _removed = contents.as_ref().map(|contents| fs::remove_dir_all(&contents.part));
     })?;
-    let kept = file.into_inner().map_err(|error| error.into_error()).and_then(|file| file.sync_all());
+    let synced = file.into_inner().map_err(|error| error.into_error()).and_then(|file| file.sync_all());
     // Rename the file last: once it exists, its contents exist too.
     let beside = || contents.iter().try_for_each(|contents| fs::rename(&contents.part, &contents.dir));
-    let placed = kept.and_then(|()| beside()).and_then(|()| fs::rename(&part, dest));
-    placed.map_err(|error| unusable(dest, &error))?;
+    let renamed = synced.and_then(|()| beside()).and_then(|()| fs::rename(&part, dest));
+    renamed.map_err(|error| unusable(dest, &error))?;
     context.out.note(&format!("to export only newer records later: --since '{}'", clean(&exported.since)));
-    let mut said = format!("{} in {}", contained(&exported.counts), dest.display());
-    said.push_str(
-        &blobs.as_ref().map_or_else(String::new, |blobs| contents_said(blobs.stored, blobs.attempted)),
+    let mut summary = format!("{} in {}", contained(&exported.counts), dest.display());
+    summary.push_str(
+        &blobs.as_ref().map_or_else(String::new, |blobs| describe_contents(blobs.stored, blobs.attempted)),
     );
-    answer(context, &ExportReport { exported, blobs }, &said)
+    answer(context, &ExportReport { exported, blobs }, &summary)
 }
 
 /// The result of an export to a file, under `--json`.
@@ -147,7 +150,7 @@ struct ExportReport {
     blobs: Option<FetchedContents>,
 }
 
-fn contents_said(stored: u64, attempted: u64) -> String {
+fn describe_contents(stored: u64, attempted: u64) -> String {
     let missing = attempted - stored;
     let missing = if missing > 0 { format!(" (not on the server: {missing} more)") } else { String::new() };
     format!(", with the contents of {}{missing}", counted(stored, "deliverable"))
@@ -163,7 +166,7 @@ impl Contents {
     fn fresh(dest: &Path) -> Result<Self, Failure> {
         let (dir, part) = (beside(dest, ".blobs"), beside(dest, ".blobs.part"));
         if dir.exists() {
-            return Err(taken(&dir));
+            return Err(already_exists(&dir));
         }
         if part.exists() {
             fs::remove_dir_all(&part).map_err(|error| unusable(&part, &error))?;
@@ -179,14 +182,14 @@ fn beside(dest: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-fn taken(path: &Path) -> Failure {
+fn already_exists(path: &Path) -> Failure {
     Failure::usage(format!("{} already exists", path.display()), "name another file, or move this one")
 }
 
 /// Creates a temporary file beside the destination, which is renamed once it is complete.
 fn fresh(dest: &Path) -> Result<(BufWriter<File>, PathBuf), Failure> {
     if dest.exists() {
-        return Err(taken(dest));
+        return Err(already_exists(dest));
     }
     let part = beside(dest, ".part");
     let file = File::create(&part).map_err(|error| unusable(&part, &error))?;
@@ -202,9 +205,11 @@ pub(super) async fn import(context: &Context, import: Import) -> Result<(), Fail
     let client = governing_client(context)?;
     let options = ImportOptions { conflict, dry_run, into };
     let mut progress = Progress::new(&context.out);
-    let mut tell = |at: &plenary_client::transfer::Progress<'_>| progress.tell(at.step, at.records, at.bytes);
+    let mut report_progress = |state: &plenary_client::transfer::Progress<'_>| {
+        progress.report(state.step, state.records, state.bytes)
+    };
     let report = if src.is_dir() {
-        client.restore(&src, &options, &mut tell).await?
+        client.restore(&src, &options, &mut report_progress).await?
     } else {
         let source: Box<dyn BufRead + Send> = if src.as_os_str() == "-" {
             Box::new(BufReader::new(io::stdin()))
@@ -212,9 +217,9 @@ pub(super) async fn import(context: &Context, import: Import) -> Result<(), Fail
             Box::new(BufReader::new(File::open(&src).map_err(|error| unusable(&src, &error))?))
         };
         let contents = client.contents_index(&beside(&src, ".blobs")).await?;
-        let mut report = client.import(source, &options, &mut tell).await?;
+        let mut report = client.import(source, &options, &mut report_progress).await?;
         if let Some(contents) = contents {
-            report.contents = Some(client.restore_contents(&contents, dry_run, &mut tell).await?);
+            report.contents = Some(client.restore_contents(&contents, dry_run, &mut report_progress).await?);
         }
         report
     };
@@ -226,7 +231,7 @@ pub(super) async fn import(context: &Context, import: Import) -> Result<(), Fail
     }
     let contents_refused = report.contents.as_ref().map_or(0, |contents| contents.refused_count);
     let whole = report.complete != Some(false) && report.refused_count + contents_refused == 0;
-    if whole { Ok(()) } else { Err(Failure::Said(Exit::Refused)) }
+    if whole { Ok(()) } else { Err(Failure::Reported(Exit::Refused)) }
 }
 
 fn print_import(out: Out, report: &ImportReport) -> Result<(), Failure> {
@@ -264,9 +269,9 @@ pub(super) fn refused(out: Out, refused: &[RefusedLine], count: u64) {
         let RefusedLine { record, id, code, message, .. } = line;
         out.note(&format!("refused: {} {}: {} ({})", clean(record), clean(id), clean(message), clean(code)));
     }
-    let left = count.saturating_sub(refused.len().min(REFUSED_SHOWN) as u64);
-    if left > 0 {
-        out.note(&format!("and {left} more"));
+    let omitted = count.saturating_sub(refused.len().min(REFUSED_SHOWN) as u64);
+    if omitted > 0 {
+        out.note(&format!("and {omitted} more"));
     }
 }
 
@@ -274,11 +279,11 @@ pub(super) fn refused(out: Out, refused: &[RefusedLine], count: u64) {
 pub(super) fn projects(
     context: &Context,
     args: &ProjectArgs,
-    place: &ProjectTarget,
+    target: &ProjectTarget,
     all: bool,
 ) -> Result<Vec<String>, Failure> {
     if !all {
-        return Ok(vec![place.project()?.to_owned()]);
+        return Ok(vec![target.project()?.to_owned()]);
     }
     if args.project_flag().is_some() && project_of(context, args)?.is_some() {
         return Err(Failure::usage("--all and --project exclude each other", "give one of them"));
@@ -300,8 +305,8 @@ fn contained(counts: &Counts) -> String {
 }
 
 /// A report under `--json`, else a line.
-pub(super) fn answer(context: &Context, report: &impl Serialize, said: &str) -> Result<(), Failure> {
-    let line = if context.out.is_json() { text(report)? } else { said.to_owned() };
+pub(super) fn answer(context: &Context, report: &impl Serialize, summary: &str) -> Result<(), Failure> {
+    let line = if context.out.is_json() { text(report)? } else { summary.to_owned() };
     Ok(context.out.line(&line)?)
 }
 

@@ -9,7 +9,7 @@ use plenary_client::{
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::place::ProjectTarget;
+use super::target::ProjectTarget;
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Out, Style, clean, second},
@@ -30,24 +30,28 @@ pub(crate) struct Watch {
     wait: bool,
 }
 
-pub(super) async fn run(context: &Context, place: &ProjectTarget, args: Watch) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, target: &ProjectTarget, args: Watch) -> Result<(), Failure> {
     let options = StreamOptions { wait_for_server: args.wait, ..StreamOptions::default() };
     let mut stream =
-        place.client.context_events(place.project()?, args.types.as_deref(), args.after, options);
+        target.client.context_events(target.project()?, args.types.as_deref(), args.after, options);
     let watch = |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
     let (mut interrupt, mut terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);
     tokio::select! {
-        outcome = follow(context, place, &mut stream) => outcome,
+        outcome = follow(context, target, &mut stream) => outcome,
         _ = interrupt.recv() => Ok(()),
         _ = terminate.recv() => Ok(()),
     }
 }
 
-async fn follow(context: &Context, place: &ProjectTarget, stream: &mut ContextStream) -> Result<(), Failure> {
+async fn follow(
+    context: &Context,
+    target: &ProjectTarget,
+    stream: &mut ContextStream,
+) -> Result<(), Failure> {
     let out = context.out;
     loop {
         match stream.next().await? {
-            Signal::Opened => out.note(&format!("watching {}; stop with Ctrl-C", clean(place.project()?))),
+            Signal::Opened => out.note(&format!("watching {}; stop with Ctrl-C", clean(target.project()?))),
             Signal::Keepalive => {}
             Signal::Lost { reason, retry_in } => {
                 out.note(&format!(
@@ -70,20 +74,20 @@ fn line(out: Out, event: &ContextEvent) -> String {
         return event.json.clone();
     }
     let data: Value = serde_json::from_str(&event.json).unwrap_or_default();
-    let text = |at: &str| data.pointer(at).and_then(Value::as_str);
+    let text = |pointer: &str| data.pointer(pointer).and_then(Value::as_str);
     let id = event.id.as_deref().map(|id| format!("#{id}")).unwrap_or_default();
     format!(
         "{} {} {} {}",
         out.paint(Style::Dim, &clean(&format!("{} {id}", second(text("/at").unwrap_or_default())))),
         out.paint(Style::Bold, &clean(text("/by").unwrap_or_default())),
         out.paint(Style::Green, &clean(&event.name)),
-        clean(&said(&data))
+        clean(&detail(&data))
     )
 }
 
 /// The detail that distinguishes an event from others of its type.
-fn said(data: &Value) -> String {
-    let text = |at: &str| data.pointer(at).and_then(Value::as_str);
+fn detail(data: &Value) -> String {
+    let text = |pointer: &str| data.pointer(pointer).and_then(Value::as_str);
     if let (Some(title), Some(id)) = (text("/package/title"), text("/package/package_id")) {
         let step = text("/from").zip(text("/package/status")).map(|(from, to)| format!(" {from} → {to}"));
         return format!("{title} ({id}){}", step.unwrap_or_default());
@@ -110,19 +114,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_one_line_that_says_what_happened() {
-        let said = |data: Value| {
+    fn an_event_is_one_line_with_its_detail() {
+        let detail = |data: Value| {
             let event = ContextEvent { id: Some("7".into()), name: "x.y".into(), json: data.to_string() };
             line(Out::new(false, true), &event)
         };
         let package = json!({"title": "T\n#", "package_id": "p", "status": "complete"});
         let at = "2026-04-18T20:00:00.123Z";
-        let moved = said(json!({"at": at, "by": "~nick", "package": package, "from": "awaiting_review"}));
+        let moved = detail(json!({"at": at, "by": "~nick", "package": package, "from": "awaiting_review"}));
         assert_eq!(moved, "2026-04-18 20:00:00Z #7 ~nick x.y T\\n# (p) awaiting_review → complete");
-        assert!(said(json!({"fact": {"subject": "a", "predicate": "b", "value": "c"}})).ends_with("a b: c"));
-        assert!(said(json!({"session": {"callsign": "coral-heron"}})).ends_with("coral-heron"));
-        assert!(said(json!({"blob": {"hash": "sha256:00"}})).ends_with("sha256:00"));
-        assert!(said(json!({"member": "@a.*", "role": "reader"})).ends_with("@a.* reader"));
-        assert!(said(json!([])).ends_with("x.y "));
+        assert!(
+            detail(json!({"fact": {"subject": "a", "predicate": "b", "value": "c"}})).ends_with("a b: c")
+        );
+        assert!(detail(json!({"session": {"callsign": "coral-heron"}})).ends_with("coral-heron"));
+        assert!(detail(json!({"blob": {"hash": "sha256:00"}})).ends_with("sha256:00"));
+        assert!(detail(json!({"member": "@a.*", "role": "reader"})).ends_with("@a.* reader"));
+        assert!(detail(json!([])).ends_with("x.y "));
     }
 }

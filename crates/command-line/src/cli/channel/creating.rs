@@ -5,7 +5,7 @@ use clap::Args;
 use plenary_client::channels::Channel;
 use serde_json::{Map, Value, json};
 
-use super::{payload, place::ChannelTarget, reading::ChannelArgument};
+use super::{payload, reading::ChannelArgument, target::ChannelTarget};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Table, clean, second},
@@ -54,13 +54,13 @@ impl Create {
     }
 }
 
-pub(super) async fn create(context: &Context, place: &ChannelTarget, args: Create) -> Result<(), Failure> {
+pub(super) async fn create(context: &Context, target: &ChannelTarget, args: Create) -> Result<(), Failure> {
     let spec = args.spec();
-    let reply = place.client.create_channel(&args.title, args.agent.as_deref()).await?;
+    let reply = target.client.create_channel(&args.title, args.agent.as_deref()).await?;
     context.answer(&reply, |channel| Ok(context.out.line(&clean(&channel.url))?))?;
     let Some(spec) = spec else { return Ok(()) };
     let event = payload::event("spec", args.agent, &spec)?;
-    let reply = place.client.append_event(&reply.id, &event).await?;
+    let reply = target.client.append_event(&reply.id, &event).await?;
     context.answer(&reply, |_| Ok(()))
 }
 
@@ -78,8 +78,8 @@ pub(crate) struct List {
     open: bool,
 }
 
-pub(super) async fn list(context: &Context, place: &ChannelTarget, args: &List) -> Result<(), Failure> {
-    let reply = place.client.channels(args.limit, !args.open).await?;
+pub(super) async fn list(context: &Context, target: &ChannelTarget, args: &List) -> Result<(), Failure> {
+    let reply = target.client.channels(args.limit, !args.open).await?;
     context.answer(&reply, |channels| {
         let mut table = Table::new(&["CHANNEL", "STATE", "CREATED", "BY", "TITLE"]);
         for Channel { id, title, created_by, created_at, closed_at, .. } in channels {
@@ -87,11 +87,11 @@ pub(super) async fn list(context: &Context, place: &ChannelTarget, args: &List) 
             table.row([id, state, &second(created_at), created_by, title]);
         }
         context.out.table(&table, "no channels yet; create one with `plenary channel create TITLE`")?;
-        let shown = u32::try_from(channels.len()).unwrap_or(u32::MAX);
-        if shown >= args.limit.unwrap_or(LISTED_BY_DEFAULT) {
+        let count = u32::try_from(channels.len()).unwrap_or(u32::MAX);
+        if count >= args.limit.unwrap_or(LISTED_BY_DEFAULT) {
             context
                 .out
-                .note(&format!("{shown} channels are shown, and there may be more: --limit N, up to 500"));
+                .note(&format!("{count} channels are shown, and there may be more: --limit N, up to 500"));
         }
         Ok(())
     })
@@ -104,8 +104,8 @@ pub(crate) struct Close {
     pub(super) which: ChannelArgument,
 }
 
-pub(super) async fn close(context: &Context, place: &ChannelTarget) -> Result<(), Failure> {
-    let reply = place.client.close_channel(&place.id).await?;
+pub(super) async fn close(context: &Context, target: &ChannelTarget) -> Result<(), Failure> {
+    let reply = target.client.close_channel(&target.id).await?;
     context.answer(&reply, |channel| Ok(context.out.line(&format!("closed {}", clean(&channel.id)))?))
 }
 
@@ -119,8 +119,8 @@ pub(crate) struct Key {
     revoke: bool,
 }
 
-pub(super) async fn change_key(context: &Context, place: &ChannelTarget, key: &Key) -> Result<(), Failure> {
-    let reply = place.client.change_channel_key(&place.id, key.revoke).await?;
+pub(super) async fn change_key(context: &Context, target: &ChannelTarget, key: &Key) -> Result<(), Failure> {
+    let reply = target.client.change_channel_key(&target.id, key.revoke).await?;
     context.answer(&reply, |channel| Ok(context.out.line(&clean(&channel.url))?))
 }
 
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_charter_is_made_of_what_was_said() {
+    fn a_charter_contains_the_given_arguments() {
         let spec = |args: &[&str]| Line::parse_from([&["create"], args].concat()).create.spec();
         assert_eq!(spec(&["A title"]), None);
         let whole = spec(&["--mission", "m", "--rule", "a", "--rule", "b", "--link", "repo=https://h/?a=b"]);

@@ -5,7 +5,7 @@
 use clap::Args;
 use plenary_client::channels::{ChannelEvent, EventsQuery, NewEvent, handed_over};
 
-use super::{place::ChannelTarget, reading::ChannelArgument};
+use super::{reading::ChannelArgument, target::ChannelTarget};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::clean,
@@ -27,25 +27,25 @@ pub(crate) struct Handoff {
     agent: Option<String>,
 }
 
-pub(super) async fn run(context: &Context, place: &ChannelTarget, args: Handoff) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, target: &ChannelTarget, args: Handoff) -> Result<(), Failure> {
     if args.holder.trim().is_empty() {
         return Err(Failure::usage("the new holder is missing", "name the next holder, e.g. @owner.name"));
     }
     let author = args.agent.clone();
-    let by = place.name(context, args.agent).await?;
-    let current = newest_state(place, None).await?;
+    let author_name = target.name(context, args.agent).await?;
+    let current = newest_state(target, None).await?;
     let payload = current.as_ref().map(|event| &*event.payload);
-    let payload = handed_over(payload, &by, &args.holder, &args.expect).map_err(|e| {
+    let payload = handed_over(payload, &author_name, &args.holder, &args.expect).map_err(|e| {
         Failure::local_with(e.to_string(), "set a whole one with `plenary channel state CHANNEL --set`")
     })?;
     let event = NewEvent { kind: "state".to_owned(), author, payload };
-    let reply = place.client.append_event(&place.id, &event).await?;
+    let reply = target.client.append_event(&target.id, &event).await?;
     context.answer(&reply, |event| {
-        let words = format!("#{} held by {}: {}", event.id, clean(&args.holder), clean(&args.expect));
-        Ok(context.out.line(&words)?)
+        let line = format!("#{} held by {}: {}", event.id, clean(&args.holder), clean(&args.expect));
+        Ok(context.out.line(&line)?)
     })?;
-    match newest_state(place, Some(reply.id)).await {
-        Ok(before) => note_between(context, place, current.as_ref(), before.as_ref()),
+    match newest_state(target, Some(reply.id)).await {
+        Ok(before) => note_between(context, target, current.as_ref(), before.as_ref()),
         Err(error) => {
             context.out.note(&format!("could not check whether another state was posted in between: {error}"))
         }
@@ -55,17 +55,17 @@ pub(super) async fn run(context: &Context, place: &ChannelTarget, args: Handoff)
 
 /// The newest state, or the newest before an event.
 async fn newest_state(
-    place: &ChannelTarget,
+    target: &ChannelTarget,
     before: Option<u64>,
 ) -> plenary_client::Result<Option<ChannelEvent>> {
     let query = EventsQuery { kind: Some("state".to_owned()), limit: Some(1), before, after: None };
-    Ok(place.client.channel_events(&place.id, &query).await?.reply.value.into_iter().next())
+    Ok(target.client.channel_events(&target.id, &query).await?.reply.value.into_iter().next())
 }
 
 /// Reports if the event directly before is not the state that the handoff is based on.
 fn note_between(
     context: &Context,
-    place: &ChannelTarget,
+    target: &ChannelTarget,
     basis: Option<&ChannelEvent>,
     before: Option<&ChannelEvent>,
 ) {
@@ -75,7 +75,7 @@ fn note_between(
          {} --kind state`, and set one that has all with `plenary channel state {} --set`",
         clean(&before.author),
         before.id,
-        place.id,
-        place.id
+        target.id,
+        target.id
     ));
 }

@@ -4,17 +4,17 @@
 mod creating;
 mod handoff;
 mod payload;
-mod place;
 mod reading;
+mod render;
+mod target;
 mod watch;
-mod words;
 mod writing;
 
 use clap::Subcommand;
 use plenary_client::Error;
 
 use super::{context::Context, failure::Failure};
-use place::ChannelTarget;
+use target::ChannelTarget;
 
 /// The commands. A channel is named by its id, in any case, or by its whole URL.
 #[derive(Debug, Subcommand)]
@@ -49,11 +49,13 @@ pub(crate) enum Command {
 }
 
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
-    let place = ChannelTarget::of(context, command.channel())?;
-    match dispatch(context, &place, command).await {
+    let target = ChannelTarget::of(context, command.channel())?;
+    match dispatch(context, &target, command).await {
         // A caller without a token, at a server that requires one, learns how to get one.
-        Err(Failure::Call(Error::Refused(refused))) if refused.status == 401 && place.tokenless.is_some() => {
-            Err(place.tokenless.unwrap_or(Failure::Call(Error::Refused(refused))))
+        Err(Failure::Call(Error::Refused(refused)))
+            if refused.status == 401 && target.tokenless.is_some() =>
+        {
+            Err(target.tokenless.unwrap_or(Failure::Call(Error::Refused(refused))))
         }
         outcome => outcome,
     }
@@ -77,20 +79,20 @@ impl Command {
     }
 }
 
-async fn dispatch(context: &Context, place: &ChannelTarget, command: Command) -> Result<(), Failure> {
+async fn dispatch(context: &Context, target: &ChannelTarget, command: Command) -> Result<(), Failure> {
     match command {
-        Command::Create(args) => creating::create(context, place, args).await,
-        Command::List(args) => creating::list(context, place, &args).await,
-        Command::Read(args) => reading::read(context, place, &args).await,
-        Command::Spec(args) => writing::document(context, place, "spec", args).await,
-        Command::State(args) => writing::document(context, place, "state", args).await,
-        Command::Status(args) => writing::status(context, place, args).await,
-        Command::Post(args) => writing::post(context, place, args).await,
-        Command::Events(args) => reading::events(context, place, args).await,
-        Command::Presence(_) => reading::presence(context, place).await,
-        Command::Watch(args) => watch::run(context, place, args).await,
-        Command::Handoff(args) => handoff::run(context, place, args).await,
-        Command::Key(key) => creating::change_key(context, place, &key).await,
-        Command::Close(_) => creating::close(context, place).await,
+        Command::Create(args) => creating::create(context, target, args).await,
+        Command::List(args) => creating::list(context, target, &args).await,
+        Command::Read(args) => reading::read(context, target, &args).await,
+        Command::Spec(args) => writing::document(context, target, "spec", args).await,
+        Command::State(args) => writing::document(context, target, "state", args).await,
+        Command::Status(args) => writing::status(context, target, args).await,
+        Command::Post(args) => writing::post(context, target, args).await,
+        Command::Events(args) => reading::events(context, target, args).await,
+        Command::Presence(_) => reading::presence(context, target).await,
+        Command::Watch(args) => watch::run(context, target, args).await,
+        Command::Handoff(args) => handoff::run(context, target, args).await,
+        Command::Key(key) => creating::change_key(context, target, &key).await,
+        Command::Close(_) => creating::close(context, target).await,
     }
 }

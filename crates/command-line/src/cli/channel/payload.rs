@@ -7,11 +7,11 @@ use serde_json::{Value, value::RawValue};
 use crate::cli::{failure::Failure, input};
 
 /// Reads `JSON`, `@FILE` or `-`.
-pub(super) fn object(given: &str) -> Result<Box<RawValue>, Failure> {
-    let text = match given.strip_prefix('@') {
+pub(super) fn object(argument: &str) -> Result<Box<RawValue>, Failure> {
+    let text = match argument.strip_prefix('@') {
         Some(path) => input::file(path.as_ref())?,
-        None if given == "-" => input::standard()?,
-        None => given.to_owned(),
+        None if argument == "-" => input::standard()?,
+        None => argument.to_owned(),
     };
     let bad = |why: &str| {
         Failure::usage(

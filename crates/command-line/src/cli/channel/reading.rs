@@ -8,7 +8,7 @@ use plenary_client::{
 };
 use serde_json::value::RawValue;
 
-use super::{place::ChannelTarget, words};
+use super::{render, target::ChannelTarget};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Table, clean, span},
@@ -42,7 +42,7 @@ pub(crate) struct ReadArguments {
 
 pub(super) async fn read(
     context: &Context,
-    place: &ChannelTarget,
+    target: &ChannelTarget,
     args: &ReadArguments,
 ) -> Result<(), Failure> {
     let default = if context.out.is_json() { Format::Json } else { Format::Markdown };
@@ -51,7 +51,7 @@ pub(super) async fn read(
         Format::Yaml => ChannelFormat::Yaml,
         Format::Json => ChannelFormat::Json,
     };
-    let view = place.client.channel_view(&place.id, format).await?;
+    let view = target.client.channel_view(&target.id, format).await?;
     let text = String::from_utf8_lossy(&view.body);
     if format == ChannelFormat::Json {
         return Ok(context.out.line(text.trim_end())?);
@@ -61,7 +61,7 @@ pub(super) async fn read(
 
 /// Prints a payload: unchanged under `--json`, otherwise formatted.
 pub(super) fn show(context: &Context, reply: &Reply<Box<RawValue>>) -> Result<(), Failure> {
-    context.answer(reply, |payload| Ok(context.out.line(&words::laid_out(payload.get(), true))?))
+    context.answer(reply, |payload| Ok(context.out.line(&render::laid_out(payload.get(), true))?))
 }
 
 /// Under `--json`, prints the server's page unchanged.
@@ -83,15 +83,15 @@ pub(crate) struct Events {
     after: Option<u64>,
 }
 
-pub(super) async fn events(context: &Context, place: &ChannelTarget, args: Events) -> Result<(), Failure> {
+pub(super) async fn events(context: &Context, target: &ChannelTarget, args: Events) -> Result<(), Failure> {
     let Events { which: _, kind, limit, before, after } = args;
     let query = EventsQuery { kind, limit, before, after };
-    let EventPage { reply, next } = place.client.channel_events(&place.id, &query).await?;
+    let EventPage { reply, next } = target.client.channel_events(&target.id, &query).await?;
     context.answer(&reply, |events| {
         if events.is_empty() {
             context.out.note("there are no events");
         }
-        Ok(events.iter().try_for_each(|event| context.out.line(&words::event(&context.out, event)))?)
+        Ok(events.iter().try_for_each(|event| context.out.line(&render::event(&context.out, event)))?)
     })?;
     match next {
         None => {}
@@ -101,14 +101,14 @@ pub(super) async fn events(context: &Context, place: &ChannelTarget, args: Event
     Ok(())
 }
 
-pub(super) async fn presence(context: &Context, place: &ChannelTarget) -> Result<(), Failure> {
-    let reply = place.client.channel_presence(&place.id).await?;
+pub(super) async fn presence(context: &Context, target: &ChannelTarget) -> Result<(), Failure> {
+    let reply = target.client.channel_presence(&target.id).await?;
     context.answer(&reply, |Presence { cadence_seconds, agents }| {
         let mut table = Table::new(&["AGENT", "STATE", "HEARD", "VIA"]);
         for agent in agents {
             let state = if agent.presumed_dead { "presumed dead" } else { "alive" };
-            let heard = format!("{} ago", span(agent.silent_seconds.saturating_mul(1000)));
-            table.row([&agent.agent, state, &heard, agent.via.as_deref().unwrap_or_default()]);
+            let last_status = format!("{} ago", span(agent.silent_seconds.saturating_mul(1000)));
+            table.row([&agent.agent, state, &last_status, agent.via.as_deref().unwrap_or_default()]);
         }
         context.out.table(
             &table,

@@ -18,7 +18,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{place::ChannelTarget, reading::ChannelArgument, words};
+use super::{reading::ChannelArgument, render, target::ChannelTarget};
 use crate::cli::{context::Context, failure::Failure};
 
 /// How soon liveness is checked after a `state` or a `status`, which may change who is alive or holds the work.
@@ -49,47 +49,47 @@ pub(crate) struct Watch {
     wait: bool,
 }
 
-pub(super) async fn run(context: &Context, place: &ChannelTarget, args: Watch) -> Result<(), Failure> {
-    let subscription = ChannelSubscription { id: place.id.clone(), kind: args.kind, after: args.after };
+pub(super) async fn run(context: &Context, target: &ChannelTarget, args: Watch) -> Result<(), Failure> {
+    let subscription = ChannelSubscription { id: target.id.clone(), kind: args.kind, after: args.after };
     let options = StreamOptions { wait_for_server: args.wait, ..StreamOptions::default() };
-    let stream = place.client.channel(&subscription, options);
+    let stream = target.client.channel(&subscription, options);
     let watch = |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
     let (mut interrupt, mut terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);
     tokio::select! {
-        outcome = follow(context, place, stream) => outcome,
+        outcome = follow(context, target, stream) => outcome,
         _ = interrupt.recv() => Ok(()),
         _ = terminate.recv() => Ok(()),
     }
 }
 
-async fn follow(context: &Context, place: &ChannelTarget, mut stream: ChannelStream) -> Result<(), Failure> {
+async fn follow(context: &Context, target: &ChannelTarget, mut stream: ChannelStream) -> Result<(), Failure> {
     let out = context.out;
     let mut liveness = Liveness::default();
-    let (mut stands, mut due) = (false, Instant::now());
+    let (mut is_connected, mut next_check) = (false, Instant::now());
     loop {
         let signal = tokio::select! {
             signal = stream.next() => signal?,
-            () = sleep_until(due), if stands => {
-                due = Instant::now() + tell(context, place, &mut liveness).await?;
+            () = sleep_until(next_check), if is_connected => {
+                next_check = Instant::now() + check_liveness(context, target, &mut liveness).await?;
                 continue;
             }
         };
         match signal {
             Signal::Opened => {
-                stands = true;
-                out.note(&format!("watching {}; stop with Ctrl-C", place.id));
+                is_connected = true;
+                out.note(&format!("watching {}; stop with Ctrl-C", target.id));
             }
             Signal::Event(event) => {
-                words::print(out, &event).await?;
+                render::print(out, &event).await?;
                 if matches!(event.kind.as_str(), "state" | "status") {
-                    due = due.min(Instant::now() + LOOK_SOON);
+                    next_check = next_check.min(Instant::now() + LOOK_SOON);
                 }
             }
             Signal::Keepalive => {}
             Signal::Unreadable(error) => out.note(&format!("passed over: {error}")),
             Signal::Lost { reason, retry_in } => {
                 // The stream itself finds out whether the server is reachable.
-                stands = false;
+                is_connected = false;
                 out.note(&format!(
                     "not connected: {reason}; reconnecting in {:.1} s",
                     retry_in.as_secs_f32()
@@ -99,19 +99,19 @@ async fn follow(context: &Context, place: &ChannelTarget, mut stream: ChannelStr
     }
 }
 
-/// Checks liveness, prints changes, and returns when to check again. A failed check is repeated: the stream reports
-/// the error.
-async fn tell(
+/// Checks liveness, prints changes, and returns how long to wait before the next check. A failed check is repeated: the
+/// stream reports the error.
+async fn check_liveness(
     context: &Context,
-    place: &ChannelTarget,
+    target: &ChannelTarget,
     liveness: &mut Liveness,
 ) -> Result<Duration, Failure> {
-    let Ok((presence, holder)) = look(&place.client, &place.id).await else { return Ok(LOOK_AGAIN) };
+    let Ok((presence, holder)) = look(&target.client, &target.id).await else { return Ok(LOOK_AGAIN) };
     for vital in liveness.take(&presence, holder.as_ref()) {
         let text = if context.out.is_json() {
-            words::vital_json(&vital).to_string()
+            render::vital_json(&vital).to_string()
         } else {
-            words::vital(&context.out, &vital, &place.id)
+            render::vital(&context.out, &vital, &target.id)
         };
         context.out.line(&text)?;
     }

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::{
     payload,
-    place::ChannelTarget,
     reading::{self, ChannelArgument},
-    words,
+    render,
+    target::ChannelTarget,
 };
 use crate::cli::{
     context::Context,
@@ -44,7 +44,7 @@ pub(crate) struct Post {
     posting: PostIdentity,
 }
 
-/// Only the newest document counts, and it counts as a whole: a member that it omits is gone.
+/// Only the newest document counts, and it counts as a whole: a member that it omits is removed.
 #[derive(Debug, Args)]
 pub(crate) struct Document {
     #[command(flatten)]
@@ -75,52 +75,52 @@ pub(crate) struct Status {
     posting: PostIdentity,
 }
 
-pub(super) async fn post(context: &Context, place: &ChannelTarget, args: Post) -> Result<(), Failure> {
+pub(super) async fn post(context: &Context, target: &ChannelTarget, args: Post) -> Result<(), Failure> {
     let payload = payload::object(&args.payload)?;
     let event = NewEvent { kind: args.kind, author: args.posting.agent, payload };
-    send(context, place, &event, args.posting.validate).await
+    send(context, target, &event, args.posting.validate).await
 }
 
 pub(super) async fn document(
     context: &Context,
-    place: &ChannelTarget,
+    target: &ChannelTarget,
     kind: &str,
     args: Document,
 ) -> Result<(), Failure> {
-    let Some(given) = args.set else {
-        return reading::show(context, &place.client.channel_newest(&place.id, kind).await?);
+    let Some(argument) = args.set else {
+        return reading::show(context, &target.client.channel_newest(&target.id, kind).await?);
     };
-    let event = NewEvent { kind: kind.to_owned(), author: args.agent, payload: payload::object(&given)? };
-    send(context, place, &event, args.validate).await
+    let event = NewEvent { kind: kind.to_owned(), author: args.agent, payload: payload::object(&argument)? };
+    send(context, target, &event, args.validate).await
 }
 
-pub(super) async fn status(context: &Context, place: &ChannelTarget, args: Status) -> Result<(), Failure> {
+pub(super) async fn status(context: &Context, target: &ChannelTarget, args: Status) -> Result<(), Failure> {
     let author = args.posting.agent.clone();
-    let agent = place.name(context, args.posting.agent).await?;
+    let agent = target.name(context, args.posting.agent).await?;
     let mut payload = json!({"agent": agent, "phase": args.phase});
     if let Some(note) = args.note {
         payload["note"] = note.into();
     }
-    send(context, place, &payload::event("status", author, &payload)?, args.posting.validate).await
+    send(context, target, &payload::event("status", author, &payload)?, args.posting.validate).await
 }
 
 /// Posts an event and prints its id, or reports its problems.
 async fn send(
     context: &Context,
-    place: &ChannelTarget,
+    target: &ChannelTarget,
     event: &NewEvent,
     validate: bool,
 ) -> Result<(), Failure> {
     if !validate {
-        let reply = place.client.append_event(&place.id, event).await?;
+        let reply = target.client.append_event(&target.id, event).await?;
         return context.answer(&reply, |event| Ok(context.out.line(&format!("#{}", event.id))?));
     }
-    let reply = place.client.check_event(&place.id, event).await?;
+    let reply = target.client.check_event(&target.id, event).await?;
     context.answer(&reply, |verdict| {
         if verdict.valid {
             context.out.note("the event is valid; nothing was stored");
         }
-        Ok(verdict.problems.iter().try_for_each(|problem| context.out.line(&words::problem(problem)))?)
+        Ok(verdict.problems.iter().try_for_each(|problem| context.out.line(&render::problem(problem)))?)
     })?;
-    if reply.valid { Ok(()) } else { Err(Failure::Said(Exit::Refused)) }
+    if reply.valid { Ok(()) } else { Err(Failure::Reported(Exit::Refused)) }
 }

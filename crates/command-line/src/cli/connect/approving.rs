@@ -7,7 +7,7 @@ use tokio::{process::Command, time::timeout};
 
 use super::SERVER;
 
-/// How long Qwen Code may take; if it takes longer, it asks the user later.
+/// The time limit for Qwen Code; after it, Qwen Code asks the user later.
 const WITHIN: Duration = Duration::from_secs(20);
 
 /// Makes Qwen Code approve our server in a directory; returns whether it did.

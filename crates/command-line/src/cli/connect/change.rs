@@ -13,15 +13,15 @@ use crate::cli::settings::{Document, SettingsError, Step, with_block, without_bl
 pub(crate) struct Edit {
     /// The new text.
     pub(crate) text: String,
-    /// The members that the change created: their paths, `WAY/-` for an element, `WAY/-TEXT` for an element that is a text.
-    pub(crate) made: Vec<String>,
+    /// The members that the change created: their paths, `PATH/-` for an element, `PATH/-TEXT` for an element that is a text.
+    pub(crate) created: Vec<String>,
 }
 
 /// Recorded when the block says which tools are called without approval.
 const APPROVALS: &str = "approvals";
 
 /// Adds every entry. `known` lists what an earlier change created; any other entry with our name is rejected.
-pub(crate) fn put_in(
+pub(crate) fn add_entries(
     agent: CodingAgent,
     text: &str,
     form: &Form,
@@ -32,51 +32,51 @@ pub(crate) fn put_in(
             // Without our record, an approved tool is the coding agent's own setting.
             let approved = APPROVALS.to_owned();
             let is_own = |header: &str, line: &str| is_own_line(header, line, known.contains(&approved));
-            let made = if block.contains(APPROVED) { vec![approved.clone()] } else { Vec::new() };
-            return Ok(Edit { text: with_block(text, block, &is_own)?, made });
+            let created = if block.contains(APPROVED) { vec![approved.clone()] } else { Vec::new() };
+            return Ok(Edit { text: with_block(text, block, &is_own)?, created });
         }
-        Form::Own(own) => {
+        Form::Own(module) => {
             if !text.trim().is_empty() && !text.starts_with(OWN_MODULE) {
                 return Err(SettingsError("it is not a file of Plenary".to_owned()));
             }
-            return Ok(Edit { text: own.clone(), made: Vec::new() });
+            return Ok(Edit { text: module.clone(), created: Vec::new() });
         }
         Form::Json(entries) => entries,
     };
     let document = Document::read(text)?;
     if entries.iter().all(|entry| is_there(agent, &document, entry)) {
-        return Ok(Edit { text: text.to_owned(), made: known.to_vec() });
+        return Ok(Edit { text: text.to_owned(), created: known.to_vec() });
     }
-    let mut document = Document::read(&take_out(agent, text, form, known)?)?;
-    let mut made = Vec::new();
+    let mut document = Document::read(&remove_entries(agent, text, form, known)?)?;
+    let mut created = Vec::new();
     for entry in entries {
         match entry {
             Entry::Member(path, value) => match document.value(&steps(path)) {
-                Some(there) if there == *value => {}
+                Some(present) if present == *value => {}
                 Some(_) => {
-                    let way = path.join("/");
-                    return Err(SettingsError(format!("`{way}` already exists with another value")));
+                    let member = path.join("/");
+                    return Err(SettingsError(format!("`{member}` already exists with another value")));
                 }
-                None => made.extend(document.put(path, value)?),
+                None => created.extend(document.put(path, value)?),
             },
             Entry::Element(path, value) => {
                 if value.is_string() && elements(&document, path).contains(value) {
                     continue;
                 }
-                made.extend(document.push(path, value)?);
-                made.push(element(path, value));
+                created.extend(document.push(path, value)?);
+                created.push(element(path, value));
             }
         }
     }
-    Ok(Edit { text: document.text().to_owned(), made })
+    Ok(Edit { text: document.text().to_owned(), created })
 }
 
 /// Removes our entries, and the members created for them that are empty now.
-pub(crate) fn take_out(
+pub(crate) fn remove_entries(
     agent: CodingAgent,
     text: &str,
     form: &Form,
-    made: &[String],
+    created: &[String],
 ) -> Result<String, SettingsError> {
     let entries = match form {
         Form::Toml(_) => return Ok(without_block(text)),
@@ -91,21 +91,21 @@ pub(crate) fn take_out(
     for entry in entries.iter().rev() {
         match entry {
             Entry::Member(path, _) => {
-                if made.contains(&path.join("/")) {
+                if created.contains(&path.join("/")) {
                     document.remove(&steps(path));
                 }
             }
             Entry::Element(path, value) if value.is_string() => {
-                let at = elements(&document, path).iter().rposition(|element| element == value);
-                if let Some(at) = at.filter(|_| made.contains(&element(path, value))) {
-                    document.remove(&below(path, &[Step::At(at)]));
+                let index = elements(&document, path).iter().rposition(|element| element == value);
+                if let Some(index) = index.filter(|_| created.contains(&element(path, value))) {
+                    document.remove(&below(path, &[Step::Index(index)]));
                 }
             }
             Entry::Element(path, _) => remove_hooks(agent, &mut document, path),
         }
     }
-    for way in made.iter().rev() {
-        document.remove_empty(&steps(&way.split('/').collect::<Vec<_>>()));
+    for member in created.iter().rev() {
+        document.remove_empty(&steps(&member.split('/').collect::<Vec<_>>()));
     }
     Ok(document.text().to_owned())
 }
@@ -138,17 +138,17 @@ fn hooks_of(element: &Value) -> Vec<Value> {
 }
 
 fn remove_hooks(agent: CodingAgent, document: &mut Document, path: &[&'static str]) {
-    for (at, element) in elements(document, path).iter().enumerate().rev() {
+    for (index, element) in elements(document, path).iter().enumerate().rev() {
         let hooks = hooks_of(element);
         if hooks.is_empty() {
             continue;
         }
         if hooks.iter().all(|hook| is_ours(agent, hook)) {
-            document.remove(&below(path, &[Step::At(at)]));
+            document.remove(&below(path, &[Step::Index(index)]));
             continue;
         }
-        for (inner, _) in hooks.iter().enumerate().rev().filter(|(_, hook)| is_ours(agent, hook)) {
-            document.remove(&below(path, &[Step::At(at), Step::Key("hooks"), Step::At(inner)]));
+        for (hook_index, _) in hooks.iter().enumerate().rev().filter(|(_, hook)| is_ours(agent, hook)) {
+            document.remove(&below(path, &[Step::Index(index), Step::Key("hooks"), Step::Index(hook_index)]));
         }
     }
 }

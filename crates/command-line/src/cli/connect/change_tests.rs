@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::cli::{
     connect::{
-        coding::{Places, Scope},
+        coding::{Scope, SettingsRoots},
         plan::{ProgramCommand, plan},
     },
     environment::Environment,
@@ -24,10 +24,10 @@ fn program() -> ProgramCommand {
     }
 }
 
-fn forms(agent: CodingAgent, scope: Scope, told: &ProgramCommand) -> Vec<(String, Form)> {
+fn forms(agent: CodingAgent, scope: Scope, invocation: &ProgramCommand) -> Vec<(String, Form)> {
     let environment = Environment::of_test(std::path::Path::new("/w"), &[("HOME", "/h")]);
-    let places = Places { directory: std::path::Path::new("/w"), environment: &environment };
-    let planned = plan(agent, scope, &places, told).unwrap();
+    let roots = SettingsRoots { directory: std::path::Path::new("/w"), environment: &environment };
+    let planned = plan(agent, scope, &roots, invocation).unwrap();
     planned.into_iter().map(|file| (file.path.display().to_string(), file.form)).collect()
 }
 
@@ -63,13 +63,13 @@ fn each_coding_agent_has_its_files() {
 #[test]
 fn a_hook_runs_this_program_with_what_only_the_terminal_knew() {
     let forms = forms(CodingAgent::Claude, Scope::Project, &program());
-    let text = put_in(CodingAgent::Claude, "", &forms[1].1, &[]).unwrap().text;
+    let text = add_entries(CodingAgent::Claude, "", &forms[1].1, &[]).unwrap().text;
     let settings: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(
         settings["hooks"]["Stop"][0]["hooks"][0]["command"],
         "PLENARY_DATA=/d '/opt/my tools/plenary' --url http://127.0.0.1:1 hook Stop --client claude"
     );
-    let server = put_in(CodingAgent::Claude, "", &forms[0].1, &[]).unwrap().text;
+    let server = add_entries(CodingAgent::Claude, "", &forms[0].1, &[]).unwrap().text;
     let server: Value = serde_json::from_str(&server).unwrap();
     let expected = serde_json::json!({"type": "stdio", "command": "/opt/my tools/plenary",
         "args": ["--url", "http://127.0.0.1:1", "mcp", "--as", "@nick.claude-x"], "env": {"PLENARY_DATA": "/d"}});
@@ -77,16 +77,16 @@ fn a_hook_runs_this_program_with_what_only_the_terminal_knew() {
 }
 
 #[test]
-fn no_token_stands_in_any_form() {
+fn no_form_contains_a_token() {
     let http = ProgramCommand { http: Some("http://127.0.0.1:1/mcp".into()), ..program() };
     for agent in CodingAgent::ALL {
         for (_, form) in forms(agent, Scope::Project, &http) {
-            let text = put_in(agent, "", &form, &[]).unwrap().text;
+            let text = add_entries(agent, "", &form, &[]).unwrap().text;
             assert!(!text.contains("pla_"), "{text}");
         }
     }
     let codex = forms(CodingAgent::Codex, Scope::Project, &http);
-    let text = put_in(CodingAgent::Codex, "", &codex[0].1, &[]).unwrap().text;
+    let text = add_entries(CodingAgent::Codex, "", &codex[0].1, &[]).unwrap().text;
     assert!(text.contains("bearer_token_env_var = \"PLENARY_TOKEN\""), "{text}");
     assert!(text.contains("[mcp_servers.plenary]\n") && !text.contains("headers"), "{text}");
 }
@@ -100,33 +100,37 @@ fn a_second_time_changes_nothing_and_a_move_is_followed() {
                 scope,
                 &ProgramCommand { program: "/new/plenary".into(), ..program() },
             )) {
-                let once = put_in(agent, "", &form, &[]).unwrap();
-                let twice = put_in(agent, &once.text, &form, &once.made).unwrap();
-                assert_eq!((&twice.text, &twice.made), (&once.text, &once.made));
-                let elsewhere = put_in(agent, &once.text, &moved, &once.made).unwrap();
+                let once = add_entries(agent, "", &form, &[]).unwrap();
+                let twice = add_entries(agent, &once.text, &form, &once.created).unwrap();
+                assert_eq!((&twice.text, &twice.created), (&once.text, &once.created));
+                let elsewhere = add_entries(agent, &once.text, &moved, &once.created).unwrap();
                 assert_eq!(
                     elsewhere.text,
                     once.text
                         .replace("'/opt/my tools/plenary'", "/new/plenary")
                         .replace("/opt/my tools/plenary", "/new/plenary")
                 );
-                let left = take_out(agent, &elsewhere.text, &moved, &elsewhere.made).unwrap();
-                assert!(left.is_empty() || left == "{}\n", "{left}");
+                let rest = remove_entries(agent, &elsewhere.text, &moved, &elsewhere.created).unwrap();
+                assert!(rest.is_empty() || rest == "{}\n", "{rest}");
             }
         }
     }
 }
 
 #[test]
-fn what_the_person_has_by_our_name_stays_and_is_named() {
+fn an_entry_of_the_user_under_our_name_stays_and_is_named() {
     let theirs = r#"{"mcpServers": {"plenary": {"command": "other"}}}"#;
     let (_, form) = forms(CodingAgent::Claude, Scope::Project, &program()).swap_remove(0);
-    let Err(SettingsError(why)) = put_in(CodingAgent::Claude, theirs, &form, &[]) else { panic!() };
+    let Err(SettingsError(why)) = add_entries(CodingAgent::Claude, theirs, &form, &[]) else { panic!() };
     assert!(why.contains("mcpServers/plenary"), "{why}");
-    let same = put_in(CodingAgent::Claude, "", &form, &[]).unwrap().text;
-    let kept = put_in(CodingAgent::Claude, &same, &form, &[]).unwrap();
-    assert!(kept.made.is_empty());
-    assert_eq!(take_out(CodingAgent::Claude, &same, &form, &kept.made).unwrap(), same, "it was theirs");
+    let same = add_entries(CodingAgent::Claude, "", &form, &[]).unwrap().text;
+    let unchanged = add_entries(CodingAgent::Claude, &same, &form, &[]).unwrap();
+    assert!(unchanged.created.is_empty());
+    assert_eq!(
+        remove_entries(CodingAgent::Claude, &same, &form, &unchanged.created).unwrap(),
+        same,
+        "it was theirs"
+    );
 }
 
 #[test]
@@ -136,8 +140,8 @@ fn a_hook_that_was_moved_into_another_group_is_found() {
     let text = serde_json::json!({"hooks": {"Stop": [
         {"matcher": "x", "hooks": [{"command": "theirs"}, {"command": ours}]}, {"hooks": []}
     ]}});
-    let left = take_out(CodingAgent::Claude, &text.to_string(), &form, &[]).unwrap();
-    assert_eq!(left, r#"{"hooks":{"Stop":[{"hooks":[{"command":"theirs"}],"matcher":"x"},{"hooks":[]}]}}"#);
+    let rest = remove_entries(CodingAgent::Claude, &text.to_string(), &form, &[]).unwrap();
+    assert_eq!(rest, r#"{"hooks":{"Stop":[{"hooks":[{"command":"theirs"}],"matcher":"x"},{"hooks":[]}]}}"#);
 }
 
 #[test]
@@ -145,7 +149,7 @@ fn a_module_is_a_file_of_ours_alone() {
     let forms = forms(CodingAgent::Opencode, Scope::Project, &program());
     let [(settings, named), (path, module)] = forms.as_slice() else { panic!("{forms:?}") };
     assert_eq!((settings.as_str(), path.as_str()), ("/w/opencode.json", "/w/.plenary/opencode.js"));
-    let text = put_in(CodingAgent::Opencode, "", named, &[]).unwrap().text;
+    let text = add_entries(CodingAgent::Opencode, "", named, &[]).unwrap().text;
     let settings: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(settings["plugin"], serde_json::json!(["./.plenary/opencode.js"]));
     assert_eq!(settings["mcp"]["plenary"]["command"][0], "/opt/my tools/plenary");
@@ -155,14 +159,14 @@ fn a_module_is_a_file_of_ours_alone() {
             && text.contains("hook Stop --client opencode")
             && !text.contains("@LINES@")
     );
-    assert!(put_in(CodingAgent::Opencode, "export const Theirs = 1;", module, &[]).is_err());
-    assert_eq!(take_out(CodingAgent::Opencode, "theirs", module, &[]).unwrap(), "theirs");
+    assert!(add_entries(CodingAgent::Opencode, "export const Theirs = 1;", module, &[]).is_err());
+    assert_eq!(remove_entries(CodingAgent::Opencode, "theirs", module, &[]).unwrap(), "theirs");
 }
 
 #[test]
 fn hooks_are_written_as_each_coding_agent_reads_them() {
     let written = |agent, scope, nth: usize| {
-        let text = put_in(agent, "", &forms(agent, scope, &program())[nth].1, &[]).unwrap().text;
+        let text = add_entries(agent, "", &forms(agent, scope, &program())[nth].1, &[]).unwrap().text;
         serde_json::from_str::<Value>(&text).unwrap()
     };
     let line = |event: &str, client: &str| {
@@ -247,10 +251,10 @@ proptest! {
                 Form::Own(_) => "",
                 Form::Json(_) => text.as_str(),
             };
-            let there = put_in(agent, text, &form, &[]).unwrap();
-            let again = put_in(agent, &there.text, &form, &there.made).unwrap();
-            prop_assert_eq!((&again.text, &again.made), (&there.text, &there.made));
-            prop_assert_eq!(take_out(agent, &there.text, &form, &there.made).unwrap(), text);
+            let changed = add_entries(agent, text, &form, &[]).unwrap();
+            let again = add_entries(agent, &changed.text, &form, &changed.created).unwrap();
+            prop_assert_eq!((&again.text, &again.created), (&changed.text, &changed.created));
+            prop_assert_eq!(remove_entries(agent, &changed.text, &form, &changed.created).unwrap(), text);
         }
     }
 }
@@ -264,7 +268,7 @@ fn the_plugin_is_what_connecting_writes() {
         ProgramCommand { program: "plenary".into(), variables: vec![], arguments: vec![], ..program() };
     let forms = forms(CodingAgent::Claude, Scope::User, &plain);
     let written = |form: &Form| {
-        let text = put_in(CodingAgent::Claude, "", form, &[]).unwrap().text;
+        let text = add_entries(CodingAgent::Claude, "", form, &[]).unwrap().text;
         serde_json::from_str::<Value>(&text).unwrap()
     };
     assert_eq!(json(".mcp.json"), written(&forms[0].1));

@@ -73,22 +73,27 @@ impl AppServer {
         let client = json!({"name": "plenary", "title": null, "version": env!("CARGO_PKG_VERSION")});
         let hello = json!({"clientInfo": client, "capabilities": {"experimentalApi": true}});
         server.call("initialize", hello).await?;
-        server.say(&json!({"jsonrpc": "2.0", "method": "initialized"})).await?;
+        server.send(&json!({"jsonrpc": "2.0", "method": "initialized"})).await?;
         Some(server)
     }
 
     /// The hooks that Codex would run in a directory.
     async fn hooks(&mut self, directory: &Path) -> Option<Vec<Value>> {
         let mut listed = self.call("hooks/list", json!({"cwds": [directory]})).await?;
-        let places = listed["data"].as_array_mut()?.iter_mut();
-        Some(places.filter_map(|place| place["hooks"].as_array_mut()).flat_map(std::mem::take).collect())
+        let directories = listed["data"].as_array_mut()?.iter_mut();
+        Some(
+            directories
+                .filter_map(|directory| directory["hooks"].as_array_mut())
+                .flat_map(std::mem::take)
+                .collect(),
+        )
     }
 
     /// The answer to a call; `None` if Codex refuses.
     async fn call(&mut self, method: &str, params: Value) -> Option<Value> {
         self.calls += 1;
         let id = self.calls;
-        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await?;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await?;
         loop {
             let line = self.lines.next_line().await.ok()??;
             let mut message: Value = serde_json::from_str(&line).ok()?;
@@ -98,7 +103,7 @@ impl AppServer {
         }
     }
 
-    async fn say(&mut self, message: &Value) -> Option<()> {
+    async fn send(&mut self, message: &Value) -> Option<()> {
         self.input.write_all(format!("{message}\n").as_bytes()).await.ok()?;
         self.input.flush().await.ok()
     }
@@ -172,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_of_a_file_is_trusted_by_its_place_if_it_is_one_of_ours() {
+    fn a_hook_of_a_file_is_trusted_by_its_position_if_it_is_one_of_ours() {
         let listed = [listed("/<session-flags>/config.toml:user_prompt_submit:0:0", "ours")];
         let hook = |command: &str| json!({"type": "command", "command": command});
         let hooks = json!({"UserPromptSubmit": [{"hooks": [hook("evil")]}, {"hooks": [hook("evil"), hook("ours")]}],

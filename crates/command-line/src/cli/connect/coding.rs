@@ -54,7 +54,7 @@ impl Scope {
 }
 
 /// The directories where a coding agent looks for its settings.
-pub(crate) struct Places<'a> {
+pub(crate) struct SettingsRoots<'a> {
     /// Its working directory.
     pub(crate) directory: &'a Path,
     /// Its environment.
@@ -117,13 +117,13 @@ impl CodingAgent {
     }
 
     /// The file that lists MCP servers; `None` if it has none, or there is no home.
-    pub(crate) fn servers_file(self, scope: Scope, places: &Places<'_>) -> Option<PathBuf> {
-        places.find(&self.tool().servers.as_ref()?.place, scope)
+    pub(crate) fn servers_file(self, scope: Scope, roots: &SettingsRoots<'_>) -> Option<PathBuf> {
+        roots.find(&self.tool().servers.as_ref()?.location, scope)
     }
 
     /// The file that lists hooks, or the module that runs them.
-    pub(crate) fn hooks_file(self, scope: Scope, places: &Places<'_>) -> Option<PathBuf> {
-        places.find(self.tool().hooks_place()?, scope)
+    pub(crate) fn hooks_file(self, scope: Scope, roots: &SettingsRoots<'_>) -> Option<PathBuf> {
+        roots.find(self.tool().hooks_location()?, scope)
     }
 }
 
@@ -137,19 +137,19 @@ impl ValueEnum for CodingAgent {
     }
 }
 
-impl Places<'_> {
+impl SettingsRoots<'_> {
     /// The path of a file; `None` if the scope has no such file, or there is no home.
-    pub(crate) fn find(&self, place: &SettingsLocation, scope: Scope) -> Option<PathBuf> {
+    pub(crate) fn find(&self, location: &SettingsLocation, scope: Scope) -> Option<PathBuf> {
         match scope {
-            Scope::Project => Some(self.directory.join(place.project?)),
+            Scope::Project => Some(self.directory.join(location.project?)),
             Scope::User => {
-                let moved = place.moved.and_then(|(variable, file)| {
+                let moved = location.moved.and_then(|(variable, file)| {
                     Some(
-                        PathBuf::from(self.environment.var(variable).filter(|named| !named.is_empty())?)
+                        PathBuf::from(self.environment.var(variable).filter(|path| !path.is_empty())?)
                             .join(file),
                     )
                 });
-                moved.or_else(|| Some(self.home()?.join(place.user)))
+                moved.or_else(|| Some(self.home()?.join(location.user)))
             }
         }
     }

@@ -32,7 +32,7 @@ fn label(directory: &Path, path: &Path) -> String {
 }
 
 /// Every file with our entries added, and everything that is created for them.
-pub(super) fn put_in(
+pub(super) fn add_entries(
     coding: CodingAgent,
     directory: &Path,
     planned: &[PlannedFile],
@@ -45,81 +45,85 @@ pub(super) fn put_in(
         let label = label(directory, path);
         let text = before.clone().unwrap_or_default();
         let known = made_in(old, &label);
-        let changed = change::put_in(coding, &text, form, &known).map_err(|odd| file.unusable(&odd.0))?;
-        let kept = |what: &str| old.iter().any(|made| made == what);
+        let changed =
+            change::add_entries(coding, &text, form, &known).map_err(|error| file.unusable(&error.0))?;
+        let is_recorded = |label: &str| old.iter().any(|created| created == label);
         // Inner directories first, so that the record lists them after the outer ones.
         for outer in path.ancestors().skip(1).take_while(|outer| *outer != directory) {
             let label = format!("{}/", self::label(directory, outer));
-            if outer.exists() && !kept(&label) {
+            if outer.exists() && !is_recorded(&label) {
                 break;
             }
             all.insert(0, label);
         }
-        if before.is_none() || kept(&label) {
+        if before.is_none() || is_recorded(&label) {
             all.push(label.clone());
-        } else if (matches!(form, Form::Json(_)) && text.trim().is_empty()) || kept(&format!("{label}#")) {
+        } else if (matches!(form, Form::Json(_)) && text.trim().is_empty())
+            || is_recorded(&format!("{label}#"))
+        {
             all.push(format!("{label}#"));
         }
-        all.extend(changed.made.iter().map(|way| format!("{label}#{way}")));
+        all.extend(changed.created.iter().map(|member| format!("{label}#{member}")));
         let after = Some(changed.text);
         edits.push(Edit { file, before, after });
     }
     let mut known = BTreeSet::new();
-    all.retain(|made| known.insert(made.clone()));
+    all.retain(|created| known.insert(created.clone()));
     Ok((edits, all))
 }
 
 /// Every file without our entries; a file that was created for them and is empty now is removed.
-pub(super) fn take_out(
+pub(super) fn remove_entries(
     coding: CodingAgent,
     directory: &Path,
     planned: &[PlannedFile],
-    made: &[String],
+    created: &[String],
 ) -> Result<Vec<Edit>, Failure> {
     let mut edits = Vec::new();
     for PlannedFile { path, form } in planned {
         let file = File::at(path);
         let Some(before) = file.read()? else { continue };
         let label = label(directory, path);
-        let known = made_in(made, &label);
-        let left = change::take_out(coding, &before, form, &known).map_err(|odd| file.unusable(&odd.0))?;
-        let is_bare = left.trim().is_empty() || left.trim() == "{}";
-        let after = if (is_bare || is_its_own(coding, &left)) && made.contains(&label) {
+        let known = made_in(created, &label);
+        let rest =
+            change::remove_entries(coding, &before, form, &known).map_err(|error| file.unusable(&error.0))?;
+        let is_bare = rest.trim().is_empty() || rest.trim() == "{}";
+        let after = if (is_bare || is_its_own(coding, &rest)) && created.contains(&label) {
             None
-        } else if is_bare && made.contains(&format!("{label}#")) {
-            Some(left.strip_suffix("{}\n").unwrap_or(&left).to_owned())
+        } else if is_bare && created.contains(&format!("{label}#")) {
+            Some(rest.strip_suffix("{}\n").unwrap_or(&rest).to_owned())
         } else {
-            Some(left)
+            Some(rest)
         };
         edits.push(Edit { file, before: Some(before), after });
     }
     Ok(edits)
 }
 
-/// Whether only settings that the coding agent writes by itself are left.
-fn is_its_own(coding: CodingAgent, left: &str) -> bool {
+/// Whether a text contains only settings that the coding agent writes by itself.
+fn is_its_own(coding: CodingAgent, text: &str) -> bool {
     let own = coding.tool().servers.as_ref().map_or(&[][..], |servers| servers.itself);
     // A comment, which a person wrote, is not JSON.
-    let left: Result<Map<String, Value>, _> = serde_json::from_str(left);
-    left.is_ok_and(|left| left.keys().all(|name| own.contains(&name.as_str())))
+    let text: Result<Map<String, Value>, _> = serde_json::from_str(text);
+    text.is_ok_and(|text| text.keys().all(|name| own.contains(&name.as_str())))
 }
 
 /// The members created in one file.
-fn made_in(made: &[String], label: &str) -> Vec<String> {
-    let ways = made.iter().filter_map(|made| made.strip_prefix(label)?.strip_prefix('#'));
-    ways.filter(|way| !way.is_empty()).map(str::to_owned).collect()
+fn made_in(created: &[String], label: &str) -> Vec<String> {
+    let members = created.iter().filter_map(|created| created.strip_prefix(label)?.strip_prefix('#'));
+    members.filter(|member| !member.is_empty()).map(str::to_owned).collect()
 }
 
 /// Removes the directories that were created for files, if they are empty.
-pub(super) fn remove_directories(directory: &Path, made: &[String]) {
-    for made in made.iter().rev().filter_map(|made| made.strip_suffix('/')) {
-        let _stays = std::fs::remove_dir(directory.join(made));
+pub(super) fn remove_directories(directory: &Path, created: &[String]) {
+    for created in created.iter().rev().filter_map(|created| created.strip_suffix('/')) {
+        let _not_empty = std::fs::remove_dir(directory.join(created));
     }
 }
 
 /// Writes the changes, or shows them; returns a report of each file.
-pub(super) fn carry_out(context: &Context, edits: &[Edit], dry_run: bool) -> Result<Vec<Value>, Failure> {
-    let mut told = Vec::new();
+pub(super) fn apply(context: &Context, edits: &[Edit], dry_run: bool) -> Result<Vec<Value>, Failure> {
+    let mut reports = Vec::new();
     for Edit { file, before, after } in edits {
         let path = file.path().display().to_string();
         let is_same = before == after;
@@ -149,7 +153,7 @@ pub(super) fn carry_out(context: &Context, edits: &[Edit], dry_run: bool) -> Res
             (false, Some(_)) => "changed",
             (false, None) => "removed",
         };
-        told.push(json!({"file": path, "state": state, "backup": backup}));
+        reports.push(json!({"file": path, "state": state, "backup": backup}));
     }
-    Ok(told)
+    Ok(reports)
 }

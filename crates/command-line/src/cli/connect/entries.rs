@@ -1,4 +1,4 @@
-//! The current entries for this program in a coding agent's settings, whoever wrote them.
+//! The current entries for this program in a coding agent's settings, independent of their author.
 //! Must not know: how they were written.
 
 use std::{collections::BTreeMap, path::Path};
@@ -7,7 +7,7 @@ use plenary_kernel::AgentHandle;
 use serde_json::Value;
 
 use super::{
-    coding::{CodingAgent, Places, Scope},
+    coding::{CodingAgent, Scope, SettingsRoots},
     plan::{self, ProgramCommand, SERVER, is_ours},
     tool::{HookShape, Hooks, ServerShape, Settings},
 };
@@ -42,30 +42,30 @@ impl ProgramEntries {
     /// Rejects settings that run anything other than what `connect` would write now: they are in the directory, and its
     /// author may have written them.
     pub(crate) fn own(&self, context: &Context, agent: &AgentHandle) -> Result<(), Failure> {
-        let told = super::program_command(context, agent.as_str(), false)?;
-        if !self.server["command"].is_null() && !self.is_own_server(&told) {
+        let invocation = super::program_command(context, agent.as_str(), false)?;
+        if !self.server["command"].is_null() && !self.is_own_server(&invocation) {
             return Err(self.foreign(&self.server.to_string()));
         }
         let foreign =
-            self.hooks.iter().find(|(event, line)| **line != plan::command(self.coding, event, &told));
+            self.hooks.iter().find(|(event, line)| **line != plan::command(self.coding, event, &invocation));
         foreign.map_or(Ok(()), |(_, line)| Err(self.foreign(line)))
     }
 
-    fn is_own_server(&self, told: &ProgramCommand) -> bool {
-        let expected = plan::server(self.coding, self.scope, told);
+    fn is_own_server(&self, invocation: &ProgramCommand) -> bool {
+        let expected = plan::server(self.coding, self.scope, invocation);
         let Some(servers) = &self.coding.tool().servers else { return self.server.is_null() };
-        let (words, variables) = match servers.shape {
+        let (line_member, variables) = match servers.shape {
             ServerShape::Line => ("command", "environment"),
             ServerShape::Program | ServerShape::Toml => ("args", "env"),
         };
         let is_line = servers.shape == ServerShape::Line;
-        let words = |entry: &Value| entry[words].as_array().cloned().unwrap_or_default();
-        let (found, wanted) = (words(&self.server), words(&expected));
-        let more = found.get(wanted.len()..).unwrap_or_default();
+        let line = |entry: &Value| entry[line_member].as_array().cloned().unwrap_or_default();
+        let (actual, expected_line) = (line(&self.server), line(&expected));
+        let more = actual.get(expected_line.len()..).unwrap_or_default();
         let is_known = |pair: &[Value]| pair.len() == 2 && MORE_ARGUMENTS.iter().any(|name| pair[0] == *name);
         (is_line || self.server["command"] == expected["command"])
             && self.server[variables] == expected[variables]
-            && found.starts_with(&wanted)
+            && actual.starts_with(&expected_line)
             && more.chunks(2).all(is_known)
     }
 
@@ -119,9 +119,9 @@ pub(crate) fn read_entries(
 ) -> Result<ProgramEntries, Failure> {
     let tool = coding.tool();
     let scope = if scope == Scope::User.as_str() { Scope::User } else { Scope::Project };
-    let places = Places { directory, environment: &context.environment };
-    let servers = coding.servers_file(scope, &places);
-    let hooks = coding.hooks_file(scope, &places);
+    let roots = SettingsRoots { directory, environment: &context.environment };
+    let servers = coding.servers_file(scope, &roots);
+    let hooks = coding.hooks_file(scope, &roots);
     let mut files: Vec<String> = Vec::new();
     let mut settings = [Value::Null, Value::Null];
     let (has_hooks, is_module) = (hooks.is_some(), matches!(tool.hooks, Hooks::Plugin(_)));
@@ -143,11 +143,11 @@ pub(crate) fn read_entries(
     match (&tool.hooks, &module) {
         (Hooks::Plugin(ours), Some(text)) => {
             // A module is ours only if it is exactly what we would write.
-            let mut told = super::program_command(context, agent, false)?;
+            let mut invocation = super::program_command(context, agent, false)?;
             let mut is_own = false;
             for wake in [false, true] {
-                told.wake = wake;
-                is_own |= *text == plan::module(coding, ours, &told);
+                invocation.wake = wake;
+                is_own |= *text == plan::module(coding, ours, &invocation);
             }
             if !is_own {
                 return Err(Failure::local_with(
@@ -157,9 +157,9 @@ pub(crate) fn read_entries(
             }
             let name = plan::named_module(ours, scope);
             let is_named =
-                |list: &Value| list.as_array().is_some_and(|list| list.iter().any(|one| one == name));
-            if ours.named.is_none_or(|(list, _, _)| is_named(at(&servers, list))) {
-                let line = |event: &&str| ((*event).to_owned(), plan::command(coding, event, &told));
+                |list: &Value| list.as_array().is_some_and(|list| list.iter().any(|element| element == name));
+            if ours.named.is_none_or(|(list, _, _)| is_named(value_at(&servers, list))) {
+                let line = |event: &&str| ((*event).to_owned(), plan::command(coding, event, &invocation));
                 hooks.extend(coding.events().iter().map(line));
             }
         }
@@ -174,23 +174,24 @@ pub(crate) fn read_entries(
         }
         (Hooks::None | Hooks::Plugin(_), _) => {}
     }
-    let server = tool.servers.as_ref().map_or(Value::Null, |shape| at(&servers, shape.list)[SERVER].clone());
+    let server =
+        tool.servers.as_ref().map_or(Value::Null, |shape| value_at(&servers, shape.list)[SERVER].clone());
     let expected = if has_hooks { coding.events() } else { &[] };
     Ok(ProgramEntries { server, hooks, expected, files, coding, scope })
 }
 
 /// The value at a path; null if there is none.
-fn at<'a>(settings: &'a Value, way: &[&str]) -> &'a Value {
-    way.iter().fold(settings, |at, name| &at[*name])
+fn value_at<'a>(settings: &'a Value, path: &[&str]) -> &'a Value {
+    path.iter().fold(settings, |value, name| &value[*name])
 }
 
-/// All hooks of an event, taken out of their groups.
+/// All hooks of an event, without their groups.
 fn elements(shape: &Settings, settings: &Value, event: &str) -> Vec<Value> {
     let all = |list: &Value| list.as_array().cloned().unwrap_or_default();
     if shape.shape == HookShape::Toml {
         return all(&settings["hooks"]).into_iter().filter(|hook| hook["event"] == event).collect();
     }
-    let groups = all(&at(settings, shape.list)[event]);
+    let groups = all(&value_at(settings, shape.list)[event]);
     groups
         .into_iter()
         .flat_map(|group| group["hooks"].as_array().cloned().unwrap_or_else(|| vec![group]))
@@ -202,6 +203,6 @@ fn read(file: &File) -> Result<Value, Failure> {
     if file.path().extension().is_some_and(|extension| extension == "toml") {
         return toml::from_str(&text).map_err(|error| file.unusable(error.message()));
     }
-    let document = Document::read(&text).map_err(|odd| file.unusable(&odd.0))?;
+    let document = Document::read(&text).map_err(|error| file.unusable(&error.0))?;
     Ok(document.value(&[]).unwrap_or_default())
 }

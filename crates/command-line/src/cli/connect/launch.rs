@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     SERVER, codex_trust,
-    coding::{CodingAgent, Places, Scope},
+    coding::{CodingAgent, Scope, SettingsRoots},
     linked_home, naming,
     plan::{Entry, Form, PlannedFile, ProgramCommand, server_line},
     planned, program_command, serve,
@@ -79,12 +79,12 @@ impl Subcommand for NamedLaunch {
     fn augment_subcommands(command: Command) -> Command {
         let start = CodingAgent::ALL.into_iter().filter(|coding| *coding != CodingAgent::Vscode);
         command.subcommands(start.map(|coding| {
-            let how = if coding.tool().start == How::Connected {
+            let state = if coding.tool().start == How::Connected {
                 "as it was connected here"
             } else {
                 "connected to the network, without changing any file here"
             };
-            let about = format!("Start {} {how}", coding.title());
+            let about = format!("Start {} {state}", coding.title());
             Launch::augment_args(Command::new(coding.as_str())).about(about)
         }))
     }
@@ -144,36 +144,36 @@ pub(crate) async fn prepare(
         }
         None if coding.tool().start == How::Connected => {
             return Err(Failure::usage(
-                format!("{} takes no settings by a flag or a variable", coding.title()),
+                format!("{} accepts no settings by a flag or a variable", coding.title()),
                 format!("connect it in this directory first: `plenary connect {}`", coding.as_str()),
             ));
         }
         None => {
-            serve::answering(context, false, None).await?;
+            serve::ensure_server(context, false, None).await?;
             let handle = agent(context, coding, &directory).await?;
-            let mut told = program_command(context, handle.as_str(), false)?;
+            let mut invocation = program_command(context, handle.as_str(), false)?;
             // With waking on and no person present, it would wait for half a minute at its end.
             let is_print = launch.args.iter().any(|arg| arg == "-p" || arg == "--print" || arg == "exec");
-            told.wake = coding.reach().wakes && !is_print;
-            let planned = planned(context, coding, Scope::Project, &directory, &told)?;
-            let mut start = start(context, coding, &told, &planned)?;
+            invocation.wake = coding.reach().wakes && !is_print;
+            let planned = planned(context, coding, Scope::Project, &directory, &invocation)?;
+            let mut start = start(context, coding, &invocation, &planned)?;
             if coding.tool().start == How::TomlFlags
                 && let Some(state) = codex_trust::state(program, &start.args, &directory).await
             {
                 start.args.extend(toml_flag("hooks.state", &state)?);
             }
-            if told.wake && coding == CodingAgent::Codex {
+            if invocation.wake && coding == CodingAgent::Codex {
                 start.variables.push((WAKE_VAR.to_owned(), "yes".to_owned()));
             }
             (handle, start)
         }
     };
     context.out.note(&format!("{} is {handle} here", coding.title()));
-    let mut given = launch.args.into_iter();
+    let mut arguments = launch.args.into_iter();
     if let Some(command) = start.command {
-        process.arg(given.next().unwrap_or_else(|| command.into()));
+        process.arg(arguments.next().unwrap_or_else(|| command.into()));
     }
-    process.args(start.args).args(given).envs(start.variables);
+    process.args(start.args).args(arguments).envs(start.variables);
     process.env("PLENARY_AS", handle.as_str()).env(CLIENT_VAR, coding.as_str());
     if let Ok(server) = context.server() {
         process.env("PLENARY_URL", server.to_string());
@@ -206,9 +206,11 @@ async fn connected(
     directory: &Path,
 ) -> Result<Option<AgentHandle>, Failure> {
     let reads_above = matches!(coding, CodingAgent::Codex | CodingAgent::Opencode | CodingAgent::Kilo);
-    let found = nearest(&context.environment, directory, coding.as_str())?;
-    let holds = |place: &Path| place == directory || (reads_above && directory.starts_with(place));
-    match found.filter(|(_, place)| holds(place)) {
+    let record = nearest(&context.environment, directory, coding.as_str())?;
+    let applies = |connected_directory: &Path| {
+        connected_directory == directory || (reads_above && directory.starts_with(connected_directory))
+    };
+    match record.filter(|(_, connected_directory)| applies(connected_directory)) {
         Some((connected, _)) => Ok(Some(connected.agent)),
         None => naming::first_use(context, coding, directory).await,
     }
@@ -225,12 +227,12 @@ async fn agent(context: &Context, coding: CodingAgent, directory: &Path) -> Resu
         Some(above) => Some(above),
         None => remembered.known(directory, name)?,
     };
-    let named = naming::agent(context, coding, directory, None, known.as_ref()).await?;
+    let chosen = naming::agent(context, coding, directory, None, known.as_ref()).await?;
     if is_own {
         let server = context.client()?.health().await?.value.server_id;
-        remembered.put(directory, name, ClientEntry::of(named.handle.clone(), server))?;
+        remembered.put(directory, name, ClientEntry::of(chosen.handle.clone(), server))?;
     }
-    Ok(named.handle)
+    Ok(chosen.handle)
 }
 
 /// The directory for this program's own files.
@@ -247,10 +249,10 @@ pub(super) fn state(context: &Context) -> Result<PathBuf, Failure> {
 fn start(
     context: &Context,
     coding: CodingAgent,
-    told: &ProgramCommand,
+    invocation: &ProgramCommand,
     planned: &[PlannedFile],
 ) -> Result<Start, Failure> {
-    let handle = told.agent.as_str();
+    let handle = invocation.agent.as_str();
     let mut start = Start::default();
     let tool = coding.tool();
     match tool.start {
@@ -297,12 +299,12 @@ fn start(
         How::ServersFlag(flag) => {
             let settings = json_of(planned);
             let list = tool.servers.iter().flat_map(|servers| servers.list);
-            let servers = list.fold(&settings, |at, name| &at[*name]);
+            let servers = list.fold(&settings, |value, name| &value[*name]);
             // Amp takes the servers themselves; the others take an object that contains them.
             let servers =
                 if coding == CodingAgent::Amp { servers.clone() } else { json!({"mcpServers": servers}) };
             start.args.extend([flag.into(), servers.to_string().into()]);
-            if coding == CodingAgent::Copilot && !told.ask {
+            if coding == CodingAgent::Copilot && !invocation.ask {
                 let allows =
                     |tool: &&str| [OsString::from("--allow-tool"), format!("{SERVER}({tool})").into()];
                 start.args.extend(CORE.iter().flat_map(allows));
@@ -310,7 +312,7 @@ fn start(
         }
         How::CommandFlag { flag, command } => {
             start.command = Some(command);
-            start.args.extend([flag.into(), server_line(coding, told).into()]);
+            start.args.extend([flag.into(), server_line(coding, invocation).into()]);
         }
     }
     Ok(start)
@@ -345,7 +347,7 @@ fn content(
     Ok(settings)
 }
 
-/// A file of this program that stands in for a settings file.
+/// A file of this program that replaces a settings file.
 fn own_file(context: &Context, coding: CodingAgent, handle: &str, kind: &str) -> Result<PathBuf, Failure> {
     let name = format!("{}-{}.{kind}", coding.as_str(), handle.trim_start_matches('@'));
     Ok(state(context)?.join(name))
@@ -364,7 +366,7 @@ fn linked_home(
     let named = context.environment.var(variable).map(PathBuf::from);
     let users = named.filter(|named| named.is_absolute() && !is_ours(named));
     let users = users
-        .or_else(|| Places { directory: &own, environment: &context.environment }.home())
+        .or_else(|| SettingsRoots { directory: &own, environment: &context.environment }.home())
         .ok_or_else(|| Failure::local_with("there is no home directory for its settings", "set HOME"))?;
     linked_home::set_up_home(&own, &users, &json_of(planned)).map_err(|error| {
         Failure::local_with(
@@ -388,21 +390,21 @@ fn put(all: &mut Value, form: &Form) {
 }
 
 fn put_entry(all: &mut Value, entry: &Entry) {
-    let (way, value) = match entry {
-        Entry::Member(way, value) | Entry::Element(way, value) => (way, value),
+    let (path, value) = match entry {
+        Entry::Member(path, value) | Entry::Element(path, value) => (path, value),
     };
-    let mut at = &mut *all;
-    for name in way {
-        if !at.is_object() {
-            *at = Value::Object(Map::new());
+    let mut target = &mut *all;
+    for name in path {
+        if !target.is_object() {
+            *target = Value::Object(Map::new());
         }
-        at = &mut at[*name];
+        target = &mut target[*name];
     }
     match entry {
-        Entry::Member(..) => *at = value.clone(),
-        Entry::Element(..) => match at.as_array_mut() {
+        Entry::Member(..) => *target = value.clone(),
+        Entry::Element(..) => match target.as_array_mut() {
             Some(list) => list.push(value.clone()),
-            None => *at = json!([value]),
+            None => *target = json!([value]),
         },
     }
 }

@@ -114,11 +114,11 @@ fn mirror(ours: &Path, theirs: &Path, except: &[&str]) -> Result<()> {
 /// Moves a file that a program wrote in place of a link to the link's target, unless the target is newer. A file that
 /// cannot be moved stays.
 fn hand_over(ours: &Path, theirs: &Path) -> Result<()> {
-    let modified = |path: &Path| fs::symlink_metadata(path).and_then(|found| found.modified()).ok();
+    let modified = |path: &Path| fs::symlink_metadata(path).and_then(|metadata| metadata.modified()).ok();
     let is_newer = |than: SystemTime| modified(ours).is_some_and(|ours| ours > than);
     match modified(theirs) {
         Some(_) if ours.is_dir() || theirs.is_dir() => return Ok(()),
-        Some(at) if !is_newer(at) => return fs::remove_file(ours),
+        Some(modified_at) if !is_newer(modified_at) => return fs::remove_file(ours),
         Some(_) | None => {}
     }
     if let Some(parent) = theirs.parent() {
@@ -138,7 +138,7 @@ fn hand_over(ours: &Path, theirs: &Path) -> Result<()> {
 /// Creates a link, or changes the target of an existing one; any other file stays.
 fn link(path: &Path, to: &Path) -> Result<()> {
     match fs::read_link(path) {
-        Ok(leads) if leads == to => return Ok(()),
+        Ok(target) if target == to => return Ok(()),
         Ok(_) => fs::remove_file(path)?,
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(_) => return Ok(()),
@@ -146,7 +146,7 @@ fn link(path: &Path, to: &Path) -> Result<()> {
     match symlink(to, path) {
         // A concurrent start created it first.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        made => made.map_err(|error| Error::new(error.kind(), format!("{}: {error}", path.display()))),
+        result => result.map_err(|error| Error::new(error.kind(), format!("{}: {error}", path.display()))),
     }
 }
 
@@ -196,7 +196,7 @@ mod tests {
         // Through a link, at once.
         fs::write(ours.join("oauth_creds.json"), "key").unwrap();
         assert_eq!(text(&theirs.join("oauth_creds.json")), "key");
-        // In the place of a link, or beside it, at the next start.
+        // In place of a link, or beside it, at the next start.
         fs::create_dir(ours.join("extensions/new")).unwrap();
         fs::write(ours.join("policies/auto-saved.toml"), "rule").unwrap();
         fs::write(ours.join("projects.json.1.tmp"), "half").unwrap();
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(text(&theirs.join("policies/auto-saved.toml")), "rule");
         assert!(fs::symlink_metadata(ours.join("policies/auto-saved.toml")).unwrap().is_symlink());
         assert!(!theirs.join("projects.json.1.tmp").exists());
-        // What the user took away is gone here too.
+        // A file that the user removed is removed here too.
         fs::remove_file(theirs.join("policies/auto-saved.toml")).unwrap();
         set_up_home(&own, &users, &settings(true)).unwrap();
         assert!(fs::symlink_metadata(ours.join("policies/auto-saved.toml")).is_err());

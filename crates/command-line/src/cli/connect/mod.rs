@@ -34,11 +34,11 @@ use super::{
     settings::File,
 };
 use crate::{duration::parse_seconds, listen_address::Listen, out::clean};
-pub(crate) use coding::{CodingAgent, Places, Scope};
-use edits::{carry_out, put_in, remove_directories, take_out};
+pub(crate) use coding::{CodingAgent, Scope, SettingsRoots};
+use edits::{add_entries, apply, remove_directories, remove_entries};
 pub(crate) use entries::{ProgramEntries, read_entries};
 use naming::ChosenAgent;
-pub(crate) use naming::{default_owner, first_use, hold, speaks};
+pub(crate) use naming::{default_owner, ensure_token, first_use, has_valid_token};
 pub(crate) use plan::SERVER;
 use plan::{PlannedFile, ProgramCommand, plan};
 pub(crate) use tool::{Off, Reach, Switch};
@@ -117,6 +117,69 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     let directory = working_directory(context)?;
     let scope = if args.user { Scope::User } else { Scope::Project };
     let known = known(context, args.coding, scope, &directory)?;
+    check_supported(&args)?;
+    let approvals = args.approvals.or_else(|| known.as_ref()?.approvals);
+    let wake = args.wake || known.as_ref().is_some_and(|known| known.wake);
+    let ask = args.ask || known.as_ref().is_some_and(|known| known.ask);
+    let (old, old_lines) =
+        known.as_ref().map(|k| (k.created.clone(), k.excluded.clone())).unwrap_or_default();
+    let agent_directory = agent_directory(scope, &directory);
+    let before = before(context, args.coding, scope, &directory, known.as_ref())?;
+    let edited = |agent: &ChosenAgent| {
+        if args.identity_only {
+            return Ok::<_, Failure>((Vec::new(), (Vec::new(), old.clone())));
+        }
+        let mut invocation = program_command(context, &agent.handle.to_string(), args.http)?;
+        (invocation.wake, invocation.ask, invocation.approvals) = (wake, ask, approvals);
+        let planned = planned(context, args.coding, scope, &directory, &invocation)?;
+        if scope == Scope::Project {
+            planned.iter().try_for_each(|file| stays_within(&directory, &file.path))?;
+        }
+        let edits = add_entries(args.coding, base(scope, &directory), &planned, &old)?;
+        Ok((planned, edits))
+    };
+    // Settings that cannot be changed are detected before an agent is created for them.
+    let likely = likely(context, &args, &agent_directory, before.as_ref())?;
+    let preview = edited(&likely)?;
+    let (agent, (planned, (edits, created))) = if args.dry_run {
+        (likely, preview)
+    } else {
+        serve::ensure_server(context, args.serve, args.listen).await?;
+        let agent =
+            naming::agent(context, args.coding, &agent_directory, args.owner.as_ref(), before.as_ref())
+                .await?;
+        let edits = edited(&agent)?;
+        (agent, edits)
+    };
+    if !args.dry_run {
+        let server = context.client()?.health().await?.value.server_id;
+        let entry = ClientEntry::of(agent.handle.clone(), server);
+        let identities = RememberedIdentities::of(&context.environment)?;
+        identities.put(&agent_directory, args.coding.as_str(), entry.clone())?;
+        // Record the change before writing foreign settings: an unrecorded change could not be removed again.
+        let (scope_name, plugin) = (scope.as_str().to_owned(), args.identity_only && created.is_empty());
+        let excluded = match scope {
+            Scope::Project => ignored::exclude(&directory, &created, &old_lines)?,
+            Scope::User => Vec::new(),
+        };
+        let trusted = known.as_ref().map(|known| known.trusted.clone()).unwrap_or_default();
+        let entry = ClientEntry { scope: scope_name, wake, ask, approvals, ..entry };
+        let connected = ClientEntry { plugin, created, excluded, trusted, ..entry };
+        if known.as_ref() != Some(&connected) {
+            note_connected(context, args.coding, scope, &directory, connected)?;
+        }
+        if let Some(project) = &args.project {
+            bind(context, &agent, project, &directory).await?;
+        }
+    }
+    let changed = apply(context, &edits, args.dry_run)?;
+    let is_trusted =
+        !args.dry_run && !ask && trust(context, args.coding, scope, &directory, &planned).await?;
+    report(context, &args, &agent, &changed, (ask, is_trusted))
+}
+
+/// Refuses options that the coding agent cannot honour.
+fn check_supported(args: &Connect) -> Result<(), Failure> {
     if args.wake && !args.coding.reach().wakes {
         return Err(Failure::usage(
             format!("{} cannot be woken while it is idle", args.coding.title()),
@@ -129,60 +192,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
             "leave out --approvals; it asks in its own window",
         ));
     }
-    let approvals = args.approvals.or_else(|| known.as_ref()?.approvals);
-    let wake = args.wake || known.as_ref().is_some_and(|known| known.wake);
-    let ask = args.ask || known.as_ref().is_some_and(|known| known.ask);
-    let (old, old_lines) = known.as_ref().map(|k| (k.made.clone(), k.excluded.clone())).unwrap_or_default();
-    let place = place(scope, &directory);
-    let before = before(context, args.coding, scope, &directory, known.as_ref())?;
-    let edited = |agent: &ChosenAgent| {
-        if args.identity_only {
-            return Ok::<_, Failure>((Vec::new(), (Vec::new(), old.clone())));
-        }
-        let mut told = program_command(context, &agent.handle.to_string(), args.http)?;
-        (told.wake, told.ask, told.approvals) = (wake, ask, approvals);
-        let planned = planned(context, args.coding, scope, &directory, &told)?;
-        if scope == Scope::Project {
-            planned.iter().try_for_each(|file| stays_within(&directory, &file.path))?;
-        }
-        let edits = put_in(args.coding, base(scope, &directory), &planned, &old)?;
-        Ok((planned, edits))
-    };
-    // Settings that cannot be changed are detected before an agent is created for them.
-    let likely = likely(context, &args, &place, before.as_ref())?;
-    let shown = edited(&likely)?;
-    let (agent, (planned, (edits, made))) = if args.dry_run {
-        (likely, shown)
-    } else {
-        serve::answering(context, args.serve, args.listen).await?;
-        let agent = naming::agent(context, args.coding, &place, args.owner.as_ref(), before.as_ref()).await?;
-        let edits = edited(&agent)?;
-        (agent, edits)
-    };
-    if !args.dry_run {
-        let server = context.client()?.health().await?.value.server_id;
-        let entry = ClientEntry::of(agent.handle.clone(), server);
-        RememberedIdentities::of(&context.environment)?.put(&place, args.coding.as_str(), entry.clone())?;
-        // Record the change before writing foreign settings: an unrecorded change could not be removed again.
-        let (scope_name, plugin) = (scope.as_str().to_owned(), args.identity_only && made.is_empty());
-        let excluded = match scope {
-            Scope::Project => ignored::exclude(&directory, &made, &old_lines)?,
-            Scope::User => Vec::new(),
-        };
-        let trusted = known.as_ref().map(|known| known.trusted.clone()).unwrap_or_default();
-        let connected =
-            ClientEntry { scope: scope_name, wake, ask, approvals, plugin, made, excluded, trusted, ..entry };
-        if known.as_ref() != Some(&connected) {
-            note_connected(context, args.coding, scope, &directory, connected)?;
-        }
-        if let Some(project) = &args.project {
-            bind(context, &agent, project, &directory).await?;
-        }
-    }
-    let changed = carry_out(context, &edits, args.dry_run)?;
-    let is_trusted =
-        !args.dry_run && !ask && trust(context, args.coding, scope, &directory, &planned).await?;
-    said(context, &args, &agent, &changed, (ask, is_trusted))
+    Ok(())
 }
 
 /// Makes Codex trust the written hooks, so that the user need not do it with `/hooks`, or Qwen Code approve the server;
@@ -201,8 +211,8 @@ async fn trust(
     if coding == CodingAgent::Qwen {
         return Ok(scope == Scope::User || approving::approve(program, directory).await);
     }
-    let places = Places { directory, environment: &context.environment };
-    let file = coding.hooks_file(scope, &places).filter(|_| coding == CodingAgent::Codex);
+    let roots = SettingsRoots { directory, environment: &context.environment };
+    let file = coding.hooks_file(scope, &roots).filter(|_| coding == CodingAgent::Codex);
     let Some(file) = file else { return Ok(false) };
     let text = File::at(&file).read()?.unwrap_or_default();
     let written: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -233,16 +243,16 @@ fn known(
     directory: &Path,
 ) -> Result<Option<ClientEntry>, Failure> {
     let name = coding.as_str();
-    let here = Clients::load(&context.environment, directory)?.0.remove(name);
+    let of_directory = Clients::load(&context.environment, directory)?.0.remove(name);
     let of_user = Clients::of_user(&context.environment)?.0.remove(name);
-    let other = here.iter().chain(&of_user).find(|known| known.scope != scope.as_str());
+    let other = of_directory.iter().chain(&of_user).find(|known| known.scope != scope.as_str());
     if let Some(other) = other {
         return Err(Failure::usage(
             format!("{} is already connected here, in the settings of the {}", coding.title(), other.scope),
             format!("disconnect it first: `plenary disconnect {name}`"),
         ));
     }
-    Ok(here.or(of_user))
+    Ok(of_directory.or(of_user))
 }
 
 /// The previous agent: from the connection, an earlier connection or start, or the main tree of a worktree.
@@ -257,7 +267,8 @@ fn before(
         return Ok(Some(known.clone()));
     }
     let name = coding.as_str();
-    let remembered = RememberedIdentities::of(&context.environment)?.known(&place(scope, directory), name)?;
+    let remembered =
+        RememberedIdentities::of(&context.environment)?.known(&agent_directory(scope, directory), name)?;
     match main_tree(directory).filter(|_| remembered.is_none()) {
         Some(main) => Ok(nearest(&context.environment, &main, name)?.map(|(connected, _)| connected)),
         None => Ok(remembered),
@@ -265,7 +276,7 @@ fn before(
 }
 
 /// The directory that the agent belongs to.
-fn place(scope: Scope, directory: &Path) -> PathBuf {
+fn agent_directory(scope: Scope, directory: &Path) -> PathBuf {
     if scope == Scope::User { project_root(directory) } else { directory.to_owned() }
 }
 
@@ -303,11 +314,11 @@ fn likely(
     directory: &Path,
     before: Option<&ClientEntry>,
 ) -> Result<ChosenAgent, Failure> {
-    let told = context.identity()?.filter(|found| found.source == Source::Flag);
+    let identity = context.identity()?.filter(|identity| identity.source == Source::Flag);
     let is_of =
         |entry: &&ClientEntry| args.owner.as_ref().is_none_or(|owner| *owner == entry.agent.owner_name());
     let before = before.filter(is_of);
-    match told.map(|identity| identity.handle).or_else(|| Some(before?.agent.clone())) {
+    match identity.map(|identity| identity.handle).or_else(|| Some(before?.agent.clone())) {
         Some(handle) => Ok(ChosenAgent { handle, is_new: false }),
         None => {
             let handle = naming::proposed(context, args.coding, directory, args.owner.as_ref(), 1)?;
@@ -321,9 +332,9 @@ pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<()
     let (mut clients, mut of_user) =
         (Clients::load(&context.environment, &directory)?, Clients::of_user(&context.environment)?);
     let name = args.coding.as_str();
-    let here = clients.0.remove(name);
-    let (scope, known) = match here.map(|here| (Scope::Project, here)) {
-        Some(found) => found,
+    let of_directory = clients.0.remove(name);
+    let (scope, known) = match of_directory.map(|of_directory| (Scope::Project, of_directory)) {
+        Some(record) => record,
         None => match of_user.0.remove(name) {
             Some(known) => {
                 // The agent of this directory, not of the one where it was connected.
@@ -337,7 +348,7 @@ pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<()
             }
         },
     };
-    let told = ProgramCommand {
+    let invocation = ProgramCommand {
         program: String::new(),
         variables: Vec::new(),
         arguments: Vec::new(),
@@ -347,11 +358,11 @@ pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<()
         ask: false,
         http: None,
     };
-    let planned = planned(context, args.coding, scope, &directory, &told)?;
-    let edits = take_out(args.coding, base(scope, &directory), &planned, &known.made)?;
-    let changed = carry_out(context, &edits, args.dry_run)?;
+    let planned = planned(context, args.coding, scope, &directory, &invocation)?;
+    let edits = remove_entries(args.coding, base(scope, &directory), &planned, &known.created)?;
+    let changed = apply(context, &edits, args.dry_run)?;
     if !args.dry_run {
-        remove_directories(base(scope, &directory), &known.made);
+        remove_directories(base(scope, &directory), &known.created);
         match scope {
             Scope::Project => {
                 clients.save(&context.environment, &directory)?;
@@ -362,7 +373,8 @@ pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<()
         if !known.trusted.is_empty() {
             // Without Codex, nothing runs the hooks that it trusts.
             let elsewhere = launch::state(context)?;
-            let _gone = codex_trust::distrust(args.coding.tool().program, &known.trusted, &elsewhere).await;
+            let _removed =
+                codex_trust::distrust(args.coding.tool().program, &known.trusted, &elsewhere).await;
         }
         if args.delete_agent {
             delete_agent(context, &known.agent).await?;
@@ -404,13 +416,14 @@ fn working_directory(context: &Context) -> Result<PathBuf, Failure> {
 fn program_command(context: &Context, agent: &str, http: bool) -> Result<ProgramCommand, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::local(format!("the path of this program cannot be determined: {error}")))?;
-    let found = context.server_address()?;
+    let address = context.server_address()?;
     let mut arguments = Vec::new();
-    if matches!(found.source, UrlSource::Flag | UrlSource::Environment) {
-        arguments.extend(["--url".to_owned(), found.url.to_string()]);
+    if matches!(address.source, UrlSource::Flag | UrlSource::Environment) {
+        arguments.extend(["--url".to_owned(), address.url.to_string()]);
     }
-    let kept = ["PLENARY_DATA", "PLENARY_CACERT"];
-    let variables = kept.iter().filter_map(|name| Some(((*name).to_owned(), context.environment.var(name)?)));
+    let inherited = ["PLENARY_DATA", "PLENARY_CACERT"];
+    let variables =
+        inherited.iter().filter_map(|name| Some(((*name).to_owned(), context.environment.var(name)?)));
     Ok(ProgramCommand {
         program: program.to_string_lossy().into_owned(),
         variables: variables.collect(),
@@ -419,7 +432,7 @@ fn program_command(context: &Context, agent: &str, http: bool) -> Result<Program
         wake: false,
         ask: false,
         approvals: None,
-        http: http.then(|| format!("{}/mcp", found.url)),
+        http: http.then(|| format!("{}/mcp", address.url)),
     })
 }
 
@@ -428,17 +441,17 @@ fn planned(
     coding: CodingAgent,
     scope: Scope,
     directory: &Path,
-    told: &ProgramCommand,
+    invocation: &ProgramCommand,
 ) -> Result<Vec<PlannedFile>, Failure> {
-    let places = Places { directory, environment: &context.environment };
-    plan(coding, scope, &places, told)
+    let roots = SettingsRoots { directory, environment: &context.environment };
+    plan(coding, scope, &roots, invocation)
         .ok_or_else(|| Failure::local_with("there is no home directory for your settings", "set HOME"))
 }
 
 /// Rejects a directory's settings that are a link to the user's: the link may have come with the directory.
 fn stays_within(directory: &Path, path: &Path) -> Result<(), Failure> {
     let real = |path: &Path| path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
-    let is_dangling = path.symlink_metadata().is_ok_and(|found| found.is_symlink()) && !path.exists();
+    let is_dangling = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) && !path.exists();
     if !is_dangling
         && real(path).zip(real(directory)).is_some_and(|(path, directory)| path.starts_with(directory))
     {
@@ -468,7 +481,7 @@ async fn bind(
     Ok(())
 }
 
-fn said(
+fn report(
     context: &Context,
     args: &Connect,
     agent: &ChosenAgent,
@@ -486,8 +499,8 @@ fn said(
         return Ok(());
     }
     let is_same = !agent.is_new && changed.iter().all(|file| file["state"] == "unchanged");
-    let how = if is_same { "is already connected as" } else { "is connected here as" };
-    context.out.line(&format!("{title} {how} {}", agent.handle))?;
+    let state = if is_same { "is already connected as" } else { "is connected here as" };
+    context.out.line(&format!("{title} {state} {}", agent.handle))?;
     if !ask && !args.identity_only && args.coding.reach().unasked {
         context.out.note(&format!(
             "it calls the {} tools of `plenary` without asking you; connect with --ask to be asked",

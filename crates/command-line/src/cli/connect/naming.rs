@@ -18,7 +18,7 @@ use crate::cli::{
 
 /// Longest name that is generated; leaves room for a number.
 const NAME_CHARS_MAX: usize = 56;
-/// Maximum number of names that are tried if the first is taken.
+/// Maximum number of names that are tried if the first is in use.
 const NAMES_MAX: u32 = 100;
 
 /// The agent chosen for a coding agent.
@@ -38,13 +38,13 @@ pub(crate) async fn agent(
     owner: Option<&OwnerName>,
     before: Option<&ClientEntry>,
 ) -> Result<ChosenAgent, Failure> {
-    let named = context.identity()?.filter(|identity| identity.source == Source::Flag);
-    if let Some(identity) = named {
+    let chosen = context.identity()?.filter(|identity| identity.source == Source::Flag);
+    if let Some(identity) = chosen {
         let handle = identity.handle;
-        if speaks(context, &handle).await? {
+        if has_valid_token(context, &handle).await? {
             return Ok(ChosenAgent { handle, is_new: false });
         }
-        let Some(made) = make(context, &handle).await? else {
+        let Some(created) = make(context, &handle).await? else {
             return Err(Failure::auth(
                 format!("{handle} already exists, and no valid token of it is saved here"),
                 format!(
@@ -52,33 +52,33 @@ pub(crate) async fn agent(
                 ),
             ));
         };
-        context.keep_token(&Holder::Agent(handle.clone()), &made.token)?;
+        context.save_token(&Holder::Agent(handle.clone()), &created.token)?;
         return Ok(ChosenAgent { handle, is_new: true });
     }
     if let Some(before) = before
         && owner.is_none_or(|owner| *owner == before.agent.owner_name())
     {
         let handle = before.agent.clone();
-        if speaks(context, &handle).await? {
+        if has_valid_token(context, &handle).await? {
             return Ok(ChosenAgent { handle, is_new: false });
         }
         // On another server, an agent of that name may belong to somebody else.
         let server = context.client()?.health().await?.value.server_id;
         if server.is_some()
             && server == before.server
-            && let Some(is_new) = hold(context, &handle).await?
+            && let Some(is_new) = ensure_token(context, &handle).await?
         {
             return Ok(ChosenAgent { handle, is_new });
         }
     }
     for number in 1..=NAMES_MAX {
         let handle = proposed(context, coding, directory, owner, number)?;
-        if let Some(made) = make(context, &handle).await? {
-            context.keep_token(&Holder::Agent(handle.clone()), &made.token)?;
+        if let Some(created) = make(context, &handle).await? {
+            context.save_token(&Holder::Agent(handle.clone()), &created.token)?;
             return Ok(ChosenAgent { handle, is_new: true });
         }
     }
-    Err(Failure::local_with("every suitable name is taken", "name the agent with `--as @owner.name`"))
+    Err(Failure::local_with("every suitable name is in use", "name the agent with `--as @owner.name`"))
 }
 
 /// The agent for a coding agent with user settings in this directory: created and recorded at the first start there.
@@ -91,18 +91,18 @@ pub(crate) async fn first_use(
     let name = coding.as_str();
     let Some(user) = Clients::of_user(&context.environment)?.0.remove(name) else { return Ok(None) };
     let context = context.silent_in(directory);
-    let (remembered, place) = (RememberedIdentities::of(&context.environment)?, project_root(directory));
+    let (remembered, root) = (RememberedIdentities::of(&context.environment)?, project_root(directory));
     // The hook and the MCP server start at the same time.
-    let _turn = remembered.turn().await?;
-    let known = remembered.known(&place, name)?;
+    let _lock = remembered.lock_creation().await?;
+    let known = remembered.known(&root, name)?;
     let owner = user.agent.owner_name();
     // Check the server first, so that an unreachable server is not mistaken for a missing token.
     let server = context.client()?.health().await?.value.server_id;
-    let named = agent(&context, coding, &place, Some(&owner), known.as_ref()).await?;
+    let chosen = agent(&context, coding, &root, Some(&owner), known.as_ref()).await?;
     if !context.speaks_as_agent() {
-        remembered.put(&place, name, ClientEntry::of(named.handle.clone(), server))?;
+        remembered.put(&root, name, ClientEntry::of(chosen.handle.clone(), server))?;
     }
-    Ok(Some(named.handle))
+    Ok(Some(chosen.handle))
 }
 
 /// The name for a new agent, at the `number`th attempt.
@@ -117,8 +117,8 @@ pub(crate) fn proposed(
         Some(owner) => owner.clone(),
         None => default_owner(context)?,
     };
-    let place = directory.file_name().unwrap_or_default().to_string_lossy();
-    let name = fit(&format!("{}-{place}", coding.as_str()), coding.as_str());
+    let base_name = directory.file_name().unwrap_or_default().to_string_lossy();
+    let name = fit(&format!("{}-{base_name}", coding.as_str()), coding.as_str());
     let name = if number > 1 { format!("{name}-{number}") } else { name };
     format!("@{owner}.{name}").parse().map_err(|error| Failure::local(format!("the agent's name: {error}")))
 }
@@ -160,7 +160,7 @@ fn fit(text: &str, otherwise: &str) -> String {
 }
 
 /// Whether a saved token of this agent is valid.
-pub(crate) async fn speaks(context: &Context, handle: &AgentHandle) -> Result<bool, Failure> {
+pub(crate) async fn has_valid_token(context: &Context, handle: &AgentHandle) -> Result<bool, Failure> {
     let Some(client) = context.saved_client(handle)? else { return Ok(false) };
     match client.expecting(handle.clone()).me().await {
         Ok(_) => Ok(true),
@@ -172,19 +172,19 @@ pub(crate) async fn speaks(context: &Context, handle: &AgentHandle) -> Result<bo
 
 /// Ensures that a valid token of this agent is saved; an existing agent gets a new one. Returns whether the agent was
 /// created; `None` if it was deleted for good.
-pub(crate) async fn hold(context: &Context, handle: &AgentHandle) -> Result<Option<bool>, Failure> {
-    if speaks(context, handle).await? {
+pub(crate) async fn ensure_token(context: &Context, handle: &AgentHandle) -> Result<Option<bool>, Failure> {
+    if has_valid_token(context, handle).await? {
         return Ok(Some(false));
     }
     let holder = Holder::Agent(handle.clone());
-    if let Some(made) = make(context, handle).await? {
-        context.keep_token(&holder, &made.token)?;
+    if let Some(created) = make(context, handle).await? {
+        context.save_token(&holder, &created.token)?;
         return Ok(Some(true));
     }
     let owner = handle.owner_name();
     match context.configuring_client(Realm::Owner(&owner))?.rotate_token(handle).await {
         Ok(new) => {
-            context.keep_token(&holder, &new.token)?;
+            context.save_token(&holder, &new.token)?;
             Ok(Some(false))
         }
         Err(Error::Refused(refused)) if refused.status == 404 => Ok(None),
@@ -192,7 +192,7 @@ pub(crate) async fn hold(context: &Context, handle: &AgentHandle) -> Result<Opti
     }
 }
 
-/// Creates an agent that its owner's other agents can contact, and that can contact them; `None` if the name is taken.
+/// Creates an agent that its owner's other agents can contact, and that can contact them; `None` if the name is in use.
 pub(crate) async fn make(context: &Context, handle: &AgentHandle) -> Result<Option<CreatedAgent>, Failure> {
     context.check_tokens_file()?;
     let owner = handle.owner_name();
@@ -203,7 +203,7 @@ pub(crate) async fn make(context: &Context, handle: &AgentHandle) -> Result<Opti
         format!("@{owner}.*").parse().map_err(|error| Failure::local(format!("the owner: {error}")))?;
     agent.allowlist = vec![siblings];
     match client.create_agent(&agent).await {
-        Ok(made) => Ok(Some(made.value)),
+        Ok(created) => Ok(Some(created.value)),
         Err(Error::Refused(refused)) if refused.code == "agent_exists" => Ok(None),
         Err(error) => Err(error.into()),
     }

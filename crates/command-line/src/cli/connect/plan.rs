@@ -7,7 +7,7 @@ use plenary_mcp::tools::CORE;
 use serde_json::{Value, json};
 
 use super::{
-    coding::{CodingAgent, Places, Scope},
+    coding::{CodingAgent, Scope, SettingsRoots},
     tool::{FixedValue, HookShape, Hooks, Module, More, ServerShape, Servers},
 };
 use crate::cli::{
@@ -27,8 +27,8 @@ const HOOK_SECONDS: u64 = 10;
 pub(super) const APPROVED: &str = "approval_mode = \"approve\"";
 /// The texts that the user sees when a session wakes: a heading before the news, without which the news appears as a hook
 /// error, and a summary.
-const WOKEN_MESSAGE: &str = "New from the Plenary network:";
-const WOKEN_SUMMARY: &str = "Messages from the Plenary network";
+const WAKE_MESSAGE: &str = "New from the Plenary network:";
+const WAKE_SUMMARY: &str = "Messages from the Plenary network";
 
 /// The first line of our modules; a file without it is not ours and is not replaced.
 pub(crate) const OWN_MODULE: &str = "// Written by `plenary connect`";
@@ -87,61 +87,61 @@ pub(crate) enum Entry {
 pub(crate) fn plan(
     agent: CodingAgent,
     scope: Scope,
-    places: &Places<'_>,
-    told: &ProgramCommand,
+    roots: &SettingsRoots<'_>,
+    invocation: &ProgramCommand,
 ) -> Option<Vec<PlannedFile>> {
     let tool = agent.tool();
     let mut planned = Vec::new();
     if scope == Scope::User {
-        places.home()?;
+        roots.home()?;
     }
-    if let Some((servers, path)) = tool.servers.as_ref().zip(agent.servers_file(scope, places)) {
-        let entry = server(agent, scope, told);
+    if let Some((servers, path)) = tool.servers.as_ref().zip(agent.servers_file(scope, roots)) {
+        let entry = server(agent, scope, invocation);
         put(
             &mut planned,
             path,
             match servers.shape {
-                ServerShape::Toml => Form::Toml(toml_server(&entry, told.ask)),
+                ServerShape::Toml => Form::Toml(toml_server(&entry, invocation.ask)),
                 ServerShape::Program | ServerShape::Line => {
                     Form::Json(vec![Entry::Member(named(servers), entry)])
                 }
             },
         );
     }
-    let hooks = agent.hooks_file(scope, places);
+    let hooks = agent.hooks_file(scope, roots);
     match (&tool.hooks, hooks) {
         (Hooks::None, _) | (_, None) => {}
         (Hooks::Plugin(ours), Some(path)) => {
-            put(&mut planned, path, Form::Own(module(agent, ours, told)));
-            let settings = agent.servers_file(scope, places);
+            put(&mut planned, path, Form::Own(module(agent, ours, invocation)));
+            let settings = agent.servers_file(scope, roots);
             if let Some(((list, _, _), settings)) = ours.named.zip(settings) {
                 let name = json!(named_module(ours, scope));
                 put(&mut planned, settings, Form::Json(vec![Entry::Element(list.to_vec(), name)]));
             }
         }
         (Hooks::Settings(settings), Some(path)) => {
-            for (file, members) in settings.beside {
+            for (file, members) in settings.extra_files {
                 let entries = members.iter().map(fixed).collect();
                 put(&mut planned, clean(&path.parent()?.join(file)), Form::Json(entries));
             }
             if settings.shape == HookShape::Toml {
-                put(&mut planned, path, Form::Toml(toml_hooks(agent, told)));
+                put(&mut planned, path, Form::Toml(toml_hooks(agent, invocation)));
             } else {
-                let mut entries: Vec<Entry> = settings.besides.iter().map(fixed).collect();
+                let mut entries: Vec<Entry> = settings.extra_members.iter().map(fixed).collect();
                 for event in settings.events {
-                    let way = settings.list.iter().chain([event]).copied().collect();
-                    entries.push(Entry::Element(way, hook(agent, event, told)));
+                    let path = settings.list.iter().chain([event]).copied().collect();
+                    entries.push(Entry::Element(path, hook(agent, event, invocation)));
                 }
                 for event in tool.asks_person {
-                    let Some(seconds) = told.approvals else { break };
-                    let way = settings.list.iter().chain([event]).copied().collect();
-                    entries.push(Entry::Element(way, person_hook(agent, event, seconds, told)));
+                    let Some(seconds) = invocation.approvals else { break };
+                    let path = settings.list.iter().chain([event]).copied().collect();
+                    entries.push(Entry::Element(path, person_hook(agent, event, seconds, invocation)));
                 }
                 if (agent, scope) == (CodingAgent::Claude, Scope::Project) {
                     // Without this entry, Claude Code asks about the server in `.mcp.json` at the next start.
                     entries.push(Entry::Element(vec!["enabledMcpjsonServers"], json!(SERVER)));
                 }
-                if let Some((list, prefix)) = tool.allowed.filter(|_| !told.ask) {
+                if let Some((list, prefix)) = tool.allowed.filter(|_| !invocation.ask) {
                     let allowed = CORE.iter().map(|tool| json!(format!("{prefix}{tool}")));
                     entries.extend(allowed.map(|rule| Entry::Element(list.to_vec(), rule)));
                 }
@@ -187,10 +187,10 @@ fn named(servers: &Servers) -> Vec<&'static str> {
 }
 
 /// The entry of our server.
-pub(super) fn server(agent: CodingAgent, scope: Scope, told: &ProgramCommand) -> Value {
+pub(super) fn server(agent: CodingAgent, scope: Scope, invocation: &ProgramCommand) -> Value {
     let Some(servers) = &agent.tool().servers else { return Value::Null };
     let (program, address) = servers.types;
-    let mut entry = match &told.http {
+    let mut entry = match &invocation.http {
         Some(url) if servers.shape == ServerShape::Toml => {
             json!({"url": url, "bearer_token_env_var": TOKEN_VAR})
         }
@@ -200,15 +200,15 @@ pub(super) fn server(agent: CodingAgent, scope: Scope, told: &ProgramCommand) ->
             entry[member] = json!(url);
             entry
         }
-        None => started(agent, scope, servers, told),
+        None => started(agent, scope, servers, invocation),
     };
-    if let Some(kind) = if told.http.is_some() { address } else { program } {
+    if let Some(kind) = if invocation.http.is_some() { address } else { program } {
         entry["type"] = json!(kind);
     }
     for (name, more) in servers.more {
         entry[*name] = match more {
             More::Number(number) => json!(number),
-            More::TrueUnlessAsked if told.ask => continue,
+            More::TrueUnlessAsked if invocation.ask => continue,
             More::True | More::TrueUnlessAsked => json!(true),
             More::Texts(texts) => json!(texts),
         };
@@ -217,16 +217,16 @@ pub(super) fn server(agent: CodingAgent, scope: Scope, told: &ProgramCommand) ->
 }
 
 /// The entry of our server as a program.
-fn started(agent: CodingAgent, scope: Scope, servers: &Servers, told: &ProgramCommand) -> Value {
-    let (arguments, variables) = mcp(agent, scope, told);
+fn started(agent: CodingAgent, scope: Scope, servers: &Servers, invocation: &ProgramCommand) -> Value {
+    let (arguments, variables) = mcp(agent, scope, invocation);
     let variables: serde_json::Map<String, Value> =
         variables.into_iter().map(|(name, value)| (name, Value::from(value))).collect();
     let (mut entry, name) = match servers.shape {
         ServerShape::Program | ServerShape::Toml => {
-            (json!({"command": told.program, "args": arguments}), "env")
+            (json!({"command": invocation.program, "args": arguments}), "env")
         }
         ServerShape::Line => {
-            let line: Vec<&String> = [&told.program].into_iter().chain(&arguments).collect();
+            let line: Vec<&String> = [&invocation.program].into_iter().chain(&arguments).collect();
             (json!({"command": line}), "environment")
         }
     };
@@ -237,24 +237,28 @@ fn started(agent: CodingAgent, scope: Scope, servers: &Servers, told: &ProgramCo
 }
 
 /// The arguments and variables of our server.
-fn mcp(agent: CodingAgent, scope: Scope, told: &ProgramCommand) -> (Vec<String>, Vec<(String, String)>) {
-    let mut arguments = told.arguments.clone();
+fn mcp(
+    agent: CodingAgent,
+    scope: Scope,
+    invocation: &ProgramCommand,
+) -> (Vec<String>, Vec<(String, String)>) {
+    let mut arguments = invocation.arguments.clone();
     arguments.push("mcp".to_owned());
-    let mut variables: Vec<(String, String)> = told.variables.clone();
+    let mut variables: Vec<(String, String)> = invocation.variables.clone();
     match scope {
         // The working directory of the server's process is not certain.
-        Scope::Project => arguments.extend(["--as".to_owned(), told.agent.clone()]),
+        Scope::Project => arguments.extend(["--as".to_owned(), invocation.agent.clone()]),
         Scope::User => variables.push((CLIENT_VAR.to_owned(), agent.as_str().to_owned())),
     }
     (arguments, variables)
 }
 
 /// Our server's command line for a shell.
-pub(super) fn server_line(agent: CodingAgent, told: &ProgramCommand) -> String {
-    let (arguments, variables) = mcp(agent, Scope::Project, told);
+pub(super) fn server_line(agent: CodingAgent, invocation: &ProgramCommand) -> String {
+    let (arguments, variables) = mcp(agent, Scope::Project, invocation);
     let variables = variables.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
-    let words = [&told.program].into_iter().chain(&arguments).map(|word| quoted(word));
-    variables.chain(words).collect::<Vec<_>>().join(" ")
+    let command = [&invocation.program].into_iter().chain(&arguments).map(|part| quoted(part));
+    variables.chain(command).collect::<Vec<_>>().join(" ")
 }
 
 /// The server's entry as a TOML table, with the tools that are called without approval.
@@ -271,15 +275,15 @@ fn toml_server(server: &Value, ask: bool) -> String {
 }
 
 /// The hooks as TOML tables.
-fn toml_hooks(agent: CodingAgent, told: &ProgramCommand) -> String {
+fn toml_hooks(agent: CodingAgent, invocation: &ProgramCommand) -> String {
     let table = |event: &&str| {
-        let command = toml::Value::String(command(agent, event, told));
+        let command = toml::Value::String(command(agent, event, invocation));
         format!("[[hooks]]\nevent = \"{event}\"\ncommand = {command}\ntimeout = {HOOK_SECONDS}")
     };
     agent.events().iter().map(table).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Whether this program wrote a line of such a block; `approves` says whether it allowed tools in advance.
+/// Whether this program wrote a line of such a block; `approves`: whether it allowed tools in advance.
 pub(super) fn is_own_line(header: &str, line: &str, approves: bool) -> bool {
     let key = line.split(['=', ' ']).next().unwrap_or_default();
     if header == "hooks" {
@@ -303,20 +307,20 @@ pub(super) fn named_module(module: &Module, scope: Scope) -> &'static str {
 }
 
 /// The module that runs the hooks, with the command line of each event.
-pub(super) fn module(agent: CodingAgent, module: &Module, told: &ProgramCommand) -> String {
+pub(super) fn module(agent: CodingAgent, module: &Module, invocation: &ProgramCommand) -> String {
     let lines: serde_json::Map<String, Value> = agent
         .events()
         .iter()
         .copied()
-        .chain(told.wake.then_some(WAIT))
-        .map(|event| (event.to_owned(), Value::from(command(agent, event, told))))
+        .chain(invocation.wake.then_some(WAIT))
+        .map(|event| (event.to_owned(), Value::from(command(agent, event, invocation))))
         .collect();
     module.source.replace("\"@LINES@\"", &Value::Object(lines).to_string())
 }
 
 /// The entry of one hook.
-fn hook(agent: CodingAgent, event: &str, told: &ProgramCommand) -> Value {
-    let command = command(agent, event, told);
+fn hook(agent: CodingAgent, event: &str, invocation: &ProgramCommand) -> Value {
+    let command = command(agent, event, invocation);
     let Hooks::Settings(settings) = &agent.tool().hooks else { return Value::Null };
     let flat = || json!({"command": &command});
     match settings.shape {
@@ -327,20 +331,20 @@ fn hook(agent: CodingAgent, event: &str, told: &ProgramCommand) -> Value {
         HookShape::Mixed => json!({"type": "command", "command": command, "timeout": HOOK_SECONDS}),
         HookShape::Bash => json!({"type": "command", "bash": command, "timeoutSec": HOOK_SECONDS}),
         HookShape::Groups { unit_ms } => {
-            let mut own =
+            let mut entry =
                 json!({"type": "command", "command": command, "timeout": HOOK_SECONDS * 1_000 / unit_ms});
             // The user disables hooks by these names.
             if matches!(agent, CodingAgent::Gemini | CodingAgent::Qwen) {
-                own["name"] = json!(SERVER);
+                entry["name"] = json!(SERVER);
             }
-            // Codex puts a longer text into a file, which the model may never read. At these events it takes no context text.
+            // Codex puts a longer text into a file, which the model may never read. At these events it accepts no context text.
             if agent == CodingAgent::Codex && !matches!(event, "PreCompact" | "Stop") {
-                own["additionalContextLimit"] = json!(0);
+                entry["additionalContextLimit"] = json!(0);
             }
-            let mut group = vec![own];
-            if agent == CodingAgent::Claude && told.wake && matches!(event, "SessionStart" | "Stop") {
-                group.push(json!({"type": "command", "command": self::command(agent, WAIT, told), "timeout": WAIT_SECONDS,
-                    "asyncRewake": true, "rewakeSummary": WOKEN_SUMMARY, "rewakeMessage": WOKEN_MESSAGE}));
+            let mut group = vec![entry];
+            if agent == CodingAgent::Claude && invocation.wake && matches!(event, "SessionStart" | "Stop") {
+                group.push(json!({"type": "command", "command": self::command(agent, WAIT, invocation), "timeout": WAIT_SECONDS,
+                    "asyncRewake": true, "rewakeSummary": WAKE_SUMMARY, "rewakeMessage": WAKE_MESSAGE}));
             }
             json!({"hooks": group})
         }
@@ -348,24 +352,24 @@ fn hook(agent: CodingAgent, event: &str, told: &ProgramCommand) -> Value {
 }
 
 /// The hook that asks a person; its time limit is a little longer than the person's.
-fn person_hook(agent: CodingAgent, event: &str, seconds: u64, told: &ProgramCommand) -> Value {
-    let command = line(agent, &[event, "--wait-seconds", &seconds.to_string()], told);
+fn person_hook(agent: CodingAgent, event: &str, seconds: u64, invocation: &ProgramCommand) -> Value {
+    let command = line(agent, &[event, "--wait-seconds", &seconds.to_string()], invocation);
     json!({"hooks": [{"type": "command", "command": command, "timeout": seconds + HOOK_SECONDS}]})
 }
 
 /// The command line of a hook, for a shell.
-pub(super) fn command(agent: CodingAgent, event: &str, told: &ProgramCommand) -> String {
-    line(agent, &[agent.tool().own_event(event)], told)
+pub(super) fn command(agent: CodingAgent, event: &str, invocation: &ProgramCommand) -> String {
+    line(agent, &[agent.tool().own_event(event)], invocation)
 }
 
-fn line(agent: CodingAgent, event: &[&str], told: &ProgramCommand) -> String {
-    let variables = told.variables.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
-    let mut words: Vec<String> = variables.collect();
-    words.push(quoted(&told.program));
-    words.extend(told.arguments.iter().map(|word| quoted(word)));
-    words.push("hook".to_owned());
-    words.extend(event.iter().chain(&["--client", agent.as_str()]).map(|word| (*word).to_owned()));
-    words.join(" ")
+fn line(agent: CodingAgent, event: &[&str], invocation: &ProgramCommand) -> String {
+    let variables = invocation.variables.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
+    let mut parts: Vec<String> = variables.collect();
+    parts.push(quoted(&invocation.program));
+    parts.extend(invocation.arguments.iter().map(|part| quoted(part)));
+    parts.push("hook".to_owned());
+    parts.extend(event.iter().chain(&["--client", agent.as_str()]).map(|part| (*part).to_owned()));
+    parts.join(" ")
 }
 
 /// The command line in a hook's entry.

@@ -36,30 +36,34 @@ const PATHS: [&str; 5] =
     ["PLENARY_DATA", "PLENARY_CONFIG", "PLENARY_SEED", "PLENARY_TLS_CERT", "PLENARY_TLS_KEY"];
 
 /// Ensures that a server answers; if none does and `start` is set, starts one, at `listen` if given.
-pub(super) async fn answering(context: &Context, start: bool, listen: Option<Listen>) -> Result<(), Failure> {
-    let found = match context.server_address() {
+pub(super) async fn ensure_server(
+    context: &Context,
+    start: bool,
+    listen: Option<Listen>,
+) -> Result<(), Failure> {
+    let address = match context.server_address() {
         Err(Failure::Unreachable { .. }) if start => return start_server(context, listen, None).await,
-        found => found?,
+        address => address?,
     };
     let (mut listen, mut foreign) = (listen, None);
     match context.client()?.health().await {
-        Ok(_) if !is_foreign(context, &found).await? => return Ok(()),
+        Ok(_) if !is_foreign(context, &address).await? => return Ok(()),
         Ok(_) if start => {
             listen = listen.or(Some(ANY_FREE_PORT));
-            foreign = Some(found.url.clone());
+            foreign = Some(address.url.clone());
         }
         Ok(_) => {
             return Err(Failure::auth(
-                format!("the server at {} is not yours: no token for it is saved here", found.url),
+                format!("the server at {} is not yours: no token for it is saved here", address.url),
                 "start your own, which takes a free port: `plenary serve`; or save a token: `plenary token add`",
             ));
         }
         Err(Error::Network(_)) if start => {}
         Err(error) => return Err(error.into()),
     }
-    if matches!(found.source, UrlSource::Flag | UrlSource::Environment) {
+    if matches!(address.source, UrlSource::Flag | UrlSource::Environment) {
         return Err(Failure::usage(
-            format!("no server answers at {}, which {} names", found.url, found.source),
+            format!("no server answers at {}, which {} names", address.url, address.source),
             "start it there, or leave out the URL: --serve starts a server on this machine",
         ));
     }
@@ -75,11 +79,11 @@ async fn start_server(
     let log = log(context)?;
     let started = ServerStart::of(context, listen)?;
     let mut child = started.spawn(context, &log)?;
-    let begun = Instant::now();
-    while begun.elapsed() < STARTED_WITHIN {
+    let started_at = Instant::now();
+    while started_at.elapsed() < STARTED_WITHIN {
         let url = match context.server() {
             Err(Failure::Unreachable { .. }) => None,
-            found => Some(found?),
+            server => Some(server?),
         };
         // Until the new server has published its URL, the other one answers.
         if let Some(url) = url.filter(|url| foreign.as_ref() != Some(url))
@@ -110,14 +114,14 @@ const ANY_FREE_PORT: Listen = Listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALH
 
 /// Whether an unnamed server belongs to another user of this machine: no token for it is saved here, and it does not
 /// know the operator's token of this user's data directory.
-async fn is_foreign(context: &Context, found: &ServerAddress) -> Result<bool, Failure> {
-    if matches!(found.source, UrlSource::Flag | UrlSource::Environment | UrlSource::Argument)
+async fn is_foreign(context: &Context, address: &ServerAddress) -> Result<bool, Failure> {
+    if matches!(address.source, UrlSource::Flag | UrlSource::Environment | UrlSource::Argument)
         || context.given_token()?.is_some()
     {
         return Ok(false);
     }
     let saved = context.tokens_file().map(|file| file.load()).transpose()?;
-    if saved.is_some_and(|saved| saved.of(&found.url).holders().next().is_some()) {
+    if saved.is_some_and(|saved| saved.of(&address.url).holders().next().is_some()) {
         return Ok(false);
     }
     let client = match context.configuring_client(Realm::Server) {
@@ -149,25 +153,25 @@ fn note(context: &Context, pid: u32) -> Result<(), Failure> {
 pub(crate) async fn stop(context: &Context) -> Result<(), Failure> {
     let path = state(context)?.join(SERVE_RECORD);
     let text = std::fs::read(&path).unwrap_or_default();
-    let noted: Value = serde_json::from_slice(&text).unwrap_or_default();
-    let pid = noted["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
-    let program = pid.map(|pid| Program { pid, since: noted["since"].as_u64() });
-    let Some(program) = program.filter(|program| program.is_there()) else {
-        let _none = std::fs::remove_file(&path);
+    let record: Value = serde_json::from_slice(&text).unwrap_or_default();
+    let pid = record["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
+    let program = pid.map(|pid| Program { pid, since: record["since"].as_u64() });
+    let Some(program) = program.filter(|program| program.is_running()) else {
+        let _absent = std::fs::remove_file(&path);
         return Err(Failure::local_with(
             "no server that `plenary connect --serve` started is running",
             "stop a server started with `plenary serve` with Ctrl-C, or with its service manager",
         ));
     };
-    program.ask_to_end().map_err(|error| Failure::local(format!("it cannot be stopped: {error}")))?;
-    let asked = Instant::now();
-    while program.is_there() {
-        if asked.elapsed() > ENDED_WITHIN {
+    program.request_end().map_err(|error| Failure::local(format!("it cannot be stopped: {error}")))?;
+    let requested_at = Instant::now();
+    while program.is_running() {
+        if requested_at.elapsed() > ENDED_WITHIN {
             return Err(Failure::local(format!("the server (process {}) does not stop", program.pid)));
         }
         tokio::time::sleep(PAUSE).await;
     }
-    let _none = std::fs::remove_file(&path);
+    let _absent = std::fs::remove_file(&path);
     if context.out.is_json() {
         return Ok(context.out.line(&json!({"stopped": program.pid}).to_string())?);
     }
@@ -193,8 +197,8 @@ fn state(context: &Context) -> Result<PathBuf, Failure> {
 }
 
 fn make(directory: &Path) -> Result<(), Failure> {
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
-    made.map_err(|error| Failure::local(format!("{}: {error}", directory.display())))
+    let result = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    result.map_err(|error| Failure::local(format!("{}: {error}", directory.display())))
 }
 
 /// The server to start.

@@ -45,7 +45,7 @@ pub(crate) struct SettingsLocation {
 /// The settings of MCP servers.
 #[derive(Debug)]
 pub(crate) struct Servers {
-    pub(crate) place: SettingsLocation,
+    pub(crate) location: SettingsLocation,
     /// The path of the object with one member for each server.
     pub(crate) list: &'static [&'static str],
     pub(crate) shape: ServerShape,
@@ -93,7 +93,7 @@ pub(crate) enum Hooks {
 /// A module of ours.
 #[derive(Debug)]
 pub(crate) struct Module {
-    pub(crate) place: SettingsLocation,
+    pub(crate) location: SettingsLocation,
     pub(crate) source: &'static str,
     pub(crate) events: &'static [&'static str],
     /// The list in the server settings that names the module, and the name for a directory and for the user; `None` if it
@@ -104,7 +104,7 @@ pub(crate) struct Module {
 /// Hooks in settings.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    pub(crate) place: SettingsLocation,
+    pub(crate) location: SettingsLocation,
     /// The path of the object with one list for each event.
     pub(crate) list: &'static [&'static str],
     pub(crate) shape: HookShape,
@@ -112,9 +112,9 @@ pub(crate) struct Settings {
     /// Events with another name in this program.
     pub(crate) renamed: &'static [(&'static str, &'static str)],
     /// Required members of the file.
-    pub(crate) besides: &'static [(&'static str, FixedValue)],
+    pub(crate) extra_members: &'static [(&'static str, FixedValue)],
     /// Additional files in its directory.
-    pub(crate) beside: &'static [(&'static str, &'static [(&'static str, FixedValue)])],
+    pub(crate) extra_files: &'static [(&'static str, &'static [(&'static str, FixedValue)])],
 }
 
 /// A value that does not depend on the user.
@@ -181,10 +181,10 @@ pub(crate) struct Reach {
 #[derive(Debug)]
 pub(crate) struct Switch {
     /// The files of the directory, of the user, and of the machine.
-    pub(crate) place: SettingsLocation,
+    pub(crate) location: SettingsLocation,
     pub(crate) machine: Option<&'static str>,
     /// The path of the setting.
-    pub(crate) at: &'static [&'static str],
+    pub(crate) path: &'static [&'static str],
     pub(crate) off: Off,
     /// Its effect.
     pub(crate) does: &'static str,
@@ -224,11 +224,11 @@ impl Tool {
     }
 
     /// The settings file of its hooks.
-    pub(crate) const fn hooks_place(&self) -> Option<&SettingsLocation> {
+    pub(crate) const fn hooks_location(&self) -> Option<&SettingsLocation> {
         match &self.hooks {
             Hooks::None => None,
-            Hooks::Settings(settings) => Some(&settings.place),
-            Hooks::Plugin(module) => Some(&module.place),
+            Hooks::Settings(settings) => Some(&settings.location),
+            Hooks::Plugin(module) => Some(&module.location),
         }
     }
 }

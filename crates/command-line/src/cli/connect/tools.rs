@@ -37,22 +37,22 @@ const SECONDS: HookShape = HookShape::Groups { unit_ms: 1_000 };
 const MILLISECONDS: HookShape = HookShape::Groups { unit_ms: 1 };
 
 /// A file at the same path below the directory and below the home directory.
-const fn at(way: &'static str) -> SettingsLocation {
-    SettingsLocation { project: Some(way), user: way, moved: None }
+const fn file(path: &'static str) -> SettingsLocation {
+    SettingsLocation { project: Some(path), user: path, moved: None }
 }
 
 const fn files(project: &'static str, user: &'static str) -> SettingsLocation {
     SettingsLocation { project: Some(project), user, moved: None }
 }
 
-const fn moved(place: SettingsLocation, variable: &'static str, file: &'static str) -> SettingsLocation {
-    SettingsLocation { moved: Some((variable, file)), ..place }
+const fn moved(location: SettingsLocation, variable: &'static str, file: &'static str) -> SettingsLocation {
+    SettingsLocation { moved: Some((variable, file)), ..location }
 }
 
 /// The most common form of servers: `mcpServers`, with `command`, `args` and `env`.
-const fn servers(place: SettingsLocation) -> Servers {
+const fn servers(location: SettingsLocation) -> Servers {
     Servers {
-        place,
+        location,
         list: &["mcpServers"],
         shape: ServerShape::Program,
         types: (None, None),
@@ -63,8 +63,8 @@ const fn servers(place: SettingsLocation) -> Servers {
 }
 
 /// The most common form of hooks: `hooks`, with a list for each event.
-const fn hooks(place: SettingsLocation, shape: HookShape, events: &'static [&'static str]) -> Settings {
-    Settings { place, list: &["hooks"], shape, events, renamed: &[], besides: &[], beside: &[] }
+const fn hooks(location: SettingsLocation, shape: HookShape, events: &'static [&'static str]) -> Settings {
+    Settings { location, list: &["hooks"], shape, events, renamed: &[], extra_members: &[], extra_files: &[] }
 }
 
 const fn reach(mid_turn: &'static str, idle: &'static str, headless: &'static str) -> Reach {
@@ -81,12 +81,12 @@ const NO_SERVER: &str = "disables the server `plenary`";
 const REMOVE: &str = "remove it; otherwise messages arrive only through the tool `inbox`";
 
 const fn switch(
-    place: SettingsLocation,
-    at: &'static [&'static str],
+    location: SettingsLocation,
+    path: &'static [&'static str],
     off: Off,
     (does, next): (&'static str, &'static str),
 ) -> Switch {
-    Switch { place, machine: None, at, off, does, next }
+    Switch { location, machine: None, path, off, does, next }
 }
 
 const XDG: &str = "XDG_CONFIG_HOME";
@@ -119,8 +119,8 @@ mod tests {
 
     #[test]
     fn the_table_is_in_the_order_of_its_keys() {
-        for (at, tool) in TOOLS.iter().enumerate() {
-            assert_eq!(tool.agent as usize, at, "{}", tool.name);
+        for (index, tool) in TOOLS.iter().enumerate() {
+            assert_eq!(tool.agent as usize, index, "{}", tool.name);
             assert_eq!(tool.agent.tool().name, tool.name);
         }
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::cli::{
-    connect::{CodingAgent, Off, Places, SERVER, Scope, Switch},
+    connect::{CodingAgent, Off, SERVER, Scope, SettingsRoots, Switch},
     context::Context,
     failure::Failure,
     settings::{Document, File},
@@ -19,7 +19,7 @@ const CLAUDE_MANAGED: [&str; 2] = ["/etc/claude-code", "/Library/Application Sup
 /// A settings file and its content.
 struct Setting {
     path: PathBuf,
-    is: Value,
+    value: Value,
 }
 
 /// The result of a check of the settings.
@@ -38,7 +38,7 @@ impl Verdict {
 }
 
 /// Checks whether any setting disables the hooks or the server.
-pub(super) fn look(
+pub(super) fn check(
     context: &Context,
     coding: CodingAgent,
     is_user: bool,
@@ -70,7 +70,7 @@ pub(super) fn look(
             let path = own.join("config.toml");
             let mut settings = read(vec![path.clone(), directory.join(".codex/config.toml")]);
             if settings.first().is_none_or(|first| first.path != path) {
-                settings.insert(0, Setting { path, is: Value::Null });
+                settings.insert(0, Setting { path, value: Value::Null });
             }
             let hooks = if is_user { own } else { directory.join(".codex") }.join("hooks.json");
             codex(&settings, (!is_user).then_some(directory), &hooks)
@@ -99,12 +99,12 @@ pub(super) fn look(
         | CodingAgent::Goose
         | CodingAgent::Auggie
         | CodingAgent::Cursor
-        | CodingAgent::Vscode => by_table(context, coding, is_user, directory, &home),
+        | CodingAgent::Vscode => check_switches(context, coding, is_user, directory, &home),
     }
 }
 
 /// The same check for a coding agent whose switches are in the table.
-fn by_table(
+fn check_switches(
     context: &Context,
     coding: CodingAgent,
     is_user: bool,
@@ -117,20 +117,20 @@ fn by_table(
             format!("whether {} lets its settings hold cannot be read from its files", coding.title());
         return Ok(Verdict::Unknown(unread));
     }
-    let places = Places { directory, environment: &context.environment };
+    let roots = SettingsRoots { directory, environment: &context.environment };
     let all = |paths: Vec<PathBuf>| paths.into_iter().filter_map(read).collect::<Vec<_>>();
-    for one in switches {
-        let mut files: Vec<PathBuf> = one.machine.map(PathBuf::from).into_iter().collect();
-        files.extend(places.find(&one.place, Scope::User));
-        files.extend(places.find(&one.place, Scope::Project));
-        look_at(one, &all(files))?;
+    for switch in switches {
+        let mut files: Vec<PathBuf> = switch.machine.map(PathBuf::from).into_iter().collect();
+        files.extend(roots.find(&switch.location, Scope::User));
+        files.extend(roots.find(&switch.location, Scope::Project));
+        check_switch(switch, &all(files))?;
     }
     if coding == CodingAgent::Qwen {
         let settings = all(vec![home.join(".qwen/settings.json"), directory.join(".qwen/settings.json")]);
         let trusted = read(home.join(".qwen/trustedFolders.json"));
         let approvals = read(home.join(".qwen/mcpApprovals.json"));
         let here = directory.to_string_lossy();
-        let is_approved = |file: &Setting| file.is[here.as_ref()][SERVER]["status"] == "approved";
+        let is_approved = |file: &Setting| file.value[here.as_ref()][SERVER]["status"] == "approved";
         if !is_user && !approvals.as_ref().is_some_and(is_approved) {
             return Err(Failure::local_with(
                 format!("Qwen Code has not approved the server `{SERVER}` of {here} and does not start it"),
@@ -143,14 +143,14 @@ fn by_table(
 }
 
 /// Checks a switch of the table in all files.
-fn look_at(switch: &Switch, settings: &[Setting]) -> Result<(), Failure> {
+fn check_switch(switch: &Switch, settings: &[Setting]) -> Result<(), Failure> {
     for setting in settings {
-        let there = switch.at.iter().fold(&setting.is, |at, name| &at[*name]);
+        let value = switch.path.iter().fold(&setting.value, |value, name| &value[*name]);
         let is_off = match switch.off {
-            Off::True => *there == true,
-            Off::False => *there == false,
-            Off::Has(word) => has(there, word),
-            Off::Lacks(word) => there.is_array() && !has(there, word),
+            Off::True => *value == true,
+            Off::False => *value == false,
+            Off::Has(element) => has(value, element),
+            Off::Lacks(element) => value.is_array() && !has(value, element),
         };
         if is_off {
             return Err(refused(setting, switch.does, switch.next));
@@ -161,16 +161,16 @@ fn look_at(switch: &Switch, settings: &[Setting]) -> Result<(), Failure> {
 
 fn read(path: PathBuf) -> Option<Setting> {
     let text = File::at(&path).read().ok()??;
-    let is = if path.extension().is_some_and(|extension| extension == "toml") {
+    let value = if path.extension().is_some_and(|extension| extension == "toml") {
         toml::from_str(&text).ok()?
     } else {
         Document::read(&text).ok()?.value(&[])?
     };
-    Some(Setting { path, is })
+    Some(Setting { path, value })
 }
 
-fn has(list: &Value, word: &str) -> bool {
-    list.as_array().is_some_and(|list| list.iter().any(|one| one == word))
+fn has(list: &Value, element: &str) -> bool {
+    list.as_array().is_some_and(|list| list.iter().any(|item| item == element))
 }
 
 fn refused(setting: &Setting, what: &str, next: &str) -> Failure {
@@ -179,33 +179,33 @@ fn refused(setting: &Setting, what: &str, next: &str) -> Failure {
 
 fn claude(settings: &[Setting], state: Option<&Setting>, directory: &Path) -> Result<Verdict, Failure> {
     for setting in settings {
-        if setting.is["disableAllHooks"] == true {
+        if setting.value["disableAllHooks"] == true {
             return Err(refused(
                 setting,
                 "disables all hooks",
                 "remove `disableAllHooks`; otherwise messages arrive only through the tool `inbox`",
             ));
         }
-        if setting.is["allowManagedHooksOnly"] == true {
+        if setting.value["allowManagedHooksOnly"] == true {
             return Err(refused(
                 setting,
                 "allows only the hooks of your organisation",
                 "ask the administrator of this machine",
             ));
         }
-        if has(&setting.is["disabledMcpjsonServers"], SERVER) {
+        if has(&setting.value["disabledMcpjsonServers"], SERVER) {
             return Err(refused(
                 setting,
                 "disables the server `plenary`",
                 "remove it from `disabledMcpjsonServers`",
             ));
         }
-        if let Some(rule) = denied(&setting.is["permissions"]["deny"]) {
+        if let Some(rule) = denied(&setting.value["permissions"]["deny"]) {
             let what = format!("denies tools of `plenary` with the rule `{rule}`");
             return Err(refused(setting, &what, "remove it from `permissions.deny`"));
         }
         let names_server = |rule: &Value| rule["serverName"] == SERVER;
-        let rules = setting.is["deniedMcpServers"].as_array();
+        let rules = setting.value["deniedMcpServers"].as_array();
         if rules.is_some_and(|rules| rules.iter().any(names_server)) {
             return Err(refused(
                 setting,
@@ -215,9 +215,9 @@ fn claude(settings: &[Setting], state: Option<&Setting>, directory: &Path) -> Re
         }
     }
     let Some(state) = state else { return Ok(Verdict::allowed()) };
-    let here = &state.is["projects"][directory.to_string_lossy().as_ref()];
+    let project = &state.value["projects"][directory.to_string_lossy().as_ref()];
     for list in ["disabledMcpServers", "disabledMcpjsonServers"] {
-        if has(&here[list], SERVER) {
+        if has(&project[list], SERVER) {
             return Err(refused(
                 state,
                 "disables the server `plenary` in this directory",
@@ -225,7 +225,7 @@ fn claude(settings: &[Setting], state: Option<&Setting>, directory: &Path) -> Re
             ));
         }
     }
-    let other = &here["mcpServers"][SERVER];
+    let other = &project["mcpServers"][SERVER];
     if other.is_object() && !is_own(other) {
         return Err(refused(
             state,
@@ -233,7 +233,7 @@ fn claude(settings: &[Setting], state: Option<&Setting>, directory: &Path) -> Re
             "remove it: `claude mcp remove --scope local plenary`",
         ));
     }
-    if here["hasTrustDialogAccepted"] == false {
+    if project["hasTrustDialogAccepted"] == false {
         let next = "start `claude` here once, and trust the directory when it asks";
         return Err(Failure::local_with(format!("Claude Code does not trust {}", directory.display()), next));
     }
@@ -270,17 +270,19 @@ fn managed(directory: &str) -> Vec<PathBuf> {
 fn codex(settings: &[Setting], directory: Option<&Path>, hooks: &Path) -> Result<Verdict, Failure> {
     for setting in settings {
         for feature in ["hooks", "codex_hooks"] {
-            if setting.is["features"][feature] == false {
+            if setting.value["features"][feature] == false {
                 return Err(refused(setting, "disables hooks", "remove it from `[features]`"));
             }
         }
-        if setting.is["mcp_servers"][SERVER]["enabled"] == false {
+        if setting.value["mcp_servers"][SERVER]["enabled"] == false {
             return Err(refused(setting, "disables the server `plenary`", "remove `enabled = false`"));
         }
     }
-    let own = settings.first().map_or(&Value::Null, |own| &own.is);
+    let user_settings = settings.first().map_or(&Value::Null, |setting| &setting.value);
     if let Some(directory) = directory {
-        let level = |above: &Path| own["projects"][above.to_string_lossy().as_ref()]["trust_level"].as_str();
+        let level = |ancestor: &Path| {
+            user_settings["projects"][ancestor.to_string_lossy().as_ref()]["trust_level"].as_str()
+        };
         if directory.ancestors().find_map(level) != Some("trusted") {
             return Err(Failure::local_with(
                 format!("Codex does not trust {} and ignores its settings", directory.display()),
@@ -288,10 +290,10 @@ fn codex(settings: &[Setting], directory: Option<&Path>, hooks: &Path) -> Result
             ));
         }
     }
-    let known = own["hooks"]["state"].as_object();
-    let known =
-        known.is_some_and(|known| known.keys().any(|key| key.starts_with(hooks.to_string_lossy().as_ref())));
-    if !known {
+    let trust = user_settings["hooks"]["state"].as_object();
+    let trust =
+        trust.is_some_and(|trust| trust.keys().any(|key| key.starts_with(hooks.to_string_lossy().as_ref())));
+    if !trust {
         return Err(Failure::local_with(
             format!("Codex does not trust the hooks of {} yet and runs none of them", hooks.display()),
             "start `codex` here, type /hooks, and trust them",
@@ -307,21 +309,21 @@ fn gemini(
     directory: &Path,
 ) -> Result<Verdict, Failure> {
     for setting in settings {
-        if setting.is["hooksConfig"]["enabled"] == false
-            || has(&setting.is["hooksConfig"]["disabled"], SERVER)
+        if setting.value["hooksConfig"]["enabled"] == false
+            || has(&setting.value["hooksConfig"]["disabled"], SERVER)
         {
             return Err(refused(setting, "disables Plenary's hooks", "remove it from `hooksConfig`"));
         }
-        let allowed = &setting.is["mcp"]["allowed"];
-        if has(&setting.is["mcp"]["excluded"], SERVER) || (allowed.is_array() && !has(allowed, SERVER)) {
+        let allowed = &setting.value["mcp"]["allowed"];
+        if has(&setting.value["mcp"]["excluded"], SERVER) || (allowed.is_array() && !has(allowed, SERVER)) {
             return Err(refused(
                 setting,
                 "disables the server `plenary`",
-                "mend `mcp.excluded` and `mcp.allowed`",
+                "correct `mcp.excluded` and `mcp.allowed`",
             ));
         }
     }
-    if let Some(switched) = switched.filter(|switched| switched.is[SERVER]["enabled"] == false) {
+    if let Some(switched) = switched.filter(|switched| switched.value[SERVER]["enabled"] == false) {
         return Err(refused(
             switched,
             "disables the server `plenary`",
@@ -338,12 +340,13 @@ fn trusts(
     (settings, trusted): (&[Setting], Option<&Setting>),
     directory: &Path,
 ) -> Result<Verdict, Failure> {
-    let said = settings.iter().rev().find_map(|one| one.is["security"]["folderTrust"]["enabled"].as_bool());
-    let asks = said.unwrap_or(by_default);
-    let here = trusted.and_then(|trusted| {
-        directory.ancestors().find_map(|above| trusted.is[above.to_string_lossy().as_ref()].as_str())
+    let setting =
+        settings.iter().rev().find_map(|file| file.value["security"]["folderTrust"]["enabled"].as_bool());
+    let is_required = setting.unwrap_or(by_default);
+    let trust_level = trusted.and_then(|trusted| {
+        directory.ancestors().find_map(|ancestor| trusted.value[ancestor.to_string_lossy().as_ref()].as_str())
     });
-    match (asks, here) {
+    match (is_required, trust_level) {
         (_, Some("DO_NOT_TRUST")) | (true, None) => Err(Failure::local_with(
             format!("{title} does not trust {} and ignores its settings", directory.display()),
             "start it here, and trust the folder when it asks",
@@ -356,17 +359,17 @@ fn trusts(
 mod tests {
     use serde_json::json;
 
-    use super::{codex as look_at, *};
+    use super::{codex as check_codex, *};
 
-    fn setting(is: Value) -> Setting {
-        Setting { path: "/s".into(), is }
+    fn setting(value: Value) -> Setting {
+        Setting { path: "/s".into(), value }
     }
 
     #[test]
     fn claude_codes_switches_are_named() {
-        let here = Path::new("/w");
-        let of = |is: Value| claude(&[setting(json!({})), setting(is)], None, here);
-        of(json!({"permissions": {"deny": ["Bash"]}})).unwrap();
+        let directory = Path::new("/w");
+        let check = |value: Value| claude(&[setting(json!({})), setting(value)], None, directory);
+        check(json!({"permissions": {"deny": ["Bash"]}})).unwrap();
         for off in [
             json!({"disableAllHooks": true}),
             json!({"allowManagedHooksOnly": true}),
@@ -375,63 +378,63 @@ mod tests {
             json!({"permissions": {"deny": ["Bash", "mcp__plenary__send"]}}),
             json!({"deniedMcpServers": [{"serverName": "plenary"}]}),
         ] {
-            assert!(of(off.clone()).is_err(), "{off}");
+            assert!(check(off.clone()).is_err(), "{off}");
         }
-        let state = |is: Value| setting(json!({"projects": {"/w": is}}));
-        assert!(claude(&[], Some(&state(json!({"disabledMcpServers": ["plenary"]}))), here).is_err());
+        let state = |value: Value| setting(json!({"projects": {"/w": value}}));
+        assert!(claude(&[], Some(&state(json!({"disabledMcpServers": ["plenary"]}))), directory).is_err());
         claude(&[], Some(&state(json!({"disabledMcpServers": ["other"]}))), Path::new("/v")).unwrap();
         let servers =
             |command: &str| json!({"mcpServers": {"plenary": {"command": command, "args": ["mcp"]}}});
-        assert!(claude(&[], Some(&state(servers("/bin/true"))), here).is_err(), "another program");
-        claude(&[], Some(&state(servers("/usr/bin/plenary"))), here).unwrap();
-        assert!(claude(&[], Some(&state(json!({"hasTrustDialogAccepted": false}))), here).is_err());
-        of(json!({"permissions": {"deny": ["mcp__plenary2__send"]}})).unwrap();
+        assert!(claude(&[], Some(&state(servers("/bin/true"))), directory).is_err(), "another program");
+        claude(&[], Some(&state(servers("/usr/bin/plenary"))), directory).unwrap();
+        assert!(claude(&[], Some(&state(json!({"hasTrustDialogAccepted": false}))), directory).is_err());
+        check(json!({"permissions": {"deny": ["mcp__plenary2__send"]}})).unwrap();
     }
 
     #[test]
     fn codexs_switches_are_named() {
         let hooks = Path::new("/w/a/.codex/hooks.json");
         let codex =
-            |settings: &[Setting], directory: &str| look_at(settings, Some(Path::new(directory)), hooks);
+            |settings: &[Setting], directory: &str| check_codex(settings, Some(Path::new(directory)), hooks);
         let state = json!({"state": {"/w/a/.codex/hooks.json:stop:0:0": {"trusted_hash": "sha256:0"}}});
         let trusted = json!({"projects": {"/w": {"trust_level": "trusted"}}, "hooks": state});
-        let here = "/w/a";
-        codex(&[setting(trusted.clone())], here).unwrap();
-        look_at(&[setting(json!({"hooks": state}))], None, hooks).unwrap();
-        assert!(codex(&[], here).is_err() && codex(&[setting(trusted.clone())], "/v").is_err());
+        let directory = "/w/a";
+        codex(&[setting(trusted.clone())], directory).unwrap();
+        check_codex(&[setting(json!({"hooks": state}))], None, hooks).unwrap();
+        assert!(codex(&[], directory).is_err() && codex(&[setting(trusted.clone())], "/v").is_err());
         assert!(
-            codex(&[setting(json!({"projects": trusted["projects"]}))], here).is_err(),
+            codex(&[setting(json!({"projects": trusted["projects"]}))], directory).is_err(),
             "hooks are trusted apart"
         );
         for off in
             [json!({"features": {"hooks": false}}), json!({"mcp_servers": {"plenary": {"enabled": false}}})]
         {
-            assert!(codex(&[setting(trusted.clone()), setting(off.clone())], here).is_err(), "{off}");
+            assert!(codex(&[setting(trusted.clone()), setting(off.clone())], directory).is_err(), "{off}");
         }
     }
 
     #[test]
     fn gemini_clis_switches_are_named() {
-        let here = Path::new("/w/a");
-        let of = |is: Value, trusted: Option<Value>| {
-            gemini(&[setting(is)], trusted.map(setting).as_ref(), None, here)
+        let directory = Path::new("/w/a");
+        let check = |value: Value, trusted: Option<Value>| {
+            gemini(&[setting(value)], trusted.map(setting).as_ref(), None, directory)
         };
-        assert!(of(json!({}), None).is_err(), "folders are trusted one by one");
-        of(json!({"security": {"folderTrust": {"enabled": false}}}), None).unwrap();
+        assert!(check(json!({}), None).is_err(), "folders are trusted one by one");
+        check(json!({"security": {"folderTrust": {"enabled": false}}}), None).unwrap();
         let trusted = || Some(json!({"/w": "TRUST_FOLDER"}));
-        of(json!({}), trusted()).unwrap();
+        check(json!({}), trusted()).unwrap();
         for off in [
             json!({"hooksConfig": {"enabled": false}}),
             json!({"hooksConfig": {"disabled": ["plenary"]}}),
             json!({"mcp": {"excluded": ["plenary"]}}),
             json!({"mcp": {"allowed": ["other"]}}),
         ] {
-            assert!(of(off.clone(), trusted()).is_err(), "{off}");
+            assert!(check(off.clone(), trusted()).is_err(), "{off}");
         }
-        let asks = json!({"security": {"folderTrust": {"enabled": true}}});
-        of(asks.clone(), Some(json!({"/w": "TRUST_FOLDER"}))).unwrap();
-        assert!(of(asks, Some(json!({"/w/a": "DO_NOT_TRUST", "/w": "TRUST_FOLDER"}))).is_err());
+        let settings = json!({"security": {"folderTrust": {"enabled": true}}});
+        check(settings.clone(), Some(json!({"/w": "TRUST_FOLDER"}))).unwrap();
+        assert!(check(settings, Some(json!({"/w/a": "DO_NOT_TRUST", "/w": "TRUST_FOLDER"}))).is_err());
         let switched = setting(json!({"plenary": {"enabled": false}}));
-        assert!(gemini(&[], None, Some(&switched), here).is_err());
+        assert!(gemini(&[], None, Some(&switched), directory).is_err());
     }
 }

@@ -45,12 +45,12 @@ struct Report<'a> {
 
 impl Report<'_> {
     /// Prints a finding; returns whether the link works.
-    fn tell(&mut self, finding: &Finding) -> Result<bool, Failure> {
+    fn print(&mut self, finding: &Finding) -> Result<bool, Failure> {
         let Finding { link, about, outcome } = finding;
         let (is_ok, detail, next) = match outcome {
             Ok(detail) => (true, detail.clone(), None),
             Err(failure) => {
-                let (what, next) = super::explain::words(self.context, failure);
+                let (what, next) = super::explain::describe(self.context, failure);
                 (false, what, next.map(|next| self.context.out.suggestion(&next)))
             }
         };
@@ -62,8 +62,8 @@ impl Report<'_> {
         }
         let out = self.context.out;
         let sign = if is_ok { out.paint(Style::Green, "ok  ") } else { out.paint(Style::Red, "FAIL") };
-        let place = if about.is_empty() { String::new() } else { format!(" ({about})") };
-        out.line(&format!("{sign}  {link}{place}: {}", clean(&detail)))?;
+        let suffix = if about.is_empty() { String::new() } else { format!(" ({about})") };
+        out.line(&format!("{sign}  {link}{suffix}: {}", clean(&detail)))?;
         if let Some(next) = next {
             out.line(&format!("      → {}", clean(&next)))?;
         }
@@ -82,26 +82,26 @@ impl Report<'_> {
     }
 
     /// Prints the result of a check.
-    fn found(
+    fn record(
         &mut self,
         link: &'static str,
         about: &str,
         outcome: Result<String, Failure>,
     ) -> Result<bool, Failure> {
-        self.tell(&Finding { link, about: about.to_owned(), outcome })
+        self.print(&Finding { link, about: about.to_owned(), outcome })
     }
 }
 
 pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> {
     let mut report = Report { context, findings: Vec::new(), failed: false };
-    let begun = context
+    let working_directory = context
         .environment
         .directory()
         .cloned()
         .ok_or_else(|| Failure::local("the working directory is gone"))?;
     // Below a connected directory, the same agents apply.
-    let mut directory = begun.clone();
-    for above in begun.ancestors() {
+    let mut directory = working_directory.clone();
+    for above in working_directory.ancestors() {
         if !Clients::load(&context.environment, above)?.0.is_empty() {
             directory = above.to_owned();
             break;
@@ -111,12 +111,12 @@ pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> 
     let mut of_user = Clients::of_user(&context.environment)?.0;
     of_user.retain(|name, _| !clients.contains_key(name));
     for clients in [&mut clients, &mut of_user] {
-        clients.retain(|name, _| args.client.is_none_or(|wanted| wanted.as_str() == name));
+        clients.retain(|name, _| args.client.is_none_or(|client| client.as_str() == name));
     }
     if clients.is_empty() && of_user.is_empty() {
-        report.found("settings", "", Err(none_connected(context, &args, &begun)))?;
+        report.record("settings", "", Err(none_connected(context, &args, &working_directory)))?;
     }
-    if report.found("server", "", server::answers(context).await)? {
+    if report.record("server", "", server::answers(context).await)? {
         for (name, connected) in &clients {
             let Some(coding) = CodingAgent::named(name) else {
                 continue;
@@ -127,12 +127,12 @@ pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> 
             let Some(coding) = CodingAgent::named(&name) else {
                 continue;
             };
-            match connect::first_use(context, coding, &begun).await {
+            match connect::first_use(context, coding, &working_directory).await {
                 Ok(agent) => {
                     let connected = ClientEntry { agent: agent.unwrap_or(entry.agent), ..entry };
-                    examine(&mut report, coding, &connected, &begun).await?;
+                    examine(&mut report, coding, &connected, &working_directory).await?;
                 }
-                Err(failure) => report.found("settings", &name, Err(failure)).map(drop)?,
+                Err(failure) => report.record("settings", &name, Err(failure)).map(drop)?,
             }
         }
     }
@@ -144,24 +144,24 @@ pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> 
     {
         context.out.note(&format!("errors of hooks are in {}", file.display()));
     }
-    if report.failed { Err(Failure::Said(Exit::Refused)) } else { Ok(()) }
+    if report.failed { Err(Failure::Reported(Exit::Refused)) } else { Ok(()) }
 }
 
 /// The failure if no coding agent is connected.
 fn none_connected(context: &Context, args: &Doctor, directory: &Path) -> Failure {
-    let wanted = args.client.map_or("claude", CodingAgent::as_str);
+    let client = args.client.map_or("claude", CodingAgent::as_str);
     let main = main_tree(directory)
         .filter(|main| Clients::load(&context.environment, main).is_ok_and(|clients| !clients.0.is_empty()));
     match main {
         Some(main) => Failure::local_with(
-            format!("this worktree has no settings of its own; those of {} hold there alone", main.display()),
+            format!("this worktree has no settings of its own; those of {} apply only there", main.display()),
             format!(
-                "`plenary {wanted}` starts the same agent here; `plenary connect {wanted}` writes settings"
+                "`plenary {client}` starts the same agent here; `plenary connect {client}` writes settings"
             ),
         ),
         None => Failure::local_with(
             "no coding agent is connected in this directory",
-            format!("connect one: `plenary connect {wanted}`"),
+            format!("connect one: `plenary connect {client}`"),
         ),
     }
 }
@@ -175,47 +175,47 @@ async fn examine(
 ) -> Result<(), Failure> {
     let (context, about) = (report.context, coding.as_str());
     if connected.plugin {
-        report.found("settings", about, Ok("the plugin brings them".to_owned()))?;
-        report.found("token", about, server::accepts(context, coding, &connected.agent).await)?;
+        report.record("settings", about, Ok("the plugin brings them".to_owned()))?;
+        report.record("token", about, server::accepts(context, coding, &connected.agent).await)?;
         return Ok(());
     }
     let written =
         match connect::read_entries(context, coding, connected.agent.as_str(), &connected.scope, directory) {
             Ok(written) => written,
-            Err(failure) => return report.found("settings", about, Err(failure)).map(drop),
+            Err(failure) => return report.record("settings", about, Err(failure)).map(drop),
         };
-    if !report.found("settings", about, written.check_server())? {
+    if !report.record("settings", about, written.check_server())? {
         return Ok(());
     }
     if let Err(failure) = written.own(context, &connected.agent) {
-        return report.found("settings", about, Err(failure)).map(drop);
+        return report.record("settings", about, Err(failure)).map(drop);
     }
     let is_user = connected.scope != "project";
-    match allowed::look(context, coding, is_user, directory) {
+    match allowed::check(context, coding, is_user, directory) {
         Ok(Verdict::Unknown(unread)) => report.unknown("allowed", about, &unread)?,
-        Ok(Verdict::Allowed(allowed)) => report.found("allowed", about, Ok(allowed)).map(drop)?,
-        Err(failure) => report.found("allowed", about, Err(failure)).map(drop)?,
+        Ok(Verdict::Allowed(allowed)) => report.record("allowed", about, Ok(allowed)).map(drop)?,
+        Err(failure) => report.record("allowed", about, Err(failure)).map(drop)?,
     }
-    if !report.found("token", about, server::accepts(context, coding, &connected.agent).await)? {
+    if !report.record("token", about, server::accepts(context, coding, &connected.agent).await)? {
         return Ok(());
     }
     let tools = server::offers_tools(context, &connected.agent, &written, None).await;
-    let are_offered = report.found("tools", about, tools.map(|found| found.0))?;
+    let are_offered = report.record("tools", about, tools.map(|listed| listed.0))?;
     // Reported also if every hook is missing.
     if !written.expected.is_empty() {
-        report.found("hook", about, trip::round(context, coding, connected, &written, directory).await)?;
+        report.record("hook", about, trip::round(context, coding, connected, &written, directory).await)?;
     }
     // If no hook prints messages, a message arrives when the model reads its inbox; that path is checked instead.
-    let speaks = written.expected.iter().any(|event| hook::speaks_at(coding, event));
-    if !speaks && are_offered && written.program().is_some() {
-        report.found("message", about, trip::by_tool(context, connected, &written).await)?;
+    let accepts_text = written.expected.iter().any(|event| hook::accepts_text_at(coding, event));
+    if !accepts_text && are_offered && written.program().is_some() {
+        report.record("message", about, trip::round_by_tool(context, connected, &written).await)?;
     }
     let Reach { mid_turn, idle, headless, .. } = coding.reach();
     let idle = if idle == NO { "not before its next turn" } else { idle };
     let headless = if headless == NO { "not" } else { headless };
-    let told = format!(
+    let reach = format!(
         "messages arrive {mid_turn}; while the session waits for a person: {idle}; without a person: {headless}"
     );
-    report.found("reach", about, Ok(told))?;
+    report.record("reach", about, Ok(reach))?;
     Ok(())
 }

@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use crate::cli::{
-    connect::{CodingAgent, ProgramEntries, speaks},
+    connect::{CodingAgent, ProgramEntries, has_valid_token},
     context::Context,
     failure::Failure,
 };
@@ -26,16 +26,16 @@ const REVISION: &str = "2025-06-18";
 
 /// Checks that the server is up, and has this program's version.
 pub(super) async fn answers(context: &Context) -> Result<String, Failure> {
-    let found = context.server_address()?;
+    let address = context.server_address()?;
     let health = context.client()?.health().await?;
     let own = env!("CARGO_PKG_VERSION");
     if health.version != own {
         return Err(Failure::local_with(
-            format!("{} has version {}, and this program {own}", found.url, health.version),
+            format!("{} has version {}, and this program {own}", address.url, health.version),
             "install the same version of both, and restart the server",
         ));
     }
-    Ok(format!("{} (from {}) is up, version {}", found.url, found.source, health.version))
+    Ok(format!("{} (from {}) is up, version {}", address.url, address.source, health.version))
 }
 
 /// Checks that the server accepts the saved token as the agent's.
@@ -44,7 +44,7 @@ pub(super) async fn accepts(
     coding: CodingAgent,
     handle: &AgentHandle,
 ) -> Result<String, Failure> {
-    if speaks(context, handle).await? {
+    if has_valid_token(context, handle).await? {
         return Ok(format!("the server accepts it as {handle}"));
     }
     Err(Failure::auth(
@@ -61,11 +61,11 @@ pub(super) async fn offers_tools(
     calls: Option<&str>,
 ) -> Result<(String, String), Failure> {
     let Some((line, variables)) = written.program() else {
-        let said = match written.server["url"].as_str() {
+        let state = match written.server["url"].as_str() {
             Some(_) => format!("it calls {} itself, as {handle}", written.server["url"]),
             None => "its server is given to it when `plenary` starts it".to_owned(),
         };
-        return Ok((said, String::new()));
+        return Ok((state, String::new()));
     };
     let program = &line[0];
     let mut command = Command::new(program);
@@ -83,23 +83,25 @@ pub(super) async fn offers_tools(
     let streams = child.stdin.take().zip(child.stdout.take());
     let Some((stdin, stdout)) = streams else { return Err(Failure::local("no pipe to the program")) };
     match timeout(TOOLS_WITHIN, converse(stdin, BufReader::new(stdout).lines(), calls)).await {
-        Ok(Ok((count, who, said))) if count > 0 => {
+        Ok(Ok((count, agent, answer))) if count > 0 => {
             // The program closes its session on the server before it ends.
             drop(timeout(ENDS_WITHIN, child.wait()).await);
-            match who {
-                Some(who) if who != handle.as_str() => {
-                    Err(broken(&format!("it speaks as {who}, not as {handle}")))
+            match agent {
+                Some(agent) if agent != handle.as_str() => {
+                    Err(broken(&format!("it speaks as {agent}, not as {handle}")))
                 }
-                Some(_) | None => Ok((format!("`{program} … mcp` offers {count} tools, as {handle}"), said)),
+                Some(_) | None => {
+                    Ok((format!("`{program} … mcp` offers {count} tools, as {handle}"), answer))
+                }
             }
         }
         Ok(Ok(_)) => Err(broken("it offers no tools")),
         Ok(Err(why)) => {
             drop(child.start_kill());
             let output = timeout(TOOLS_WITHIN, child.wait_with_output()).await;
-            let said = output.ok().and_then(Result::ok).map(|output| output.stderr).unwrap_or_default();
-            let said = String::from_utf8_lossy(&said);
-            Err(broken(&format!("{why}; {}", said.trim().lines().last().unwrap_or("it printed nothing"))))
+            let stderr = output.ok().and_then(Result::ok).map(|output| output.stderr).unwrap_or_default();
+            let stderr = String::from_utf8_lossy(&stderr);
+            Err(broken(&format!("{why}; {}", stderr.trim().lines().last().unwrap_or("it printed nothing"))))
         }
         Err(_) => Err(broken(&format!("it does not answer within {} s", TOOLS_WITHIN.as_secs()))),
     }
@@ -119,27 +121,27 @@ async fn converse(
     calls: Option<&str>,
 ) -> Result<(usize, Option<String>, String), String> {
     let client = json!({"name": "plenary-doctor", "version": env!("CARGO_PKG_VERSION")});
-    let hello = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": client});
-    ask(&mut stdin, &json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})).await?;
+    let params = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": client});
+    send(&mut stdin, &json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})).await?;
     reply(&mut lines, 1).await?;
-    ask(&mut stdin, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
-    ask(&mut stdin, &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}})).await?;
+    send(&mut stdin, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
+    send(&mut stdin, &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}})).await?;
     let tools = reply(&mut lines, 2).await?;
     let tools = tools["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
     if !tools.iter().any(|tool| tool["name"] == "whoami") {
         return Ok((tools.len(), None, String::new()));
     }
     let call = json!({"name": "whoami", "arguments": {}});
-    ask(&mut stdin, &json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": call})).await?;
+    send(&mut stdin, &json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": call})).await?;
     let me = reply(&mut lines, 3).await?;
-    let who = me["structuredContent"]["handle"].as_str().map(str::to_owned);
-    let Some(tool) = calls else { return Ok((tools.len(), who, String::new())) };
+    let agent = me["structuredContent"]["handle"].as_str().map(str::to_owned);
+    let Some(tool) = calls else { return Ok((tools.len(), agent, String::new())) };
     let call = json!({"name": tool, "arguments": {}});
-    ask(&mut stdin, &json!({"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": call})).await?;
-    Ok((tools.len(), who, reply(&mut lines, 4).await?.to_string()))
+    send(&mut stdin, &json!({"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": call})).await?;
+    Ok((tools.len(), agent, reply(&mut lines, 4).await?.to_string()))
 }
 
-async fn ask(stdin: &mut ChildStdin, message: &Value) -> Result<(), String> {
+async fn send(stdin: &mut ChildStdin, message: &Value) -> Result<(), String> {
     let line = format!("{message}\n");
     stdin
         .write_all(line.as_bytes())

@@ -1,5 +1,5 @@
 //! Sends a frame from a sibling to the agent and runs the coding agent's own hook: it must print the frame. A frame
-//! belongs to no session and is dropped after minutes, so nothing is left behind.
+//! belongs to no session and is dropped after minutes, so nothing remains.
 //! Must not know: how a hook answers.
 
 use std::{
@@ -19,7 +19,7 @@ use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
 
 use super::server;
 use crate::cli::{
-    connect::{CodingAgent, ProgramEntries, hold},
+    connect::{CodingAgent, ProgramEntries, ensure_token},
     context::Context,
     failure::Failure,
     hook,
@@ -51,23 +51,23 @@ pub(super) async fn round(
             format!("write them again: `plenary connect {}`", coding.as_str()),
         ));
     }
-    let (agent, word) = sent(context, connected).await?;
-    let outcome = look(coding, written, directory, &word).await;
+    let (agent, marker) = send_probe(context, connected).await?;
+    let outcome = run_hooks(coding, written, directory, &marker).await;
     clean_up(&agent, &connected.agent).await?;
     outcome
 }
 
 /// Checks the round trip by the inbox tool.
-pub(super) async fn by_tool(
+pub(super) async fn round_by_tool(
     context: &Context,
     connected: &ClientEntry,
     written: &ProgramEntries,
 ) -> Result<String, Failure> {
-    let (agent, word) = sent(context, connected).await?;
+    let (agent, marker) = send_probe(context, connected).await?;
     let outcome = server::offers_tools(context, &connected.agent, written, Some("inbox")).await;
     clean_up(&agent, &connected.agent).await?;
-    let (_, said) = outcome?;
-    if said.contains(&word) {
+    let (_, output) = outcome?;
+    if output.contains(&marker) {
         return Ok("a message reaches the model by the tool `inbox`".to_owned());
     }
     Err(Failure::local_with(
@@ -77,7 +77,7 @@ pub(super) async fn by_tool(
 }
 
 /// Sends a probe from the sibling and waits until it is in the agent's inbox; returns the agent's client and the text.
-async fn sent(context: &Context, connected: &ClientEntry) -> Result<(Client, String), Failure> {
+async fn send_probe(context: &Context, connected: &ClientEntry) -> Result<(Client, String), Failure> {
     let sibling = sibling(context, connected.agent.owner_name().as_str()).await?;
     let agent = client_of(context, &connected.agent)?;
     let probe = probe(&connected.agent)?;
@@ -94,11 +94,11 @@ async fn sent(context: &Context, connected: &ClientEntry) -> Result<(Client, Str
 /// A frame whose text is its own id.
 fn probe(agent: &AgentHandle) -> Result<Frame, Failure> {
     let owner = agent.owner_name();
-    let of = |name: &str| {
+    let handle_of = |name: &str| {
         let parsed: Result<SovereignHandle, _> = format!("~{name}").parse();
         parsed.map_err(|error| Failure::local(format!("the sibling's name: {error}")))
     };
-    let (handle, frame_id) = (of(owner.as_str())?, Uuid::random());
+    let (handle, frame_id) = (handle_of(owner.as_str())?, Uuid::random());
     let advisory = Advisory { advisory_text: frame_id.as_str().to_owned(), ..Advisory::default() };
     let payload = Payload::Advisory(advisory);
     Ok(Frame {
@@ -111,7 +111,7 @@ fn probe(agent: &AgentHandle) -> Result<Frame, Failure> {
         ttl_ms: None,
         payload: payload.to_object(),
         acted_by: handle,
-        drafted_with: of(SIBLING)?.to_string(),
+        drafted_with: handle_of(SIBLING)?.to_string(),
         provenance_compute_location: ComputeLocation::ServerActive,
         provenance_method: vec!["command-line".to_owned()],
         provenance_return_ref: None,
@@ -131,14 +131,14 @@ fn frames_after(after: Option<String>) -> InboxQuery {
 
 /// Whether a frame arrives in an inbox after a cursor.
 async fn arrives(agent: &Client, mut after: String, frame: &Uuid) -> Result<bool, Failure> {
-    let by = Instant::now() + INBOX_WITHIN;
+    let deadline = Instant::now() + INBOX_WITHIN;
     loop {
-        let left = by.saturating_duration_since(Instant::now());
-        let page = agent.wait_inbox(&frames_after(Some(after)), left).await?.value;
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        let page = agent.wait_inbox(&frames_after(Some(after)), remaining).await?.value;
         if page.items.iter().any(|item| item["ref"]["frame_id"] == frame.as_str()) {
             return Ok(true);
         }
-        if left.is_zero() {
+        if remaining.is_zero() {
             return Ok(false);
         }
         after = page.cursor;
@@ -155,20 +155,20 @@ fn unreached(connected: &ClientEntry) -> Failure {
 }
 
 /// Runs every hook, and looks for the probe in the text that a hook gives to the model.
-async fn look(
+async fn run_hooks(
     coding: CodingAgent,
     written: &ProgramEntries,
     directory: &Path,
-    word: &str,
+    marker: &str,
 ) -> Result<String, Failure> {
     let unread = "read the unread items first (`plenary inbox`), and try again";
     let mut slowest = 0;
     for (event, line) in &written.hooks {
-        let begun = Instant::now();
+        let started_at = Instant::now();
         let output = run(&format!("{line} --peek"), &hook_input(event, directory), directory).await?;
-        let took = begun.elapsed().as_millis();
-        slowest = slowest.max(took);
-        if !hook::speaks_at(coding, event) || output.contains(word) {
+        let elapsed_ms = started_at.elapsed().as_millis();
+        slowest = slowest.max(elapsed_ms);
+        if !hook::accepts_text_at(coding, event) || output.contains(marker) {
             continue;
         }
         if output.contains("unread for") {
@@ -178,12 +178,12 @@ async fn look(
             ));
         }
         return Err(Failure::local_with(
-            format!("the hook of {event} did not show a waiting message ({took} ms)"),
+            format!("the hook of {event} did not show a waiting message ({elapsed_ms} ms)"),
             format!("run it yourself: `{line} --peek </dev/null`"),
         ));
     }
-    let speaking = written.hooks.keys().filter(|event| hook::speaks_at(coding, event)).count();
-    if speaking == 0 {
+    let text_hooks = written.hooks.keys().filter(|event| hook::accepts_text_at(coding, event)).count();
+    if text_hooks == 0 {
         return Ok(format!("each of {} hooks runs, the slowest in {slowest} ms", written.hooks.len()));
     }
     Ok(format!(
@@ -238,7 +238,7 @@ async fn sibling(context: &Context, owner: &str) -> Result<Client, Failure> {
     let handle: AgentHandle = format!("@{owner}.{SIBLING}")
         .parse()
         .map_err(|error| Failure::local(format!("the sibling's name: {error}")))?;
-    if hold(context, &handle).await?.is_none() {
+    if ensure_token(context, &handle).await?.is_none() {
         return Err(Failure::local_with(
             format!("{handle}, which sends the test message, was deleted"),
             "nothing else depends on it; the results above are valid",

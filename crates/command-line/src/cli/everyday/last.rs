@@ -36,12 +36,12 @@ pub(super) struct LastMessage {
 
 /// The newest unread message or invitation, else the newest message in the latest sessions.
 pub(super) async fn last(out: &Out, client: &Client) -> Result<LastMessage, Failure> {
-    if let Some(found) = unread(client).await? {
-        return Ok(found);
+    if let Some(message) = unread(client).await? {
+        return Ok(message);
     }
     latest(out, client).await?.ok_or_else(|| {
         Failure::usage(
-            "nothing has come that could be answered",
+            "there is no message to answer",
             "write to somebody with `plenary send @OWNER.NAME TEXT`, or name the session with --to",
         )
     })
@@ -55,13 +55,13 @@ async fn unread(client: &Client) -> Result<Option<LastMessage>, Failure> {
         let page = client.inbox(&query).await?.value;
         // Invitations of strangers come last in the inbox, however old they are, so messages are compared by time.
         for item in &page.items {
-            let (Some(at), Some(id)) = (item["at"].as_str(), item["ref"]["session_id"].as_str()) else {
+            let (Some(sent_at), Some(id)) = (item["at"].as_str(), item["ref"]["session_id"].as_str()) else {
                 continue;
             };
             if let Ok(session) = id.parse()
-                && newest.as_ref().is_none_or(|(known, ..)| known.as_str() <= at)
+                && newest.as_ref().is_none_or(|(newest_at, ..)| newest_at.as_str() <= sent_at)
             {
-                newest = Some((at.to_owned(), session, item.clone()));
+                newest = Some((sent_at.to_owned(), session, item.clone()));
             }
         }
         if !page.more {
@@ -70,11 +70,11 @@ async fn unread(client: &Client) -> Result<Option<LastMessage>, Failure> {
         query.after = Some(page.cursor);
     }
     let Some((_, session, item)) = newest else { return Ok(None) };
-    let said = item["kind"] == "session.message";
+    let is_message = item["kind"] == "session.message";
     let sequence = item["ref"]["sequence"].as_u64();
-    let sent_with = if !said && carries_message(client, &item).await { sequence } else { None };
-    let summary = summary(&item, said || sent_with.is_some());
-    Ok(Some(LastMessage { session, sequence: sequence.filter(|_| said), sent_with, summary }))
+    let sent_with = if !is_message && carries_message(client, &item).await { sequence } else { None };
+    let summary = summary(&item, is_message || sent_with.is_some());
+    Ok(Some(LastMessage { session, sequence: sequence.filter(|_| is_message), sent_with, summary }))
 }
 
 /// Prints the first message of a session whose invitation was answered, unless the invitation showed it. Returns its
@@ -105,12 +105,12 @@ fn summary(item: &Value, is_message: bool) -> String {
 
 fn quoted(what: &str, from: &str, text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
-    let mut shown: String = line.chars().take(SHOWN_CHARS_MAX).collect();
-    if shown.len() < text.trim_end().len() {
-        shown.push('…');
+    let mut excerpt: String = line.chars().take(SHOWN_CHARS_MAX).collect();
+    if excerpt.len() < text.trim_end().len() {
+        excerpt.push('…');
     }
-    let colon = if shown.is_empty() { "" } else { ": " };
-    format!("{what} {}{colon}{}", clean(from), clean(&shown))
+    let colon = if excerpt.is_empty() { "" } else { ": " };
+    format!("{what} {}{colon}{}", clean(from), clean(&excerpt))
 }
 
 async fn latest(out: &Out, client: &Client) -> Result<Option<LastMessage>, Failure> {
@@ -124,9 +124,9 @@ async fn latest(out: &Out, client: &Client) -> Result<Option<LastMessage>, Failu
             pages -= 1;
             let page =
                 client.events(&session.id, EventsQuery { after_sequence, limit: Some(1000) }).await?.value;
-            let came = page.events.iter().filter_map(message).filter(|message| message.sender != me);
-            if let Some(message) = came.max_by_key(|message| message.created_at)
-                && newest.as_ref().is_none_or(|(known, _)| *known < message.created_at)
+            let received = page.events.iter().filter_map(message).filter(|message| message.sender != me);
+            if let Some(message) = received.max_by_key(|message| message.created_at)
+                && newest.as_ref().is_none_or(|(newest_at, _)| *newest_at < message.created_at)
             {
                 let text = say::content(out, &message.content);
                 let summary = quoted("the message of", message.sender.as_str(), &text);
@@ -137,5 +137,5 @@ async fn latest(out: &Out, client: &Client) -> Result<Option<LastMessage>, Failu
             after = page.next_cursor;
         }
     }
-    Ok(newest.map(|(_, found)| found))
+    Ok(newest.map(|(_, message)| message))
 }

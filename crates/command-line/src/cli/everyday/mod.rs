@@ -22,7 +22,7 @@ use super::{
     context::Context,
     failure::{Exit, Failure},
     hook,
-    session::content::{ContentArgs, nothing_to_say},
+    session::content::{ContentArgs, no_content},
 };
 use crate::out::clean;
 use talk::{MessageArgs, SentMessage};
@@ -113,28 +113,28 @@ pub(crate) struct Reply {
 
 pub(crate) async fn send(context: &Context, args: Send) -> Result<(), Failure> {
     let client = context.speaker()?;
-    let content = args.content.read(&client).await?.ok_or_else(nothing_to_say)?;
-    let said = MessageArgs::new(content, args.topic).urgent(args.urgent);
-    let sent = talk::send(&client, &args.to, said).await?;
+    let content = args.content.read(&client).await?.ok_or_else(no_content)?;
+    let draft = MessageArgs::new(content, args.topic).urgent(args.urgent);
+    let sent = talk::send(&client, &args.to, draft).await?;
     print_sent(context, &sent)
 }
 
 pub(crate) async fn reply(context: &Context, args: Reply) -> Result<(), Failure> {
     let client = context.speaker()?;
-    let content = args.content.read(&client).await?.ok_or_else(nothing_to_say)?;
-    let said = MessageArgs::new(content, None).urgent(args.urgent);
+    let content = args.content.read(&client).await?.ok_or_else(no_content)?;
+    let draft = MessageArgs::new(content, None).urgent(args.urgent);
     if let Some(to) = args.to {
-        return print_sent(context, &talk::send(&client, &to, said).await?);
+        return print_sent(context, &talk::send(&client, &to, draft).await?);
     }
     // The message may be one that the caller has not seen.
     let last = last::last(&context.out, &client).await?;
     context.out.note(&format!("answers {}", last.summary));
     let sent = match last.sent_with {
-        Some(invitation) => talk::reopen(&client, &last.session, invitation, said).await?,
-        None => talk::send(&client, &Recipient::Session(last.session.clone()), said).await?,
+        Some(invitation) => talk::reopen(&client, &last.session, invitation, draft).await?,
+        None => talk::send(&client, &Recipient::Session(last.session.clone()), draft).await?,
     };
     if acknowledge(context, &client, &last).await.is_err() {
-        context.out.note("the server did not take note of it, so the answered message stays unread");
+        context.out.note("the server did not record it, so the answered message stays unread");
     }
     print_sent(context, &sent)
 }
@@ -172,40 +172,40 @@ pub(crate) async fn ask(
     text: &str,
     wait: Duration,
 ) -> Result<(), Failure> {
-    let until = Instant::now() + wait;
+    let deadline = Instant::now() + wait;
     let news =
         InboxQuery { kinds: Some("session.message".to_owned()), limit: Some(100), ..InboxQuery::default() };
     // Read the cursor before the question is sent, so that no later message is missed.
     let mut after = client.inbox(&news).await?.value.cursor;
-    let said = MessageArgs::new((Content::from(text), None), None);
-    let sent = talk::send(client, &Recipient::Agents(vec![to.clone()]), said).await?;
+    let draft = MessageArgs::new((Content::from(text), None), None);
+    let sent = talk::send(client, &Recipient::Agents(vec![to.clone()]), draft).await?;
     if wait.is_zero() {
         return print_sent(context, &sent);
     }
     context.out.note(&format!("asked {to} in {}", sent.session));
-    let mut read = sent.sequence;
+    let mut last_read = sent.sequence;
     loop {
-        let query = EventsQuery { after_sequence: read, limit: None };
+        let query = EventsQuery { after_sequence: last_read, limit: None };
         let page = client.events(&sent.session, query).await?;
         for event in &page.value.events {
-            read = event.sequence.unwrap_or(read);
+            last_read = event.sequence.unwrap_or(last_read);
             if let Some(message) = talk::message(event).filter(|message| message.sender == *to) {
-                hook::note_printed(context, &sent.from, &sent.session, read).await;
+                hook::note_printed(context, &sent.from, &sent.session, last_read).await;
                 if context.out.is_json() {
                     return Ok(context.out.line(event.json())?);
                 }
                 return Ok(context.out.line(&super::say::content(&context.out, &message.content))?);
             }
         }
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        if remaining.is_zero() {
             let text = format!("no answer from {} yet; it will arrive in your inbox", clean(to.as_str()));
             context.out.note(&text);
-            return Err(Failure::Said(Exit::Unanswered));
+            return Err(Failure::Reported(Exit::Unanswered));
         }
         if page.value.events.is_empty() {
             let query = InboxQuery { after: Some(after.clone()), ..news.clone() };
-            after = client.wait_inbox(&query, left).await?.value.cursor;
+            after = client.wait_inbox(&query, remaining).await?.value.cursor;
         }
     }
 }

@@ -21,10 +21,10 @@ const REACH_MAX: usize = 1_000;
 pub(super) async fn unreached(client: &Client, error: Error, to: &[AgentHandle]) -> Failure {
     let reach = reach(client).await;
     let missed: Vec<&AgentHandle> = to.iter().filter(|agent| !reach.contains(agent)).collect();
-    let named: Vec<&str> = missed.iter().map(|agent| agent.as_str()).collect();
+    let names: Vec<&str> = missed.iter().map(|agent| agent.as_str()).collect();
     let alike: Vec<&str> =
         missed.iter().flat_map(|agent| like(agent, &reach)).map(AgentHandle::as_str).collect();
-    let whom = if named.is_empty() { "one of them".to_owned() } else { named.join(", ") };
+    let recipients = if names.is_empty() { "one of them".to_owned() } else { names.join(", ") };
     let next = if alike.is_empty()
         && let Ok(me) = client.me().await
         && let Some(next) = unlisted(&me.value, to)
@@ -32,12 +32,12 @@ pub(super) async fn unreached(client: &Client, error: Error, to: &[AgentHandle])
         next
     } else if alike.is_empty() {
         format!(
-            "you cannot contact {whom}: it does not exist, or one of the two does not allow the other. `plenary who` lists the \
+            "you cannot contact {recipients}: it does not exist, or one of the two does not allow the other. `plenary who` lists the \
              agents that you can contact; `plenary contact request @OWNER.NAME` asks to be allowed"
         )
     } else {
         format!(
-            "did you mean {}? You cannot contact {whom}; `plenary who` lists the agents that you can contact",
+            "did you mean {}? You cannot contact {recipients}; `plenary who` lists the agents that you can contact",
             alike.join(" or ")
         )
     };
@@ -82,35 +82,35 @@ async fn reach(client: &Client) -> Vec<AgentHandle> {
 
 /// The handles that are similar to the text, or have a similar part; most similar first.
 fn named_like<'a>(text: &str, known: &'a [AgentHandle]) -> Vec<&'a AgentHandle> {
-    let wanted = text.trim_start_matches('@').to_lowercase();
+    let target = text.trim_start_matches('@').to_lowercase();
     let likeness = |agent: &AgentHandle| {
         let handle = agent.as_str().trim_start_matches('@');
         let parts = handle.split(['.', '-']).chain([handle, agent.name()]);
-        parts.map(|part| strsim::jaro_winkler(&wanted, part)).fold(0.0, f64::max)
+        parts.map(|part| strsim::jaro_winkler(&target, part)).fold(0.0, f64::max)
     };
     most_alike(known, likeness)
 }
 
 /// The similar handles, most similar first.
-fn like<'a>(wanted: &AgentHandle, known: &'a [AgentHandle]) -> Vec<&'a AgentHandle> {
+fn like<'a>(target: &AgentHandle, known: &'a [AgentHandle]) -> Vec<&'a AgentHandle> {
     let likeness = |agent: &AgentHandle| {
-        let whole = strsim::jaro_winkler(wanted.as_str(), agent.as_str());
+        let whole = strsim::jaro_winkler(target.as_str(), agent.as_str());
         // The name alone, as for an agent of another owner, or one whose directory suffix was omitted.
         let is_part =
-            agent.name().split('-').any(|part| part == wanted.name()) || wanted.name() == agent.name();
+            agent.name().split('-').any(|part| part == target.name()) || target.name() == agent.name();
         if is_part { whole.max(LIKE) } else { whole }
     };
     most_alike(known, likeness)
 }
 
 fn most_alike(known: &[AgentHandle], likeness: impl Fn(&AgentHandle) -> f64) -> Vec<&AgentHandle> {
-    let mut found: Vec<(f64, &AgentHandle)> = known
+    let mut similar: Vec<(f64, &AgentHandle)> = known
         .iter()
         .map(|agent| (likeness(agent), agent))
         .filter(|(likeness, _)| *likeness >= LIKE)
         .collect();
-    found.sort_by(|a, b| b.0.total_cmp(&a.0));
-    found.into_iter().take(NAMED_MAX).map(|(_, agent)| agent).collect()
+    similar.sort_by(|a, b| b.0.total_cmp(&a.0));
+    similar.into_iter().take(NAMED_MAX).map(|(_, agent)| agent).collect()
 }
 
 #[cfg(test)]
@@ -118,16 +118,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_pen_is_found_and_a_stranger_is_not() {
+    fn a_typing_mistake_is_found_and_a_different_handle_is_not() {
         let handle = |text: &str| text.parse::<AgentHandle>().unwrap();
         let known = [handle("@nick.claude-parser"), handle("@nick.codex-web"), handle("@acme.support")];
-        for (wrong, meant) in [
+        for (wrong, expected) in [
             ("@nick.claude-praser", Some("@nick.claude-parser")),
             ("@nick.parser", Some("@nick.claude-parser")),
             ("@acne.support", Some("@acme.support")),
             ("@zoe.zebra", None),
         ] {
-            assert_eq!(like(&handle(wrong), &known).first().map(|agent| agent.as_str()), meant, "{wrong}");
+            assert_eq!(like(&handle(wrong), &known).first().map(|agent| agent.as_str()), expected, "{wrong}");
         }
     }
 
@@ -149,13 +149,13 @@ mod tests {
     #[test]
     fn a_text_is_compared_with_every_part_of_a_handle() {
         let known = ["@nick.claude-parser", "@acme.support"].map(|text| text.parse::<AgentHandle>().unwrap());
-        for (text, meant) in [
+        for (text, expected) in [
             ("praser", Some("@nick.claude-parser")),
             ("nick.claude-praser", Some("@nick.claude-parser")),
             ("Suport", Some("@acme.support")),
             ("zebra", None),
         ] {
-            assert_eq!(named_like(text, &known).first().map(|agent| agent.as_str()), meant, "{text}");
+            assert_eq!(named_like(text, &known).first().map(|agent| agent.as_str()), expected, "{text}");
         }
     }
 }

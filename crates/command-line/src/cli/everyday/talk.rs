@@ -17,7 +17,7 @@ use crate::{cli::failure::Failure, out::clean};
 /// The page size of the session search, and the maximum number of pages; beyond them a new session is created.
 const PAGE: u32 = 100;
 const PAGES_MAX: usize = 5;
-/// Maximum length of a topic taken from a message, in characters.
+/// Maximum length of a topic that is created from a message, in characters.
 const OPENING_CHARS_MAX: usize = 80;
 
 /// A message to send.
@@ -55,14 +55,18 @@ pub(super) struct SentMessage {
     pub(super) to: Vec<AgentHandle>,
 }
 
-pub(super) async fn send(client: &Client, to: &Recipient, said: MessageArgs) -> Result<SentMessage, Failure> {
+pub(super) async fn send(
+    client: &Client,
+    to: &Recipient,
+    draft: MessageArgs,
+) -> Result<SentMessage, Failure> {
     let me = client.me().await?.value.handle;
     let to = match to {
         Recipient::Session(id) => {
             let session = client.session(id).await?.value;
-            return speak(client, &me, &session, said).await;
+            return send_to_session(client, &me, &session, draft).await;
         }
-        Recipient::Coding(agent, name) => return send_to_coding(client, &me, agent, name, said).await,
+        Recipient::Coding(agent, name) => return send_to_coding(client, &me, agent, name, draft).await,
         Recipient::Agents(to) => to,
     };
     if to.contains(&me) {
@@ -71,35 +75,35 @@ pub(super) async fn send(client: &Client, to: &Recipient, said: MessageArgs) -> 
             "name others; or speak as another with --as: `--as @OWNER` is the person",
         ));
     }
-    let topic = said.topic.as_deref();
+    let topic = draft.topic.as_deref();
     let shared = shared(client, &me, to, topic).await?;
     if let Some(session) = shared.session {
-        return speak(client, &me, &session, said).await;
+        return send_to_session(client, &me, &session, draft).await;
     }
     let mut body = CreateSession {
         invite: to.clone(),
-        topic: said.topic.clone().or_else(|| opening(&said.content)),
+        topic: draft.topic.clone().or_else(|| opening(&draft.content)),
         initial_message: Some(InitialMessage {
-            content: said.content.clone(),
-            metadata: said.metadata.clone(),
+            content: draft.content.clone(),
+            metadata: draft.metadata.clone(),
         }),
         idempotency_key: Some(key(to, topic, shared.earlier.as_ref())),
         attempt: Some(IdempotencyKey::random()),
         ..CreateSession::default()
     };
-    let mut made = client.create_session(&body).await;
-    if is_reused(&made) {
+    let mut created = client.create_session(&body).await;
+    if is_reused(&created) {
         // A parallel call has created the session.
         if let Some(session) = self::shared(client, &me, to, topic).await?.session {
-            return speak(client, &me, &session, said).await;
+            return send_to_session(client, &me, &session, draft).await;
         }
         body.idempotency_key = Some(IdempotencyKey::random());
-        made = client.create_session(&body).await;
+        created = client.create_session(&body).await;
     }
-    match made {
-        Ok(made) => {
-            let sequence = made.value.sequence.unwrap_or(1);
-            Ok(SentMessage { from: me, session: made.value.session_id, sequence, to: to.clone() })
+    match created {
+        Ok(created) => {
+            let sequence = created.value.sequence.unwrap_or(1);
+            Ok(SentMessage { from: me, session: created.value.session_id, sequence, to: to.clone() })
         }
         Err(Error::Refused(refused)) if refused.code == "not_found" => {
             Err(suggestions::unreached(client, Error::Refused(refused), to).await)
@@ -109,8 +113,8 @@ pub(super) async fn send(client: &Client, to: &Recipient, said: MessageArgs) -> 
 }
 
 /// Whether another call used the key.
-fn is_reused<T>(made: &Result<T, Error>) -> bool {
-    matches!(made, Err(Error::Refused(refused)) if refused.code == "idempotency_key_reused")
+fn is_reused<T>(created: &Result<T, Error>) -> bool {
+    matches!(created, Err(Error::Refused(refused)) if refused.code == "idempotency_key_reused")
 }
 
 /// Sends to one session of an agent's coding agents, in a network session that is reserved for it.
@@ -119,15 +123,15 @@ async fn send_to_coding(
     me: &AgentHandle,
     agent: &AgentHandle,
     name: &str,
-    said: MessageArgs,
+    draft: MessageArgs,
 ) -> Result<SentMessage, Failure> {
-    let found = client.who(Some(agent.as_str()), Some(agent.owner()), None, None).await?.value;
-    let them = found.agents.iter().find(|known| known.handle == *agent);
-    let live = them.map(|known| known.sessions.as_slice()).unwrap_or_default();
-    let whole = live.iter().find(|coding| coding.session == name);
-    let fits = live.iter().filter(|coding| coding.session.starts_with(name));
-    let fits = whole.map_or_else(|| fits.collect::<Vec<_>>(), |whole| vec![whole]);
-    let coding = match fits.as_slice() {
+    let page = client.who(Some(agent.as_str()), Some(agent.owner()), None, None).await?.value;
+    let target = page.agents.iter().find(|listed| listed.handle == *agent);
+    let live_sessions = target.map(|listed| listed.sessions.as_slice()).unwrap_or_default();
+    let exact = live_sessions.iter().find(|coding| coding.session == name);
+    let matching = live_sessions.iter().filter(|coding| coding.session.starts_with(name));
+    let matching = exact.map_or_else(|| matching.collect::<Vec<_>>(), |exact| vec![exact]);
+    let coding = match matching.as_slice() {
         [only] => only.session.clone(),
         several => {
             let what = match several.len() {
@@ -136,7 +140,7 @@ async fn send_to_coding(
             };
             return Err(Failure::usage(
                 what,
-                format!("`plenary who {agent}` lists them; `{agent}` alone is any of them"),
+                format!("`plenary who {agent}` lists them; `{agent}` alone means any of them"),
             ));
         }
     };
@@ -154,13 +158,13 @@ async fn send_to_coding(
                 idempotency_key,
                 ..CreateSession::default()
             };
-            let made = client.create_session(&body).await?;
-            client.session(&made.value.session_id).await?.value
+            let created = client.create_session(&body).await?;
+            client.session(&created.value.session_id).await?.value
         }
     };
     // Before the first message, so that no other coding session shows it.
     client.address_session(agent, &coding, &session.id).await?;
-    speak(client, me, &session, said).await
+    send_to_session(client, me, &session, draft).await
 }
 
 /// Whether the caller is invited and has not joined.
@@ -169,17 +173,17 @@ fn is_invited(session: &Session, me: &AgentHandle) -> bool {
 }
 
 /// Sends to a session; joins it first if the caller is only invited.
-async fn speak(
+async fn send_to_session(
     client: &Client,
     me: &AgentHandle,
     session: &Session,
-    said: MessageArgs,
+    draft: MessageArgs,
 ) -> Result<SentMessage, Failure> {
     if session.state == SessionState::Active && is_invited(session, me) {
         client.join_session(&session.id).await?;
     }
     let idempotency_key = Some(IdempotencyKey::random());
-    let message = SendMessage { content: said.content, metadata: said.metadata, idempotency_key };
+    let message = SendMessage { content: draft.content, metadata: draft.metadata, idempotency_key };
     let sent = client.send(&session.id, &message).await?;
     let to = others(session, me);
     Ok(SentMessage { from: me.clone(), session: session.id.clone(), sequence: sent.value.sequence, to })
@@ -190,10 +194,10 @@ pub(super) async fn reopen(
     client: &Client,
     session: &SessionId,
     invitation: u64,
-    said: MessageArgs,
+    draft: MessageArgs,
 ) -> Result<SentMessage, Failure> {
     let me = client.me().await?.value.handle;
-    let initial_message = Some(InitialMessage { content: said.content, metadata: said.metadata });
+    let initial_message = Some(InitialMessage { content: draft.content, metadata: draft.metadata });
     client.reopen_session(session, &ReopenSession { invite: None, initial_message }).await?;
     let mut query = EventsQuery { after_sequence: invitation, limit: Some(1000) };
     let sequence = loop {
@@ -211,10 +215,11 @@ pub(super) async fn reopen(
 
 /// The participants and invited agents other than the caller, in order.
 fn others(session: &Session, me: &AgentHandle) -> Vec<AgentHandle> {
-    let here = session.participants.iter().filter(|p| p.status != ParticipantStatus::Left && p.handle != *me);
-    let mut here: Vec<AgentHandle> = here.map(|p| p.handle.clone()).collect();
-    here.sort_unstable();
-    here
+    let members =
+        session.participants.iter().filter(|p| p.status != ParticipantStatus::Left && p.handle != *me);
+    let mut members: Vec<AgentHandle> = members.map(|p| p.handle.clone()).collect();
+    members.sort_unstable();
+    members
 }
 
 /// The sessions of the caller with some agents.
@@ -247,25 +252,25 @@ async fn shared(
             (Some(topic), named) => named == Some(topic),
             (None, named) => !named.is_some_and(|named| named.starts_with(CODING_SESSION_TOPIC)),
         };
-        for found in page.sessions.into_iter().filter(has_topic) {
-            if earlier.is_none() && is_with(&found, me, to) {
-                earlier = Some(found.id.clone());
+        for session in page.sessions.into_iter().filter(has_topic) {
+            if earlier.is_none() && is_with(&session, me, to) {
+                earlier = Some(session.id.clone());
             }
-            if !is_open_with(&found, me, to) {
+            if !is_open_with(&session, me, to) {
                 continue;
             }
-            if !is_invited(&found, me) {
-                return Ok(SharedSessions { session: Some(found), earlier: None });
+            if !is_invited(&session, me) {
+                return Ok(SharedSessions { session: Some(session), earlier: None });
             }
-            // An invited agent does not see who else is invited. Only the newest invitation is joined to look: others may
+            // An invited agent does not see the other invited agents. Only the newest invitation is joined to check: others may
             // have sent any number.
             if std::mem::replace(&mut has_joined, true) {
                 continue;
             }
-            client.join_session(&found.id).await?;
-            let found = client.session(&found.id).await?.value;
-            if others(&found, me) == to {
-                return Ok(SharedSessions { session: Some(found), earlier: None });
+            client.join_session(&session.id).await?;
+            let session = client.session(&session.id).await?.value;
+            if others(&session, me) == to {
+                return Ok(SharedSessions { session: Some(session), earlier: None });
             }
         }
         query.before = page.next_cursor;
@@ -319,9 +324,9 @@ fn one_line(line: &str) -> String {
             text.push(if character.is_control() { ' ' } else { character });
         }
     }
-    let hidden: Vec<usize> = text::hidden(&text).map(|(at, _)| at).collect();
-    let shown = text.char_indices().filter(|(at, _)| !hidden.contains(at));
-    shown.map(|(_, character)| character).collect::<String>().trim().to_owned()
+    let hidden: Vec<usize> = text::hidden(&text).map(|(index, _)| index).collect();
+    let visible = text.char_indices().filter(|(index, _)| !hidden.contains(index));
+    visible.map(|(_, character)| character).collect::<String>().trim().to_owned()
 }
 
 /// The message of an event, if it is one.
@@ -343,9 +348,9 @@ mod tests {
             ("👩\u{200d}👧 and", Some("👩\u{200d}👧 and")),
             ("\u{1b}[0m\n\u{200b}", None),
         ] {
-            let found = opening(&Content::Text(text.to_owned()));
-            assert_eq!(found.as_deref(), topic, "{text:?}");
-            assert!(found.is_none_or(|topic| text::check_line(&topic).is_ok()));
+            let opened = opening(&Content::Text(text.to_owned()));
+            assert_eq!(opened.as_deref(), topic, "{text:?}");
+            assert!(opened.is_none_or(|topic| text::check_line(&topic).is_ok()));
         }
     }
 }

@@ -38,29 +38,36 @@ pub(crate) async fn who(context: &Context, args: WhoArgs) -> Result<(), Failure>
     let client = context.speaker()?;
     let mut table = Table::new(&["WHO", "STATE", "FOR", "UNREAD", "ATTENTION"]);
     let (query, owner) = (args.query.as_deref(), args.owner.as_deref());
-    let ask = async |at: Option<&str>| client.who(query, owner, args.limit, at).await;
-    let since =
-        |at: Option<TimestampMs>| at.map_or_else(|| "-".to_owned(), |at| span(now().0.saturating_sub(at.0)));
+    let fetch = async |cursor: Option<&str>| client.who(query, owner, args.limit, cursor).await;
+    let since = |time: Option<TimestampMs>| {
+        time.map_or_else(|| "-".to_owned(), |time| span(now().0.saturating_sub(time.0)))
+    };
     let mut is_found = false;
     let take = |page: &WhoPage| {
         for agent in &page.agents {
             is_found = true;
             let unread = agent.unread.map_or_else(|| "-".to_owned(), |unread| unread.to_string());
-            let held = attention(agent.attention.as_deref(), agent.attention_until);
-            table.row([agent.handle.as_str(), &clean(&agent.state), &since(agent.since), &unread, &held]);
+            let attention_text = attention(agent.attention.as_deref(), agent.attention_until);
+            table.row([
+                agent.handle.as_str(),
+                &clean(&agent.state),
+                &since(agent.since),
+                &unread,
+                &attention_text,
+            ]);
             for coding in &agent.sessions {
                 let others = agent.sessions.iter().map(|other| other.session.as_str());
                 let short = short(&coding.session, others);
                 let name = format!("  /{} ({})", clean(short), clean(&coding.client));
                 let state =
                     if coding.hooks { clean(&coding.state).into_owned() } else { "hooks are off".to_owned() };
-                let held = attention(coding.attention.as_deref(), coding.attention_until);
-                table.row([name.as_str(), &state, &since(Some(coding.since)), "", &held]);
+                let attention_text = attention(coding.attention.as_deref(), coding.attention_until);
+                table.row([name.as_str(), &state, &since(Some(coding.since)), "", &attention_text]);
             }
         }
     };
-    context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;
-    let mut nobody = match (&args.query, &args.owner) {
+    context.pages(fetch, |page| page.next_cursor.as_ref(), take).await?;
+    let mut empty_text = match (&args.query, &args.owner) {
         (None, None) => "nobody can be reached: see `plenary me allowlist`".to_owned(),
         (Some(text), None) => format!("no agent that you can contact has `{}` in its handle", clean(text)),
         (None, Some(owner)) => format!("you reach no agent of @{}", clean(owner)),
@@ -69,13 +76,13 @@ pub(crate) async fn who(context: &Context, args: WhoArgs) -> Result<(), Failure>
         }
     };
     if let Some(text) = query.filter(|_| !is_found && !context.out.is_json()) {
-        let meant = similar_handles(&client, text).await;
-        if !meant.is_empty() {
-            let meant: Vec<_> = meant.iter().map(AgentHandle::as_str).collect();
-            nobody.push_str(&format!("; did you mean {}?", meant.join(" or ")));
+        let similar = similar_handles(&client, text).await;
+        if !similar.is_empty() {
+            let similar: Vec<_> = similar.iter().map(AgentHandle::as_str).collect();
+            empty_text.push_str(&format!("; did you mean {}?", similar.join(" or ")));
         }
     }
-    context.table(&table, &nobody)
+    context.table(&table, &empty_text)
 }
 
 /// The shortest prefix of a session's name that no other name has.
@@ -97,9 +104,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_is_shown_as_far_as_it_is_unlike_the_others() {
+    fn a_session_name_is_cut_to_its_distinguishing_part() {
         let all = ["01a20951-7c1e-aa", "01a20951-7c1f-bb", "ses_df6a", "ses_df6a99", "x"];
-        let shown = all.map(|session| short(session, all.into_iter()));
-        assert_eq!(shown, ["01a20951-7c1e", "01a20951-7c1f", "ses_df6a", "ses_df6a9", "x"]);
+        let short_names = all.map(|session| short(session, all.into_iter()));
+        assert_eq!(short_names, ["01a20951-7c1e", "01a20951-7c1f", "ses_df6a", "ses_df6a9", "x"]);
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct FrameArgs {
     /// Where the content was computed: server-active, server-aggregate or local-only [default: server-active]
     #[arg(long, value_name = "WHERE")]
     compute_location: Option<ComputeLocation>,
-    /// Method by which the content was made, a tag; may be repeated [default: command-line]
+    /// Method by which the content was produced, a tag; may be repeated [default: command-line]
     #[arg(long, value_name = "TAG")]
     method: Vec<String>,
     /// Return record that the frame belongs to
@@ -78,8 +78,8 @@ impl FrameArgs {
 
     /// The tool that composed the frame.
     pub(super) fn drafted_with(&self, context: &Context, speaker: &Speaker) -> String {
-        let given = self.drafted_with.clone().or_else(|| context.environment.var("PLENARY_DRAFTED_WITH"));
-        given.unwrap_or_else(|| format!("~{}", speaker.agent.name()))
+        let option = self.drafted_with.clone().or_else(|| context.environment.var("PLENARY_DRAFTED_WITH"));
+        option.unwrap_or_else(|| format!("~{}", speaker.agent.name()))
     }
 
     /// The owner on whose behalf the frame is sent.

@@ -12,8 +12,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::{
     kind,
     recent::recent,
+    render,
     seat::{SeatArgs, Speaker},
-    words,
 };
 use crate::{
     cli::{context::Context, failure::Failure},
@@ -56,10 +56,10 @@ pub(crate) struct Listen {
 
 impl Listen {
     fn filter(&self) -> Option<String> {
-        let given = self.filter.clone().filter(|filter| !filter.is_empty());
+        let option = self.filter.clone().filter(|filter| !filter.is_empty());
         let kind = self.kind.map(|kind| format!("kind:{kind}"));
         let sender = self.sender.as_ref().map(|sender| format!("sender:{sender}"));
-        let clauses: Vec<String> = [given, kind, sender].into_iter().flatten().collect();
+        let clauses: Vec<String> = [option, kind, sender].into_iter().flatten().collect();
         Some(clauses.join(",")).filter(|filter| !filter.is_empty())
     }
 }
@@ -94,11 +94,11 @@ async fn follow(context: &Context, speaker: &Speaker, stream: &mut FrameStream) 
     let out = context.out;
     loop {
         match stream.next().await? {
-            Signal::Opened => out.note(&words::listening(speaker)),
-            Signal::Frame(received) => words::print(out, &received).await?,
+            Signal::Opened => out.note(&render::listening(speaker)),
+            Signal::Frame(received) => render::print(out, &received).await?,
             Signal::Keepalive => {}
             Signal::Unreadable(error) => out.note(&format!("passed over: {error}")),
-            Signal::Lost { reason, retry_in } => words::note_lost(out, &reason, retry_in),
+            Signal::Lost { reason, retry_in } => render::note_lost(out, &reason, retry_in),
         }
     }
 }
@@ -119,15 +119,15 @@ async fn follow_locks(context: &Context, stream: &mut FrameStream) -> Result<(),
                 Signal::Opened => out.note("watching claims; stop with Ctrl-C"),
                 Signal::Frame(received) => {
                     if let Some(change) = leases.take(&received) {
-                        out.line(&words::change(&out, &change, now()))?;
+                        out.line(&render::change(&out, &change, now()))?;
                     }
                 }
                 Signal::Keepalive | Signal::Unreadable(_) => {}
-                Signal::Lost { reason, retry_in } => words::note_lost(out, &reason, retry_in),
+                Signal::Lost { reason, retry_in } => render::note_lost(out, &reason, retry_in),
             },
             () = ended => {
                 for lease in leases.expire(now()) {
-                    out.line(&words::ended(&out, &lease))?;
+                    out.line(&render::ended(&out, &lease))?;
                 }
             }
         }
@@ -152,14 +152,14 @@ pub(super) async fn locks(context: &Context, args: Locks) -> Result<(), Failure>
         return Ok(leases
             .active(moment)
             .into_iter()
-            .try_for_each(|lease| context.out.line(&words::lease_json(lease).to_string()))?);
+            .try_for_each(|lease| context.out.line(&render::lease_json(lease).to_string()))?);
     }
     let mut table = Table::new(&["RESOURCE", "HOLDER", "ENDS", "LEASE", "WHY"]);
     for lease in leases.active(moment) {
         table.row([
             &lease.resource,
-            &words::holder(lease),
-            &words::left(lease, moment),
+            &render::holder(lease),
+            &render::remaining(lease, moment),
             lease.lease_id.as_str(),
             lease.intent.as_deref().unwrap_or_default(),
         ]);

@@ -7,10 +7,10 @@ mod listen;
 mod lock;
 mod query;
 mod recent;
+mod render;
 mod roster;
 mod seat;
-mod telling;
-mod words;
+mod sending;
 
 use clap::Subcommand;
 use plenary_client::frames::{Kind, UnknownValue};
@@ -21,13 +21,13 @@ use super::{context::Context, failure::Failure};
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Send a frame of any kind
-    Send(telling::Send),
+    Send(sending::Send),
     /// Tell other sessions what this session is doing
-    Advise(telling::Advise),
+    Advise(sending::Advise),
     /// Tell other sessions what has happened
-    Broadcast(telling::BroadcastArgs),
+    Broadcast(sending::BroadcastArgs),
     /// Hand work over to another session
-    Handover(telling::HandoverArgs),
+    Handover(sending::HandoverArgs),
     /// Claim a resource, or claim it while a command runs; a claim is advisory
     Lock(lock::Lock),
     /// Release a claim
@@ -50,10 +50,10 @@ pub(crate) enum Command {
 
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
     match command {
-        Command::Send(args) => telling::send(context, args).await,
-        Command::Advise(args) => telling::advise(context, args).await,
-        Command::Broadcast(args) => telling::broadcast(context, args).await,
-        Command::Handover(args) => telling::handover(context, args).await,
+        Command::Send(args) => sending::send(context, args).await,
+        Command::Advise(args) => sending::advise(context, args).await,
+        Command::Broadcast(args) => sending::broadcast(context, args).await,
+        Command::Handover(args) => sending::handover(context, args).await,
         Command::Lock(args) => lock::lock(context, args).await,
         Command::Unlock(args) => lock::unlock(context, args).await,
         Command::Extend(args) => lock::extend(context, args).await,

@@ -12,9 +12,9 @@ use tokio::time::{Instant, timeout_at};
 use super::{
     composing::{FrameArgs, answer_with, note_no_listener, reach, report, whole_ms},
     recent::recent,
+    render,
     seat::{SeatArgs, Speaker},
-    telling::{some, spoken},
-    words,
+    sending::{some, text_or_stdin},
 };
 use crate::{
     cli::{
@@ -83,7 +83,7 @@ pub(super) async fn ask(context: &Context, args: QueryArgs) -> Result<(), Failur
     };
     let response_scope = args.response_scope.clone().unwrap_or_else(only_here);
     let query = Query {
-        query_text: spoken(args.text)?,
+        query_text: text_or_stdin(args.text)?,
         query_id: query_id.clone(),
         response_scope: response_scope.to_string(),
         timeout_ms: whole_ms(args.timeout),
@@ -107,13 +107,13 @@ pub(super) async fn ask(context: &Context, args: QueryArgs) -> Result<(), Failur
         note_no_listener(context, reply.delivered_count);
     }
     let until = Instant::now() + args.timeout;
-    let wanted = args.answers.unwrap_or(u32::MAX);
-    let come = collect(context, &mut stream, &query_id, until, wanted).await?;
-    if come > 0 {
+    let answers_max = args.answers.unwrap_or(u32::MAX);
+    let count = collect(context, &mut stream, &query_id, until, answers_max).await?;
+    if count > 0 {
         return Ok(());
     }
     context.out.note("nobody answered");
-    Err(Failure::Said(Exit::Unanswered))
+    Err(Failure::Reported(Exit::Unanswered))
 }
 
 /// Waits until the stream is open.
@@ -133,25 +133,25 @@ async fn collect(
     stream: &mut FrameStream,
     query_id: &Uuid,
     until: Instant,
-    wanted: u32,
+    answers_max: u32,
 ) -> Result<u32, Failure> {
     let out = context.out;
-    let mut come = 0;
-    while come < wanted {
+    let mut count = 0;
+    while count < answers_max {
         let Ok(signal) = timeout_at(until, stream.next()).await else { break };
         match signal? {
             Signal::Frame(received) => {
                 if is_answer(&received, query_id) {
-                    come += 1;
-                    words::print(out, &received).await?;
+                    count += 1;
+                    render::print(out, &received).await?;
                 }
             }
-            Signal::Lost { reason, retry_in } => words::note_lost(out, &reason, retry_in),
+            Signal::Lost { reason, retry_in } => render::note_lost(out, &reason, retry_in),
             Signal::Unreadable(error) => out.note(&format!("passed over: {error}")),
             Signal::Opened | Signal::Keepalive => {}
         }
     }
-    Ok(come)
+    Ok(count)
 }
 
 fn is_answer(received: &ReceivedFrame, query_id: &Uuid) -> bool {
@@ -163,19 +163,19 @@ pub(super) async fn answer(context: &Context, args: Answer) -> Result<(), Failur
     let response = Response {
         query_id: args.query_id.clone(),
         session_id: speaker.session().to_owned(),
-        response_text: spoken(args.text)?,
+        response_text: text_or_stdin(args.text)?,
         refs: some(args.refs),
     };
     let scope = match args.frame.scope.clone() {
         Some(scope) => scope,
-        None => asked_scope(context, &speaker, &args.query_id).await?,
+        None => scope_of_question(context, &speaker, &args.query_id).await?,
     };
     let frame = args.frame.or_scope(|| scope);
     report(context, &frame.send(context, &speaker, &Payload::Response(response)).await?)
 }
 
 /// The scope that a question names for its answers (FO-94), if the server still holds the question.
-async fn asked_scope(context: &Context, speaker: &Speaker, query_id: &Uuid) -> Result<Scope, Failure> {
+async fn scope_of_question(context: &Context, speaker: &Speaker, query_id: &Uuid) -> Result<Scope, Failure> {
     for received in recent(speaker, Some("kind:agent_query")).await? {
         if let Payload::Query(query) = &received.payload
             && query.query_id == *query_id

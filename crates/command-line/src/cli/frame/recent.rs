@@ -25,19 +25,19 @@ pub(super) async fn recent(speaker: &Speaker, filter: Option<&str>) -> Result<Ve
 
 async fn read(stream: &mut FrameStream) -> Result<Vec<ReceivedFrame>, Failure> {
     let mut frames = Vec::new();
-    let mut open = false;
-    let until = Instant::now() + ALL_MAX;
-    while Instant::now() < until {
-        let patience = if open { QUIET } else { ALL_MAX };
-        match timeout(patience, stream.next()).await {
+    let mut is_open = false;
+    let deadline = Instant::now() + ALL_MAX;
+    while Instant::now() < deadline {
+        let time_limit = if is_open { QUIET } else { ALL_MAX };
+        match timeout(time_limit, stream.next()).await {
             Err(_) => break,
             Ok(signal) => match signal? {
-                Signal::Opened => open = true,
+                Signal::Opened => is_open = true,
                 Signal::Frame(received) => frames.push(*received),
                 // A keepalive after the retained frames: there are no more.
                 Signal::Keepalive => break,
                 Signal::Unreadable(_) => {}
-                Signal::Lost { .. } => open = false,
+                Signal::Lost { .. } => is_open = false,
             },
         }
     }

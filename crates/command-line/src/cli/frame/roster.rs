@@ -25,7 +25,7 @@ pub(crate) struct RetentionArgs {
     handle: Option<SovereignHandle>,
 }
 
-async fn of(
+async fn client_and_handle(
     context: &Context,
     handle: Option<SovereignHandle>,
 ) -> Result<(plenary_client::Client, SovereignHandle), Failure> {
@@ -34,7 +34,7 @@ async fn of(
 }
 
 pub(super) async fn run(context: &Context, args: RosterArgs) -> Result<(), Failure> {
-    let (client, handle) = of(context, args.handle).await?;
+    let (client, handle) = client_and_handle(context, args.handle).await?;
     let reply = client.roster(&handle).await?;
     context.answer(&reply, |roster| print(context, roster))
 }
@@ -58,14 +58,14 @@ fn print(context: &Context, roster: &Roster) -> Result<(), Failure> {
 }
 
 pub(super) async fn retention(context: &Context, args: RetentionArgs) -> Result<(), Failure> {
-    let (client, handle) = of(context, args.handle).await?;
+    let (client, handle) = client_and_handle(context, args.handle).await?;
     let reply = client.retention(&handle).await?;
-    context.answer(&reply, |kept| {
-        let words = format!(
+    context.answer(&reply, |retention| {
+        let line = format!(
             "{handle}: the last {}, none older than {}",
-            counted(kept.max_events, "frame"),
-            span(kept.max_age_ms)
+            counted(retention.max_events, "frame"),
+            span(retention.max_age_ms)
         );
-        Ok(context.out.line(&words)?)
+        Ok(context.out.line(&line)?)
     })
 }

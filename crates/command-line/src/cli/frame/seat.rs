@@ -47,12 +47,13 @@ impl Speaker {
             None => client.me().await?.value.handle,
         };
         let handle = sovereign(&agent);
-        let or = |given: &Option<String>, name| given.clone().or_else(|| context.environment.var(name));
-        let instrument =
-            or(&args.instrument, "PLENARY_INSTRUMENT").unwrap_or_else(|| agent.name().to_owned());
-        let session = or(&args.session, "PLENARY_SESSION")
+        let option_or_variable =
+            |given: &Option<String>, name| given.clone().or_else(|| context.environment.var(name));
+        let instrument = option_or_variable(&args.instrument, "PLENARY_INSTRUMENT")
+            .unwrap_or_else(|| agent.name().to_owned());
+        let session = option_or_variable(&args.session, "PLENARY_SESSION")
             .unwrap_or_else(|| terminal::session_id(&context.environment));
-        let tool = or(&args.tool, "PLENARY_TOOL");
+        let tool = option_or_variable(&args.tool, "PLENARY_TOOL");
         let seat = Seat { instrument: Some(instrument), session_id: Some(session), tool };
         Ok(Self { client, agent, handle, seat })
     }

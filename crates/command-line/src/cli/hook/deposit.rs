@@ -18,17 +18,17 @@ use crate::cli::{
 
 /// Starts the deposit, if the directory belongs to a project.
 pub(super) fn spawn(context: &Context, handle: &AgentHandle, directory: &Path) -> Result<(), String> {
-    let told = context.environment.var("PLENARY_PROJECT").is_some();
+    let has_variable = context.environment.var("PLENARY_PROJECT").is_some();
     let bound = find_in_project_file(&context.environment, directory, Setting::Project)
-        .map_err(|failure| journal::words(&failure))?;
-    if !told && bound.is_none() {
+        .map_err(|failure| journal::describe(&failure))?;
+    if !has_variable && bound.is_none() {
         return Ok(());
     }
     let program = std::env::current_exe().map_err(|error| format!("where this program is: {error}"))?;
     let mut command = Command::new(program);
-    let found = context.server_address().map_err(|failure| journal::words(&failure))?;
-    if found.source == UrlSource::Flag {
-        command.args(["--url", &found.url.to_string()]);
+    let address = context.server_address().map_err(|failure| journal::describe(&failure))?;
+    if address.source == UrlSource::Flag {
+        command.args(["--url", &address.url.to_string()]);
     }
     command.args(["--as", handle.as_str(), "context", "deposit", "--git", "--auto"]);
     command.current_dir(directory).stdin(Stdio::null()).stdout(Stdio::null());

@@ -14,25 +14,25 @@ use crate::cli::{connect::SERVER, context::Context};
 
 /// Sends the request, waits, and prints the answer.
 pub(super) async fn run(context: &Context, event: &Event, within: Duration) -> Result<(), String> {
-    let Some(asked) = &event.elicitation else { return Ok(()) };
-    let Some(body) = request(event, asked, within)? else { return Ok(()) };
+    let Some(elicitation) = &event.elicitation else { return Ok(()) };
+    let Some(body) = request(event, elicitation, within)? else { return Ok(()) };
     ask(context, &body, within, |answer| decision(event, answer)).await
 }
 
 /// The request; `None` if only the coding agent's window can ask for it.
-fn request(event: &Event, asked: &Elicitation, within: Duration) -> Result<Option<Value>, String> {
-    let Some(schema) = &asked.schema else { return Ok(None) };
+fn request(event: &Event, elicitation: &Elicitation, within: Duration) -> Result<Option<Value>, String> {
+    let Some(schema) = &elicitation.schema else { return Ok(None) };
     // A question of our own server is in the inbox already.
-    if asked.server == SERVER || asked.server.ends_with(&format!(":{SERVER}")) {
+    if elicitation.server == SERVER || elicitation.server.ends_with(&format!(":{SERVER}")) {
         return Ok(None);
     }
     let form =
-        Form::read(schema).map_err(|wrong| format!("what {} asks for {wrong}", line(&asked.server)))?;
+        Form::read(schema).map_err(|error| format!("what {} asks for {error}", line(&elicitation.server)))?;
     let mut body = json!({
         "kind": "question",
-        "title": line(&format!("{} asks: {}", asked.server, asked.message)),
-        "detail": {"text": cut(&asked.message)},
-        "source": {"room": "mcp", "id": line(&asked.server)},
+        "title": line(&format!("{} asks: {}", elicitation.server, elicitation.message)),
+        "detail": {"text": cut(&elicitation.message)},
+        "source": {"room": "mcp", "id": line(&elicitation.server)},
     });
     if form.is_empty() {
         body["allow"] = json!({"accept": true, "edit": false, "respond": false, "ignore": true});
@@ -69,53 +69,54 @@ mod tests {
         read(input.to_string().as_bytes(), None, Some("claude")).unwrap()
     }
 
-    fn asked(members: &Value) -> Result<Option<Value>, String> {
+    fn request_of(members: &Value) -> Result<Option<Value>, String> {
         let event = event(members);
         request(&event, event.elicitation.as_ref().unwrap(), Duration::from_secs(1))
     }
 
     #[test]
-    fn a_form_is_asked_for_as_it_is() {
+    fn a_form_is_sent_unchanged() {
         let schema =
             json!({"type": "object", "properties": {"account": {"type": "string"}}, "required": ["account"]});
-        let body = asked(&json!({"requested_schema": schema})).unwrap().unwrap();
+        let body = request_of(&json!({"requested_schema": schema})).unwrap().unwrap();
         assert_eq!((&body["title"], &body["form"]), (&json!("bank asks: Which account?"), &schema));
         assert_eq!(
             (&body["kind"], &body["directory"], &body["inbox"]),
             (&json!("question"), &json!("/w"), &json!(false))
         );
-        assert_eq!(body["allow"], Value::Null, "the server allows what a form takes");
+        assert_eq!(body["allow"], Value::Null, "the server allows the answers of a form");
     }
 
     #[test]
     fn a_confirmation_has_no_form() {
         let body =
-            asked(&json!({"requested_schema": {"type": "object", "properties": {}}})).unwrap().unwrap();
+            request_of(&json!({"requested_schema": {"type": "object", "properties": {}}})).unwrap().unwrap();
         assert_eq!((&body["form"], &body["allow"]["accept"]), (&Value::Null, &json!(true)));
     }
 
     #[test]
-    fn what_is_no_form_is_left_to_the_window() {
-        assert_eq!(asked(&json!({"mode": "url", "url": "https://bank.example"})), Ok(None));
-        assert_eq!(asked(&json!({})), Ok(None));
+    fn a_request_without_a_form_is_left_to_the_window() {
+        assert_eq!(request_of(&json!({"mode": "url", "url": "https://bank.example"})), Ok(None));
+        assert_eq!(request_of(&json!({})), Ok(None));
         for own in ["plenary", "plugin:plenary:plenary"] {
             let schema = json!({"properties": {"answer": {"type": "string"}}});
-            assert_eq!(asked(&json!({"mcp_server_name": own, "requested_schema": schema})), Ok(None));
+            assert_eq!(request_of(&json!({"mcp_server_name": own, "requested_schema": schema})), Ok(None));
         }
-        assert!(asked(&json!({"requested_schema": {"properties": {"a": {"type": "object"}}}})).is_err());
+        assert!(request_of(&json!({"requested_schema": {"properties": {"a": {"type": "object"}}}})).is_err());
     }
 
     #[test]
-    fn an_answer_is_printed_as_claude_code_takes_it() {
+    fn an_answer_is_printed_in_the_form_of_claude_code() {
         let event = event(&json!({}));
-        let said = |answer: Value| decision(&event, &answer).map(|said| said["hookSpecificOutput"].clone());
+        let output =
+            |answer: Value| decision(&event, &answer).map(|output| output["hookSpecificOutput"].clone());
         let accepted =
             json!({"hookEventName": "Elicitation", "action": "accept", "content": {"account": "1"}});
-        assert_eq!(said(json!({"type": "edit", "args": {"account": "1"}})), Some(accepted));
+        assert_eq!(output(json!({"type": "edit", "args": {"account": "1"}})), Some(accepted));
         let confirmed = json!({"hookEventName": "Elicitation", "action": "accept", "content": {}});
-        assert_eq!(said(json!({"type": "accept"})), Some(confirmed));
+        assert_eq!(output(json!({"type": "accept"})), Some(confirmed));
         let declined = json!({"hookEventName": "Elicitation", "action": "decline"});
-        assert_eq!(said(json!({"type": "ignore"})), Some(declined));
-        assert_eq!(said(Value::Null), None);
+        assert_eq!(output(json!({"type": "ignore"})), Some(declined));
+        assert_eq!(output(Value::Null), None);
     }
 }

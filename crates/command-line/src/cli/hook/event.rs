@@ -80,17 +80,17 @@ pub(super) struct Event {
     /// The session's directory.
     pub(super) directory: Option<PathBuf>,
     /// Whether a hook has already continued this turn.
-    pub(super) continued: bool,
+    pub(super) is_continued: bool,
     /// Whether the prompt is not the user's, but the text that woke the session.
-    pub(super) own_word: bool,
+    pub(super) is_wake_prompt: bool,
     /// Whether the coding agent takes text at the end of a turn as context rather than as an objection.
     pub(super) takes_context: bool,
     /// Whether the event is routine: nothing was compacted, or the session continues.
     pub(super) is_routine: bool,
     /// Whether the user or an error interrupted the turn.
-    pub(super) broken_off: bool,
+    pub(super) is_interrupted: bool,
     /// Whether it belongs to a subagent: the session never sees text that the subagent gets.
-    pub(super) within: bool,
+    pub(super) is_subagent: bool,
     /// The session's program, if a hook passes it to another process.
     pub(super) program: Option<Program>,
     /// The tool and its arguments.
@@ -185,24 +185,25 @@ fn text(value: &Value) -> Option<&str> {
 }
 
 /// Reads an event; an argument overrides the JSON.
-pub(super) fn read(bytes: &[u8], told: Option<&str>, coding: Option<&str>) -> Result<Event, String> {
+pub(super) fn read(bytes: &[u8], argument: Option<&str>, coding: Option<&str>) -> Result<Event, String> {
     let input: Input = if bytes.trim_ascii().is_empty() {
         Input::default()
     } else {
         // The JSON may be private, and the parser's error could quote it.
         serde_json::from_slice(bytes).map_err(|_| "standard input is not the JSON of a hook".to_owned())?
     };
-    let said = text(&input.hook_event_name);
-    let name = told.or(said).ok_or("no event is named")?;
-    let moment = moment(name).ok_or_else(|| format!("there is no answer to the event `{}`", shown(name)))?;
+    let reported_name = text(&input.hook_event_name);
+    let name = argument.or(reported_name).ok_or("no event is named")?;
+    let moment = moment(name).ok_or_else(|| format!("there is no answer to the event `{}`", quoted(name)))?;
     let coding = match coding {
-        Some(word) => {
-            let word = word.to_ascii_lowercase();
-            CodingAgent::named(&word).ok_or_else(|| format!("there is no client `{}`", shown(&word)))?
+        Some(client_name) => {
+            let client_name = client_name.to_ascii_lowercase();
+            CodingAgent::named(&client_name)
+                .ok_or_else(|| format!("there is no client `{}`", quoted(&client_name)))?
         }
         None => looks_like(&input, name),
     };
-    let said = said.filter(|said| self::moment(said) == Some(moment));
+    let reported_name = reported_name.filter(|reported_name| self::moment(reported_name) == Some(moment));
     let roots = [&input.workspace_roots, &input.workspaces].into_iter();
     let root = || roots.filter_map(Value::as_array).flatten().find_map(text);
     let directory = text(&input.cwd).or(text(&input.working_dir)).or_else(root).map(PathBuf::from);
@@ -221,13 +222,13 @@ pub(super) fn read(bytes: &[u8], told: Option<&str>, coding: Option<&str>) -> Re
     Ok(Event {
         tool,
         elicitation,
-        name: said.unwrap_or_else(|| own_name(coding, moment)).to_owned(),
+        name: reported_name.unwrap_or_else(|| own_name(coding, moment)).to_owned(),
         moment,
         coding,
         session: session.unwrap_or_default().to_owned(),
         directory: directory.filter(|path| path.is_absolute()),
-        continued: input.stop_hook_active == true || loops,
-        own_word: text(&input.prompt).is_some_and(|prompt| is_own_word(coding, prompt)),
+        is_continued: input.stop_hook_active == true || loops,
+        is_wake_prompt: text(&input.prompt).is_some_and(|prompt| is_wake_prompt(coding, prompt)),
         takes_context: false,
         input: Vec::new(),
         is_routine: match moment {
@@ -244,8 +245,8 @@ pub(super) fn read(bytes: &[u8], told: Option<&str>, coding: Option<&str>) -> Re
             | Moment::Wait
             | Moment::Watch => false,
         },
-        broken_off: input.status == "aborted" || input.status == "error",
-        within: text(&input.agent_id).is_some(),
+        is_interrupted: input.status == "aborted" || input.status == "error",
+        is_subagent: text(&input.agent_id).is_some(),
         program: input
             .program
             .as_u64()
@@ -257,7 +258,7 @@ pub(super) fn read(bytes: &[u8], told: Option<&str>, coding: Option<&str>) -> Re
 pub(super) const QUEUED: &str = "Messages from the Plenary network have arrived; they come with this prompt.";
 
 /// Claude Code puts the text that wakes it into a notification of its own, and so do our modules.
-fn is_own_word(coding: CodingAgent, prompt: &str) -> bool {
+fn is_wake_prompt(coding: CodingAgent, prompt: &str) -> bool {
     if coding == CodingAgent::Codex {
         return prompt.trim() == QUEUED;
     }
@@ -323,16 +324,16 @@ fn own_name(coding: CodingAgent, moment: Moment) -> &'static str {
     })
 }
 
-/// A foreign word, made safe for one line.
-fn shown(word: &str) -> String {
-    crate::out::clean(word).chars().take(64).collect()
+/// A foreign name, made safe for one line.
+fn quoted(name: &str) -> String {
+    crate::out::clean(name).chars().take(64).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(json: &str) -> Event {
+    fn event_of(json: &str) -> Event {
         read(json.as_bytes(), None, None).unwrap()
     }
 
@@ -351,28 +352,32 @@ mod tests {
     }
 
     #[test]
-    fn each_coding_agent_is_known_by_what_it_says() {
+    fn each_coding_agent_is_recognised_by_its_input() {
         let claude =
-            of(r#"{"session_id":"s","cwd":"/w","hook_event_name":"UserPromptSubmit","prompt":"hi"}"#);
+            event_of(r#"{"session_id":"s","cwd":"/w","hook_event_name":"UserPromptSubmit","prompt":"hi"}"#);
         assert_eq!(
             (claude.coding, claude.moment, claude.session.as_str()),
             (CodingAgent::Claude, Moment::Prompt, "s")
         );
         assert_eq!(claude.directory, Some(PathBuf::from("/w")));
-        let gemini =
-            of(r#"{"session_id":"s","cwd":"/w","hook_event_name":"AfterAgent","stop_hook_active":true}"#);
+        let gemini = event_of(
+            r#"{"session_id":"s","cwd":"/w","hook_event_name":"AfterAgent","stop_hook_active":true}"#,
+        );
         assert_eq!(
-            (gemini.coding, gemini.moment, gemini.continued),
+            (gemini.coding, gemini.moment, gemini.is_continued),
             (CodingAgent::Gemini, Moment::Stop, true)
         );
-        let cursor = of(
+        let cursor = event_of(
             r#"{"conversation_id":"c","workspace_roots":["/w"],"hook_event_name":"stop","loop_count":2,"status":"completed"}"#,
         );
         assert_eq!(
-            (cursor.coding, cursor.moment, cursor.continued),
+            (cursor.coding, cursor.moment, cursor.is_continued),
             (CodingAgent::Cursor, Moment::Stop, true)
         );
-        assert!(!cursor.broken_off && of(r#"{"hook_event_name":"stop","status":"aborted"}"#).broken_off);
+        assert!(
+            !cursor.is_interrupted
+                && event_of(r#"{"hook_event_name":"stop","status":"aborted"}"#).is_interrupted
+        );
     }
 
     #[test]
@@ -388,25 +393,27 @@ mod tests {
 
     #[test]
     fn a_wake_prompt_is_not_a_prompt_of_the_user() {
-        let said = |coding: &str, prompt: &str| {
+        let is_wake = |coding: &str, prompt: &str| {
             let json =
                 serde_json::json!({"hook_event_name": "UserPromptSubmit", "prompt": prompt}).to_string();
-            read(json.as_bytes(), None, Some(coding)).unwrap().own_word
+            read(json.as_bytes(), None, Some(coding)).unwrap().is_wake_prompt
         };
         let notified = "<task-notification>\n<summary>Messages</summary>\n</task-notification>";
-        assert!(said("claude", notified) && !said("claude", "go on") && !said("codex", notified));
-        assert!(said("codex", QUEUED) && !said("codex", "messages have arrived?"));
+        assert!(is_wake("claude", notified) && !is_wake("claude", "go on") && !is_wake("codex", notified));
+        assert!(is_wake("codex", QUEUED) && !is_wake("codex", "messages have arrived?"));
     }
 
     #[test]
-    fn gemini_cli_tells_of_summaries_that_it_does_not_make() {
-        let of = |trigger: &str| of(&format!(r#"{{"hook_event_name":"PreCompress","trigger":"{trigger}"}}"#));
-        assert!(of("auto").is_routine && !of("manual").is_routine);
-        assert!(!self::of(r#"{"hook_event_name":"PreCompact","trigger":"auto"}"#).is_routine);
+    fn gemini_cli_reports_summaries_that_it_does_not_write() {
+        let compress = |trigger: &str| {
+            event_of(&format!(r#"{{"hook_event_name":"PreCompress","trigger":"{trigger}"}}"#))
+        };
+        assert!(compress("auto").is_routine && !compress("manual").is_routine);
+        assert!(!event_of(r#"{"hook_event_name":"PreCompact","trigger":"auto"}"#).is_routine);
     }
 
     #[test]
-    fn copilot_tells_of_an_end_after_each_turn() {
+    fn copilot_reports_an_end_after_each_turn() {
         let ends = |coding, reason: &str| {
             let json = format!(r#"{{"sessionId":"s","reason":"{reason}"}}"#);
             read(json.as_bytes(), Some("sessionEnd"), Some(coding)).unwrap().is_routine
@@ -416,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn context_at_the_end_of_a_turn_is_for_those_who_take_it() {
+    fn context_at_the_end_of_a_turn_is_for_versions_that_accept_it() {
         for (program, takes) in [
             (Some("claude-code_2-1-330_harness"), true),
             (Some("claude-code_2-2-0"), true),
@@ -430,13 +437,13 @@ mod tests {
     }
 
     #[test]
-    fn an_odd_member_ends_no_hook() {
-        let event = of(
+    fn a_member_of_a_wrong_type_ends_no_hook() {
+        let event = event_of(
             r#"{"hook_event_name":"Stop","session_id":7,"cwd":null,"workspace_roots":"/w","stop_hook_active":null,"loop_count":1.0,"status":{},"agent_id":null,"tool_response":"\ud83d"}"#,
         );
         assert_eq!((event.moment, event.session.as_str(), event.directory), (Moment::Stop, "", None));
-        assert!(event.continued && !event.broken_off && !event.within);
-        assert!(of(r#"{"hook_event_name":"PostToolUse","agent_id":"sub-1"}"#).within);
+        assert!(event.is_continued && !event.is_interrupted && !event.is_subagent);
+        assert!(event_of(r#"{"hook_event_name":"PostToolUse","agent_id":"sub-1"}"#).is_subagent);
     }
 
     #[test]

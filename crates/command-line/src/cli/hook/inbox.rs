@@ -27,7 +27,7 @@ pub(super) fn query(session: Option<&str>, limit: usize) -> InboxQuery {
 }
 
 /// Reports the first items of a page as shown to the session, some of them cut, and that the page ends there.
-pub(super) async fn shown(
+pub(super) async fn report_shown(
     client: &Client,
     event: &Event,
     page: &InboxPage,
@@ -40,7 +40,7 @@ pub(super) async fn shown(
 pub(super) struct FittedText {
     pub(super) text: String,
     /// The number of items.
-    pub(super) shown: usize,
+    pub(super) count: usize,
     /// The cut items among them.
     pub(super) cut: Vec<CutItem>,
 }
@@ -53,7 +53,7 @@ pub(super) fn fitted(
     page: &InboxPage,
     handle: &AgentHandle,
 ) -> Option<FittedText> {
-    let told = |items: &[Value]| -> Option<String> {
+    let render = |items: &[Value]| -> Option<String> {
         let digest = digest(handle, &json!({"items": items, "unread": page.unread}));
         // A digest omits an item that is too long for it.
         let is_whole = digest.contains(&format!("\n[{}] ", items.len()));
@@ -61,17 +61,17 @@ pub(super) fn fitted(
         (is_whole && text.chars().count() <= ANSWER_CHARS_MAX).then_some(text)
     };
     for count in (1..=page.items.len()).rev() {
-        if let Some(text) = told(&page.items[..count]) {
+        if let Some(text) = render(&page.items[..count]) {
             let cut = page.items[..count].iter().filter_map(|item| cut_item(item, item)).collect();
-            return Some(FittedText { text, shown: count, cut });
+            return Some(FittedText { text, count, cut });
         }
     }
     if let Some(whole) = page.items.first()
-        && let Some((text, item)) = longest(whole, |item| told(std::slice::from_ref(item)))
+        && let Some((text, item)) = longest(whole, |item| render(std::slice::from_ref(item)))
     {
-        return Some(FittedText { text, shown: 1, cut: cut_item(whole, &item).into_iter().collect() });
+        return Some(FittedText { text, count: 1, cut: cut_item(whole, &item).into_iter().collect() });
     }
-    Some(FittedText { text: printed(&answer(event, head.trim_end())?), shown: 0, cut: Vec::new() })
+    Some(FittedText { text: printed(&answer(event, head.trim_end())?), count: 0, cut: Vec::new() })
 }
 
 /// How much of an item was shown; `None` if it was shown whole.
@@ -84,16 +84,16 @@ fn cut_item(whole: &Value, shown: &Value) -> Option<CutItem> {
 }
 
 /// The text of an item, with as much of its content as fits, and the cut item.
-fn longest(item: &Value, told: impl Fn(&Value) -> Option<String>) -> Option<(String, Value)> {
+fn longest(item: &Value, render: impl Fn(&Value) -> Option<String>) -> Option<(String, Value)> {
     let text = item["text"].as_str()?;
     let characters = item["characters"].as_u64().unwrap_or_else(|| text.chars().count() as u64);
-    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    let ends: Vec<usize> = text.char_indices().map(|(index, _)| index).collect();
     let cut = |chars: usize| {
         let mut item = item.clone();
         item["text"] = text[..ends[chars]].into();
         item["truncated"] = true.into();
         item["characters"] = characters.into();
-        Some((told(&item)?, item))
+        Some((render(&item)?, item))
     };
     // The first length that does not fit; the text grows with the length of the content.
     let (mut fits, mut exceeds) = (0, ends.len());

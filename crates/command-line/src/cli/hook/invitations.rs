@@ -32,10 +32,10 @@ impl Invitation {
 
     /// The sibling invitations whose session has a message: one before the invitation, or one for a named coding session,
     /// for which a session was created first. Joining delivers it at once.
-    pub(super) fn with_words(page: &InboxPage) -> Vec<Self> {
+    pub(super) fn with_messages(page: &InboxPage) -> Vec<Self> {
         let mut invited = Self::of_siblings(page);
         invited.retain(|invited| {
-            let is_later = invited.item["ref"]["sequence"].as_u64().is_some_and(|at| at > 1);
+            let is_later = invited.item["ref"]["sequence"].as_u64().is_some_and(|sequence| sequence > 1);
             let topic = invited.item["subject"].as_str().unwrap_or_default();
             is_later || topic.starts_with(CODING_SESSION_TOPIC)
         });
@@ -49,9 +49,13 @@ impl Invitation {
 
     /// The items of invitations whose sessions have no message in the page.
     pub(super) fn silent(invited: Vec<Self>, page: &InboxPage) -> Vec<Value> {
-        let speaks =
+        let has_message =
             |session: &SessionId| page.items.iter().any(|item| item["ref"]["session_id"] == session.as_str());
-        invited.into_iter().filter(|invited| !speaks(&invited.session)).map(|invited| invited.item).collect()
+        invited
+            .into_iter()
+            .filter(|invited| !has_message(&invited.session))
+            .map(|invited| invited.item)
+            .collect()
     }
 }
 
@@ -83,20 +87,20 @@ mod tests {
 
     #[test]
     fn siblings_are_joined_and_others_are_not() {
-        let seen = page(&json!([
+        let inbox = page(&json!([
             item("session.invited", "same_owner", 1, 1),
             item("session.invited", "same_owner", 2, 2),
             item("session.invited", "allowlisted", 3, 2),
             item("session.message", "same_owner", 4, 2),
         ]));
-        assert_eq!(Invitation::of_siblings(&seen).len(), 2);
-        let entered = Invitation::with_words(&seen);
-        assert_eq!(entered.len(), 1);
-        assert!(Invitation::silent(entered.clone(), &seen).is_empty());
-        assert_eq!(Invitation::silent(entered.clone(), &page(&json!([]))), [entered[0].item.clone()]);
+        assert_eq!(Invitation::of_siblings(&inbox).len(), 2);
+        let invited = Invitation::with_messages(&inbox);
+        assert_eq!(invited.len(), 1);
+        assert!(Invitation::silent(invited.clone(), &inbox).is_empty());
+        assert_eq!(Invitation::silent(invited.clone(), &page(&json!([]))), [invited[0].item.clone()]);
         let mut addressed = item("session.invited", "same_owner", 1, 1);
         addressed["subject"] = json!(format!("{CODING_SESSION_TOPIC}4f1c"));
-        assert_eq!(Invitation::with_words(&page(&json!([addressed]))).len(), 1, "to one session by name");
+        assert_eq!(Invitation::with_messages(&page(&json!([addressed]))).len(), 1, "to one session by name");
         let many: Vec<Value> = (0..9).map(|n| item("session.invited", "same_owner", n, 1)).collect();
         assert_eq!(Invitation::of_siblings(&page(&many.into())).len(), JOINS_MAX, "past their number");
     }

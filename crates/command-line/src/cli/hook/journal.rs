@@ -45,7 +45,7 @@ pub(super) fn note(environment: &Environment, event: &str, what: &str) {
 }
 
 /// A failure in one line, without private data.
-pub(crate) fn words(failure: &Failure) -> String {
+pub(crate) fn describe(failure: &Failure) -> String {
     match failure {
         Failure::Call(Error::Refused(refused)) | Failure::Refused { error: Error::Refused(refused), .. } => {
             format!("the server refused: {} {}", refused.status, refused.code)
@@ -56,7 +56,7 @@ pub(crate) fn words(failure: &Failure) -> String {
         | Failure::Unreachable { what, .. }
         | Failure::Local { what, .. } => what.clone(),
         Failure::Output(error) => format!("standard output cannot be written: {error}"),
-        Failure::Said(_) => "it stopped early".to_owned(),
+        Failure::Reported(_) => "it stopped early".to_owned(),
     }
 }
 

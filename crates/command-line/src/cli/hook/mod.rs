@@ -40,12 +40,12 @@ use super::{
 pub(crate) use event::STOPS_MAX;
 pub(crate) use event::{ELICITATION, PERMISSION, WAIT};
 use event::{Event, Moment};
-pub(crate) use journal::{file as journal_file, words};
+pub(crate) use journal::{describe, file as journal_file};
 pub(crate) use printed::note_printed;
-pub(crate) use program::{Program, environment as program_around};
+pub(crate) use program::{Program, calling_program};
 pub(crate) use queue::WAKE_VAR;
 pub(crate) use shared_state::{session_in, state_file_of};
-pub(crate) use waiting::{WAIT_SECONDS, WOKEN};
+pub(crate) use waiting::{WAIT_SECONDS, WAKE_EXIT_CODE};
 
 /// Largest input of a hook; a larger one is not read.
 const INPUT_BYTES_MAX: u64 = 16 << 20;
@@ -82,35 +82,35 @@ pub(crate) struct Hook {
 /// Never fails, and prints nothing except the answer: an error must not affect the coding agent. Returns whether the
 /// session is to be woken.
 pub(crate) fn run(context: &Context, args: &Hook) -> bool {
-    let begun = Instant::now();
-    let told = || context.environment.var("PLENARY_HOOK_DEADLINE_MS")?.parse().ok();
-    let all = Duration::from_millis(args.deadline_ms.or_else(told).unwrap_or(DEADLINE_MS));
-    let event = match listen(context, args, all) {
+    let started_at = Instant::now();
+    let variable = || context.environment.var("PLENARY_HOOK_DEADLINE_MS")?.parse().ok();
+    let all = Duration::from_millis(args.deadline_ms.or_else(variable).unwrap_or(DEADLINE_MS));
+    let event = match read_event(context, args, all) {
         Ok(event) => event,
         Err(why) => {
             journal::note(&context.environment, args.event.as_deref().unwrap_or("-"), &why);
             return false;
         }
     };
-    respond(context, args, &event, begun, all).unwrap_or_else(|why| {
+    respond(context, args, &event, started_at, all).unwrap_or_else(|why| {
         journal::note(&context.environment, &event.name, &why);
         false
     })
 }
 
 /// Whether a coding agent takes text at one of its events.
-pub(crate) fn speaks_at(coding: CodingAgent, event: &str) -> bool {
+pub(crate) fn accepts_text_at(coding: CodingAgent, event: &str) -> bool {
     event::read(b"", Some(coding.tool().own_event(event)), Some(coding.as_str()))
         .is_ok_and(|event| answer::takes_answer(&event))
 }
 
 /// Records why a hook could not start.
 pub(crate) fn failed(context: &Context, args: &Hook, why: &Failure) {
-    journal::note(&context.environment, args.event.as_deref().unwrap_or("-"), &words(why));
+    journal::note(&context.environment, args.event.as_deref().unwrap_or("-"), &describe(why));
 }
 
 /// Reads the event within the hook's deadline.
-fn listen(context: &Context, args: &Hook, within: Duration) -> Result<Event, String> {
+fn read_event(context: &Context, args: &Hook, within: Duration) -> Result<Event, String> {
     let (sender, receiver) = mpsc::sync_channel(1);
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -123,10 +123,10 @@ fn listen(context: &Context, args: &Hook, within: Duration) -> Result<Event, Str
     if bytes.len() as u64 > INPUT_BYTES_MAX {
         return Err("standard input is too large".to_owned());
     }
-    let named = args.client.clone().or_else(|| context.environment.var(identity::CLIENT_VAR));
-    let mut event = event::read(&bytes, args.event.as_deref(), named.as_deref())?;
+    let client = args.client.clone().or_else(|| context.environment.var(identity::CLIENT_VAR));
+    let mut event = event::read(&bytes, args.event.as_deref(), client.as_deref())?;
     event.takes_context = event::takes_context(context.environment.var(PROGRAM_VAR).as_deref());
-    event.name_after(|| program::environment(&context.environment));
+    event.name_after(|| calling_program(&context.environment));
     event.input = bytes;
     Ok(event)
 }
@@ -135,35 +135,37 @@ fn respond(
     context: &Context,
     args: &Hook,
     event: &Event,
-    begun: Instant,
+    started_at: Instant,
     all: Duration,
 ) -> Result<bool, String> {
     let Some(directory) = directory(context, event) else { return Ok(false) };
-    let (mut begun, mut handle) =
-        (begun, who(context, event, &directory).map_err(|failure| words(&failure))?);
+    let (mut started_at, mut handle) =
+        (started_at, agent_of(context, event, &directory).map_err(|failure| describe(&failure))?);
     if handle.is_none() && !args.peek {
         handle = first_use(context, event, &directory)?;
         // A new agent gets the full time for its news.
-        begun = Instant::now();
+        started_at = Instant::now();
     }
     let Some(handle) = handle else { return Ok(false) };
     let context = context.speaking_as(&handle, &directory);
     match event.moment {
         Moment::Compact if event.is_routine => Ok(false),
         Moment::Compact | Moment::End => {
-            if !args.peek && !event.within && !event.is_routine {
-                let told = async {
-                    let client = context.agent_client().map_err(|failure| words(&failure))?;
-                    deliver::tell(event, &client, (begun + all).into()).await.map_err(|untold| untold.why)
+            if !args.peek && !event.is_subagent && !event.is_routine {
+                let reported = async {
+                    let client = context.agent_client().map_err(|failure| describe(&failure))?;
+                    deliver::report_moment(event, &client, (started_at + all).into())
+                        .await
+                        .map_err(|failure| failure.why)
                 };
-                if let Err(why) = wait_for(told) {
+                if let Err(why) = wait_for(reported) {
                     journal::note(&context.environment, &event.name, &why);
                 }
             }
             deposit::spawn(&context, &handle, &directory).map(|()| false)
         }
         Moment::Start | Moment::Prompt | Moment::Tool | Moment::Stop => {
-            let deadlines = (begun + all.mul_f64(ANSWER_SHARE), begun + all);
+            let deadlines = (started_at + all.mul_f64(ANSWER_SHARE), started_at + all);
             let work = deliver::run(&context, event, &handle, args.peek, deadlines);
             wait_for(work).map(|()| false)
         }
@@ -192,32 +194,32 @@ fn wait_for<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, Strin
 
 /// The directory in which the session started; the coding agent may have changed its directory since.
 fn directory(context: &Context, event: &Event) -> Option<PathBuf> {
-    let told = identity::begun_in(&context.environment, event.coding.as_str());
-    told.or_else(|| event.directory.clone()).or_else(|| context.environment.directory().cloned())
+    let started_in = identity::session_directory(&context.environment, event.coding.as_str());
+    started_in.or_else(|| event.directory.clone()).or_else(|| context.environment.directory().cloned())
 }
 
 /// The agent. `None` is valid: user settings run the hook in any directory.
-fn who(context: &Context, event: &Event, directory: &Path) -> Result<Option<AgentHandle>, Failure> {
+fn agent_of(context: &Context, event: &Event, directory: &Path) -> Result<Option<AgentHandle>, Failure> {
     let identity = context.identity_of(event.coding.as_str(), directory)?;
     Ok(identity.map(|identity| identity.handle))
 }
 
 /// The agent of a directory in which user settings take effect for the first time.
 fn first_use(context: &Context, event: &Event, directory: &Path) -> Result<Option<AgentHandle>, String> {
-    if event.within || !matches!(event.moment, Moment::Start | Moment::Prompt) {
+    if event.is_subagent || !matches!(event.moment, Moment::Start | Moment::Prompt) {
         return Ok(None);
     }
     wait_for(async {
-        let made =
+        let agent =
             tokio::time::timeout(FIRST_USE_WITHIN, connect::first_use(context, event.coding, directory));
         let late = |_| "the agent of this directory could not be made in time".to_owned();
-        let made = made.await.map_err(late)?;
+        let agent = agent.await.map_err(late)?;
         // Reported only at the start of a session.
-        if let Err(Failure::Call(Error::Network(_)) | Failure::Unreachable { .. }) = &made
+        if let Err(Failure::Call(Error::Network(_)) | Failure::Unreachable { .. }) = &agent
             && event.moment == Moment::Start
         {
             deliver::notify_agent_missing(event)?;
         }
-        made.map_err(|failure| words(&failure))
+        agent.map_err(|failure| describe(&failure))
     })
 }

@@ -60,19 +60,19 @@ fn request(event: &Event, tool: &str, arguments: &Map<String, Value>, within: Du
 }
 
 /// The output for an answer; `None` if there is no decision.
-fn decision(event: &Event, asked: &Map<String, Value>, answer: &Value) -> Option<Value> {
+fn decision(event: &Event, arguments: &Map<String, Value>, answer: &Value) -> Option<Value> {
     let text = answer["text"].as_str().filter(|text| !text.is_empty());
     let decision = match answer["type"].as_str()? {
         "accept" => json!({"behavior": "allow"}),
         "edit" => {
             let changed = answer["args"].as_object()?;
             // An argument that the answer omits keeps its value.
-            let mut input = asked.clone();
+            let mut input = arguments.clone();
             input.extend(changed.iter().map(|(name, value)| (name.clone(), value.clone())));
             json!({"behavior": "allow", "updatedInput": input})
         }
         "respond" => json!({"behavior": "deny", "message": text?}),
-        "ignore" => json!({"behavior": "deny", "message": text.unwrap_or("The person said no.")}),
+        "ignore" => json!({"behavior": "deny", "message": text.unwrap_or("The person declined.")}),
         _ => return None,
     };
     Some(json!({"hookSpecificOutput": {"hookEventName": event.name, "decision": decision}}))
@@ -92,8 +92,8 @@ mod tests {
     fn decided(answer: &Value) -> Value {
         let event = event();
         let arguments = &event.tool.as_ref().unwrap().1;
-        let said = decision(&event, arguments, answer);
-        said.map_or(Value::Null, |said| said["hookSpecificOutput"]["decision"].clone())
+        let output = decision(&event, arguments, answer);
+        output.map_or(Value::Null, |output| output["hookSpecificOutput"]["decision"].clone())
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_printed_as_the_coding_agent_takes_it() {
+    fn an_answer_is_printed_in_the_form_of_the_coding_agent() {
         assert_eq!(decided(&json!({"type": "accept"})), json!({"behavior": "allow"}));
         assert_eq!(
             decided(&json!({"type": "edit", "args": {"command": "ls"}})),

@@ -18,7 +18,7 @@ use crate::cli::{context::Context, interrupts::Interrupts};
 const LINE_CHARS_MAX: usize = 200;
 /// Maximum length of a detail, in characters.
 const DETAIL_CHARS_MAX: usize = 16_000;
-/// How much longer the request stands than this process waits, in case the process is killed.
+/// How much longer the request stays open than this process waits, in case the process is killed.
 const GRACE_MS: u64 = 5_000;
 /// Maximum size of a request, less what the server adds.
 pub(super) const REQUEST_BYTES_MAX: usize = 60 << 10;
@@ -30,18 +30,18 @@ pub(super) async fn ask(
     within: Duration,
     decision: impl Fn(&Value) -> Option<Value>,
 ) -> Result<(), String> {
-    let failed = |error: plenary_client::Error| journal::words(&error.into());
-    let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
-    let mut interrupts = Interrupts::with_hangup().map_err(|failure| journal::words(&failure))?;
-    let made = client.make_request(body, &IdempotencyKey::random()).await.map_err(failed)?;
+    let failed = |error: plenary_client::Error| journal::describe(&error.into());
+    let client = context.agent_client().map_err(|failure| journal::describe(&failure))?;
+    let mut interrupts = Interrupts::with_hangup().map_err(|failure| journal::describe(&failure))?;
+    let created = client.make_request(body, &IdempotencyKey::random()).await.map_err(failed)?;
     let id: AskId =
-        made.value["request_id"].as_str().and_then(|id| id.parse().ok()).ok_or("no request id")?;
-    let seen = tokio::select! {
-        seen = client.wait_request(&id, within) => seen.map_err(failed)?.value,
+        created.value["request_id"].as_str().and_then(|id| id.parse().ok()).ok_or("no request id")?;
+    let request = tokio::select! {
+        request = client.wait_request(&id, within) => request.map_err(failed)?.value,
         // The coding agent got its answer in the window, or ends.
         () = interrupts.next() => return give_up(&client, &id).await,
     };
-    match decision(&seen["answer"]) {
+    match decision(&request["answer"]) {
         Some(decision) => {
             print(&decision).map_err(|error| format!("the decision cannot be printed: {error}"))
         }
@@ -50,7 +50,7 @@ pub(super) async fn ask(
 }
 
 async fn give_up(client: &Client, id: &AskId) -> Result<(), String> {
-    client.withdraw_request(id).await.map(|_| ()).map_err(|error| journal::words(&error.into()))
+    client.withdraw_request(id).await.map(|_| ()).map_err(|error| journal::describe(&error.into()))
 }
 
 /// Adds the common members: the expiry and the origin of the request.

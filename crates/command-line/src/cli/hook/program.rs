@@ -29,46 +29,46 @@ struct ProcessInfo {
 impl Program {
     /// The process that has this id now.
     pub(crate) fn of(pid: u32) -> Self {
-        Self { pid, since: look(pid).and_then(|looked| looked.since) }
+        Self { pid, since: process_info(pid).and_then(|process| process.since) }
     }
 
     /// Sends it SIGTERM.
-    pub(crate) fn ask_to_end(self) -> rustix::io::Result<()> {
+    pub(crate) fn request_end(self) -> rustix::io::Result<()> {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw).ok_or(rustix::io::Errno::SRCH)?;
         kill_process(pid, Signal::TERM)
     }
 
     /// Whether it still runs.
-    pub(crate) fn is_there(self) -> bool {
-        let began = || look(self.pid).and_then(|looked| looked.since);
-        is_there(self.pid) && self.since.is_none_or(|since| began() == Some(since))
+    pub(crate) fn is_running(self) -> bool {
+        let started_at = || process_info(self.pid).and_then(|process| process.since);
+        is_running(self.pid) && self.since.is_none_or(|since| started_at() == Some(since))
     }
 }
 
 /// Whether a process of this id runs; false for 0.
-pub(super) fn is_there(pid: u32) -> bool {
+pub(super) fn is_running(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid).is_ok())
 }
 
 /// The coding agent that runs this hook.
-pub(crate) fn environment(environment: &Environment) -> Option<Program> {
+pub(crate) fn calling_program(environment: &Environment) -> Option<Program> {
     if let Some(pid) = environment.var(PID_VAR).and_then(|text| text.parse().ok()) {
-        return look(pid).map(|looked| Program { pid, since: looked.since });
+        return process_info(pid).map(|process| Program { pid, since: process.since });
     }
     let mut pid = u32::try_from(getppid()?.as_raw_nonzero().get()).ok()?;
     for _ in 0..SHELLS_MAX {
-        let looked = look(pid).filter(|_| pid > 1)?;
-        if !SHELLS.contains(&looked.name.trim_start_matches('-')) {
-            return Some(Program { pid, since: looked.since });
+        let process = process_info(pid).filter(|_| pid > 1)?;
+        if !SHELLS.contains(&process.name.trim_start_matches('-')) {
+            return Some(Program { pid, since: process.since });
         }
-        pid = looked.parent;
+        pid = process.parent;
     }
     None
 }
 
 #[cfg(target_os = "linux")]
-fn look(pid: u32) -> Option<ProcessInfo> {
+fn process_info(pid: u32) -> Option<ProcessInfo> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name is in parentheses, and may contain some.
     let (head, rest) = stat.rsplit_once(')')?;
@@ -82,10 +82,11 @@ fn look(pid: u32) -> Option<ProcessInfo> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn look(pid: u32) -> Option<ProcessInfo> {
-    let told = std::process::Command::new("ps").args(["-o", "ppid=,comm=", "-p", &pid.to_string()]).output();
-    let told = String::from_utf8(told.ok()?.stdout).ok()?;
-    let (parent, path) = told.trim().split_once(char::is_whitespace)?;
+fn process_info(pid: u32) -> Option<ProcessInfo> {
+    let output =
+        std::process::Command::new("ps").args(["-o", "ppid=,comm=", "-p", &pid.to_string()]).output();
+    let output = String::from_utf8(output.ok()?.stdout).ok()?;
+    let (parent, path) = output.trim().split_once(char::is_whitespace)?;
     let name = path.trim().rsplit('/').next().unwrap_or_default();
     Some(ProcessInfo { name: name.to_owned(), parent: parent.parse().ok()?, since: None })
 }
@@ -95,14 +96,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_known_by_its_number_and_its_beginning() {
+    fn a_process_is_identified_by_its_number_and_its_start() {
         let me = std::process::id();
-        let looked = look(me).unwrap();
-        assert!(looked.parent > 0 && is_there(me) && !is_there(0));
-        let program = Program { pid: me, since: looked.since };
-        assert!(program.is_there());
+        let process = process_info(me).unwrap();
+        assert!(process.parent > 0 && is_running(me) && !is_running(0));
+        let program = Program { pid: me, since: process.since };
+        assert!(program.is_running());
         let another = Program { since: Some(1), ..program };
-        assert!(!another.is_there() || looked.since.is_none(), "its number was used again");
-        assert!(!Program { pid: i32::MAX.unsigned_abs(), since: None }.is_there());
+        assert!(!another.is_running() || process.since.is_none(), "its number was used again");
+        assert!(!Program { pid: i32::MAX.unsigned_abs(), since: None }.is_running());
     }
 }

@@ -30,13 +30,13 @@ pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, stat
         return;
     }
     let session = event.session.as_str();
-    let done = match event.moment {
-        Moment::Prompt if event.own_word => {
+    let result = match event.moment {
+        Moment::Prompt if event.is_wake_prompt => {
             state.set_queued(session, false).and_then(|()| state.set_waiter(session, 0))
         }
         Moment::Prompt => state.set_waiter(session, 0),
-        Moment::Start | Moment::Stop if is_wanted(context) => {
-            match program::environment(&context.environment) {
+        Moment::Start | Moment::Stop if is_wake_enabled(context) => {
+            match program::calling_program(&context.environment) {
                 Some(program) => background::spawn(context, event, WAIT, &program)
                     .and_then(|process| state.set_waiter(session, process)),
                 None => Ok(()),
@@ -52,13 +52,13 @@ pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, stat
         | Moment::Permission
         | Moment::Elicitation => Ok(()),
     };
-    if let Err(why) = done {
+    if let Err(why) = result {
         journal::note(&context.environment, &event.name, &format!("{handle}: {why}"));
     }
 }
 
-/// Whether `connect --wake` or `plenary codex` asked for it.
-fn is_wanted(context: &Context) -> bool {
+/// Whether `connect --wake` or `plenary codex` enabled it.
+fn is_wake_enabled(context: &Context) -> bool {
     if context.environment.var(WAKE_VAR).is_some() {
         return true;
     }
@@ -76,11 +76,11 @@ pub(super) async fn run(
     program: Program,
 ) -> Result<(), String> {
     let (me, session) = (std::process::id(), event.session.as_str());
-    let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
+    let client = context.agent_client().map_err(|failure| journal::describe(&failure))?;
     let until = Instant::now() + Duration::from_secs(WAIT_SECONDS);
     while Instant::now() < until {
         let is_new = has_news(&client, event).await?;
-        if !program.is_there() {
+        if !program.is_running() {
             return Ok(());
         }
         let state = HookState::take(&context.environment, handle, Instant::now() + TURN_WITHIN).await?;
@@ -91,7 +91,7 @@ pub(super) async fn run(
             continue;
         }
         if state.is_queued(session) {
-            return Err("the session was already told of the news and has not read it".to_owned());
+            return Err("the session was already notified of the news and has not read it".to_owned());
         }
         let wakings = state.wake_count(session);
         if wakings >= WAKINGS_MAX {

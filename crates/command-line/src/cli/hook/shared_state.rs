@@ -187,8 +187,8 @@ impl HookState {
 }
 
 /// The session in a program, as reported by its hooks: the one that started last.
-pub(crate) fn session_in(kept: &Path, program: u32) -> Option<String> {
-    let counts: Counts = serde_json::from_slice(&fs::read(kept).ok()?).ok()?;
+pub(crate) fn session_in(path: &Path, program: u32) -> Option<String> {
+    let counts: Counts = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
     let in_it = |(name, pid): &(String, u32)| {
         (*pid == program).then(|| name.strip_prefix("program ").map(str::to_owned)).flatten()
     };
@@ -202,7 +202,7 @@ pub(crate) fn state_file_of(environment: &Environment, handle: &AgentHandle) -> 
 }
 
 /// Whether a process is still the session's watcher, read without the lock. Yes if the entry is missing or being
-/// written; no if the state itself is gone.
+/// written; no if the state itself is missing.
 pub(super) fn is_watched_by(
     environment: &Environment,
     handle: &AgentHandle,
@@ -211,8 +211,8 @@ pub(super) fn is_watched_by(
 ) -> bool {
     let Some(Ok(text)) = state_file_of(environment, handle).map(fs::read) else { return false };
     let counts: Counts = serde_json::from_slice(&text).unwrap_or_default();
-    let wanted = format!("watches {session}");
-    counts.0.iter().find(|(name, _)| *name == wanted).is_none_or(|(_, known)| *known == process)
+    let name = format!("watches {session}");
+    counts.0.iter().find(|(entry, _)| *entry == name).is_none_or(|(_, watcher)| *watcher == process)
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ impl StderrReader {
 
     /// Whether the reader still exists.
     pub(super) async fn is_open(&self) -> bool {
-        let gone = match self {
+        let is_closed = match self {
             Self::Pipe(pipe) => {
                 let ready = timeout(AT_ONCE, pipe.ready(Interest::WRITABLE)).await;
                 ready.is_ok_and(|ready| ready.is_ok_and(|ready| ready.is_write_closed()))
@@ -58,6 +58,6 @@ impl StderrReader {
             }
             Self::Other => false,
         };
-        !gone
+        !is_closed
     }
 }

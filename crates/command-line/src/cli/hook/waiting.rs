@@ -18,7 +18,7 @@ use super::{
 use crate::cli::context::Context;
 
 /// The exit code at which Claude Code wakes a session.
-pub(crate) const WOKEN: u8 = 2;
+pub(crate) const WAKE_EXIT_CODE: u8 = 2;
 /// Maximum time to wait for news.
 pub(crate) const WAIT_SECONDS: u64 = 12 * 3_600;
 /// Maximum number of wakings in a row without a prompt of the user.
@@ -35,19 +35,19 @@ pub(super) async fn run(context: &Context, event: &Event, handle: &AgentHandle) 
     if let Some(program) = event.program {
         return queue::run(context, event, handle, program).await.map(|()| false);
     }
-    let ear = StderrReader::of_stderr();
-    if event.within || !ear.is_open().await {
+    let reader = StderrReader::of_stderr();
+    if event.is_subagent || !reader.is_open().await {
         return Ok(false);
     }
     let (me, session) = (std::process::id(), event.session.as_str());
     let take = || HookState::take(&context.environment, handle, Instant::now() + TURN_WITHIN);
     take().await?.set_waiter(session, me)?;
     sleep(BEGIN_AFTER).await;
-    let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
+    let client = context.agent_client().map_err(|failure| journal::describe(&failure))?;
     let until = Instant::now() + Duration::from_secs(WAIT_SECONDS);
     while Instant::now() < until {
         let is_new = has_news(&client, event).await?;
-        if !ear.is_open().await {
+        if !reader.is_open().await {
             return Ok(false);
         }
         let state = take().await?;
@@ -101,8 +101,8 @@ async fn wake(
     let printed = out.write_all(composed.text.as_bytes()).and_then(|()| out.write_all(b"\n"));
     printed.map_err(|error| format!("the news cannot be printed: {error}"))?;
     // The session is woken anyway; unmarked items are shown again.
-    if let Err(error) = composed.shown(client, event).await {
-        journal::note(&context.environment, &event.name, &journal::words(&error.into()));
+    if let Err(error) = composed.report_shown(client, event).await {
+        journal::note(&context.environment, &event.name, &journal::describe(&error.into()));
     }
     Ok(true)
 }

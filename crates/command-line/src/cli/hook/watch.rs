@@ -16,9 +16,9 @@ use super::{
 use crate::cli::context::Context;
 
 /// How often to check whether the program runs.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// How often to report to the server: three times before it takes the session for gone.
-const TELL_EVERY: Duration = Duration::from_secs(20);
+const CHECK_EVERY: Duration = Duration::from_secs(2);
+/// How often to report to the server: three times before the server takes the session as ended.
+const REPORT_EVERY: Duration = Duration::from_secs(20);
 /// How long a server may not answer before this process ends; the session's next event starts a new one.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(60);
 
@@ -28,40 +28,40 @@ pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, stat
     if session.is_empty() {
         return;
     }
-    let Some(program) = program::environment(&context.environment) else { return };
+    let Some(program) = program::calling_program(&context.environment) else { return };
     let (process, watched) = state.watcher(session);
     // A session that resumed in another program needs a new watcher.
-    if watched == program.pid && program::is_there(process) {
+    if watched == program.pid && program::is_running(process) {
         return;
     }
-    let begun = background::spawn(context, event, WATCH, &program);
-    let begun = begun.and_then(|process| state.set_watcher(session, process, program.pid));
-    if let Err(why) = begun {
+    let result = background::spawn(context, event, WATCH, &program);
+    let result = result.and_then(|process| state.set_watcher(session, process, program.pid));
+    if let Err(why) = result {
         journal::note(&context.environment, &event.name, &format!("{handle}: {why}"));
     }
 }
 
-/// Reports the session until its program ends, or the server no longer wants the report. Its hooks have introduced it.
+/// Reports the session until its program ends, or the server no longer accepts the report. Its hooks have announced it.
 pub(super) async fn run(context: &Context, event: &Event, handle: &AgentHandle) -> Result<(), String> {
     let Some(program) = event.program else { return Err("no program is named".to_owned()) };
-    let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
-    let (mut heard, mut tell_at) = (Instant::now(), Instant::now() + TELL_EVERY);
+    let client = context.agent_client().map_err(|failure| journal::describe(&failure))?;
+    let (mut last_success, mut report_at) = (Instant::now(), Instant::now() + REPORT_EVERY);
     loop {
-        sleep(LOOK_EVERY).await;
+        sleep(CHECK_EVERY).await;
         if !shared_state::is_watched_by(&context.environment, handle, &event.session, std::process::id()) {
             return Ok(());
         }
-        let is_there = program.is_there();
-        if !is_there || Instant::now() >= tell_at {
-            let word = if is_there { "alive" } else { "gone" };
-            match client.session_moment(event.coding_session(), word).await {
-                Ok(told) if is_there && told.live => {
-                    heard = Instant::now();
-                    tell_at = heard + TELL_EVERY;
+        let is_running = program.is_running();
+        if !is_running || Instant::now() >= report_at {
+            let moment = if is_running { "alive" } else { "gone" };
+            match client.session_moment(event.coding_session(), moment).await {
+                Ok(reply) if is_running && reply.live => {
+                    last_success = Instant::now();
+                    report_at = last_success + REPORT_EVERY;
                 }
                 Ok(_) => return Ok(()),
-                Err(_) if heard.elapsed() < GIVE_UP_AFTER => {}
-                Err(error) => return Err(journal::words(&error.into())),
+                Err(_) if last_success.elapsed() < GIVE_UP_AFTER => {}
+                Err(error) => return Err(journal::describe(&error.into())),
             }
         }
     }

@@ -1,10 +1,10 @@
 //! `plenary agent host`: an agent on this machine, attached to the server while the command runs.
 //! Must not know: how a run is executed, or the transport of frames.
 
+mod reporter;
 mod serving;
 mod standard_error;
 mod standing;
-mod telling;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -20,8 +20,8 @@ use plenary_kernel::AgentHandle;
 use plenary_runs::Runner;
 
 use super::{context::Context, failure::Failure, interrupts::Interrupts};
+use reporter::HostReporter;
 use serving::ServedHost;
-use telling::HostReporter;
 
 /// Upper limit of the number of concurrent runs.
 const RUNS_MAX_MAX: u16 = 1_024;
@@ -115,7 +115,7 @@ fn runner(args: &Host) -> Result<Arc<dyn Runner>, Failure> {
     }
     let (command, env): (_, BTreeMap<_, _>) = (args.command.clone(), args.env.iter().cloned().collect());
     let (purpose, tools, launcher) = (String::new(), Vec::new(), Launcher::this_binary());
-    let made: Result<Arc<dyn Runner>, ConfigFault> = match args.kind {
+    let runner: Result<Arc<dyn Runner>, ConfigFault> = match args.kind {
         Kind::Exec => {
             let request_types = Vec::new();
             let settings = exec::Settings { command, directory, env, purpose, tools, request_types };
@@ -127,7 +127,7 @@ fn runner(args: &Host) -> Result<Arc<dyn Runner>, Failure> {
             Acp::new(settings, &launcher).map(|acp| Arc::new(acp) as Arc<dyn Runner>)
         }
     };
-    made.map_err(|fault| {
+    runner.map_err(|fault| {
         Failure::usage(fault.to_string(), "end the command line with `-- PROGRAM ARGUMENT …`")
     })
 }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_stands_behind_two_hyphens_and_keeps_its_own_flags() {
+    fn the_command_follows_two_hyphens_and_keeps_its_own_flags() {
         let host = parse(&["--env", "A=b=c", "--tool", "x", "--", "python3", "-u", "--json"]).unwrap();
         assert_eq!(host.command, ["python3", "-u", "--json"]);
         assert_eq!(host.env, [("A".to_owned(), "b=c".to_owned())]);

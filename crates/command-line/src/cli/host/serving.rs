@@ -10,7 +10,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::telling::HostReporter;
+use super::reporter::HostReporter;
 use crate::cli::{
     failure::{Exit, Failure},
     interrupts::Interrupts,
@@ -76,10 +76,10 @@ impl ServedHost {
     }
 
     async fn stop(mut self) -> Result<(), Failure> {
-        let by = Instant::now() + STOP_TIME;
+        let deadline = Instant::now() + STOP_TIME;
         let ended = tokio::select! {
-            ended = timeout_at(by, self.connection.end()) => ended.unwrap_or(Ok(())),
-            () = self.interrupts.next() => return Err(Failure::Said(Exit::Canceled)),
+            ended = timeout_at(deadline, self.connection.end()) => ended.unwrap_or(Ok(())),
+            () = self.interrupts.next() => return Err(Failure::Reported(Exit::Canceled)),
         };
         self.connection.attachment.close().await;
         ended

@@ -42,11 +42,11 @@ struct LogMembers {
 impl LogMembers {
     /// `RUN: LINE` for output of a program; otherwise the event, its cause and its details.
     fn line(&self) -> String {
-        let says = self.message == "the program says";
+        let is_output = self.message == "the program says";
         let parts = [
             self.run.as_str(),
-            if says { "" } else { &self.message },
-            if says { "" } else { &self.why },
+            if is_output { "" } else { &self.message },
+            if is_output { "" } else { &self.why },
             &self.line,
         ];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")

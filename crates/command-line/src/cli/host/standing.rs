@@ -4,7 +4,7 @@
 use plenary_client::{Client, accounts::CreateAgent};
 use plenary_kernel::AgentHandle;
 
-use super::telling::HostReporter;
+use super::reporter::HostReporter;
 use crate::cli::{agent, context::Context, failure::Failure, identity::Realm};
 
 /// A client with the agent's own token: a given one, else the saved one, else the token of the agent created now, if
@@ -12,7 +12,7 @@ use crate::cli::{agent, context::Context, failure::Failure, identity::Realm};
 pub(super) async fn client(
     context: &Context,
     handle: &AgentHandle,
-    teller: &HostReporter,
+    reporter: &HostReporter,
 ) -> Result<Client, Failure> {
     let missing = match context.client_as(handle) {
         Ok(client) => return Ok(client),
@@ -24,12 +24,12 @@ pub(super) async fn client(
         Err(Failure::Auth { .. }) => return Err(missing),
         Err(failure) => return Err(failure),
     };
-    let mut wanted = CreateAgent::new(handle.clone());
+    let mut new_agent = CreateAgent::new(handle.clone());
     let siblings = format!("@{}.*", handle.owner()).parse();
-    wanted.allowlist = vec![siblings.map_err(|error| Failure::local(format!("the owner: {error}")))?];
-    let (made, kept) = agent::make(context, &configuring, &wanted).await?;
-    kept?;
-    teller.made().await?;
-    agent::note_reach(context, &made);
+    new_agent.allowlist = vec![siblings.map_err(|error| Failure::local(format!("the owner: {error}")))?];
+    let (created, saved) = agent::make(context, &configuring, &new_agent).await?;
+    saved?;
+    reporter.created().await?;
+    agent::note_reach(context, &created);
     context.client_as(handle)
 }

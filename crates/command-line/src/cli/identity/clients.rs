@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     remembered::RememberedIdentities,
-    tree::{places, project},
+    tree::{directories, project},
     trusted::{self, TrustList},
 };
 use crate::{
@@ -42,7 +42,7 @@ pub(crate) struct ClientEntry {
     pub agent: AgentHandle,
     /// The scope of its settings: `project` or `user`.
     pub scope: String,
-    /// The `server_id` of the agent's server, whatever its address.
+    /// The `server_id` of the agent's server, independent of its address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// Whether its idle sessions are woken.
@@ -57,9 +57,9 @@ pub(crate) struct ClientEntry {
     /// Whether a plugin provides the settings, so that `connect` wrote none.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plugin: bool,
-    /// The files and members that `connect` created, as `FILE` or `FILE#WAY`.
-    #[serde(default)]
-    pub made: Vec<String>,
+    /// The files and members that `connect` created, as `FILE` or `FILE#PATH`.
+    #[serde(default, rename = "made")]
+    pub created: Vec<String>,
     /// The lines that exclude created files from version control.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excluded: Vec<String>,
@@ -73,8 +73,8 @@ impl ClientEntry {
     pub(crate) fn of(agent: AgentHandle, server: Option<String>) -> Self {
         let scope = "project".to_owned();
         let (wake, ask, plugin, approvals) = (false, false, false, None);
-        let (made, excluded, trusted) = (Vec::new(), Vec::new(), Vec::new());
-        Self { agent, scope, server, wake, approvals, ask, plugin, made, excluded, trusted }
+        let (created, excluded, trusted) = (Vec::new(), Vec::new(), Vec::new());
+        Self { agent, scope, server, wake, approvals, ask, plugin, created, excluded, trusted }
     }
 }
 
@@ -118,8 +118,8 @@ impl Clients {
         }
         let text = toml::to_string(self).map_err(|error| unusable(&path, &error.to_string()))?;
         if let Some(directory) = path.parent() {
-            let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
-            made.map_err(|error| unusable(directory, &error.to_string()))?;
+            let created = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+            created.map_err(|error| unusable(directory, &error.to_string()))?;
         }
         file.replace(&format!("{USER_HEAD}{text}"))
     }
@@ -143,8 +143,8 @@ impl Clients {
                 }
             }
             // Fails, as intended, if the directory contains another file.
-            let _stays = fs::remove_dir(&own);
-            return trusted.take(&[path]);
+            let _not_empty = fs::remove_dir(&own);
+            return trusted.record(&[path]);
         }
         let text = toml::to_string(self).map_err(|error| unusable(&path, &error.to_string()))?;
         fs::create_dir_all(&own).map_err(|error| unusable(&own, &error.to_string()))?;
@@ -154,7 +154,7 @@ impl Clients {
                 .map_err(|error| unusable(&ignore, &error.to_string()))?;
         }
         File::at(&path).replace(&format!("{HEAD}{text}"))?;
-        trusted.take(&[path])
+        trusted.record(&[path])
     }
 }
 
@@ -165,7 +165,7 @@ pub(crate) fn find(
     client: &str,
 ) -> Result<Option<(AgentHandle, PathBuf)>, Failure> {
     match nearest(environment, directory, client)? {
-        Some((connected, place)) => Ok(Some((connected.agent, file_in(&place)))),
+        Some((connected, directory)) => Ok(Some((connected.agent, file_in(&directory)))),
         None => of_user(environment, directory, client),
     }
 }
@@ -176,11 +176,11 @@ pub(crate) fn nearest(
     directory: &Path,
     client: &str,
 ) -> Result<Option<(ClientEntry, PathBuf)>, Failure> {
-    for place in places(directory) {
-        if let Some(mut clients) = read(environment, &file_in(&place))?
+    for ancestor in directories(directory) {
+        if let Some(mut clients) = read(environment, &file_in(&ancestor))?
             && let Some(connected) = clients.0.remove(client)
         {
-            return Ok(Some((connected, place)));
+            return Ok(Some((connected, ancestor)));
         }
     }
     Ok(None)
@@ -196,8 +196,8 @@ fn of_user(
         return Ok(None);
     }
     let remembered = RememberedIdentities::of(environment)?;
-    let known = remembered.known(&project(directory), client)?;
-    Ok(known.map(|known| (known.agent, remembered.path().to_owned())))
+    let entry = remembered.known(&project(directory), client)?;
+    Ok(entry.map(|entry| (entry.agent, remembered.path().to_owned())))
 }
 
 /// The agent of the nearest connected directory at or above this one: of the coding agent that runs this command, or
@@ -211,8 +211,8 @@ pub(crate) fn only(
         Some((client, _)) => Some((*client).to_owned()),
         None => clients.0.keys().next().filter(|_| clients.0.len() == 1).cloned(),
     };
-    for place in places(directory) {
-        let path = file_in(&place);
+    for ancestor in directories(directory) {
+        let path = file_in(&ancestor);
         let Some(mut clients) = read(environment, &path)?.filter(|clients| !clients.0.is_empty()) else {
             continue;
         };
@@ -225,11 +225,14 @@ pub(crate) fn only(
     }
 }
 
-/// The agents of this directory's coding agents, when a command may be meant for any of them.
+/// The agents of this directory's coding agents, when a command may concern any of them.
 pub(crate) fn candidates(environment: &Environment, directory: &Path) -> Vec<AgentHandle> {
-    let read = |place: PathBuf| read(environment, &file_in(&place)).ok().flatten();
-    let here = places(directory).into_iter().filter_map(read).find(|clients| !clients.0.is_empty());
-    here.map(|clients| clients.0.into_values().map(|entry| entry.agent).collect()).unwrap_or_default()
+    let read_clients = |ancestor: PathBuf| read(environment, &file_in(&ancestor)).ok().flatten();
+    let nearest_clients =
+        directories(directory).into_iter().filter_map(read_clients).find(|clients| !clients.0.is_empty());
+    nearest_clients
+        .map(|clients| clients.0.into_values().map(|entry| entry.agent).collect())
+        .unwrap_or_default()
 }
 
 /// Whether a coding agent's sessions are woken, from the same file.
@@ -273,7 +276,7 @@ mod tests {
             approvals: None,
             ask: false,
             plugin: false,
-            made: vec!["a.json#/x".into()],
+            created: vec!["a.json#/x".into()],
             excluded: Vec::new(),
             trusted: Vec::new(),
         }
@@ -310,7 +313,7 @@ mod tests {
             matches!(find(&environment(root.path()), root.path(), "claude"), Err(Failure::Auth { .. })),
             "it came with the directory"
         );
-        TrustList::of(&environment(root.path())).unwrap().take(&[file_in(root.path())]).unwrap();
+        TrustList::of(&environment(root.path())).unwrap().record(&[file_in(root.path())]).unwrap();
         let Err(Failure::Usage { what, .. }) = find(&environment(root.path()), root.path(), "claude") else {
             panic!()
         };

@@ -89,8 +89,8 @@ pub(crate) fn agent_credential(
     server: &BaseUrl,
     file: Option<&TokensFile>,
 ) -> Result<Credential, Failure> {
-    let speaks = |kind| matches!(kind, TokenKind::Agent | TokenKind::Unknown);
-    if let Some(given) = given.filter(|given| speaks(given.token.kind())) {
+    let is_agents = |kind| matches!(kind, TokenKind::Agent | TokenKind::Unknown);
+    if let Some(given) = given.filter(|given| is_agents(given.token.kind())) {
         return Ok(given);
     }
     let Some(identity) = identity else {
@@ -102,7 +102,7 @@ pub(crate) fn agent_credential(
     let handle = &identity.handle;
     let holder = Holder::Agent(handle.clone());
     match saved(file, server, &holder)? {
-        Some(found) => Ok(found),
+        Some(credential) => Ok(credential),
         None if identity.source == Source::Person => Err(Failure::auth(
             format!(
                 "no agent is chosen, and there is no saved token of yours (@{}) for {server}",
@@ -167,25 +167,25 @@ pub(crate) fn configuring_credential(
         return credential(&text, TokenSource::Environment(OPERATOR_VARIABLE));
     }
     // A saved token must not do or show what the given one of an agent may not.
-    let is_meant = |given: &Credential| {
+    let is_allowed = |given: &Credential| {
         given.token.kind() == TokenKind::Agent
             && (given.source == TokenSource::Flag || matches!(realm, Realm::Everything))
     };
-    if let Some(given) = given.filter(is_meant) {
+    if let Some(given) = given.filter(is_allowed) {
         return Ok(given);
     }
-    if let Some(found) = saved(file, server, &Holder::Operator)? {
-        return Ok(found);
+    if let Some(credential) = saved(file, server, &Holder::Operator)? {
+        return Ok(credential);
     }
     if let Realm::Owner(owner) = realm
-        && let Some(found) = saved(file, server, &Holder::Owner(owner.clone()))?
+        && let Some(credential) = saved(file, server, &Holder::Owner(owner.clone()))?
     {
-        return Ok(found);
+        return Ok(credential);
     }
-    if is_here(server, environment)
-        && let Some(found) = from_data_dir(environment)?
+    if is_on_this_machine(server, environment)
+        && let Some(credential) = from_data_dir(environment)?
     {
-        return Ok(found);
+        return Ok(credential);
     }
     let only = match (realm, file) {
         (Realm::Everything, Some(file)) => file.load()?.of(server).only_owner().cloned(),
@@ -213,7 +213,7 @@ pub(crate) fn only_owner_credential(
 ) -> Result<Option<(OwnerName, Credential)>, Failure> {
     let Some(tokens) = file.map(TokensFile::load).transpose()? else { return Ok(None) };
     let Some(owner) = tokens.of(server).only_owner().cloned() else { return Ok(None) };
-    Ok(saved(file, server, &Holder::Owner(owner.clone()))?.map(|found| (owner, found)))
+    Ok(saved(file, server, &Holder::Owner(owner.clone()))?.map(|credential| (owner, credential)))
 }
 
 /// A token for a second server: `PLENARY_REMOTE_TOKEN`, or a saved one. Never a token that was given for the main
@@ -229,12 +229,12 @@ pub(crate) fn remote_credential(
     }
     let holders = [Some(Holder::Operator), owner.map(|owner| Holder::Owner(owner.clone()))];
     for holder in holders.iter().flatten() {
-        if let Some(found) = saved(file, server, holder)? {
-            return Ok(found);
+        if let Some(credential) = saved(file, server, holder)? {
+            return Ok(credential);
         }
     }
-    if let Some((_, found)) = only_owner_credential(server, file)? {
-        return Ok(found);
+    if let Some((_, credential)) = only_owner_credential(server, file)? {
+        return Ok(credential);
     }
     Err(Failure::auth(
         format!("there is no token of an owner or operator for {server}"),
@@ -243,9 +243,9 @@ pub(crate) fn remote_credential(
 }
 
 /// Whether the server runs on this machine: by its address, or by the URL file in the data directory.
-fn is_here(server: &BaseUrl, environment: &Environment) -> bool {
-    let said = || server_address::of_data_dir(environment).ok().flatten();
-    server.is_loopback() || said().is_some_and(|said| said.url == *server)
+fn is_on_this_machine(server: &BaseUrl, environment: &Environment) -> bool {
+    let published = || server_address::of_data_dir(environment).ok().flatten();
+    server.is_loopback() || published().is_some_and(|address| address.url == *server)
 }
 
 /// A missing file and an unreadable one are the same here: another user's server is not a default.

@@ -32,7 +32,7 @@ fn identity(handle: &str) -> Identity {
 }
 
 #[test]
-fn an_agent_speaks_with_a_given_token_that_fits_else_with_its_saved_one() {
+fn an_agent_uses_a_given_token_that_fits_else_its_saved_one() {
     let root = tempfile::tempdir().unwrap();
     let file = file_with(root.path(), &[("@nick.a", "pla_saved")]);
     let nick = identity("@nick.a");
@@ -58,7 +58,7 @@ fn without_identity_or_token_the_next_step_is_named() {
 }
 
 #[test]
-fn configuring_prefers_what_was_given_then_the_operator_then_the_owner_then_this_machine() {
+fn configuring_prefers_a_given_token_then_the_operator_then_the_owner_then_this_machine() {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("operator-token"), "plo_data\n").unwrap();
     let data = root.path().to_str().unwrap().to_owned();
@@ -85,7 +85,7 @@ fn configuring_prefers_what_was_given_then_the_operator_then_the_owner_then_this
     let from_environment = given("seeded", TokenSource::Environment("PLENARY_TOKEN"));
     assert_eq!(chosen(from_environment, &file, &with_operator), "plo_env");
     assert_eq!(chosen(given("pla_agent", TokenSource::Flag), &file, &with_operator), "plo_env");
-    // A saved token never stands in for an agent's that was given.
+    // A saved token never replaces a given one of an agent.
     assert_eq!(chosen(given("pla_agent", TokenSource::Flag), &file, &vars), "pla_agent");
     let from_environment = || given("pla_agent", TokenSource::Environment("PLENARY_TOKEN"));
     assert_eq!(chosen(from_environment(), &file, &vars), "plo_saved");
@@ -116,8 +116,9 @@ fn one_saved_owner_is_enough_to_list_two_are_ambiguous_and_none_is_the_operator(
     assert!(chosen(Realm::Server, &file).is_err());
     let operator = Environment::of_test(root.path(), &[("PLENARY_DATA", root.path().to_str().unwrap())]);
     std::fs::write(root.path().join("operator-token"), "plo_data\n").unwrap();
-    let found = configuring_credential(None, Realm::Everything, &server(), Some(&file), &operator).unwrap();
-    assert_eq!(found.token.reveal(), "plo_data", "who operates the server sees everybody's");
+    let everything =
+        configuring_credential(None, Realm::Everything, &server(), Some(&file), &operator).unwrap();
+    assert_eq!(everything.token.reveal(), "plo_data", "the operator sees every owner");
     let file = file_with(root.path(), &[("other", "plw_other")]);
     assert!(chosen(Realm::Everything, &file).is_err());
     assert_eq!(resolve(None, &environment).unwrap(), None);

@@ -82,7 +82,7 @@ impl Identity {
 pub(crate) const CLIENT_VAR: &str = "PLENARY_CLIENT";
 /// The directory in which the session of this coding agent started, from its own variable. The variable of another
 /// coding agent does not count: one may have started the other elsewhere.
-pub(crate) fn begun_in(environment: &Environment, client: &str) -> Option<PathBuf> {
+pub(crate) fn session_directory(environment: &Environment, client: &str) -> Option<PathBuf> {
     let name = match client {
         "claude" => "CLAUDE_PROJECT_DIR",
         "gemini" => "GEMINI_PROJECT_DIR",
@@ -99,8 +99,8 @@ pub(crate) fn resolve(
     environment: &Environment,
 ) -> Result<Option<Identity>, Failure> {
     let client = environment.var(CLIENT_VAR);
-    let told = client.as_ref().and_then(|client| begun_in(environment, client));
-    match (client, told.as_deref().or(environment.directory().map(PathBuf::as_path))) {
+    let session_start = client.as_ref().and_then(|client| session_directory(environment, client));
+    match (client, session_start.as_deref().or(environment.directory().map(PathBuf::as_path))) {
         (Some(client), Some(directory)) => resolve_client(flag, environment, &client, directory),
         (Some(_) | None, _) => {
             let directory = environment.directory().map(PathBuf::as_path);
@@ -109,8 +109,8 @@ pub(crate) fn resolve(
                 None => of(environment, directory)?,
             };
             let Some(directory) = directory.filter(|_| named.is_none()) else { return Ok(named) };
-            let found = clients::only(environment, directory)?;
-            Ok(found.map(|(handle, path)| Identity { handle, source: Source::Client(path) }))
+            let client = clients::only(environment, directory)?;
+            Ok(client.map(|(handle, path)| Identity { handle, source: Source::Client(path) }))
         }
     }
 }
@@ -145,9 +145,9 @@ fn named(flag: Option<&AgentHandle>, environment: &Environment) -> Result<Option
 
 /// The agent of a directory.
 fn of(environment: &Environment, directory: Option<&Path>) -> Result<Option<Identity>, Failure> {
-    let found = directory.map(|directory| project::find(environment, directory, Setting::Agent));
-    let found = found.transpose()?.flatten();
-    let Some((text, path)) = found else { return Ok(None) };
+    let setting = directory.map(|directory| project::find(environment, directory, Setting::Agent));
+    let setting = setting.transpose()?.flatten();
+    let Some((text, path)) = setting else { return Ok(None) };
     let handle = text.parse().map_err(|error| project::unusable(&path, &format!("its agent: {error}")))?;
     Ok(Some(Identity { handle, source: Source::Project(path) }))
 }

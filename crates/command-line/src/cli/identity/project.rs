@@ -83,7 +83,7 @@ pub(crate) fn write(
     table.insert(setting.key().into(), value.into());
     let text = toml::to_string(&table).map_err(|e| failed(e.to_string()))?;
     atomic::replace(&path, text.as_bytes(), 0o666).map_err(|e| failed(e.to_string()))?;
-    trusted.take(std::slice::from_ref(&path))?;
+    trusted.record(std::slice::from_ref(&path))?;
     Ok(path)
 }
 
@@ -96,18 +96,18 @@ mod tests {
     }
 
     /// A file that the user wrote by hand, and trusts.
-    fn by_hand(root: &Path, text: &str) {
+    fn write_and_trust(root: &Path, text: &str) {
         std::fs::write(root.join(FILE), text).unwrap();
-        TrustList::of(&environment(root)).unwrap().take(&[root.join(FILE)]).unwrap();
+        TrustList::of(&environment(root)).unwrap().record(&[root.join(FILE)]).unwrap();
     }
 
     #[test]
-    fn what_is_written_is_found_and_the_rest_of_the_file_stays() {
+    fn a_written_setting_is_found_and_the_rest_of_the_file_stays() {
         let root = tempfile::tempdir().unwrap();
-        by_hand(root.path(), "colour = \"blue\"\nagent = \"@old.one\"\n");
+        write_and_trust(root.path(), "colour = \"blue\"\nagent = \"@old.one\"\n");
         let path = write(&environment(root.path()), root.path(), Setting::Agent, "@nick.assistant").unwrap();
-        let found = find(&environment(root.path()), root.path(), Setting::Agent).unwrap();
-        assert_eq!(found, Some(("@nick.assistant".into(), path.clone())));
+        let value = find(&environment(root.path()), root.path(), Setting::Agent).unwrap();
+        assert_eq!(value, Some(("@nick.assistant".into(), path.clone())));
         assert!(std::fs::read_to_string(path).unwrap().contains("colour = \"blue\""));
     }
 
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_came_with_the_directory_says_nothing() {
+    fn a_file_that_the_user_has_not_trusted_is_not_read() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join(FILE), "project = \"theirs\"\n").unwrap();
         for setting in [Setting::Agent, Setting::Project] {
@@ -143,7 +143,7 @@ mod tests {
     fn a_broken_file_is_named_and_not_passed_over() {
         let root = tempfile::tempdir().unwrap();
         for text in ["agent", "", "agent = 7"] {
-            by_hand(root.path(), text);
+            write_and_trust(root.path(), text);
             let Err(Failure::Usage { what, .. }) =
                 find(&environment(root.path()), root.path(), Setting::Agent)
             else {

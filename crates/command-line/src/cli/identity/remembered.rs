@@ -67,7 +67,7 @@ impl RememberedIdentities {
     }
 
     /// A lock held while an agent is looked up and created, so that two processes do not create two.
-    pub(crate) async fn turn(&self) -> Result<Handle, Failure> {
+    pub(crate) async fn lock_creation(&self) -> Result<Handle, Failure> {
         let lock = self.lock("turn")?;
         let until = Instant::now() + TURN_WITHIN;
         loop {

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_kept_apart_by_server_and_holder() {
+    fn each_server_and_holder_has_its_own_token() {
         let (here, there): (BaseUrl, BaseUrl) =
             ("http://127.0.0.1:7420".parse().unwrap(), "https://a.example".parse().unwrap());
         let (agent, owner): (Holder, Holder) = ("@nick.a".parse().unwrap(), "nick".parse().unwrap());

@@ -14,17 +14,17 @@ struct Tree {
 }
 
 /// Every directory whose settings apply in this one, nearest first.
-pub(crate) fn places(directory: &Path) -> Vec<PathBuf> {
-    let mut places: Vec<PathBuf> = directory.ancestors().map(Path::to_owned).collect();
+pub(crate) fn directories(directory: &Path) -> Vec<PathBuf> {
+    let mut directories: Vec<PathBuf> = directory.ancestors().map(Path::to_owned).collect();
     if let Some(Tree { root, main: Some(main) }) = tree(directory)
         && let Ok(below) = directory.strip_prefix(&root)
     {
         // Joining an empty path would add a slash at the end.
         let same = if below.as_os_str().is_empty() { main } else { main.join(below) };
         let known: Vec<PathBuf> = same.ancestors().map(Path::to_owned).collect();
-        places.extend(known);
+        directories.extend(known);
     }
-    places
+    directories
 }
 
 /// The main tree, if the directory is in a worktree of it.
@@ -83,7 +83,7 @@ mod tests {
         fs::write(own.join("gitdir"), format!("{}\n", side.join(".git").display())).unwrap();
         assert_eq!(main_tree(&side.join("src")), Some(main.clone()));
         assert_eq!((project(&side.join("src")), project(&main.join("x"))), (main.clone(), main.clone()));
-        let found = places(&side.join("src"));
+        let found = directories(&side.join("src"));
         assert_eq!(found[..2], [side.join("src"), side.clone()]);
         assert!(found.contains(&main.join("src")) && found.contains(&main));
         fs::write(own.join("gitdir"), format!("{}\n", main.join(".git").display())).unwrap();

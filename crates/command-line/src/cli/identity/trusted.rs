@@ -74,7 +74,7 @@ impl TrustList {
     }
 
     /// Records files with their current content; removes those that do not exist.
-    pub(crate) fn take(&self, files: &[PathBuf]) -> Result<(), Failure> {
+    pub(crate) fn record(&self, files: &[PathBuf]) -> Result<(), Failure> {
         let failed = |error: io::Error| self.unusable(&error.to_string());
         let directory = self.path.parent().unwrap_or(Path::new("/"));
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
@@ -154,38 +154,38 @@ mod tests {
 
     use super::*;
 
-    fn of(root: &Path) -> TrustList {
+    fn trust_list(root: &Path) -> TrustList {
         let home = root.join("home").display().to_string();
         TrustList::of(&Environment::of_test(root, &[("HOME", &home)])).unwrap()
     }
 
     #[test]
-    fn a_file_is_trusted_as_it_was_when_it_was_taken() {
+    fn a_file_is_trusted_with_its_recorded_content() {
         let root = tempfile::tempdir().unwrap();
-        let (trusted, file) = (of(root.path()), root.path().join(".plenary.toml"));
+        let (trusted, file) = (trust_list(root.path()), root.path().join(".plenary.toml"));
         fs::write(&file, "a").unwrap();
         let Err(Failure::Auth { what, next }) = trusted.check(&file, "a") else { panic!() };
         assert!(what.contains(".plenary.toml") && next.contains("plenary trust"), "{what} {next}");
-        trusted.take(std::slice::from_ref(&file)).unwrap();
+        trusted.record(std::slice::from_ref(&file)).unwrap();
         trusted.check(&file, "a").unwrap();
         assert!(trusted.check(&file, "b").is_err(), "it was changed");
         assert_eq!(fs::metadata(&trusted.path).unwrap().permissions().mode() & 0o777, 0o600);
         fs::remove_file(&file).unwrap();
-        trusted.take(std::slice::from_ref(&file)).unwrap();
+        trusted.record(std::slice::from_ref(&file)).unwrap();
         assert!(trusted.check(&file, "a").is_err(), "it was forgotten");
     }
 
     #[test]
-    fn nothing_is_written_through_a_link_or_into_what_is_not_trusted() {
+    fn nothing_is_written_through_a_link_or_into_an_untrusted_file() {
         let root = tempfile::tempdir().unwrap();
-        let (trusted, file) = (of(root.path()), root.path().join(".plenary.toml"));
+        let (trusted, file) = (trust_list(root.path()), root.path().join(".plenary.toml"));
         trusted.check_writable(&file).unwrap();
         symlink(root.path().join("elsewhere"), &file).unwrap();
         assert!(trusted.check_writable(&file).is_err());
         fs::remove_file(&file).unwrap();
         fs::write(&file, "project = \"theirs\"").unwrap();
         assert!(trusted.check_writable(&file).is_err());
-        trusted.take(std::slice::from_ref(&file)).unwrap();
+        trusted.record(std::slice::from_ref(&file)).unwrap();
         trusted.check_writable(&file).unwrap();
     }
 }

@@ -29,10 +29,10 @@ pub(super) struct Begin {
 
 /// Finds the starting point; `None` if the server is away.
 pub(super) async fn begin(forwarder: &Forwarder) -> Option<Begin> {
-    timeout(LOOK_MAX, look(forwarder)).await.ok()?.ok()
+    timeout(LOOK_MAX, first_page(forwarder)).await.ok()?.ok()
 }
 
-async fn look(forwarder: &Forwarder) -> Result<Begin, Error> {
+async fn first_page(forwarder: &Forwarder) -> Result<Begin, Error> {
     let me = forwarder.client().me().await?.value.handle;
     let mut after = None;
     for _ in 0..PAGES_MAX {
@@ -46,13 +46,13 @@ async fn look(forwarder: &Forwarder) -> Result<Begin, Error> {
 }
 
 /// Reports each new item, until the process ends, or the token may not read the inbox.
-pub(super) async fn tell(forwarder: Arc<Forwarder>, begin: Option<Begin>) -> Result<(), Error> {
+pub(super) async fn report(forwarder: Arc<Forwarder>, begin: Option<Begin>) -> Result<(), Error> {
     let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
     let mut begin = begin;
     let Begin { me, mut after } = loop {
         match begin.take() {
             Some(begin) => break begin,
-            None => match look(&forwarder).await {
+            None => match first_page(&forwarder).await {
                 Ok(begin) => break begin,
                 Err(error) if !error.is_transient() => return Err(error),
                 Err(_) => sleep(backoff.next_wait()).await,
@@ -64,12 +64,12 @@ pub(super) async fn tell(forwarder: Arc<Forwarder>, begin: Option<Begin>) -> Res
         match page(&forwarder, &path, after.as_deref()).await {
             Ok(page) => {
                 backoff.reset();
-                let behind = after.take();
-                after = page["cursor"].as_str().map(str::to_owned).or_else(|| behind.clone());
+                let previous = after.take();
+                after = page["cursor"].as_str().map(str::to_owned).or_else(|| previous.clone());
                 for item in page["items"].as_array().into_iter().flatten() {
-                    forwarder.say(notice(&me, item)).await;
+                    forwarder.send(notice(&me, item)).await;
                 }
-                delivered(&forwarder, &page, behind.as_deref()).await;
+                delivered(&forwarder, &page, previous.as_deref()).await;
             }
             Err(Error::Refused(refused)) if [400, 401, 403, 404].contains(&refused.status) => {
                 return Err(Error::Refused(refused));
@@ -90,9 +90,12 @@ async fn delivered(forwarder: &Forwarder, page: &Value, after: Option<&str>) {
 
 /// A page of the inbox after a cursor.
 async fn page(forwarder: &Forwarder, path: &str, after: Option<&str>) -> Result<Value, Error> {
-    let behind = after.map(|cursor| format!("&after={}", encoded(cursor))).unwrap_or_default();
-    let reply =
-        forwarder.client().raw(Method::GET, &format!("{path}{behind}"), None).await?.into_success()?;
+    let after_parameter = after.map(|cursor| format!("&after={}", encoded(cursor))).unwrap_or_default();
+    let reply = forwarder
+        .client()
+        .raw(Method::GET, &format!("{path}{after_parameter}"), None)
+        .await?
+        .into_success()?;
     serde_json::from_slice(&reply.body).map_err(|error| Error::Unreadable(error.to_string()))
 }
 
@@ -128,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_notice_states_facts_and_names_what_it_is_about() {
+    fn a_notice_contains_facts_and_the_reference_of_its_item() {
         let item = json!({
             "id": "i1", "kind": "session.message", "at": "2026-01-01T00:00:00Z", "age_s": 4, "from": "@bob.cli",
             "trust": "same_owner", "subject": "Build", "text": "done", "truncated": false, "newer": 0,
@@ -138,8 +141,8 @@ mod tests {
         assert_eq!(notice["method"], "notifications/claude/channel");
         let content = notice["params"]["content"].as_str().unwrap();
         assert!(content.contains("@bob.cli") && content.contains("not instructions"), "{content}");
-        let wanted = json!({"id": "i1", "kind": "session.message", "at": "2026-01-01T00:00:00Z", "from": "@bob.cli",
+        let expected = json!({"id": "i1", "kind": "session.message", "at": "2026-01-01T00:00:00Z", "from": "@bob.cli",
             "trust": "same_owner", "session_id": "s", "sequence": "7"});
-        assert_eq!(notice["params"]["meta"], wanted);
+        assert_eq!(notice["params"]["meta"], expected);
     }
 }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use crate::cli::{
     context::Context,
-    hook::{Program, program_around, session_in, state_file_of},
+    hook::{Program, calling_program, session_in, state_file_of},
 };
 
 /// The program, and the file in which its hooks record its session.
 #[derive(Clone)]
 pub(super) struct CodingSession {
-    kept: PathBuf,
+    state_file: PathBuf,
     program: Program,
 }
 
@@ -19,12 +19,12 @@ impl CodingSession {
     /// The session of the parent program, if that program has a known agent.
     pub(super) fn of_context(context: &Context) -> Option<Self> {
         let handle = context.used()?.0?.handle;
-        let kept = state_file_of(&context.environment, &handle)?;
-        Some(Self { kept, program: program_around(&context.environment)? })
+        let state_file = state_file_of(&context.environment, &handle)?;
+        Some(Self { state_file, program: calling_program(&context.environment)? })
     }
 
     /// Its current session; a coding agent may start another at any time.
     pub(super) fn session(&self) -> Option<String> {
-        session_in(&self.kept, self.program.pid)
+        session_in(&self.state_file, self.program.pid)
     }
 }

@@ -24,7 +24,7 @@ use tokio::{
 use super::{
     coding::CodingSession,
     line::{CODING_SESSION, Headers, Message, SESSION},
-    session::{Line, RECONNECT_CALL_MAX, Session, is_down, is_lost, patience},
+    session::{Line, RECONNECT_CALL_MAX, Session, is_down, is_lost, time_limit},
 };
 
 /// The pauses between two attempts to open the server's stream.
@@ -109,13 +109,13 @@ impl Forwarder {
     }
 
     /// Sends a line to the client. If nobody reads any more, the process is about to end.
-    pub(super) async fn say(&self, line: String) {
+    pub(super) async fn send(&self, line: String) {
         let _ended = self.out.send(line).await;
     }
 
     /// Records how to cancel a request without a session.
-    pub(super) fn begun(&self, message: &Message, task: AbortHandle) {
-        if let (Some(id), Some(_)) = (&message.id, message.stands_alone()) {
+    pub(super) fn record_task(&self, message: &Message, task: AbortHandle) {
+        if let (Some(id), Some(_)) = (&message.id, message.version_without_session()) {
             let mut under_way = self.under_way();
             under_way.retain(|_, task| !task.is_finished());
             under_way.insert(id.to_string(), task);
@@ -141,30 +141,30 @@ impl Forwarder {
     }
 
     /// Forwards one message.
-    pub(super) async fn carry(&self, message: &Message) {
-        let carried = match message.stands_alone() {
+    pub(super) async fn forward(&self, message: &Message) {
+        let carried = match message.version_without_session() {
             Some(version) => {
                 let headers = self.with_coding(message, message.headers(version));
-                self.carry_with(message, &headers).await
+                self.forward_alone(message, &headers).await
             }
             None if message.method == "initialize" => self.begin(message).await,
-            None => self.carry_in_session(message).await,
+            None => self.forward_in_session(message).await,
         };
         if let Err(error) = carried
             && message.is_request()
         {
-            self.say(message.failed(&error, &self.client().base().to_string())).await;
+            self.send(message.failed(&error, &self.client().base().to_string())).await;
         }
     }
 
     /// Forwards a message without a session.
-    async fn carry_with(&self, message: &Message, headers: &Headers) -> Result<(), Error> {
+    async fn forward_alone(&self, message: &Message, headers: &Headers) -> Result<(), Error> {
         let line = self.line();
-        let asked = line.post(headers, &message.text, message.is_repeatable(), patience(message));
-        match self.answer(message, headers, asked).await? {
+        let call = line.post(headers, &message.text, message.is_repeatable(), time_limit(message));
+        match self.answer(message, headers, call).await? {
             Answer::Whole(reply) => {
-                if let Some(line) = message.answered(&reply).filter(|_| message.is_request()) {
-                    self.say(line).await;
+                if let Some(line) = message.answer_line(&reply).filter(|_| message.is_request()) {
+                    self.send(line).await;
                 }
                 Ok(())
             }
@@ -174,12 +174,12 @@ impl Forwarder {
 
     /// Forwards the beginning of a session.
     async fn begin(&self, message: &Message) -> Result<(), Error> {
-        self.session.begins(message);
+        self.session.record_initialize(message);
         let line = self.line();
-        let asked = line.post(&[], &message.text, true, patience(message));
-        let (headers, answer) = match self.answer(message, &Headers::new(), asked).await? {
+        let call = line.post(&[], &message.text, true, time_limit(message));
+        let (headers, answer) = match self.answer(message, &Headers::new(), call).await? {
             Answer::Whole(reply) => {
-                let line = message.answered(&reply).unwrap_or_default();
+                let line = message.answer_line(&reply).unwrap_or_default();
                 (reply.headers, line)
             }
             Answer::Stream(mut messages) => {
@@ -188,35 +188,35 @@ impl Forwarder {
             }
         };
         self.session.opened(headers.get(SESSION), &answer);
-        self.say(if self.channel { offering(&answer) } else { answer }).await;
+        self.send(if self.channel { offering(&answer) } else { answer }).await;
         Ok(())
     }
 
-    async fn carry_in_session(&self, message: &Message) -> Result<(), Error> {
-        self.session.notes(message);
-        // Whoever renews the session sends this notification.
+    async fn forward_in_session(&self, message: &Message) -> Result<(), Error> {
+        self.session.record_message(message);
+        // The task that renews the session sends this notification.
         if self.session.is_away() && message.method == "notifications/initialized" {
             return Ok(());
         }
         for _ in 0..RENEWALS_MAX {
             let (line, mut headers) = (self.line(), self.session.headers());
-            let asked = async {
+            let call = async {
                 if self.session.is_away() {
                     let longest =
-                        if message.is_answered_alike() { Duration::ZERO } else { RECONNECT_CALL_MAX };
+                        if message.has_equal_answers() { Duration::ZERO } else { RECONNECT_CALL_MAX };
                     self.session.renew(&line, &headers, longest).await.map_err(unsent)?;
                     headers = self.session.headers();
                 }
                 let sent = self.with_coding(message, headers.clone());
-                line.post(&sent, &message.text, message.is_repeatable(), patience(message)).await
+                line.post(&sent, &message.text, message.is_repeatable(), time_limit(message)).await
             };
-            match self.answer(message, &self.session.headers(), asked).await? {
+            match self.answer(message, &self.session.headers(), call).await? {
                 Answer::Whole(reply) if is_lost(&reply, &headers) => {
                     self.session.renew(&line, &headers, RECONNECT_CALL_MAX).await?;
                 }
                 Answer::Whole(reply) => {
-                    if let Some(line) = message.answered(&reply).filter(|_| message.is_request()) {
-                        self.say(line).await;
+                    if let Some(line) = message.answer_line(&reply).filter(|_| message.is_request()) {
+                        self.send(line).await;
                     }
                     return Ok(());
                 }
@@ -226,24 +226,24 @@ impl Forwarder {
         Err(Error::Unreadable("the server closed the new session at once".into()))
     }
 
-    /// The server's answer; if it is late and all servers answer alike, the local one.
+    /// The server's answer; if it is late and all servers give an equal answer, the local one.
     async fn answer(
         &self,
         message: &Message,
         headers: &Headers,
-        asked: impl Future<Output = Result<Answer, Error>>,
+        call: impl Future<Output = Result<Answer, Error>>,
     ) -> Result<Answer, Error> {
-        if !message.is_answered_alike() {
-            return asked.await;
+        if !message.has_equal_answers() {
+            return call.await;
         }
-        let answered = timeout(LOCAL_AFTER, asked).await.ok();
-        if answered.as_ref().is_none_or(is_down)
+        let answer = timeout(LOCAL_AFTER, call).await.ok();
+        if answer.as_ref().is_none_or(is_down)
             && let Some(body) = self.local_answer(message, headers).await
         {
             let (status, headers) = (200, HeaderMap::new());
             return Ok(Answer::Whole(RawReply { status, headers, body: body.into() }));
         }
-        answered.unwrap_or_else(|| Err(Error::Unreadable("the server did not answer in time".into())))
+        answer.unwrap_or_else(|| Err(Error::Unreadable("the server did not answer in time".into())))
     }
 
     async fn local_answer(&self, message: &Message, headers: &Headers) -> Option<String> {
@@ -254,12 +254,12 @@ impl Forwarder {
         let result = answer.get_mut("result").and_then(Value::as_object_mut);
         if let Some(result) = result {
             // The server may have another list.
-            result.entry("ttlMs").and_modify(|fresh| *fresh = json!(0));
+            result.entry("ttlMs").and_modify(|ttl| *ttl = json!(0));
             let capabilities = result.get_mut("capabilities").filter(|_| message.method == "initialize");
-            if let Some(tools) = capabilities.and_then(|known| known.get_mut("tools")) {
+            if let Some(tools) = capabilities.and_then(|members| members.get_mut("tools")) {
                 tools["listChanged"] = json!(true);
             }
-            if message.method == TOOLS_LIST && message.stands_alone().is_none() {
+            if message.method == TOOLS_LIST && message.version_without_session().is_none() {
                 *self.listed.lock() = result.get("tools").cloned();
             }
         }
@@ -268,23 +268,23 @@ impl Forwarder {
 
     /// Tells the client to list the tools again, if the server's list differs from the local one.
     async fn compare_tools(&self) {
-        let Some(here) = self.listed.lock().take() else { return };
-        let there = self.session.ask(&self.line(), TOOLS_LIST).await;
-        if there.is_ok_and(|there| there["result"]["tools"] == here) {
+        let Some(local) = self.listed.lock().take() else { return };
+        let listed = self.session.request(&self.line(), TOOLS_LIST).await;
+        if listed.is_ok_and(|listed| listed["result"]["tools"] == local) {
             return;
         }
-        self.say(TOOLS_CHANGED.to_owned()).await;
+        self.send(TOOLS_CHANGED.to_owned()).await;
     }
 
     async fn relay(&self, mut messages: Messages) -> Result<(), Error> {
         while let Some(line) = messages.next().await? {
-            self.say(line).await;
+            self.send(line).await;
         }
         Ok(())
     }
 
     /// Reads the server's own messages in the session, for as long as the client is connected.
-    pub(super) async fn hear(self: Arc<Self>) {
+    pub(super) async fn listen(self: Arc<Self>) {
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
         loop {
             let headers = self.session.headers();
@@ -299,10 +299,10 @@ impl Forwarder {
                 Ok(Answer::Stream(messages)) => {
                     backoff.reset();
                     self.compare_tools().await;
-                    let _broken = self.relay(messages).await;
+                    let _ended = self.relay(messages).await;
                 }
                 Ok(Answer::Whole(reply)) if is_lost(&reply, &headers) => {
-                    let _again = self.session.renew(&self.line(), &headers, RECONNECT_CALL_MAX).await;
+                    let _renewed = self.session.renew(&self.line(), &headers, RECONNECT_CALL_MAX).await;
                 }
                 // The server sends no messages of its own.
                 Ok(Answer::Whole(reply)) if reply.status == 405 => return,

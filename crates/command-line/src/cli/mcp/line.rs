@@ -65,12 +65,12 @@ impl Message {
     }
 
     /// Whether every server of this version answers it alike.
-    pub(super) fn is_answered_alike(&self) -> bool {
+    pub(super) fn has_equal_answers(&self) -> bool {
         self.is_request() && LocalAnswers::knows(&self.method)
     }
 
     /// Its protocol revision, if it needs no session.
-    pub(super) fn stands_alone(&self) -> Option<&str> {
+    pub(super) fn version_without_session(&self) -> Option<&str> {
         self.params.get("_meta")?.get(VERSION_OF_REQUEST)?.as_str()
     }
 
@@ -118,7 +118,7 @@ impl Message {
     }
 
     /// The reply to the client for an answer that is not a stream; `None` for a notification.
-    pub(super) fn answered(&self, reply: &RawReply) -> Option<String> {
+    pub(super) fn answer_line(&self, reply: &RawReply) -> Option<String> {
         let id = self.id.as_ref()?;
         if let Ok(mut message) = serde_json::from_slice::<Value>(&reply.body)
             && message["jsonrpc"] == "2.0"
@@ -165,19 +165,19 @@ fn with_whole_pairs(line: &str) -> String {
         u16::from_str_radix(digits, 16).ok()
     };
     let (mut whole, mut rest) = (String::with_capacity(line.len()), line);
-    while let Some(at) = rest.find('\\') {
-        let (before, escape) = rest.split_at(at);
-        let (kept, length) = match (unit(escape), escape.get(6..).and_then(unit)) {
+    while let Some(index) = rest.find('\\') {
+        let (before, escape) = rest.split_at(index);
+        let (replacement, length) = match (unit(escape), escape.get(6..).and_then(unit)) {
             (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => (&escape[..12], 12),
             (Some(0xD800..=0xDFFF), _) => ("\u{fffd}", 6),
             (Some(_), _) => (&escape[..6], 6),
             (None, _) => {
-                let length = escape.char_indices().nth(2).map_or(escape.len(), |(at, _)| at);
+                let length = escape.char_indices().nth(2).map_or(escape.len(), |(index, _)| index);
                 (&escape[..length], length)
             }
         };
         whole.push_str(before);
-        whole.push_str(kept);
+        whole.push_str(replacement);
         rest = &escape[length..];
     }
     whole.push_str(rest);
@@ -198,8 +198,12 @@ mod tests {
     #[test]
     fn lines_that_are_not_messages_get_a_parse_error() {
         for line in ["", "{", "[]", "7", "hello"] {
-            let said: Value = serde_json::from_str(&Message::read(line).unwrap_err()).unwrap();
-            assert_eq!((&said["id"], &said["error"]["code"]), (&Value::Null, &json!(PARSE_ERROR)), "{line}");
+            let error: Value = serde_json::from_str(&Message::read(line).unwrap_err()).unwrap();
+            assert_eq!(
+                (&error["id"], &error["error"]["code"]),
+                (&Value::Null, &json!(PARSE_ERROR)),
+                "{line}"
+            );
         }
     }
 
@@ -210,9 +214,9 @@ mod tests {
                 format!(r#"{{"jsonrpc":"2.0","method":"tools/call","params":{{"a":"{text}"}},"id":7}}"#);
             Message::read(&line)
         };
-        for cut in [r"a\ud83d", r"\udc00 \\ud83d", r"\ud83d\u0041", r"ä\ud83dä"] {
-            let said: Value = serde_json::from_str(&call(cut).unwrap_err()).unwrap();
-            assert_eq!((&said["id"], &said["error"]["code"]), (&json!(7), &json!(PARSE_ERROR)), "{cut}");
+        for broken in [r"a\ud83d", r"\udc00 \\ud83d", r"\ud83d\u0041", r"ä\ud83dä"] {
+            let error: Value = serde_json::from_str(&call(broken).unwrap_err()).unwrap();
+            assert_eq!((&error["id"], &error["error"]["code"]), (&json!(7), &json!(PARSE_ERROR)), "{broken}");
         }
         for whole in [r"\ud83d\ude00", r"\\ud83d", r"\u00e4\n"] {
             call(whole).unwrap();
@@ -220,22 +224,22 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_stands_alone_repeats_itself_in_headers() {
+    fn a_request_without_a_session_is_repeated_in_headers() {
         let meta = json!({VERSION_OF_REQUEST: "2026-07-28"});
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": "send", "_meta": meta}});
         let call = read(&call.to_string());
-        let named: Vec<_> = call.headers(call.stands_alone().unwrap());
-        let named: Vec<_> =
-            named.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
-        let wanted =
+        let headers: Vec<_> = call.headers(call.version_without_session().unwrap());
+        let headers: Vec<_> =
+            headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
+        let expected =
             [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "send")];
-        assert_eq!(named, wanted);
-        assert_eq!(read(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).stands_alone(), None);
+        assert_eq!(headers, expected);
+        assert_eq!(read(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).version_without_session(), None);
     }
 
     #[test]
-    fn text_that_no_header_holds_is_wrapped() {
+    fn text_that_no_header_can_contain_is_encoded() {
         assert_eq!(value("plenary://sessions/a b"), "plenary://sessions/a b");
         assert_eq!(value("ä"), "=?base64?w6Q=?=");
         assert_eq!(value(" a"), "=?base64?IGE=?=");
@@ -251,12 +255,13 @@ mod tests {
         };
         let ping = read(r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#);
         let refused = reply(401, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No."}}"#);
-        let said: Value = serde_json::from_str(&ping.answered(&refused).unwrap()).unwrap();
-        assert_eq!(said["id"], "a");
-        assert!(said["error"]["message"].as_str().unwrap().contains("does not accept this token: No."));
-        let said: Value = serde_json::from_str(&ping.answered(&reply(502, "bad gateway")).unwrap()).unwrap();
-        assert_eq!(said["error"]["message"], "The server answered 502: bad gateway");
+        let error: Value = serde_json::from_str(&ping.answer_line(&refused).unwrap()).unwrap();
+        assert_eq!(error["id"], "a");
+        assert!(error["error"]["message"].as_str().unwrap().contains("does not accept this token: No."));
+        let error: Value =
+            serde_json::from_str(&ping.answer_line(&reply(502, "bad gateway")).unwrap()).unwrap();
+        assert_eq!(error["error"]["message"], "The server answered 502: bad gateway");
         let notice = read(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-        assert_eq!(notice.answered(&refused), None);
+        assert_eq!(notice.answer_line(&refused), None);
     }
 }

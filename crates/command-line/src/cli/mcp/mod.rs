@@ -24,7 +24,7 @@ use super::{
     connect::{self, CodingAgent},
     context::Context,
     failure::Failure,
-    identity::{CLIENT_VAR, begun_in},
+    identity::{CLIENT_VAR, session_directory},
     lines::{self, LINES_WAITING_MAX, Lines},
     server_address::NOWHERE,
 };
@@ -34,7 +34,7 @@ const LAST_ANSWERS: Duration = Duration::from_secs(5);
 /// How long a message waits for the directory's agent to be created.
 const MADE_WITHIN: Duration = Duration::from_secs(2);
 /// How long closing the session may take.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const CLOSE_MAX: Duration = Duration::from_secs(1);
 
 /// Serves the Model Context Protocol on standard input and output, through the server's /mcp: sessions and single
 /// requests. Waits for a server that restarts, and renews its sessions. If no server answers, a session starts anyway,
@@ -52,10 +52,12 @@ pub(crate) struct Mcp {
 
 /// Creates the agent of a directory in which user settings take effect for the first time.
 async fn first_use(context: &Context) -> Result<(), Failure> {
-    let named = context.environment.var(CLIENT_VAR);
-    let Some(coding) = named.and_then(|name| CodingAgent::named(&name)) else { return Ok(()) };
-    let begun = begun_in(&context.environment, coding.as_str());
-    let Some(directory) = begun.or_else(|| context.environment.directory().cloned()) else { return Ok(()) };
+    let client = context.environment.var(CLIENT_VAR);
+    let Some(coding) = client.and_then(|name| CodingAgent::named(&name)) else { return Ok(()) };
+    let started_in = session_directory(&context.environment, coding.as_str());
+    let Some(directory) = started_in.or_else(|| context.environment.directory().cloned()) else {
+        return Ok(());
+    };
     if context.identity()?.is_none() {
         connect::first_use(context, coding, &directory).await?;
     }
@@ -65,11 +67,11 @@ async fn first_use(context: &Context) -> Result<(), Failure> {
 /// The client of the first messages, and whether the agent's own is still missing: the tools are listed anyway, and the
 /// first message that reaches the server gets the agent.
 async fn begin(context: &Context) -> Result<(Speaker, bool), Failure> {
-    let found = match first_use(context).await {
+    let ready = match first_use(context).await {
         Ok(()) => speaker(context),
         Err(failure) => Err(failure),
     };
-    let client = match found {
+    let client = match ready {
         Ok(speaker) => return Ok((speaker, false)),
         Err(Failure::Call(Error::Network(fault))) => {
             context.out.note(&format!("no agent is made for this directory yet: {fault}"));
@@ -86,7 +88,7 @@ async fn begin(context: &Context) -> Result<(Speaker, bool), Failure> {
 }
 
 pub(crate) async fn run(context: &Context, args: Mcp) -> Result<(), Failure> {
-    let (speaker, is_unmade) = begin(context).await?;
+    let (speaker, is_agent_missing) = begin(context).await?;
     let path = match &args.toolsets {
         Some(sets) => {
             let sets: String = sets.chars().filter(|c| c.is_ascii_alphanumeric() || *c == ',').collect();
@@ -98,7 +100,7 @@ pub(crate) async fn run(context: &Context, args: Mcp) -> Result<(), Failure> {
     let writing = tokio::spawn(lines::write(waiting));
     let forwarder =
         Arc::new(Forwarder::new((speaker, context.program.local_answers), path, args.channel, out));
-    let read = read(context, forwarder, is_unmade).await;
+    let read = read(context, forwarder, is_agent_missing).await;
     // Every sender is dropped by now, so the writer ends.
     let written = writing.await.map_err(|e| Failure::local(format!("writing failed: {e}")))?;
     read.and(written)
@@ -114,61 +116,66 @@ fn speaker(context: &Context) -> Result<Speaker, Failure> {
 }
 
 /// Whether the missing agent exists now, and is in use.
-async fn is_made(context: &Context, forwarder: &Forwarder) -> bool {
-    let made = timeout(MADE_WITHIN, first_use(context)).await;
-    let speaker = matches!(made, Ok(Ok(()))).then(|| speaker(context).ok()).flatten();
-    let is_made = speaker.is_some();
+async fn has_agent_now(context: &Context, forwarder: &Forwarder) -> bool {
+    let created = timeout(MADE_WITHIN, first_use(context)).await;
+    let speaker = matches!(created, Ok(Ok(()))).then(|| speaker(context).ok()).flatten();
+    let is_created = speaker.is_some();
     speaker.into_iter().for_each(|speaker| forwarder.speak_as(speaker));
-    is_made
+    is_created
 }
 
-/// Reads lines until the input ends, and lets pending requests finish. `is_unmade` if the agent is still to be created.
-async fn read(context: &Context, forwarder: Arc<Forwarder>, mut is_unmade: bool) -> Result<(), Failure> {
+/// Reads lines until the input ends, and lets pending requests finish. `is_agent_missing` if the agent is still to be created.
+async fn read(
+    context: &Context,
+    forwarder: Arc<Forwarder>,
+    mut is_agent_missing: bool,
+) -> Result<(), Failure> {
     let mut lines = Lines::new();
-    let (mut carried, mut beside) = (JoinSet::new(), JoinSet::new());
-    let mut is_told = false;
+    let (mut carried, mut background) = (JoinSet::new(), JoinSet::new());
+    let mut is_reporting = false;
     while let Some(line) = lines.next().await? {
         while carried.try_join_next().is_some() {}
         let text = String::from_utf8_lossy(line);
-        is_unmade = is_unmade && !is_made(context, &forwarder).await;
-        if !is_told && !is_unmade {
-            is_told = true;
-            beside.spawn(presence::tell(forwarder.clone()));
+        is_agent_missing = is_agent_missing && !has_agent_now(context, &forwarder).await;
+        if !is_reporting && !is_agent_missing {
+            is_reporting = true;
+            background.spawn(presence::report(forwarder.clone()));
         }
         match Message::read(&text) {
-            Err(error) => forwarder.say(error).await,
+            Err(error) => forwarder.send(error).await,
             Ok(message) if forwarder.cancels(&message) => {}
-            Ok(message) if message.method == "initialize" => forwarder.carry(&message).await,
+            Ok(message) if message.method == "initialize" => forwarder.forward(&message).await,
             // The server must receive it before any other message.
             Ok(message) if message.method == "notifications/initialized" => {
-                forwarder.carry(&message).await;
-                beside.spawn(forwarder.clone().hear());
+                forwarder.forward(&message).await;
+                background.spawn(forwarder.clone().listen());
                 if forwarder.channel {
                     let begin =
                         if forwarder.session.is_away() { None } else { channel::begin(&forwarder).await };
                     let (forwarder, out) = (forwarder.clone(), context.out);
-                    beside.spawn(async move {
-                        if let Err(error) = channel::tell(forwarder, begin).await {
+                    background.spawn(async move {
+                        if let Err(error) = channel::report(forwarder, begin).await {
                             out.note(&format!("the channel does not report news: {error}"));
                         }
                     });
                 }
             }
-            Ok(message) if forwarder.declines(&message) => forwarder.say(message.unknown()).await,
+            Ok(message) if forwarder.declines(&message) => forwarder.send(message.unknown()).await,
             Ok(message) => {
-                let (carrier, carrying) = (forwarder.clone(), message.clone());
+                let (task_forwarder, request) = (forwarder.clone(), message.clone());
                 // A request without an end is not waited for.
-                let tasks = if message.method == "subscriptions/listen" { &mut beside } else { &mut carried };
-                let task = tasks.spawn(async move { carrier.carry(&carrying).await });
-                forwarder.begun(&message, task);
+                let tasks =
+                    if message.method == "subscriptions/listen" { &mut background } else { &mut carried };
+                let task = tasks.spawn(async move { task_forwarder.forward(&request).await });
+                forwarder.record_task(&message, task);
             }
         }
     }
     let finished = async { while carried.join_next().await.is_some() {} };
     let _cut = timeout(LAST_ANSWERS, finished).await;
     let last = async { tokio::join!(forwarder.end(), presence::end(&forwarder)) };
-    let _late = timeout(LAST_WORDS, last).await;
+    let _late = timeout(CLOSE_MAX, last).await;
     carried.shutdown().await;
-    beside.shutdown().await;
+    background.shutdown().await;
     Ok(())
 }

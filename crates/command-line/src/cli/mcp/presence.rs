@@ -8,10 +8,10 @@ use tokio::time::{Instant, sleep};
 
 use super::forward::Forwarder;
 
-/// The interval of reports: three before the server takes the session for gone.
-const TELL_EVERY: Duration = Duration::from_secs(20);
+/// The interval of reports: three before the server takes the session as ended.
+const REPORT_EVERY: Duration = Duration::from_secs(20);
 /// How often to check whether hooks report the session.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const CHECK_EVERY: Duration = Duration::from_secs(1);
 /// The name of a client whose own session is unknown.
 const CLIENT: &str = "mcp";
 
@@ -20,27 +20,27 @@ fn name() -> String {
 }
 
 /// Reports until the process ends, the server declines the reports, or hooks report the session themselves.
-pub(super) async fn tell(forwarder: Arc<Forwarder>) {
+pub(super) async fn report(forwarder: Arc<Forwarder>) {
     let name = name();
     let session = CodingSession { session: &name, client: CLIENT };
-    let mut told: Option<Instant> = None;
+    let mut last_report: Option<Instant> = None;
     loop {
         if forwarder.coding_session().is_some() {
-            if told.is_some() {
+            if last_report.is_some() {
                 end(&forwarder).await;
             }
             return;
         }
-        if told.is_none_or(|at| at.elapsed() >= TELL_EVERY) {
+        if last_report.is_none_or(|at| at.elapsed() >= REPORT_EVERY) {
             if let Err(Error::Refused(refused)) = forwarder.client().session_moment(session, "alive").await
                 && refused.status < 500
                 && refused.status != 429
             {
                 return;
             }
-            told = Some(Instant::now());
+            last_report = Some(Instant::now());
         }
-        sleep(LOOK_EVERY).await;
+        sleep(CHECK_EVERY).await;
     }
 }
 

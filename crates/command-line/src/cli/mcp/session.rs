@@ -25,7 +25,7 @@ const SUBSCRIBED_MAX: usize = 32;
 /// The session.
 #[derive(Default)]
 pub(super) struct Session {
-    known: Mutex<SessionState>,
+    state: Mutex<SessionState>,
     /// One task renews the session, the others wait.
     renewing: tokio::sync::Mutex<()>,
 }
@@ -33,7 +33,7 @@ pub(super) struct Session {
 #[derive(Default)]
 struct SessionState {
     /// The client's `initialize` message.
-    begun: Option<Message>,
+    initialize: Option<Message>,
     id: Option<HeaderValue>,
     version: Option<HeaderValue>,
     /// Whether the client has sent `notifications/initialized`.
@@ -60,49 +60,49 @@ fn version_of(answer: &str) -> Option<HeaderValue> {
 }
 
 impl Session {
-    fn known(&self) -> MutexGuard<'_, SessionState> {
-        self.known.lock()
+    fn lock(&self) -> MutexGuard<'_, SessionState> {
+        self.state.lock()
     }
 
     /// The headers of a message in the session.
     pub(super) fn headers(&self) -> Headers {
-        let known = self.known();
-        headers_of(known.id.as_ref(), known.version.as_ref())
+        let state = self.lock();
+        headers_of(state.id.as_ref(), state.version.as_ref())
     }
 
     /// Whether the session is open, as far as is known.
     pub(super) fn is_open(&self) -> bool {
-        self.known().id.is_some()
+        self.lock().id.is_some()
     }
 
     /// Whether the client has begun a session that the server does not have.
     pub(super) fn is_away(&self) -> bool {
-        let known = self.known();
-        known.begun.is_some() && known.id.is_none()
+        let state = self.lock();
+        state.initialize.is_some() && state.id.is_none()
     }
 
     /// Records the client's `initialize` message.
-    pub(super) fn begins(&self, message: &Message) {
-        *self.known() = SessionState { begun: Some(message.clone()), ..SessionState::default() };
+    pub(super) fn record_initialize(&self, message: &Message) {
+        *self.lock() = SessionState { initialize: Some(message.clone()), ..SessionState::default() };
     }
 
     /// Records the server's answer to it.
     pub(super) fn opened(&self, id: Option<&HeaderValue>, answer: &str) {
-        let mut known = self.known();
-        known.id = id.cloned();
-        known.version = version_of(answer);
+        let mut state = self.lock();
+        state.id = id.cloned();
+        state.version = version_of(answer);
     }
 
     /// Records messages that must be repeated when the session is renewed.
-    pub(super) fn notes(&self, message: &Message) {
+    pub(super) fn record_message(&self, message: &Message) {
         let uri = message.params.get("uri").and_then(Value::as_str);
-        let mut known = self.known();
+        let mut state = self.lock();
         match (message.method.as_str(), uri) {
-            ("notifications/initialized", _) => known.ready = true,
-            ("resources/subscribe", Some(uri)) if known.subscribed.len() < SUBSCRIBED_MAX => {
-                known.subscribed.insert(uri.to_owned());
+            ("notifications/initialized", _) => state.ready = true,
+            ("resources/subscribe", Some(uri)) if state.subscribed.len() < SUBSCRIBED_MAX => {
+                state.subscribed.insert(uri.to_owned());
             }
-            ("resources/unsubscribe", Some(uri)) => drop(known.subscribed.remove(uri)),
+            ("resources/unsubscribe", Some(uri)) => drop(state.subscribed.remove(uri)),
             _ => {}
         }
     }
@@ -114,29 +114,29 @@ impl Session {
         lost: &Headers,
         longest: Duration,
     ) -> Result<(), Error> {
-        let _turn = self.renewing.lock().await;
+        let _guard = self.renewing.lock().await;
         if self.headers() != *lost {
             return Ok(());
         }
-        let (begun, ready, subscribed) = {
-            let known = self.known();
-            (known.begun.clone(), known.ready, known.subscribed.clone())
+        let (initialize, ready, subscribed) = {
+            let state = self.lock();
+            (state.initialize.clone(), state.ready, state.subscribed.clone())
         };
-        let Some(begun) = begun else {
+        let Some(initialize) = initialize else {
             return Err(Error::Invalid("there is no session; send initialize first".into()));
         };
-        let (headers, answer) = whole(line.post(&[], &begun.text, true, longest).await?).await?;
+        let (headers, answer) = whole(line.post(&[], &initialize.text, true, longest).await?).await?;
         let renewed = headers_of(headers.get(SESSION), version_of(&answer).as_ref());
-        let again = |method: &str, params: Value| {
+        let repeat = |method: &str, params: Value| {
             json!({"jsonrpc": "2.0", "id": format!("plenary-{method}"), "method": method, "params": params})
                 .to_string()
         };
-        let mut said = Vec::new();
+        let mut messages = Vec::new();
         if ready {
-            said.push(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
+            messages.push(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
         }
-        said.extend(subscribed.iter().map(|uri| again("resources/subscribe", json!({"uri": uri}))));
-        for text in said {
+        messages.extend(subscribed.iter().map(|uri| repeat("resources/subscribe", json!({"uri": uri}))));
+        for text in messages {
             whole(line.post(&renewed, &text, true, longest).await?).await?;
         }
         // Only now do other calls use it: it is initialized, and follows the same resources.
@@ -145,7 +145,7 @@ impl Session {
     }
 
     /// The answer to a request without parameters.
-    pub(super) async fn ask(&self, line: &Line<'_>, method: &str) -> Result<Value, Error> {
+    pub(super) async fn request(&self, line: &Line<'_>, method: &str) -> Result<Value, Error> {
         let text = json!({"jsonrpc": "2.0", "id": format!("plenary-{method}"), "method": method}).to_string();
         let (_, answer) = whole(line.post(&self.headers(), &text, true, Duration::ZERO).await?).await?;
         serde_json::from_str(&answer).map_err(|error| Error::Unreadable(error.to_string()))
@@ -172,14 +172,14 @@ impl Line<'_> {
                 Ok(Answer::Whole(reply)) if reply.status == 503 && began.elapsed() < longest => {
                     sleep(backoff.next_wait()).await;
                 }
-                answered => return answered,
+                outcome => return outcome,
             }
         }
     }
 }
 
 /// How long a message waits for an unreachable server.
-pub(super) fn patience(message: &Message) -> Duration {
+pub(super) fn time_limit(message: &Message) -> Duration {
     if message.is_repeatable() { RECONNECT_MAX } else { RECONNECT_CALL_MAX }
 }
 
@@ -200,8 +200,8 @@ fn may_repeat(error: &Error, is_repeatable: bool) -> bool {
 }
 
 /// Whether no server answers: there was no response, or a proxy says so.
-pub(super) fn is_down(answered: &Result<Answer, Error>) -> bool {
-    match answered {
+pub(super) fn is_down(outcome: &Result<Answer, Error>) -> bool {
+    match outcome {
         Err(Error::Network(fault)) => fault.kind.may_pass(),
         Ok(Answer::Whole(reply)) => (502..=504).contains(&reply.status),
         Ok(Answer::Stream(_)) | Err(_) => false,

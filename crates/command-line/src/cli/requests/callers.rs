@@ -28,20 +28,20 @@ pub(crate) async fn decider(context: &Context) -> Result<Client, Failure> {
 
 /// The owner for a list that belongs to one owner: the named one, else that of the current agent, else the only one. An
 /// owner's token decides it alone.
-pub(crate) async fn whose(
+pub(crate) async fn owner_for(
     context: &Context,
     client: &Client,
     named: Option<OwnerName>,
 ) -> Result<Option<String>, Failure> {
-    let is_owners = context.used().is_some_and(|(_, used)| used.token.kind() == TokenKind::Owner);
+    let is_owners = context.used().is_some_and(|(_, credential)| credential.token.kind() == TokenKind::Owner);
     if named.is_some() || is_owners {
         return Ok(named.map(|owner| owner.to_string()));
     }
     if let Some(identity) = context.identity()? {
         return Ok(Some(identity.handle.owner().to_owned()));
     }
-    let known = client.owners(None).await?.value;
-    match known.owners.as_slice() {
+    let page = client.owners(None).await?.value;
+    match page.owners.as_slice() {
         [only] => Ok(Some(only.owner.to_string())),
         _ => Err(Failure::usage(
             "the operator's token does not say which owner is meant",

@@ -9,7 +9,7 @@ use plenary_client::{
     runs::{EventBody, FinishReason, RunEvent, RunStream, Signal},
 };
 
-use super::{prompt::Prompt, words::Voice};
+use super::{prompt::Prompt, render::RunPrinter};
 use crate::{
     cli::{
         context::Context,
@@ -55,7 +55,7 @@ impl<'a> Follower<'a> {
 
     async fn interrupted(&mut self) -> Result<(), Failure> {
         if self.canceling {
-            return Err(Failure::Said(Exit::Canceled));
+            return Err(Failure::Reported(Exit::Canceled));
         }
         self.canceling = true;
         if std::io::stderr().is_terminal() {
@@ -74,7 +74,7 @@ impl<'a> Follower<'a> {
                 Err(Error::Refused(refused)) if refused.status == 409 => Ok(()),
                 canceled => Ok(canceled.map(|_| ())?),
             },
-            () = self.interrupts.next() => Err(Failure::Said(Exit::Canceled)),
+            () = self.interrupts.next() => Err(Failure::Reported(Exit::Canceled)),
         }
     }
 
@@ -86,9 +86,9 @@ impl<'a> Follower<'a> {
         }
         let out = self.context.out;
         let mut stream = self.client.follow_run(self.agent, &run, after, StreamOptions::default());
-        let mut voice = Voice::new(out, self.client.base().clone());
+        let mut printer = RunPrinter::new(out, self.client.base().clone());
         let mut prompt = Prompt::new(out);
-        let mut asked = None;
+        let mut last_event = None;
         loop {
             match self.or_interrupt(next(&mut stream, &mut prompt)).await?? {
                 FollowInput::Line(None) => {
@@ -98,7 +98,7 @@ impl<'a> Follower<'a> {
                 }
                 FollowInput::Line(Some(line)) => {
                     if let Some(answers) = prompt.answer(&line) {
-                        let resuming = self.client.resume_run(self.agent, &run, asked, &answers);
+                        let resuming = self.client.resume_run(self.agent, &run, last_event, &answers);
                         match self.or_interrupt(resuming).await? {
                             // Somebody else answered first; the next events show the effect.
                             Err(Error::Refused(refused)) if refused.status == 409 => {
@@ -111,13 +111,13 @@ impl<'a> Follower<'a> {
                 FollowInput::Signal(Some(Signal::Event(event))) => {
                     if event.id.is_some() {
                         prompt.drop_questions();
-                        asked = event.id;
+                        last_event = event.id;
                     }
-                    self.or_interrupt(voice.tell(&event)).await??;
+                    self.or_interrupt(printer.print(&event)).await??;
                     self.handle_run_event(&event, &mut prompt)?;
                 }
                 FollowInput::Signal(signal) => {
-                    if said(self.context, (self.agent, &run), signal)? {
+                    if report_signal(self.context, (self.agent, &run), signal)? {
                         return Ok(());
                     }
                 }
@@ -137,8 +137,8 @@ impl<'a> Follower<'a> {
             prompt.ask(request_keys);
         }
         match event.finish_reason() {
-            Some(FinishReason::Error) => Err(Failure::Said(Exit::Refused)),
-            Some(FinishReason::Canceled) => Err(Failure::Said(Exit::Canceled)),
+            Some(FinishReason::Error) => Err(Failure::Reported(Exit::Refused)),
+            Some(FinishReason::Canceled) => Err(Failure::Reported(Exit::Canceled)),
             Some(FinishReason::Success) | None => Ok(()),
         }
     }
@@ -151,20 +151,20 @@ impl<'a> Follower<'a> {
              {run}`",
             self.agent
         ));
-        Failure::Said(Exit::Unanswered)
+        Failure::Reported(Exit::Unanswered)
     }
 }
 
 async fn next(stream: &mut RunStream, prompt: &mut Prompt) -> Result<FollowInput, Failure> {
-    let is_asking = prompt.is_asking();
+    let has_question = prompt.has_question();
     tokio::select! {
         signal = stream.next() => Ok(FollowInput::Signal(signal?)),
-        line = prompt.line(), if is_asking => Ok(FollowInput::Line(line)),
+        line = prompt.line(), if has_question => Ok(FollowInput::Line(line)),
     }
 }
 
 /// Reports a signal of the stream; returns whether the stream has ended.
-pub(super) fn said(
+pub(super) fn report_signal(
     context: &Context,
     (agent, run): (&str, &str),
     signal: Option<Signal>,

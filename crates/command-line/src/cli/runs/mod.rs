@@ -1,12 +1,12 @@
 //! `plenary run` and `plenary runs`: agents behind the server, their runs and threads (Agent Protocol).
-//! Must not know: how a run is followed or printed; its parts do this.
+//! Must not know: how a run is followed or printed; its modules do this.
 
 mod agents;
 mod follow;
 mod prompt;
 mod reading;
+mod render;
 mod run;
-mod words;
 
 use clap::Subcommand;
 use plenary_client::Client;

@@ -44,7 +44,7 @@ impl Prompt {
         self.open.iter().map(|(key, _)| key.clone()).collect()
     }
 
-    pub(super) fn is_asking(&self) -> bool {
+    pub(super) fn has_question(&self) -> bool {
         !self.open.is_empty()
     }
 
@@ -60,7 +60,7 @@ impl Prompt {
 
     /// The next typed line; `None` when the terminal is closed. May be dropped and called again.
     pub(super) async fn line(&mut self) -> Option<String> {
-        self.lines.get_or_insert_with(typed).recv().await
+        self.lines.get_or_insert_with(read_lines).recv().await
     }
 
     /// Records an answer; returns all answers once the last question has one.
@@ -81,17 +81,17 @@ pub(super) fn described(description: &Value) -> String {
 }
 
 /// Reads lines on a thread of its own, because a read of the terminal cannot be canceled.
-fn typed() -> mpsc::Receiver<String> {
-    let (tell, told) = mpsc::channel(LINES_AHEAD);
+fn read_lines() -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel(LINES_AHEAD);
     std::thread::spawn(move || {
         let mut line = String::new();
         while std::io::stdin().read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
-            if tell.blocking_send(std::mem::take(&mut line)).is_err() {
+            if sender.blocking_send(std::mem::take(&mut line)).is_err() {
                 break;
             }
         }
     });
-    told
+    receiver
 }
 
 #[cfg(test)]
@@ -103,12 +103,12 @@ mod tests {
         let mut prompt = Prompt::new(Out::new(true, true));
         let keys = serde_json::json!({"name": "Your name", "size": null});
         prompt.ask(keys.as_object().unwrap());
-        assert!(prompt.is_asking() && prompt.answer("Ann\r\n").is_none());
+        assert!(prompt.has_question() && prompt.answer("Ann\r\n").is_none());
         let answers = prompt.answer("").unwrap();
         assert_eq!(Value::Object(answers), serde_json::json!({"name": "Ann", "size": ""}));
-        assert!(!prompt.is_asking() && prompt.answer("late").is_none());
+        assert!(!prompt.has_question() && prompt.answer("late").is_none());
         prompt.ask(keys.as_object().unwrap());
         prompt.drop_questions();
-        assert!(!prompt.is_asking());
+        assert!(!prompt.has_question());
     }
 }

@@ -10,7 +10,7 @@ use plenary_client::{
     runs::{RunOrThread, Signal},
 };
 
-use super::{agents::AgentName, follow, words::Voice};
+use super::{agents::AgentName, follow, render::RunPrinter};
 use crate::{
     cli::{context::Context, failure::Failure, interrupts::Interrupts},
     out::{Table, clean},
@@ -46,7 +46,7 @@ pub(crate) struct OfRun {
 #[derive(Debug, Args)]
 pub(crate) struct Events {
     #[command(flatten)]
-    of: OfRun,
+    run_args: OfRun,
     /// Follow new events until the run ends
     #[arg(long, short)]
     follow: bool,
@@ -118,9 +118,9 @@ pub(super) async fn show(context: &Context, args: &OfRun) -> Result<(), Failure>
         out.line(&format!("run {} of {}: {status}", run.run_id, clean(&run.agent)))?;
         out.line(&format!("  thread  {}", run.thread_id))?;
         out.line(&format!("  created {}, changed {}", clean(&run.created_at), clean(&run.updated_at)))?;
-        let asked = run.request_keys.as_ref().map(|keys| keys.keys().cloned().collect::<Vec<_>>().join(", "));
+        let keys = run.request_keys.as_ref().map(|keys| keys.keys().cloned().collect::<Vec<_>>().join(", "));
         for (name, text) in
-            [("asks for", asked.as_ref()), ("result", run.result.as_ref()), ("error", run.error.as_ref())]
+            [("asks for", keys.as_ref()), ("result", run.result.as_ref()), ("error", run.error.as_ref())]
         {
             if let Some(text) = text {
                 out.line(&format!("  {name}: {}", crate::out::clean_block(text, "    ")))?;
@@ -131,29 +131,29 @@ pub(super) async fn show(context: &Context, args: &OfRun) -> Result<(), Failure>
 }
 
 pub(super) async fn cancel(context: &Context, args: &OfRun) -> Result<(), Failure> {
-    let told = super::client(context)?.cancel_run(&args.which.agent, &args.run).await?;
+    let canceled = super::client(context)?.cancel_run(&args.which.agent, &args.run).await?;
     if context.out.is_json() {
-        let answer = serde_json::json!({"run_id": told.run_id, "thread_id": told.thread_id});
+        let answer = serde_json::json!({"run_id": canceled.run_id, "thread_id": canceled.thread_id});
         return Ok(context.out.line(&answer.to_string())?);
     }
-    Ok(context.out.line(&format!("canceling {}", told.run_id))?)
+    Ok(context.out.line(&format!("canceling {}", canceled.run_id))?)
 }
 
 pub(super) async fn events(context: &Context, args: &Events) -> Result<(), Failure> {
     let client = super::client(context)?;
-    let OfRun { which, run } = &args.of;
+    let OfRun { which, run } = &args.run_args;
     if !args.follow {
-        return tell(context, &client, &which.agent, RunOrThread::Run(run)).await;
+        return print_events(context, &client, &which.agent, RunOrThread::Run(run)).await;
     }
     let mut interrupts = Interrupts::new()?;
     let mut stream = client.follow_run(&which.agent, run, None, StreamOptions::default());
-    let mut voice = Voice::new(context.out, client.base().clone());
+    let mut printer = RunPrinter::new(context.out, client.base().clone());
     let following = async {
         loop {
             match stream.next().await? {
-                Some(Signal::Event(event)) => voice.tell(&event).await?,
+                Some(Signal::Event(event)) => printer.print(&event).await?,
                 signal => {
-                    if follow::said(context, (&which.agent, run), signal)? {
+                    if follow::report_signal(context, (&which.agent, run), signal)? {
                         return Ok(());
                     }
                 }
@@ -168,22 +168,22 @@ pub(super) async fn events(context: &Context, args: &Events) -> Result<(), Failu
 
 pub(super) async fn replay(context: &Context, args: &Replay) -> Result<(), Failure> {
     let client = super::client(context)?;
-    tell(context, &client, &args.which.agent, RunOrThread::Thread(&args.thread)).await
+    print_events(context, &client, &args.which.agent, RunOrThread::Thread(&args.thread)).await
 }
 
 /// Prints all stored events, page by page.
-async fn tell(
+async fn print_events(
     context: &Context,
     client: &Client,
     agent: &str,
-    place: RunOrThread<'_>,
+    source: RunOrThread<'_>,
 ) -> Result<(), Failure> {
-    let mut voice = Voice::new(context.out, client.base().clone());
+    let mut printer = RunPrinter::new(context.out, client.base().clone());
     let mut since: Option<String> = None;
     loop {
-        let page = client.run_events(agent, place, since.as_deref()).await?;
+        let page = client.run_events(agent, source, since.as_deref()).await?;
         for event in &page.events {
-            voice.tell(event).await?;
+            printer.print(event).await?;
         }
         match page.next {
             Some(next) if since.as_ref() != Some(&next) => since = Some(next),

@@ -59,19 +59,19 @@ pub(super) async fn run(context: &Context, args: Run) -> Result<(), Failure> {
         return follower.follow(accepted.run_id, None).await;
     };
     let answers = answers(&args.words)?;
-    let stands = follower.or_interrupt(client.run_report(&args.agent, run)).await??.value;
+    let report = follower.or_interrupt(client.run_report(&args.agent, run)).await??.value;
     if answers.is_empty() {
         // The last event of a waiting run is its question; that of a finished run is its end.
-        let told = match stands.status {
-            RunStatus::Queued | RunStatus::Running => stands.last_event_id,
+        let after = match report.status {
+            RunStatus::Queued | RunStatus::Running => report.last_event_id,
             RunStatus::Waiting | RunStatus::Completed | RunStatus::Error | RunStatus::Canceled => {
-                stands.last_event_id.saturating_sub(1)
+                report.last_event_id.saturating_sub(1)
             }
         };
-        return follower.follow(stands.run_id, Some(told)).await;
+        return follower.follow(report.run_id, Some(after)).await;
     }
-    follower.or_interrupt(client.resume_run(&args.agent, run, stands.event_id, &answers)).await??;
-    follower.follow(stands.run_id, Some(stands.last_event_id)).await
+    follower.or_interrupt(client.resume_run(&args.agent, run, report.event_id, &answers)).await??;
+    follower.follow(report.run_id, Some(report.last_event_id)).await
 }
 
 fn chat(args: &Run) -> Result<Chat, Failure> {
@@ -126,8 +126,8 @@ mod tests {
     #[test]
     fn sc_44_answers_are_pairs() {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        let given = answers(&words(&["a=b=c", "d="])).unwrap();
-        assert_eq!(Value::Object(given), serde_json::json!({"a": "b=c", "d": ""}));
+        let pairs = answers(&words(&["a=b=c", "d="])).unwrap();
+        assert_eq!(Value::Object(pairs), serde_json::json!({"a": "b=c", "d": ""}));
         assert!(matches!(answers(&words(&["a"])), Err(Failure::Usage { .. })));
         assert!(matches!(object("[]"), Err(Failure::Usage { .. })));
     }

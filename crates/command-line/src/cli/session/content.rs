@@ -63,7 +63,7 @@ fn object(text: &str) -> Result<Object, String> {
     }
 }
 
-pub(crate) fn nothing_to_say() -> Failure {
+pub(crate) fn no_content() -> Failure {
     Failure::usage(
         "the message is empty",
         "give a TEXT, `-` for standard input, --file, --attach, --image or --data",
@@ -83,7 +83,7 @@ impl MessageArgs {
         let had_metadata = self.rest.metadata.is_some();
         match self.rest.read(self.message.as_deref(), client).await? {
             Some((content, metadata)) => Ok(Some(InitialMessage { content, metadata })),
-            None if had_metadata => Err(nothing_to_say()),
+            None if had_metadata => Err(no_content()),
             None => Ok(None),
         }
     }
@@ -112,7 +112,7 @@ impl PartArgs {
             (None, None) => None,
         };
         if text.as_ref().is_some_and(String::is_empty) {
-            return Err(nothing_to_say());
+            return Err(no_content());
         }
         let images = self.image.into_iter().map(|url| Part::Image {
             url: Some(url),
@@ -130,24 +130,24 @@ impl PartArgs {
             size: None,
         });
         let data = self.data.into_iter().map(|data| Part::Data { data });
-        let (before, behind) = (images.chain(files).collect(), data.collect());
-        Ok(MessageDraft { text, before, behind, metadata: self.metadata })
+        let (before_files, after_files) = (images.chain(files).collect(), data.collect());
+        Ok(MessageDraft { text, before_files, after_files, metadata: self.metadata })
     }
 }
 
 /// A message without the files that are uploaded for it.
 struct MessageDraft {
     text: Option<String>,
-    before: Vec<Part>,
-    behind: Vec<Part>,
+    before_files: Vec<Part>,
+    after_files: Vec<Part>,
     metadata: Option<Object>,
 }
 
 impl MessageDraft {
     /// The content and its metadata; `None` if there is neither text nor part.
     fn with(self, uploaded: Vec<Part>) -> Option<(Content, Option<Object>)> {
-        let Self { text, before, behind, metadata } = self;
-        let mut parts: Vec<Part> = before.into_iter().chain(uploaded).chain(behind).collect();
+        let Self { text, before_files, after_files, metadata } = self;
+        let mut parts: Vec<Part> = before_files.into_iter().chain(uploaded).chain(after_files).collect();
         let content = match (text, parts.is_empty()) {
             (None, true) => return None,
             (Some(text), true) => Content::Text(text),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_nothing_and_an_empty_text_is_a_mistake() {
+    fn no_content_is_none_and_an_empty_text_is_an_error() {
         assert!(PartArgs::default().others(None, Vec::new()).unwrap().with(Vec::new()).is_none());
         assert!(matches!(PartArgs::default().others(Some(""), Vec::new()), Err(Failure::Usage { .. })));
         assert!(object("[1]").is_err() && object("{").is_err());

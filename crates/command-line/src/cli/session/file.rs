@@ -51,7 +51,7 @@ const OPAQUE: &str = "application/octet-stream";
 
 fn media_type(path: &Path) -> &'static str {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
-    TYPES.iter().find(|(known, _)| *known == ending).map_or(OPAQUE, |(_, media_type)| media_type)
+    TYPES.iter().find(|(extension, _)| *extension == ending).map_or(OPAQUE, |(_, media_type)| media_type)
 }
 
 /// Uploads files, and returns the parts that reference them.
@@ -64,9 +64,9 @@ pub(super) async fn uploaded(client: &Client, paths: &[PathBuf]) -> Result<Vec<P
         })?;
         let file =
             LocalFile { path: path.clone(), name: name.to_owned(), media_type: media_type(path).to_owned() };
-        let kept = client.upload_file(&file, &IdempotencyKey::random()).await?.value;
-        let (file_id, name, size) = (Some(kept.id), Some(kept.filename), Some(kept.size_bytes));
-        let mime_type = Some(kept.content_type);
+        let stored = client.upload_file(&file, &IdempotencyKey::random()).await?.value;
+        let (file_id, name, size) = (Some(stored.id), Some(stored.filename), Some(stored.size_bytes));
+        let mime_type = Some(stored.content_type);
         let is_image = mime_type.as_deref().is_some_and(|kind| kind.starts_with("image/"));
         parts.push(if is_image {
             Part::Image { url: None, data_uri: None, file_id, mime_type, name, size }
@@ -90,11 +90,11 @@ pub(super) async fn get(context: &Context, args: Get) -> Result<(), Failure> {
     part.push(".part");
     let part = PathBuf::from(part);
     let written = write(&mut content, &part).await;
-    let kept = written.and_then(|bytes| {
+    let saved = written.and_then(|bytes| {
         std::fs::rename(&part, &path).map_err(|error| unwritable(&path, &error))?;
         Ok(bytes)
     });
-    match kept {
+    match saved {
         Ok(bytes) => {
             context.out.note(&format!("{bytes} bytes in {}", path.display()));
             Ok(())
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_media_type_follows_from_how_a_name_ends() {
+    fn a_media_type_follows_from_the_end_of_a_name() {
         for (name, kind) in [("a/b.PNG", "image/png"), ("q3.pdf", "application/pdf"), ("Makefile", OPAQUE)] {
             assert_eq!(media_type(Path::new(name)), kind);
         }

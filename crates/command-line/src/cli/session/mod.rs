@@ -132,7 +132,7 @@ fn note_key(context: &Context, error: &Error, key: &IdempotencyKey) {
 
 async fn send(context: &Context, args: Send) -> Result<(), Failure> {
     let client = context.agent_client()?;
-    let (content, metadata) = args.content.read(&client).await?.ok_or_else(content::nothing_to_say)?;
+    let (content, metadata) = args.content.read(&client).await?.ok_or_else(content::no_content)?;
     let key = args.key.map_or_else(IdempotencyKey::random, IdempotencyKey::new);
     let message = SendMessage { content, metadata, idempotency_key: Some(key.clone()) };
     let sent = client.send(&args.id.id, &message).await;
@@ -148,13 +148,13 @@ async fn send(context: &Context, args: Send) -> Result<(), Failure> {
 pub(crate) fn print_list(context: &Context, list: &SessionList) -> Result<(), Failure> {
     let mut table = Table::new(&["SESSION", "STATE", "CREATED", "WHO AND WHAT"]);
     for session in &list.sessions {
-        let who: Vec<&str> = session.participants.iter().map(|p| p.handle.as_str()).collect();
+        let handles: Vec<&str> = session.participants.iter().map(|p| p.handle.as_str()).collect();
         let topic = session.topic.as_deref().map(|topic| format!("{topic} — ")).unwrap_or_default();
         table.row([
             session.id.as_str(),
             &session.state.to_string(),
             &utc(session.created_at),
-            &format!("{topic}{}", who.join(" ")),
+            &format!("{topic}{}", handles.join(" ")),
         ]);
     }
     context

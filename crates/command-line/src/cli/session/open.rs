@@ -61,8 +61,8 @@ pub(crate) async fn create(context: &Context, args: Create) -> Result<(), Failur
         idempotency_key: Some(key.clone()),
         attempt: None,
     };
-    let made = client.create_session(&body).await;
-    let reply = made.inspect_err(|error| super::note_key(context, error, &key))?;
+    let result = client.create_session(&body).await;
+    let reply = result.inspect_err(|error| super::note_key(context, error, &key))?;
     context.answer(&reply, |created| Ok(context.out.line(created.session_id.as_str())?))
 }
 

@@ -60,12 +60,12 @@ impl Section<'_> {
 
 fn sections(text: &str) -> Vec<Section<'_>> {
     let mut starts = vec![0];
-    let mut at = 0;
+    let mut offset = 0;
     for line in text.split_inclusive('\n') {
-        if at > 0 && line.trim_start().starts_with('[') {
-            starts.push(at);
+        if offset > 0 && line.trim_start().starts_with('[') {
+            starts.push(offset);
         }
-        at += line.len();
+        offset += line.len();
     }
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
     let header = |text: &str| text.lines().next().unwrap_or_default().trim().starts_with('[');
@@ -99,13 +99,13 @@ fn merged(block: &str, old: &str, is_own: IsOwn<'_>) -> (String, String) {
         }
     }
     let mut text = String::new();
-    for (at, section) in new.iter().enumerate() {
+    for (index, section) in new.iter().enumerate() {
         if below.iter().any(|(header, _)| header == section.header) {
             continue;
         }
         text.push_str(section.text.trim_end());
         text.push('\n');
-        if at == 0 {
+        if index == 0 {
             own.iter().for_each(|line| text.extend([line, "\n"]));
         }
         text.push('\n');
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_block_is_put_in_once_and_replaced_where_it_stands() {
+    fn the_block_is_added_once_and_replaced_at_its_position() {
         let once = with_block("a = 1 # one\n", BLOCK, &own).unwrap();
         assert_eq!(once, format!("a = 1 # one\n\n{BEGIN}\n{BLOCK}{END}\n"));
         assert_eq!(with_block(&once, BLOCK, &own), Ok(once.clone()));
@@ -164,20 +164,20 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_there_twice_or_is_no_toml_is_refused() {
-        for odd in ["[servers.ours]\n", "servers = 1\n", "servers = {}\n", "a = \n"] {
-            assert!(with_block(odd, BLOCK, &own).is_err(), "{odd}");
+    fn a_duplicate_entry_or_invalid_toml_is_refused() {
+        for text in ["[servers.ours]\n", "servers = 1\n", "servers = {}\n", "a = \n"] {
+            assert!(with_block(text, BLOCK, &own).is_err(), "{text}");
         }
         assert!(with_block("[servers]\nx = 1\n", BLOCK, &own).is_ok());
     }
 
     #[test]
-    fn what_another_program_wrote_into_the_block_stays() {
+    fn lines_of_another_program_in_the_block_stay() {
         let block = format!("{BLOCK}\n[servers.ours.tools.a]\nmode = \"approve\"\n");
-        let there = with_block("a = 1\n", &block, &own).unwrap();
+        let with_entry = with_block("a = 1\n", &block, &own).unwrap();
         let theirs = "enabled = false\n\n[servers.ours.tools.a]\nmode = \"prompt\"\n\n[servers.ours.tools.b]\nmode = \"approve\"\nx = 1\n\n\
             [projects.\"/w\"]\nlevel = \"trusted\"\n";
-        let (head, _) = there.split_once("\n[servers.ours.tools.a]").unwrap();
+        let (head, _) = with_entry.split_once("\n[servers.ours.tools.a]").unwrap();
         let written = format!("{head}{theirs}{END}\n");
         let again = with_block(&written, &block.replace("\"x\"", "\"y\""), &own).unwrap();
         let parsed: toml::Table = toml::from_str(&again).unwrap();
@@ -194,14 +194,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_put_in_is_taken_out_to_the_byte(
+        fn an_added_block_is_removed_to_the_byte(
             lines in prop::collection::vec("([a-z]{4}[0-9]{4} = [1-9]( # note)?|# note|)", 0..5), end in "\n{0,3}"
         ) {
             let text = format!("{}{end}", lines.join("\n"));
             prop_assume!(parse(&text).is_ok());
-            let there = with_block(&text, BLOCK, &own).unwrap();
-            prop_assert_eq!(&with_block(&there, BLOCK, &own).unwrap(), &there);
-            prop_assert_eq!(without_block(&there), text);
+            let with_entry = with_block(&text, BLOCK, &own).unwrap();
+            prop_assert_eq!(&with_block(&with_entry, BLOCK, &own).unwrap(), &with_entry);
+            prop_assert_eq!(without_block(&with_entry), text);
         }
     }
 }

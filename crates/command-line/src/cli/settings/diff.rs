@@ -10,10 +10,10 @@ const AROUND: usize = 2;
 pub(crate) fn diff(before: &str, after: &str) -> Vec<String> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let diff = TextDiff::from_slices(&old, &new);
-    let mut shown = Vec::new();
+    let mut lines = Vec::new();
     for group in diff.grouped_ops(AROUND) {
         if group.first().is_some_and(|first| first.old_range().start > 0) {
-            shown.push("…".to_owned());
+            lines.push("…".to_owned());
         }
         for change in group.iter().flat_map(|part| diff.iter_changes(part)) {
             let sign = match change.tag() {
@@ -21,10 +21,10 @@ pub(crate) fn diff(before: &str, after: &str) -> Vec<String> {
                 ChangeTag::Delete => '-',
                 ChangeTag::Insert => '+',
             };
-            shown.push(format!("{sign} {}", change.value()));
+            lines.push(format!("{sign} {}", change.value()));
         }
     }
-    shown
+    lines
 }
 
 #[cfg(test)]
@@ -32,11 +32,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_changed_is_shown_with_its_surroundings() {
+    fn changes_are_shown_with_their_context() {
         let before = "a\nb\nc\nd\ne\nf\ng\nh\ni";
         let after = "a\nb\nc\nd\nE\nf\ng\nh\ni\nj";
-        let shown = diff(before, after);
-        assert_eq!(shown, ["…", "  c", "  d", "- e", "+ E", "  f", "  g", "  h", "  i", "+ j"]);
+        let lines = diff(before, after);
+        assert_eq!(lines, ["…", "  c", "  d", "- e", "+ E", "  f", "  g", "  h", "  i", "+ j"]);
         assert_eq!(diff("", "x\ny"), ["+ x", "+ y"]);
         assert!(diff(before, before).is_empty());
     }
@@ -44,8 +44,8 @@ mod tests {
     #[test]
     fn a_middle_with_nothing_in_common_is_replaced_whole() {
         let many = |word: &str| (0..2100).map(|n| format!("{word}{n}\n")).collect::<String>() + "same";
-        let shown = diff(&many("a"), &many("b"));
-        assert_eq!(shown.iter().filter(|line| line.starts_with('-')).count(), 2100);
-        assert_eq!(shown.last().map(String::as_str), Some("  same"));
+        let lines = diff(&many("a"), &many("b"));
+        assert_eq!(lines.iter().filter(|line| line.starts_with('-')).count(), 2100);
+        assert_eq!(lines.last().map(String::as_str), Some("  same"));
     }
 }

@@ -15,7 +15,7 @@ pub(crate) enum Step<'a> {
     /// The member of this name.
     Key(&'a str),
     /// The element at this index.
-    At(usize),
+    Index(usize),
 }
 
 /// A JSON text.
@@ -54,31 +54,31 @@ impl Document {
     /// that was created.
     pub(crate) fn put(&mut self, path: &[&str], value: &Value) -> Result<Vec<String>, SettingsError> {
         let (name, parents) = path.split_last().expect("a member has a name");
-        let mut made = self.ensure_objects(parents)?;
+        let mut created = self.ensure_objects(parents)?;
         let steps: Vec<Step<'_>> = path.iter().map(|key| Step::Key(key)).collect();
         let root = tree::read(&self.text)?;
         if let Some(node) = find(&root, &steps) {
             let (from, to) = (node.from, node.to);
             let text = self.render(value, &self.line_indent(from), self.is_inline(&root));
             self.text.replace_range(from..to, &text);
-            return Ok(made);
+            return Ok(created);
         }
         self.insert(&steps[..parents.len()], Some(name), value)?;
-        made.push(path.join("/"));
-        Ok(made)
+        created.push(path.join("/"));
+        Ok(created)
     }
 
     /// Adds an element to the array at a path, and creates what is missing. Returns the same as [`Document::put`].
     pub(crate) fn push(&mut self, path: &[&str], value: &Value) -> Result<Vec<String>, SettingsError> {
         let (name, parents) = path.split_last().expect("an array has a name");
-        let mut made = self.ensure_objects(parents)?;
+        let mut created = self.ensure_objects(parents)?;
         let steps: Vec<Step<'_>> = path.iter().map(|key| Step::Key(key)).collect();
         if self.value(&steps).is_none() {
             self.insert(&steps[..parents.len()], Some(name), &Value::Array(Vec::new()))?;
-            made.push(path.join("/"));
+            created.push(path.join("/"));
         }
         self.insert(&steps, None, value)?;
-        Ok(made)
+        Ok(created)
     }
 
     /// Removes the value at a path; returns false if there is none.
@@ -102,14 +102,14 @@ impl Document {
 
     fn ensure_objects(&mut self, path: &[&str]) -> Result<Vec<String>, SettingsError> {
         let steps: Vec<Step<'_>> = path.iter().map(|key| Step::Key(key)).collect();
-        let mut made = Vec::new();
+        let mut created = Vec::new();
         for end in 1..=path.len() {
             if self.value(&steps[..end]).is_none() {
                 self.insert(&steps[..end - 1], Some(path[end - 1]), &Value::Object(serde_json::Map::new()))?;
-                made.push(path[..end].join("/"));
+                created.push(path[..end].join("/"));
             }
         }
-        Ok(made)
+        Ok(created)
     }
 
     /// Appends a member or element to a container.
@@ -122,12 +122,12 @@ impl Document {
             Kind::Plain(_) => false,
         };
         if !fits {
-            let wanted = if key.is_some() { "an object" } else { "a list" };
-            return Err(SettingsError::new(format!("`{}` in it is not {wanted}", way(path))));
+            let expected = if key.is_some() { "an object" } else { "a list" };
+            return Err(SettingsError::new(format!("`{}` in it is not {expected}", display_path(path))));
         }
         let inline = self.is_inline(&root);
         let newline = if self.text.contains("\r\n") { "\r\n" } else { "\n" };
-        let named = |text: &str| match key {
+        let with_key = |text: &str| match key {
             Some(key) => format!("{}: {text}", Value::from(key)),
             None => text.to_owned(),
         };
@@ -137,7 +137,7 @@ impl Document {
         else {
             let outer = self.line_indent(open);
             let inner = format!("{outer}{}", self.unit(&root));
-            let text = named(&self.render(value, &inner, inline));
+            let text = with_key(&self.render(value, &inner, inline));
             let piece = if inline { text } else { format!("{newline}{inner}{text}{newline}{outer}") };
             self.text.insert_str(open + 1, &piece);
             return Ok(());
@@ -145,31 +145,31 @@ impl Document {
         let next = tree::skip(&self.text, last)?;
         let comma = self.text.as_bytes().get(next) == Some(&b',');
         let anchor = if comma { next + 1 } else { last };
-        let at = anchor + self.comment_len(anchor);
-        let line = self.text[..first].rfind('\n').map_or(0, |at| at + 1);
+        let offset = anchor + self.comment_len(anchor);
+        let line = self.text[..first].rfind('\n').map_or(0, |newline| newline + 1);
         let own_line = line > open && self.text[line..first].trim().is_empty();
-        let piece = if own_line || self.text[anchor..at].contains("//") {
+        let piece = if own_line || self.text[anchor..offset].contains("//") {
             let indent = self.line_indent(first);
-            format!("{newline}{indent}{}", named(&self.render(value, &indent, inline)))
+            format!("{newline}{indent}{}", with_key(&self.render(value, &indent, inline)))
         } else {
-            format!(" {}", named(&self.render(value, "", true)))
+            format!(" {}", with_key(&self.render(value, "", true)))
         };
         if comma {
-            self.text.insert_str(at, &format!("{piece},"));
+            self.text.insert_str(offset, &format!("{piece},"));
         } else {
-            self.text.insert_str(at, &piece);
+            self.text.insert_str(offset, &piece);
             self.text.insert(last, ',');
         }
         Ok(())
     }
 
     fn cut(&mut self, part: &Part, open: usize, only: bool) {
-        let Ok(behind) = tree::skip(&self.text, part.to) else { return };
-        let followed = self.text.as_bytes().get(behind) == Some(&b',');
+        let Ok(following) = tree::skip(&self.text, part.to) else { return };
+        let has_comma = self.text.as_bytes().get(following) == Some(&b',');
         let blank = self.text[..part.from].trim_end_matches([' ', '\t', '\r', '\n']).len();
         let mut end = part.to;
-        if followed {
-            self.text.remove(behind);
+        if has_comma {
+            self.text.remove(following);
         }
         if only {
             let newline = if self.text[end..].starts_with("\r\n") { "\r\n" } else { "\n" };
@@ -179,7 +179,7 @@ impl Document {
             }
         }
         self.text.replace_range(blank..end, "");
-        if let Some(before) = part.before.filter(|_| !followed)
+        if let Some(before) = part.before.filter(|_| !has_comma)
             && let Ok(comma) = tree::skip(&self.text, before)
             && self.text.as_bytes().get(comma) == Some(&b',')
         {
@@ -187,9 +187,9 @@ impl Document {
         }
     }
 
-    /// The length of a comment after `at` on the same line, which belongs to the text before it.
-    fn comment_len(&self, at: usize) -> usize {
-        let line = self.text[at..].lines().next().unwrap_or_default();
+    /// The length of a comment after `offset` on the same line, which belongs to the text before it.
+    fn comment_len(&self, offset: usize) -> usize {
+        let line = self.text[offset..].lines().next().unwrap_or_default();
         let bare = line.trim_start_matches([' ', '\t']);
         let blanks = line.len() - bare.len();
         if bare.starts_with("//") {
@@ -201,10 +201,10 @@ impl Document {
         }
     }
 
-    /// The indent of the line that contains `at`.
-    fn line_indent(&self, at: usize) -> String {
-        let line = self.text[..at].rfind('\n').map_or(0, |at| at + 1);
-        let rest = &self.text[line..at];
+    /// The indent of the line that contains `offset`.
+    fn line_indent(&self, offset: usize) -> String {
+        let line = self.text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
+        let rest = &self.text[line..offset];
         rest[..rest.len() - rest.trim_start_matches([' ', '\t']).len()].to_owned()
     }
 
@@ -233,15 +233,15 @@ impl Document {
     }
 }
 
-fn way(path: &[Step<'_>]) -> String {
-    let words: Vec<String> = path
+fn display_path(path: &[Step<'_>]) -> String {
+    let keys: Vec<String> = path
         .iter()
         .map(|step| match step {
             Step::Key(key) => (*key).to_owned(),
-            Step::At(index) => index.to_string(),
+            Step::Index(index) => index.to_string(),
         })
         .collect();
-    words.join("/")
+    keys.join("/")
 }
 
 fn find<'a>(root: &'a Node, path: &[Step<'_>]) -> Option<&'a Node> {
@@ -249,7 +249,7 @@ fn find<'a>(root: &'a Node, path: &[Step<'_>]) -> Option<&'a Node> {
         (Kind::Object(members), Step::Key(key)) => {
             Some(&members.iter().rev().find(|member| member.key == *key)?.value)
         }
-        (Kind::Array(elements), Step::At(index)) => elements.get(*index),
+        (Kind::Array(elements), Step::Index(index)) => elements.get(*index),
         _ => None,
     })
 }
@@ -266,7 +266,7 @@ fn children(container: &Node) -> Vec<(usize, usize)> {
 fn part(container: &Node, step: Step<'_>) -> Option<Part> {
     let index = match (&container.kind, step) {
         (Kind::Object(members), Step::Key(key)) => members.iter().rposition(|member| member.key == key)?,
-        (Kind::Array(_), Step::At(index)) => index,
+        (Kind::Array(_), Step::Index(index)) => index,
         _ => return None,
     };
     let all = children(container);

@@ -9,73 +9,73 @@ fn keys<'a>(path: &[&'a str]) -> Vec<Step<'a>> {
     path.iter().map(|key| Step::Key(key)).collect()
 }
 
-/// Puts in what a client is told, and what undoes it.
-fn there_and_back(text: &str) -> (String, String) {
+/// Adds a client's entries and removes them; returns both texts.
+fn add_and_remove(text: &str) -> (String, String) {
     let mut document = Document::read(text).unwrap();
     let entry = json!({"hooks": [{"type": "command", "command": "x"}]});
-    let mut made = Vec::new();
+    let mut created = Vec::new();
     for event in ["Start", "Stop"] {
-        made.extend(document.push(&["hooks", event], &entry).unwrap());
+        created.extend(document.push(&["hooks", event], &entry).unwrap());
     }
-    made.extend(document.put(&["servers", "ours"], &json!({"command": "x", "args": ["mcp"]})).unwrap());
-    let there = document.text().to_owned();
+    created.extend(document.put(&["servers", "ours"], &json!({"command": "x", "args": ["mcp"]})).unwrap());
+    let changed = document.text().to_owned();
     serde_json::from_value::<Value>(document.value(&[]).unwrap()).unwrap();
     document.remove(&keys(&["servers", "ours"]));
     for event in ["Stop", "Start"] {
         let list = document.value(&keys(&["hooks", event])).unwrap();
         let last = list.as_array().unwrap().len() - 1;
         assert_eq!(list[last], entry);
-        document.remove(&[Step::Key("hooks"), Step::Key(event), Step::At(last)]);
+        document.remove(&[Step::Key("hooks"), Step::Key(event), Step::Index(last)]);
     }
-    for way in made.iter().rev() {
-        document.remove_empty(&keys(&way.split('/').collect::<Vec<_>>()));
+    for member in created.iter().rev() {
+        document.remove_empty(&keys(&member.split('/').collect::<Vec<_>>()));
     }
-    (there, document.text().to_owned())
+    (changed, document.text().to_owned())
 }
 
 #[test]
 fn a_new_file_looks_as_people_write_it() {
-    let (there, back) = there_and_back("");
-    let lines: Vec<&str> = there.lines().take(6).collect();
+    let (changed, restored) = add_and_remove("");
+    let lines: Vec<&str> = changed.lines().take(6).collect();
     assert_eq!(
         lines,
         ["{", "  \"hooks\": {", "    \"Start\": [", "      {", "        \"hooks\": [", "          {"]
     );
-    assert!(there.ends_with("  }\n}\n") && !there.contains("\n\n"), "{there}");
-    assert_eq!(back, "{}\n");
+    assert!(changed.ends_with("  }\n}\n") && !changed.contains("\n\n"), "{changed}");
+    assert_eq!(restored, "{}\n");
 }
 
 #[test]
 fn a_comment_stays_with_what_it_is_about() {
     let text = "{\n\t// first\n\t\"a\": 1 // one\n\t// last\n}\n";
-    let (there, back) = there_and_back(text);
+    let (changed, restored) = add_and_remove(text);
     assert!(
-        there.starts_with("{\n\t// first\n\t\"a\": 1, // one\n\t\"hooks\": {\n\t\t\"Start\": ["),
-        "{there}"
+        changed.starts_with("{\n\t// first\n\t\"a\": 1, // one\n\t\"hooks\": {\n\t\t\"Start\": ["),
+        "{changed}"
     );
-    assert!(there.ends_with("\n\t}\n\t// last\n}\n"), "{there}");
-    assert_eq!(back, text);
+    assert!(changed.ends_with("\n\t}\n\t// last\n}\n"), "{changed}");
+    assert_eq!(restored, text);
 }
 
 #[test]
 fn one_line_stays_one_line() {
     let text = r#"{"a":{"b":[1]}}"#;
-    let (there, back) = there_and_back(text);
+    let (changed, restored) = add_and_remove(text);
     assert!(
-        !there.contains('\n') && there.starts_with(r#"{"a":{"b":[1]}, "hooks": {"Start": [{"#),
-        "{there}"
+        !changed.contains('\n') && changed.starts_with(r#"{"a":{"b":[1]}, "hooks": {"Start": [{"#),
+        "{changed}"
     );
-    assert_eq!(back, text);
+    assert_eq!(restored, text);
 }
 
 #[test]
-fn what_is_there_by_that_name_is_replaced_or_refused() {
+fn an_existing_member_is_replaced_or_refused() {
     let mut document = Document::read("{\n  \"s\": {\n    \"ours\": 1\n  }\n}").unwrap();
     assert_eq!(document.put(&["s", "ours"], &json!({"x": 1})), Ok(vec![]));
     assert_eq!(document.text(), "{\n  \"s\": {\n    \"ours\": {\n      \"x\": 1\n    }\n  }\n}");
-    for odd in ["[]", "{\"hooks\": []}", "{\"hooks\": {\"Stop\": {}}}", "7"] {
-        let mut document = Document::read(odd).unwrap();
-        assert!(document.push(&["hooks", "Stop"], &json!(1)).is_err(), "{odd}");
+    for text in ["[]", "{\"hooks\": []}", "{\"hooks\": {\"Stop\": {}}}", "7"] {
+        let mut document = Document::read(text).unwrap();
+        assert!(document.push(&["hooks", "Stop"], &json!(1)).is_err(), "{text}");
     }
     assert!(!document.remove(&[Step::Key("none")]) && !document.remove(&[]));
 }
@@ -154,11 +154,11 @@ fn any_settings() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
     #[test]
-    fn what_was_put_in_is_taken_out_to_the_byte(text in any_settings()) {
+    fn added_entries_are_removed_to_the_byte(text in any_settings()) {
         prop_assume!(tree::read(&text).is_ok());
         let before = Document::read(&text).unwrap().value(&[]).unwrap();
-        let (there, back) = there_and_back(&text);
-        let mut after = Document::read(&there).unwrap().value(&[]).unwrap();
+        let (changed, restored) = add_and_remove(&text);
+        let mut after = Document::read(&changed).unwrap().value(&[]).unwrap();
         prop_assert_eq!(&after["servers"]["ours"]["command"], "x");
         for name in ["m", "n"] {
             prop_assert_eq!(after.get(name), before.get(name));
@@ -167,6 +167,6 @@ proptest! {
         if !before["hooks"]["Stop"].is_null() {
             prop_assert_eq!(&after["hooks"]["Stop"], &before["hooks"]["Stop"]);
         }
-        prop_assert_eq!(back, text);
+        prop_assert_eq!(restored, text);
     }
 }

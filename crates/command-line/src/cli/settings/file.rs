@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_is_followed_permissions_stay_and_a_copy_is_kept() {
+    fn a_link_is_followed_permissions_stay_and_a_copy_is_saved() {
         let root = tempfile::tempdir().unwrap();
         let (real, link) = (root.path().join("real.json"), root.path().join("sub/link.json"));
         fs::create_dir(root.path().join("sub")).unwrap();
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&real).unwrap(), "new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
-        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 3, "nothing else is left");
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 3, "there is no other file");
     }
 
     #[test]
@@ -145,13 +145,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_there_is_made_and_taken_away() {
+    fn a_missing_file_is_created_and_removed() {
         let root = tempfile::tempdir().unwrap();
         let file = File::at(root.path().join("a/b.json"));
         assert_eq!(file.read().unwrap(), None);
         assert_eq!(file.write("{}", None).unwrap(), None);
-        let beside = file.write("{ }", None).unwrap().unwrap();
-        assert!(beside.display().to_string().contains("a/b.json.plenary-backup-20"), "without a home");
+        let backup = file.write("{ }", None).unwrap().unwrap();
+        assert!(backup.display().to_string().contains("a/b.json.plenary-backup-20"), "without a home");
         file.remove().unwrap();
         assert_eq!(file.read().unwrap(), None);
         let large = File::at(root.path().join("large"));

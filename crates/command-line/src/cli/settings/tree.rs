@@ -59,106 +59,106 @@ pub(super) fn read(text: &str) -> Result<Node, SettingsError> {
     let begin = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let node = value(text, skip(text, begin)?, 0)?;
     let end = skip(text, node.to)?;
-    if end < text.len() { Err(odd(text, end, "the end")) } else { Ok(node) }
+    if end < text.len() { Err(error(text, end, "the end")) } else { Ok(node) }
 }
 
 /// The offset after white space and comments.
-pub(super) fn skip(text: &str, mut at: usize) -> Result<usize, SettingsError> {
+pub(super) fn skip(text: &str, mut offset: usize) -> Result<usize, SettingsError> {
     loop {
-        let rest = &text[at..];
+        let rest = &text[offset..];
         let bare = rest.trim_start_matches([' ', '\t', '\r', '\n']);
-        at += rest.len() - bare.len();
+        offset += rest.len() - bare.len();
         if bare.starts_with("//") {
-            at += bare.find('\n').unwrap_or(bare.len());
+            offset += bare.find('\n').unwrap_or(bare.len());
         } else if bare.starts_with("/*") {
-            at += bare.find("*/").ok_or_else(|| odd(text, at, "the end of a comment"))? + 2;
+            offset += bare.find("*/").ok_or_else(|| error(text, offset, "the end of a comment"))? + 2;
         } else {
-            return Ok(at);
+            return Ok(offset);
         }
     }
 }
 
-fn odd(text: &str, at: usize, wanted: &str) -> SettingsError {
-    let line = text[..at].matches('\n').count() + 1;
-    SettingsError::new(format!("it is not JSON: {wanted} is missing in line {line}"))
+fn error(text: &str, offset: usize, expected: &str) -> SettingsError {
+    let line = text[..offset].matches('\n').count() + 1;
+    SettingsError::new(format!("it is not JSON: {expected} is missing in line {line}"))
 }
 
-fn value(text: &str, at: usize, depth: usize) -> Result<Node, SettingsError> {
+fn value(text: &str, offset: usize, depth: usize) -> Result<Node, SettingsError> {
     if depth > DEPTH_MAX {
         return Err(SettingsError::new("it is nested too deeply"));
     }
-    match text.as_bytes().get(at) {
+    match text.as_bytes().get(offset) {
         Some(b'{') => {
             let mut members = Vec::new();
-            let to = list(text, at, b'}', |at| {
-                let (key, end) = string(text, at)?;
+            let to = list(text, offset, b'}', |offset| {
+                let (key, end) = string(text, offset)?;
                 let colon = skip(text, end)?;
                 if text.as_bytes().get(colon) != Some(&b':') {
-                    return Err(odd(text, colon, "`:`"));
+                    return Err(error(text, colon, "`:`"));
                 }
                 let value = value(text, skip(text, colon + 1)?, depth + 1)?;
                 let to = value.to;
-                members.push(Member { key, from: at, value });
+                members.push(Member { key, from: offset, value });
                 Ok(to)
             })?;
-            Ok(Node { from: at, to, kind: Kind::Object(members) })
+            Ok(Node { from: offset, to, kind: Kind::Object(members) })
         }
         Some(b'[') => {
             let mut elements = Vec::new();
-            let to = list(text, at, b']', |at| {
-                let element = value(text, at, depth + 1)?;
+            let to = list(text, offset, b']', |offset| {
+                let element = value(text, offset, depth + 1)?;
                 let to = element.to;
                 elements.push(element);
                 Ok(to)
             })?;
-            Ok(Node { from: at, to, kind: Kind::Array(elements) })
+            Ok(Node { from: offset, to, kind: Kind::Array(elements) })
         }
         Some(b'"') => {
-            let (word, to) = string(text, at)?;
-            Ok(Node { from: at, to, kind: Kind::Plain(Value::String(word)) })
+            let (text_value, to) = string(text, offset)?;
+            Ok(Node { from: offset, to, kind: Kind::Plain(Value::String(text_value)) })
         }
         _ => {
-            let rest = &text[at..];
+            let rest = &text[offset..];
             let length =
                 rest.find([',', ']', '}', ' ', '\t', '\r', '\n', '/', '"', '{', '[']).unwrap_or(rest.len());
-            let plain = serde_json::from_str(&rest[..length]).map_err(|_| odd(text, at, "a value"))?;
-            Ok(Node { from: at, to: at + length, kind: Kind::Plain(plain) })
+            let plain = serde_json::from_str(&rest[..length]).map_err(|_| error(text, offset, "a value"))?;
+            Ok(Node { from: offset, to: offset + length, kind: Kind::Plain(plain) })
         }
     }
 }
 
-/// The items between brackets. `one` parses each and returns the offset of its end; a trailing comma is allowed.
+/// The items between brackets. `item` parses each and returns the offset of its end; a trailing comma is allowed.
 fn list(
     text: &str,
     open: usize,
     close: u8,
-    mut one: impl FnMut(usize) -> Result<usize, SettingsError>,
+    mut item: impl FnMut(usize) -> Result<usize, SettingsError>,
 ) -> Result<usize, SettingsError> {
-    let mut at = skip(text, open + 1)?;
+    let mut offset = skip(text, open + 1)?;
     loop {
-        if text.as_bytes().get(at) == Some(&close) {
-            return Ok(at + 1);
+        if text.as_bytes().get(offset) == Some(&close) {
+            return Ok(offset + 1);
         }
-        at = skip(text, one(at)?)?;
-        match text.as_bytes().get(at) {
-            Some(b',') => at = skip(text, at + 1)?,
+        offset = skip(text, item(offset)?)?;
+        match text.as_bytes().get(offset) {
+            Some(b',') => offset = skip(text, offset + 1)?,
             Some(other) if *other == close => {}
-            _ => return Err(odd(text, at, &format!("`,` or `{}`", char::from(close)))),
+            _ => return Err(error(text, offset, &format!("`,` or `{}`", char::from(close)))),
         }
     }
 }
 
-fn string(text: &str, at: usize) -> Result<(String, usize), SettingsError> {
-    let missing = || odd(text, at, "a text in quotes");
+fn string(text: &str, offset: usize) -> Result<(String, usize), SettingsError> {
+    let missing = || error(text, offset, "a text in quotes");
     let bytes = text.as_bytes();
-    if bytes.get(at) != Some(&b'"') {
+    if bytes.get(offset) != Some(&b'"') {
         return Err(missing());
     }
-    let mut end = at + 1;
+    let mut end = offset + 1;
     while *bytes.get(end).ok_or_else(missing)? != b'"' {
         end += if bytes[end] == b'\\' { 2 } else { 1 };
     }
-    let quoted = text.get(at..=end).ok_or_else(missing)?;
+    let quoted = text.get(offset..=end).ok_or_else(missing)?;
     Ok((serde_json::from_str(quoted).map_err(|_| missing())?, end + 1))
 }
 

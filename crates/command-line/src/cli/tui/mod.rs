@@ -36,7 +36,7 @@ const REFRESH: Duration = Duration::from_secs(30);
 const KEYS_MAX: usize = 64;
 
 /// A failure in one line below the page.
-fn words(failure: &Failure) -> String {
+fn describe(failure: &Failure) -> String {
     match failure {
         Failure::Call(error) | Failure::Refused { error, .. } => error.to_string(),
         Failure::Usage { what, .. }
@@ -44,7 +44,7 @@ fn words(failure: &Failure) -> String {
         | Failure::Unreachable { what, .. }
         | Failure::Local { what, .. } => what.clone(),
         Failure::Output(error) => error.to_string(),
-        Failure::Said(_) => String::new(),
+        Failure::Reported(_) => String::new(),
     }
 }
 
@@ -61,7 +61,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     let decider = decider(context).await?;
     // Report an error of the token or the server before the page opens.
     let mut model = Model::default();
-    model.take(waiting(&client).await?);
+    model.replace(waiting(&client).await?);
     let query = WatchQuery { rooms: Some("requests".to_owned()), ..WatchQuery::default() };
     let stream = client.watch(&query, None, StreamOptions::default());
     let mut terminal = ratatui::try_init().map_err(|error| broken(&error))?;
@@ -128,8 +128,8 @@ async fn show(
                     return Ok(());
                 }
                 if !matches!(act, Act::Nothing) {
-                    if let Err(failure) = done(decider, &mut model, act).await {
-                        model.note = words(&failure);
+                    if let Err(failure) = perform(decider, &mut model, act).await {
+                        model.note = describe(&failure);
                     }
                     refresh(client, &mut model).await;
                 }
@@ -155,8 +155,8 @@ async fn show(
 
 async fn refresh(client: &Client, model: &mut Model) {
     match waiting(client).await {
-        Ok(requests) => model.take(requests),
-        Err(failure) => model.note = words(&failure),
+        Ok(requests) => model.replace(requests),
+        Err(failure) => model.note = describe(&failure),
     }
 }
 
@@ -164,22 +164,22 @@ fn id(text: &str) -> Result<AskId, Failure> {
     text.parse().map_err(|_| Failure::local("the server named a request that cannot be"))
 }
 
-async fn done(client: &Client, model: &mut Model, act: Act) -> Result<(), Failure> {
+async fn perform(client: &Client, model: &mut Model, act: Act) -> Result<(), Failure> {
     match act {
         Act::Nothing | Act::Quit => {}
         Act::Answer(answers) => {
-            let mut given = Vec::new();
+            let mut sent = Vec::new();
             for (request, body) in answers {
                 client.answer_request(&id(&request)?, &body).await?;
-                given.push(request);
-                model.answered(given.clone());
+                sent.push(request);
+                model.answered(sent.clone());
             }
         }
         Act::Undo(requests) => {
             for request in requests {
                 client.undo_request(&id(&request)?).await?;
             }
-            model.note = "taken back".to_owned();
+            model.note = "undone".to_owned();
         }
         Act::Delegate(request, to) => {
             client.delegate_request(&id(&request)?, &to).await?;
@@ -187,7 +187,7 @@ async fn done(client: &Client, model: &mut Model, act: Act) -> Result<(), Failur
         }
         Act::Snooze(request) => {
             client.snooze_request(&id(&request)?, now().0.saturating_add(SNOOZE_MS)).await?;
-            model.note = "it comes back in an hour".to_owned();
+            model.note = "it returns in an hour".to_owned();
         }
     }
     Ok(())

@@ -26,13 +26,13 @@ pub(super) enum TextEntry {
     Delegate(String),
 }
 
-/// The selected request is gone. No key acts on another one before the user has selected it.
+/// The selected request no longer waits. No key acts on another one before the user has selected it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct LostSelection {
     /// Its former index.
-    at: usize,
+    index: usize,
     /// Whether the user was typing: then the next letters are text, not commands.
-    in_words: bool,
+    was_typing: bool,
 }
 
 /// The action for a key.
@@ -84,16 +84,16 @@ impl Model {
 
     /// The selected request.
     pub(super) fn current(&self) -> Option<&Value> {
-        self.index().and_then(|at| self.requests.get(at))
+        self.index().and_then(|index| self.requests.get(index))
     }
 
     pub(super) fn is_picked(&self, id: &str) -> bool {
         self.picked.contains(id)
     }
 
-    /// Replaces the list. The selected request stays in view; if it is gone, nothing is selected until the user selects
+    /// Replaces the list. The selected request stays in view; if it no longer waits, nothing is selected until the user selects
     /// again.
-    pub(super) fn take(&mut self, requests: Vec<Value>) {
+    pub(super) fn replace(&mut self, requests: Vec<Value>) {
         let before = self.index();
         self.requests = requests;
         self.picked.retain(|id| self.requests.iter().any(|request| id_of(request) == id));
@@ -103,37 +103,37 @@ impl Model {
         if self.selected.take().is_none() {
             return self.select(0);
         }
-        let in_words = self.typing.take().is_some();
-        if in_words {
-            self.note = "that request waits no more; an arrow key goes on".to_owned();
+        let was_typing = self.typing.take().is_some();
+        if was_typing {
+            self.note = "that request no longer waits; an arrow key continues".to_owned();
         }
-        self.lost = Some(LostSelection { at: before.unwrap_or(0), in_words });
+        self.lost = Some(LostSelection { index: before.unwrap_or(0), was_typing });
     }
 
     /// Selects the request at the lost one's index, if the key is for selecting.
     #[expect(clippy::wildcard_enum_match_arm, reason = "a key that means nothing does nothing")]
-    fn found(&mut self, lost: LostSelection, code: KeyCode) -> Option<Act> {
+    fn select_lost(&mut self, lost: LostSelection, code: KeyCode) -> Option<Act> {
         match code {
             KeyCode::Up | KeyCode::Down | KeyCode::Enter | KeyCode::Esc => {}
-            KeyCode::Char('j' | 'k') if !lost.in_words => {}
-            KeyCode::Char('q' | 'u') if !lost.in_words => return None,
+            KeyCode::Char('j' | 'k') if !lost.was_typing => {}
+            KeyCode::Char('q' | 'u') if !lost.was_typing => return None,
             _ => return Some(Act::Nothing),
         }
         self.lost = None;
-        self.select(lost.at.min(self.requests.len().saturating_sub(1)));
+        self.select(lost.index.min(self.requests.len().saturating_sub(1)));
         self.note.clear();
         Some(Act::Nothing)
     }
 
-    fn select(&mut self, at: usize) {
-        self.selected = self.requests.get(at).map(|request| id_of(request).to_owned());
+    fn select(&mut self, index: usize) {
+        self.selected = self.requests.get(index).map(|request| id_of(request).to_owned());
         self.scroll = 0;
     }
 
     fn step(&mut self, down: bool) {
-        let Some(at) = self.index() else { return };
-        let at = if down { (at + 1).min(self.requests.len() - 1) } else { at.saturating_sub(1) };
-        self.select(at);
+        let Some(index) = self.index() else { return };
+        let index = if down { (index + 1).min(self.requests.len() - 1) } else { index.saturating_sub(1) };
+        self.select(index);
     }
 
     /// Records the requests that were just answered.
@@ -157,7 +157,7 @@ impl Model {
             return self.typed(key.code);
         }
         if let Some(lost) = self.lost
-            && let Some(act) = self.found(lost, key.code)
+            && let Some(act) = self.select_lost(lost, key.code)
         {
             return act;
         }
@@ -179,7 +179,7 @@ impl Model {
                 Some(request) => Act::Snooze(id_of(request).to_owned()),
                 None => Act::Nothing,
             },
-            KeyCode::Char('u') if self.undoable.is_empty() => self.says("there is nothing to take back"),
+            KeyCode::Char('u') if self.undoable.is_empty() => self.show_note("there is nothing to undo"),
             KeyCode::Char('u') => Act::Undo(std::mem::take(&mut self.undoable)),
             _ => Act::Nothing,
         }
@@ -190,7 +190,7 @@ impl Model {
         Act::Nothing
     }
 
-    fn says(&mut self, text: &str) -> Act {
+    fn show_note(&mut self, text: &str) -> Act {
         text.clone_into(&mut self.note);
         Act::Nothing
     }
@@ -210,24 +210,24 @@ impl Model {
 
     /// Answers the marked requests, or else the selected one.
     fn answer(&mut self, answer: &str) -> Act {
-        let wanted: Vec<&Value> = if self.picked.is_empty() {
+        let requests: Vec<&Value> = if self.picked.is_empty() {
             self.current().into_iter().collect()
         } else {
             self.requests.iter().filter(|request| self.picked.contains(id_of(request))).collect()
         };
-        if wanted.is_empty() {
+        if requests.is_empty() {
             return Act::Nothing;
         }
-        if wanted.iter().any(|request| request["allow"][answer] != true) {
-            return self.says(&format!("it takes no {answer}"));
+        if requests.iter().any(|request| request["allow"][answer] != true) {
+            return self.show_note(&format!("it accepts no {answer}"));
         }
         let body = |request: &Value| json!({"type": answer, "version": request["version"], "undo_seconds": UNDO_SECONDS});
-        Act::Answer(wanted.into_iter().map(|request| (id_of(request).to_owned(), body(request))).collect())
+        Act::Answer(requests.into_iter().map(|request| (id_of(request).to_owned(), body(request))).collect())
     }
 
     fn begin_edit(&mut self) -> Act {
         if !self.allows("edit") {
-            return self.says("it takes no edit");
+            return self.show_note("it accepts no edit");
         }
         let args = self.current().map(|request| request["action"]["args"].clone()).unwrap_or_default();
         let text = if args.is_object() { args.to_string() } else { "{}".to_owned() };
@@ -239,7 +239,7 @@ impl Model {
     fn accept_always(&mut self) -> Act {
         let Some(request) = self.current() else { return Act::Nothing };
         if request["allow"]["accept"] != true || !request["action"]["name"].is_string() {
-            return self.says("it takes no rule: that needs a tool that may be accepted");
+            return self.show_note("it accepts no rule: that needs a tool that may be accepted");
         }
         let mut rule = json!({"agent": request["from"], "tool": request["action"]["name"], "expires_in_days": RULE_DAYS});
         if request["directory"].is_string() {
@@ -258,7 +258,7 @@ impl Model {
 
     fn begin_respond(&mut self) -> Act {
         if !self.allows("respond") {
-            return self.says("it takes no words");
+            return self.show_note("it accepts no text");
         }
         self.typing = Some(TextEntry::Respond(String::new()));
         Act::Nothing
@@ -287,12 +287,14 @@ impl Model {
         match typing {
             TextEntry::Edit(text) => match serde_json::from_str::<Map<String, Value>>(&text) {
                 Ok(args) => (body["type"], body["args"]) = ("edit".into(), args.into()),
-                Err(_) => return self.says("the arguments are no JSON object"),
+                Err(_) => return self.show_note("the arguments are not a JSON object"),
             },
-            TextEntry::Respond(text) if text.trim().is_empty() => return self.says("a reply needs words"),
+            TextEntry::Respond(text) if text.trim().is_empty() => {
+                return self.show_note("a reply needs text");
+            }
             TextEntry::Respond(text) => (body["type"], body["text"]) = ("respond".into(), text.trim().into()),
             TextEntry::Delegate(text) if text.trim().len() < 2 => {
-                return self.says("name a person, @OWNER.NAME");
+                return self.show_note("name a person, @OWNER.NAME");
             }
             TextEntry::Delegate(text) => {
                 self.typing = None;
@@ -319,7 +321,7 @@ pub(super) mod tests {
 
     pub(crate) fn model(ids: &[&str]) -> Model {
         let mut model = Model { live: true, ..Model::default() };
-        model.take(ids.iter().map(|id| request(id)).collect());
+        model.replace(ids.iter().map(|id| request(id)).collect());
         model
     }
 
@@ -347,9 +349,9 @@ pub(super) mod tests {
         let accept = json!({"type": "accept", "version": 1, "undo_seconds": UNDO_SECONDS});
         assert_eq!(press(&mut model, "ja"), Act::Answer(vec![("b".into(), accept)]));
         assert_eq!(press(&mut model, "i"), Act::Nothing);
-        assert_eq!(model.note, "it takes no ignore");
-        let said = json!({"type": "respond", "text": "no q", "version": 1, "undo_seconds": UNDO_SECONDS});
-        assert_eq!(press(&mut model, "rno q\n"), Act::Answer(vec![("b".into(), said)]));
+        assert_eq!(model.note, "it accepts no ignore");
+        let response = json!({"type": "respond", "text": "no q", "version": 1, "undo_seconds": UNDO_SECONDS});
+        assert_eq!(press(&mut model, "rno q\n"), Act::Answer(vec![("b".into(), response)]));
         for modifiers in [KeyModifiers::CONTROL, KeyModifiers::ALT] {
             let prefixed = KeyEvent::new(KeyCode::Char('a'), modifiers);
             assert_eq!(model.key(prefixed), Act::Nothing, "a key of the terminal answers nothing");
@@ -364,7 +366,7 @@ pub(super) mod tests {
         press(&mut model, "e");
         assert_eq!(model.typing, Some(TextEntry::Edit(r#"{"command":"cargo test"}"#.into())));
         assert_eq!(press(&mut model, "\u{8}\n"), Act::Nothing);
-        assert_eq!(model.note, "the arguments are no JSON object");
+        assert_eq!(model.note, "the arguments are not a JSON object");
         let args = json!({"command": "cargo test"});
         let edit = json!({"type": "edit", "args": args, "version": 1, "undo_seconds": UNDO_SECONDS});
         assert_eq!(press(&mut model, "}\n"), Act::Answer(vec![("a".into(), edit)]));
@@ -387,26 +389,26 @@ pub(super) mod tests {
         assert_eq!(press(&mut model, "A"), Act::Answer(vec![("a".into(), body)]));
         let mut plain = request("b");
         plain["action"] = Value::Null;
-        model.take(vec![request("a"), plain]);
+        model.replace(vec![request("a"), plain]);
         assert_eq!(press(&mut model, "jA"), Act::Nothing);
-        assert_eq!(model.note, "it takes no rule: that needs a tool that may be accepted");
+        assert_eq!(model.note, "it accepts no rule: that needs a tool that may be accepted");
     }
 
     #[test]
     fn no_key_hits_another_request_when_the_list_changes() {
         let mut model = model(&["a", "b", "c"]);
         press(&mut model, "j");
-        model.take(vec![request("b"), request("c")]);
+        model.replace(vec![request("b"), request("c")]);
         assert_eq!(current(&model), Some("b"), "it stays in view");
         press(&mut model, "rhalf");
-        model.take(vec![request("c")]);
+        model.replace(vec![request("c")]);
         assert_eq!((current(&model), &model.typing), (None, &None), "what was typed was for the other one");
         assert_eq!(press(&mut model, "an answer, quite zany, j"), Act::Nothing, "the rest of the words");
         assert_eq!(press(&mut model, "\u{1b}"), Act::Nothing, "this only goes on");
         assert_eq!(current(&model), Some("c"));
-        model.take(Vec::new());
+        model.replace(Vec::new());
         assert_eq!(current(&model), None);
-        model.take(vec![request("d")]);
+        model.replace(vec![request("d")]);
         assert_eq!(press(&mut model, "a"), Act::Nothing, "nobody has looked at it");
         assert!(matches!(press(&mut model, "ja"), Act::Answer(_)));
     }
@@ -416,13 +418,13 @@ pub(super) mod tests {
         let mut model = model(&["a", "b"]);
         assert!(matches!(press(&mut model, "a"), Act::Answer(_)));
         model.answered(vec!["a".into()]);
-        model.take(vec![request("b")]);
+        model.replace(vec![request("b")]);
         assert_eq!(press(&mut model, "aaa"), Act::Nothing);
         assert_eq!(press(&mut model, "u"), Act::Undo(vec!["a".into()]));
     }
 
     #[test]
-    fn what_is_picked_is_answered_together_and_taken_back_together() {
+    fn marked_requests_are_answered_and_undone_together() {
         let mut model = model(&["a", "b", "c"]);
         let Act::Answer(answers) = press(&mut model, "xxa") else { panic!("an answer") };
         let ids: Vec<_> = answers.into_iter().map(|(id, _)| id).collect();

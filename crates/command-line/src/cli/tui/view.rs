@@ -87,16 +87,16 @@ fn lines(request: &Value) -> Vec<Line<'static>> {
     let bold = Style::default().add_modifier(Modifier::BOLD);
     let mut lines = vec![Line::styled(text(&request["title"]), bold)];
     let (kind, room) = (text(&request["kind"]), request["source"]["room"].as_str());
-    let mut asks = describe_request(
+    let mut asker = describe_request(
         (&kind, room),
         &text(&request["from"]),
         request["on_behalf_of"].as_str().map(clean).as_deref(),
         request["action"]["name"].as_str().map(clean).as_deref(),
     );
     if request["directory"].is_string() {
-        asks.push_str(&format!(" in {}", text(&request["directory"])));
+        asker.push_str(&format!(" in {}", text(&request["directory"])));
     }
-    lines.push(Line::raw(asks));
+    lines.push(Line::raw(asker));
     if request["to"].is_string() {
         lines.push(Line::raw(format!("Given to {}", text(&request["to"]))));
     }
@@ -124,17 +124,19 @@ fn lines(request: &Value) -> Vec<Line<'static>> {
         lines.push(Line::raw(""));
         lines.push(Line::styled("Values", bold));
         lines.extend(
-            form.describe().iter().map(|(name, says)| Line::raw(format!("{}: {}", clean(name), text(says)))),
+            form.describe()
+                .iter()
+                .map(|(name, description)| Line::raw(format!("{}: {}", clean(name), text(description)))),
         );
     }
-    if let Some(at) = request["deadline_at"].as_u64() {
-        let then = match request["on_timeout"].as_str() {
+    if let Some(deadline_at) = request["deadline_at"].as_u64() {
+        let effect = match request["on_timeout"].as_str() {
             Some("accept") => "then it counts as accepted",
             Some("ignore") => "then it counts as ignored",
             Some(_) | None => "then it has no answer",
         };
         lines.push(Line::raw(""));
-        lines.push(Line::raw(format!("Until {}, {then}", utc(TimestampMs(at)))));
+        lines.push(Line::raw(format!("Until {}, {effect}", utc(TimestampMs(deadline_at)))));
     }
     lines
 }
@@ -146,8 +148,8 @@ fn draw_detail(frame: &mut Frame<'_>, model: &Model, area: Rect) {
         None => block,
     };
     let lines = model.current().map(lines).unwrap_or_default();
-    let shown = Paragraph::new(lines).block(block).wrap(Wrap { trim: false }).scroll((model.scroll, 0));
-    frame.render_widget(shown, area);
+    let paragraph = Paragraph::new(lines).block(block).wrap(Wrap { trim: false }).scroll((model.scroll, 0));
+    frame.render_widget(paragraph, area);
 }
 
 fn draw_foot(frame: &mut Frame<'_>, model: &Model, area: Rect) {
@@ -209,30 +211,30 @@ mod tests {
     #[test]
     fn a_narrow_page_has_them_one_above_the_other() {
         let page = drawn(&model(&["ask_1"]), (60, 20));
-        let at = |part: &str| page.lines().position(|row| row.contains(part)).unwrap();
-        assert!(at("Requests") < at("┌ask_1"), "{page}");
+        let row = |part: &str| page.lines().position(|line| line.contains(part)).unwrap();
+        assert!(row("Requests") < row("┌ask_1"), "{page}");
     }
 
     #[test]
     fn what_an_agent_wrote_sends_nothing_to_the_terminal() {
-        let mut odd = request("ask_1");
-        odd["title"] = "\u{1b}[31mred\u{202e}".into();
-        odd["detail"] = serde_json::json!({"text": "\u{7}bell\u{9b}2J"});
+        let mut request = request("ask_1");
+        request["title"] = "\u{1b}[31mred\u{202e}".into();
+        request["detail"] = serde_json::json!({"text": "\u{7}bell\u{9b}2J"});
         let mut model = Model::default();
-        model.take(vec![odd]);
+        model.replace(vec![request]);
         let page = drawn(&model, (100, 20));
         assert!(!page.chars().any(|c| c.is_control() && c != '\n' || c == '\u{202e}'), "{page:?}");
         assert!(page.contains("red"));
     }
 
     #[test]
-    fn a_contact_is_asked_by_the_stranger() {
+    fn a_contact_request_names_the_stranger() {
         let mut contact = request("ask_1");
         contact["kind"] = "contact".into();
         contact["on_behalf_of"] = "@acme.bot".into();
         contact["to"] = "@nick.mara".into();
         let mut model = Model::default();
-        model.take(vec![contact]);
+        model.replace(vec![contact]);
         let page = drawn(&model, (140, 20));
         assert!(page.contains("@acme.bot asks @nick.cc for contact"), "{page}");
         assert!(page.contains("Given to @nick.mara"), "{page}");
@@ -243,7 +245,7 @@ mod tests {
         let mut urgent = request("ask_1");
         urgent["deadline_at"] = 95_000.into();
         let mut model = Model::default();
-        model.take(vec![urgent, request("ask_2")]);
+        model.replace(vec![urgent, request("ask_2")]);
         let page = drawn(&model, (140, 16));
         assert_eq!(page.matches("ends in 30 s").count(), 1, "{page}");
     }

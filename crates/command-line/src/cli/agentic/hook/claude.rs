@@ -22,9 +22,9 @@ pub(super) fn install(context: &Context, directory: &Path, command: &str, yes: b
     let file = file(directory);
     let before = file.read()?;
     let after =
-        with_hook(before.as_deref().unwrap_or_default(), command).map_err(|odd| file.unusable(&odd.0))?;
+        with_hook(before.as_deref().unwrap_or_default(), command).map_err(|error| file.unusable(&error.0))?;
     if before.as_deref() == Some(&after) {
-        return said(context, file.path(), "already has the hook");
+        return report(context, file.path(), "already has the hook");
     }
     if !yes {
         context.out.line(after.trim_end())?;
@@ -34,18 +34,18 @@ pub(super) fn install(context: &Context, directory: &Path, command: &str, yes: b
         return Ok(());
     }
     write(context, &file, &after)?;
-    said(context, file.path(), "now deposits when Claude Code stops in this directory")
+    report(context, file.path(), "now deposits when Claude Code stops in this directory")
 }
 
 pub(super) fn remove(context: &Context, directory: &Path) -> Result<(), Failure> {
     let file = file(directory);
     let before = file.read()?.unwrap_or_default();
-    let after = without_hook(&before).map_err(|odd| file.unusable(&odd.0))?;
+    let after = without_hook(&before).map_err(|error| file.unusable(&error.0))?;
     if after == before {
-        return said(context, file.path(), "has no Plenary hook");
+        return report(context, file.path(), "has no Plenary hook");
     }
     write(context, &file, &after)?;
-    said(context, file.path(), "no longer deposits")
+    report(context, file.path(), "no longer deposits")
 }
 
 fn write(context: &Context, file: &File, text: &str) -> Result<(), Failure> {
@@ -55,7 +55,7 @@ fn write(context: &Context, file: &File, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn said(context: &Context, path: &Path, what: &str) -> Result<(), Failure> {
+fn report(context: &Context, path: &Path, what: &str) -> Result<(), Failure> {
     if context.out.is_json() {
         let answer = json!({"hook": "claude", "file": path, "state": what});
         return Ok(context.out.line(&answer.to_string())?);
@@ -79,7 +79,7 @@ fn with_hook(text: &str, command: &str) -> Result<String, SettingsError> {
     Ok(document.text().to_owned())
 }
 
-/// The settings without our hooks, and without members that are empty then.
+/// The settings without our hooks, and without members that become empty.
 fn without_hook(text: &str) -> Result<String, SettingsError> {
     if text.trim().is_empty() {
         return Ok(text.to_owned());
@@ -90,10 +90,10 @@ fn without_hook(text: &str) -> Result<String, SettingsError> {
         return Ok(text.to_owned());
     }
     let list = [Step::Key("hooks"), Step::Key(EVENT)];
-    for (group, inner) in hooks.into_iter().rev().map(|(place, _)| place) {
-        let group = [list[0], list[1], Step::At(group)];
+    for (group, inner) in hooks.into_iter().rev().map(|(position, _)| position) {
+        let group = [list[0], list[1], Step::Index(group)];
         let members = [group[0], group[1], group[2], Step::Key("hooks")];
-        document.remove(&[members[0], members[1], members[2], members[3], Step::At(inner)]);
+        document.remove(&[members[0], members[1], members[2], members[3], Step::Index(inner)]);
         if document.value(&members) == Some(json!([])) {
             document.remove(&group);
         }
@@ -106,15 +106,15 @@ fn without_hook(text: &str) -> Result<String, SettingsError> {
 /// Our hooks, each with the index of its group and its own.
 fn ours(document: &Document) -> Vec<((usize, usize), Value)> {
     let groups = document.value(&[Step::Key("hooks"), Step::Key(EVENT)]).unwrap_or_default();
-    let mut found = Vec::new();
+    let mut hooks = Vec::new();
     for (group, value) in groups.as_array().into_iter().flatten().enumerate() {
         for (inner, hook) in value["hooks"].as_array().into_iter().flatten().enumerate() {
             if hook["command"].as_str().is_some_and(|command| command.ends_with(MARK)) {
-                found.push(((group, inner), hook.clone()));
+                hooks.push(((group, inner), hook.clone()));
             }
         }
     }
-    found
+    hooks
 }
 
 #[cfg(test)]
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hook_stands_there_once_and_what_else_is_there_stays() {
+    fn the_hook_is_added_once_and_other_settings_stay() {
         let mine = json!({"hooks": [{"type": "command", "command": "say done"}]});
         let before = json!({"model": "x", "hooks": {"Stop": [mine], "PreToolUse": []}}).to_string();
         let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();

@@ -28,10 +28,10 @@ pub(super) fn install(context: &Context, directory: &Path, command: &str) -> Res
     }
     let after = with_block(&before, command);
     if after == before {
-        return said(context, &path, "already has the hook");
+        return report(context, &path, "already has the hook");
     }
     write(&path, &after)?;
-    said(context, &path, "now deposits each commit")
+    report(context, &path, "now deposits each commit")
 }
 
 pub(super) fn remove(context: &Context, directory: &Path) -> Result<(), Failure> {
@@ -39,17 +39,17 @@ pub(super) fn remove(context: &Context, directory: &Path) -> Result<(), Failure>
     let before = read(&path)?;
     let after = without_block(&before);
     if after == before {
-        return said(context, &path, "has no Plenary hook");
+        return report(context, &path, "has no Plenary hook");
     }
     if after.lines().all(|line| line.trim().is_empty() || line.starts_with("#!")) {
         fs::remove_file(&path).map_err(|error| unusable(&path, &error.to_string()))?;
     } else {
         write(&path, &after)?;
     }
-    said(context, &path, "no longer deposits")
+    report(context, &path, "no longer deposits")
 }
 
-fn said(context: &Context, path: &Path, what: &str) -> Result<(), Failure> {
+fn report(context: &Context, path: &Path, what: &str) -> Result<(), Failure> {
     if context.out.is_json() {
         let answer = serde_json::json!({"hook": "git", "file": path, "state": what});
         return Ok(context.out.line(&answer.to_string())?);
@@ -89,11 +89,11 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 fn is_shell(shebang: &str) -> bool {
-    let words = shebang.trim_start_matches("#!").split([' ', '/']);
-    words.into_iter().any(|word| matches!(word, "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash"))
+    let segments = shebang.trim_start_matches("#!").split([' ', '/']);
+    segments.into_iter().any(|segment| matches!(segment, "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash"))
 }
 
-/// The hook with our block: in its old place, else at the end, but before a last line that would prevent it from running.
+/// The hook with our block: at its old position, else at the end, but before a last line that would prevent it from running.
 fn with_block(before: &str, command: &str) -> String {
     let block = format!("{BEGIN}\n{command} </dev/null || :\n{END}\n");
     if let Some((head, tail)) = around(before) {
@@ -103,7 +103,7 @@ fn with_block(before: &str, command: &str) -> String {
         return format!("#!/bin/sh\n{block}");
     }
     let text = if before.ends_with('\n') { before.to_owned() } else { format!("{before}\n") };
-    let last = text.trim_end().rfind('\n').map_or(0, |at| at + 1);
+    let last = text.trim_end().rfind('\n').map_or(0, |line_end| line_end + 1);
     if text[last..].starts_with("exit") || text[last..].starts_with("exec ") {
         return format!("{}{block}{}", &text[..last], &text[last..]);
     }
@@ -150,12 +150,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_stands_there_stays(before in "(#!/bin/sh\n)?[a-z \n]{0,40}(exit 0\n)?") {
+        fn other_lines_stay(before in "(#!/bin/sh\n)?[a-z \n]{0,40}(exit 0\n)?") {
             let with = with_block(&before, "run it");
             prop_assert_eq!(&with_block(&with, "run it"), &with);
-            let left = without_block(&with);
+            let rest = without_block(&with);
             let bare = |text: &str| text.replace("#!/bin/sh\n", "").trim().to_owned();
-            prop_assert_eq!(bare(&left), bare(&before));
+            prop_assert_eq!(bare(&rest), bare(&before));
         }
     }
 }

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{
     git::Repository,
-    place::{ProjectArgs, ProjectSource, ProjectTarget, project_of},
+    target::{ProjectArgs, ProjectSource, ProjectTarget, project_of},
 };
 use crate::cli::{context::Context, failure::Failure, identity::Source, server_address::UrlSource};
 
@@ -51,17 +51,17 @@ pub(crate) struct Remove {
     which: HookKind,
 }
 
-pub(super) fn run(context: &Context, place: &ProjectArgs, command: &Command) -> Result<(), Failure> {
+pub(super) fn run(context: &Context, args: &ProjectArgs, command: &Command) -> Result<(), Failure> {
     let directory =
         context.environment.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
     match command {
         Command::Install(Install { which: HookKind::Git, .. }) => {
             let top = Repository::top(directory)?;
-            commit::install(context, directory, &deposit_command(context, place, &top)?)?;
+            commit::install(context, directory, &deposit_command(context, args, &top)?)?;
             warn(context)
         }
         Command::Install(Install { which: HookKind::Claude, yes }) => {
-            claude::install(context, directory, &deposit_command(context, place, directory)?, *yes)?;
+            claude::install(context, directory, &deposit_command(context, args, directory)?, *yes)?;
             warn(context)
         }
         Command::Remove(Remove { which: HookKind::Git }) => commit::remove(context, directory),
@@ -77,22 +77,22 @@ fn deposit_command(context: &Context, args: &ProjectArgs, from: &Path) -> Result
     let is_found = |file: &Path| file.parent().is_some_and(|directory| from.starts_with(directory));
     let executable = std::env::current_exe()
         .map_err(|error| Failure::local(format!("the path of this program cannot be determined: {error}")))?;
-    let mut words = vec![executable.to_string_lossy().into_owned()];
-    let found = context.server_address()?;
-    if matches!(found.source, UrlSource::Flag | UrlSource::Environment) {
-        words.extend(["--url".to_owned(), found.url.to_string()]);
+    let mut arguments = vec![executable.to_string_lossy().into_owned()];
+    let address = context.server_address()?;
+    if matches!(address.source, UrlSource::Flag | UrlSource::Environment) {
+        arguments.extend(["--url".to_owned(), address.url.to_string()]);
     }
     if let Some(identity) = context.identity()?
         && !matches!(&identity.source, Source::Project(file) if is_found(file))
     {
-        words.extend(["--as".to_owned(), identity.handle.to_string()]);
+        arguments.extend(["--as".to_owned(), identity.handle.to_string()]);
     }
-    words.extend(["context", "deposit", "--git", "--auto"].map(str::to_owned));
+    arguments.extend(["context", "deposit", "--git", "--auto"].map(str::to_owned));
     match project_of(context, args)? {
         Some((_, ProjectSource::File(file))) if is_found(&file) => {}
-        Some(_) | None => words.extend(["--project".to_owned(), project]),
+        Some(_) | None => arguments.extend(["--project".to_owned(), project]),
     }
-    Ok(words.iter().map(|word| crate::cli::shell::quoted(word)).collect::<Vec<_>>().join(" "))
+    Ok(arguments.iter().map(|argument| crate::cli::shell::quoted(argument)).collect::<Vec<_>>().join(" "))
 }
 
 /// Warns if only this terminal has the token: it does not reach a hook.

@@ -29,7 +29,7 @@ pub(super) enum Kind<'a> {
 }
 
 /// The lines of a text.
-pub(super) fn of(text: &str) -> Vec<Line<'_>> {
+pub(super) fn parse(text: &str) -> Vec<Line<'_>> {
     let mut fence: Option<&str> = None;
     text.lines()
         .map(|line| {
@@ -68,11 +68,11 @@ fn kind(line: &str) -> Kind<'_> {
 
 fn item(text: &str) -> Option<&str> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let behind = match digits {
+    let rest = match digits {
         0 => text.strip_prefix(['-', '*', '+'])?,
         _ => text[digits..].strip_prefix(['.', ')'])?,
     };
-    let item = behind.strip_prefix([' ', '\t'])?.trim();
+    let item = rest.strip_prefix([' ', '\t'])?.trim();
     let unboxed = ["[ ] ", "[x] ", "[X] "].into_iter().find_map(|mark| item.strip_prefix(mark));
     Some(unboxed.unwrap_or(item).trim())
 }

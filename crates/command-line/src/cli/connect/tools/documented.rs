@@ -9,7 +9,7 @@ use super::super::{
 };
 use super::{
     ALWAYS, BRACES, CLAUDE_EVENTS, DOLLAR, ENV, MILLISECONDS, NO, NO_HOOKS, NO_SERVER, REMOVE, SECONDS, XDG,
-    at, files, hooks, moved, reach, servers, switch,
+    file, files, hooks, moved, reach, servers, switch,
 };
 
 const VSCODE_USER: &str = if cfg!(target_os = "macos") {
@@ -20,8 +20,8 @@ const VSCODE_USER: &str = if cfg!(target_os = "macos") {
 const CRUSH_SETTINGS: SettingsLocation =
     moved(files("crush.json", ".config/crush/crush.json"), XDG, "crush/crush.json");
 const QODER_SETTINGS: SettingsLocation = files(".qoder/settings.local.json", ".qoder/settings.json");
-const DROID_SERVERS: SettingsLocation = at(".factory/mcp.json");
-const DROID_HOOKS: SettingsLocation = at(".factory/hooks.json");
+const DROID_SERVERS: SettingsLocation = file(".factory/mcp.json");
+const DROID_HOOKS: SettingsLocation = file(".factory/hooks.json");
 const AUGGIE_SETTINGS: SettingsLocation = files(".augment/settings.local.json", ".augment/settings.json");
 const GOOSE_SETTINGS: SettingsLocation =
     files(".agents/plugins/plenary/hooks/hooks.json", ".agents/plugins/plenary/hooks/hooks.json");
@@ -61,7 +61,7 @@ pub(super) const DROID: Tool = Tool {
     reach: reach(ALWAYS, NO, "droid exec: as in a terminal"),
     next: "start `droid` here; where `.factory/settings.json` has hooks of its own, they move to `.factory/hooks.json`",
     switches: &[
-        switch(at(".factory/settings.json"), &["hooksDisabled"], Off::True, (NO_HOOKS, REMOVE)),
+        switch(file(".factory/settings.json"), &["hooksDisabled"], Off::True, (NO_HOOKS, REMOVE)),
         switch(
             DROID_SERVERS,
             &["mcpServers", "plenary", "disabled"],
@@ -95,7 +95,7 @@ pub(super) const ANTIGRAVITY: Tool = Tool {
     asks_person: &[],
     reach: reach("before each request to its model, at the end of the turn", NO, "not known"),
     next: "start `agy` here and trust the folder",
-    switches: &[switch(at(".agents/hooks.json"), &["plenary", "enabled"], Off::False, (NO_HOOKS, REMOVE))],
+    switches: &[switch(file(".agents/hooks.json"), &["plenary", "enabled"], Off::False, (NO_HOOKS, REMOVE))],
 };
 
 pub(super) const CRUSH: Tool = Tool {
@@ -134,7 +134,7 @@ pub(super) const GOOSE: Tool = Tool {
     program: "goose",
     servers: None,
     hooks: Hooks::Settings(Settings {
-        beside: &[(
+        extra_files: &[(
             "../plugin.json",
             &[
                 ("name", FixedValue::Text("plenary")),
@@ -180,12 +180,12 @@ pub(super) const CURSOR: Tool = Tool {
     name: "cursor",
     title: "Cursor",
     program: "cursor-agent",
-    servers: Some(Servers { http: ("url", ENV), ..servers(at(".cursor/mcp.json")) }),
+    servers: Some(Servers { http: ("url", ENV), ..servers(file(".cursor/mcp.json")) }),
     hooks: Hooks::Settings(Settings {
-        besides: &[("version", FixedValue::Number(1))],
+        extra_members: &[("version", FixedValue::Number(1))],
         // Its hook before a prompt takes no text.
         ..hooks(
-            at(".cursor/hooks.json"),
+            file(".cursor/hooks.json"),
             HookShape::Flat,
             &["sessionStart", "postToolUse", "stop", "preCompact", "sessionEnd"],
         )

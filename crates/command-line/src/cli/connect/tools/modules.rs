@@ -6,7 +6,7 @@ use super::super::{
     tool::{Hooks, Module, More, Off, Reach, ServerShape, Servers, SettingsLocation, Start, Tool},
 };
 use super::{
-    ALWAYS, CURLY, NO, NO_SERVER, PLUGIN_EVENTS, XDG, at, files, moved, reach, servers, switch, tested,
+    ALWAYS, CURLY, NO, NO_SERVER, PLUGIN_EVENTS, XDG, file, files, moved, reach, servers, switch, tested,
 };
 
 const OPENCODE_SETTINGS: SettingsLocation =
@@ -16,9 +16,9 @@ const KILO_SETTINGS: SettingsLocation =
 const AMP_SETTINGS: SettingsLocation = files(".amp/settings.json", ".config/amp/settings.json");
 
 /// The servers of OpenCode, and of Kilo, which is a fork of it.
-const fn opencode(place: SettingsLocation) -> Servers {
+const fn opencode(location: SettingsLocation) -> Servers {
     Servers {
-        place,
+        location,
         list: &["mcp"],
         shape: ServerShape::Line,
         types: (Some("local"), Some("remote")),
@@ -32,7 +32,7 @@ const fn opencode(place: SettingsLocation) -> Servers {
 /// another path.
 const fn opencode_module(project: &'static str, named: &'static str, user: SettingsLocation) -> Module {
     Module {
-        place: SettingsLocation { project: Some(project), ..user },
+        location: SettingsLocation { project: Some(project), ..user },
         source: include_str!("../plugins/opencode.js"),
         events: PLUGIN_EVENTS,
         named: Some((&["plugin"], named, "./plenary.js")),
@@ -48,7 +48,7 @@ pub(super) const OPENCODE: Tool = Tool {
     hooks: Hooks::Plugin(opencode_module(
         ".plenary/opencode.js",
         "./.plenary/opencode.js",
-        moved(at(".config/opencode/plenary.js"), XDG, "opencode/plenary.js"),
+        moved(file(".config/opencode/plenary.js"), XDG, "opencode/plenary.js"),
     )),
     allowed: None,
     start: Start::Content { variable: "OPENCODE_CONFIG_CONTENT" },
@@ -78,7 +78,7 @@ pub(super) const KILO: Tool = Tool {
     hooks: Hooks::Plugin(opencode_module(
         ".plenary/kilo.js",
         "./.plenary/kilo.js",
-        moved(at(".config/kilo/plenary.js"), XDG, "kilo/plenary.js"),
+        moved(file(".config/kilo/plenary.js"), XDG, "kilo/plenary.js"),
     )),
     allowed: None,
     start: Start::Connected,
@@ -103,7 +103,7 @@ pub(super) const PI: Tool = Tool {
     program: "pi",
     servers: Some(servers(files(".pi/mcp.json", ".pi/agent/mcp.json"))),
     hooks: Hooks::Plugin(Module {
-        place: files(".pi/extensions/plenary.js", ".pi/agent/extensions/plenary.js"),
+        location: files(".pi/extensions/plenary.js", ".pi/agent/extensions/plenary.js"),
         source: include_str!("../plugins/pi.js"),
         events: PLUGIN_EVENTS,
         named: None,
@@ -126,7 +126,7 @@ pub(super) const AMP: Tool = Tool {
     program: "amp",
     servers: Some(Servers { list: &["amp.mcpServers"], ..servers(AMP_SETTINGS) }),
     hooks: Hooks::Plugin(Module {
-        place: files(".amp/plugins/plenary.ts", ".config/amp/plugins/plenary.ts"),
+        location: files(".amp/plugins/plenary.ts", ".config/amp/plugins/plenary.ts"),
         source: include_str!("../plugins/amp.ts"),
         events: &["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"],
         named: None,

@@ -9,13 +9,13 @@ use super::super::{
     },
 };
 use super::{
-    ALWAYS, CLAUDE_EVENTS, DOLLAR, MILLISECONDS, NO, NO_HOOKS, NO_SERVER, REMOVE, SECONDS, at, files, hooks,
-    moved, reach, servers, switch, tested,
+    ALWAYS, CLAUDE_EVENTS, DOLLAR, MILLISECONDS, NO, NO_HOOKS, NO_SERVER, REMOVE, SECONDS, file, files,
+    hooks, moved, reach, servers, switch, tested,
 };
 use crate::cli::hook::{ELICITATION, PERMISSION};
 
 const CODEX_HOME: &str = "CODEX_HOME";
-const QWEN_SETTINGS: SettingsLocation = at(".qwen/settings.json");
+const QWEN_SETTINGS: SettingsLocation = file(".qwen/settings.json");
 const KIMI_HOME: &str = "KIMI_CODE_HOME";
 const KIMI_SETTINGS: SettingsLocation =
     moved(files(".kimi-code/mcp.json", ".kimi-code/mcp.json"), KIMI_HOME, "mcp.json");
@@ -57,10 +57,10 @@ pub(super) const CODEX: Tool = Tool {
         shape: ServerShape::Toml,
         // Its default time limit of a call is 60 s; our tools wait for at most 110 s.
         more: &[("tool_timeout_sec", More::Number(120))],
-        ..servers(moved(at(".codex/config.toml"), CODEX_HOME, "config.toml"))
+        ..servers(moved(file(".codex/config.toml"), CODEX_HOME, "config.toml"))
     }),
     hooks: Hooks::Settings(hooks(
-        moved(at(".codex/hooks.json"), CODEX_HOME, "hooks.json"),
+        moved(file(".codex/hooks.json"), CODEX_HOME, "hooks.json"),
         SECONDS,
         &["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact"],
     )),
@@ -90,10 +90,10 @@ pub(super) const GEMINI: Tool = Tool {
     servers: Some(Servers {
         http: ("httpUrl", DOLLAR),
         more: &[("trust", More::TrueUnlessAsked)],
-        ..servers(at(".gemini/settings.json"))
+        ..servers(file(".gemini/settings.json"))
     }),
     hooks: Hooks::Settings(hooks(
-        at(".gemini/settings.json"),
+        file(".gemini/settings.json"),
         MILLISECONDS,
         &["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "PreCompress", "SessionEnd"],
     )),
@@ -132,8 +132,18 @@ pub(super) const QWEN: Tool = Tool {
             machine: Some("/etc/qwen-code/settings.json"),
             ..switch(QWEN_SETTINGS, &["disableAllHooks"], Off::True, (NO_HOOKS, REMOVE))
         },
-        switch(QWEN_SETTINGS, &["mcp", "excluded"], Off::Has("plenary"), (NO_SERVER, "mend `mcp.excluded`")),
-        switch(QWEN_SETTINGS, &["mcp", "allowed"], Off::Lacks("plenary"), (NO_SERVER, "mend `mcp.allowed`")),
+        switch(
+            QWEN_SETTINGS,
+            &["mcp", "excluded"],
+            Off::Has("plenary"),
+            (NO_SERVER, "correct `mcp.excluded`"),
+        ),
+        switch(
+            QWEN_SETTINGS,
+            &["mcp", "allowed"],
+            Off::Lacks("plenary"),
+            (NO_SERVER, "correct `mcp.allowed`"),
+        ),
     ],
 };
 
@@ -192,7 +202,7 @@ pub(super) const COPILOT: Tool = Tool {
         ))
     }),
     hooks: Hooks::Settings(Settings {
-        besides: &[("version", FixedValue::Number(1))],
+        extra_members: &[("version", FixedValue::Number(1))],
         ..hooks(
             moved(
                 files(".github/hooks/plenary.json", ".copilot/hooks/plenary.json"),

@@ -24,7 +24,7 @@ const RELEASE_MAX: Duration = Duration::from_secs(5);
 /// repeat what it extends.
 const ANNOUNCE_SHARE: u32 = 2;
 /// The retention if the server does not report it.
-const REMEMBERED: Duration = Duration::from_secs(300);
+const RETENTION_TIME: Duration = Duration::from_secs(300);
 
 /// A claim of this session.
 pub(super) struct Claim<'a> {
@@ -59,19 +59,19 @@ impl Claim<'_> {
     }
 
     /// Extends the claim until it is dropped. An error is reported once, and does not stop the work under the claim.
-    pub(super) async fn keep(&self) {
-        let remembered = match self.speaker.client.retention(&self.speaker.handle).await {
-            Ok(kept) => Duration::from_millis(kept.max_age_ms),
-            Err(_) => REMEMBERED,
+    pub(super) async fn keep_extended(&self) {
+        let retention_time = match self.speaker.client.retention(&self.speaker.handle).await {
+            Ok(retention) => Duration::from_millis(retention.max_age_ms),
+            Err(_) => RETENTION_TIME,
         };
         let mut schedule = Schedule::announced(self.lease, Instant::now());
-        let mut announce = Instant::now() + remembered / ANNOUNCE_SHARE;
+        let mut announce = Instant::now() + retention_time / ANNOUNCE_SHARE;
         let mut in_trouble = false;
         loop {
             sleep_until(schedule.due).await;
             let now = Instant::now();
-            let said = if now >= announce {
-                announce = now + remembered / ANNOUNCE_SHARE;
+            let result = if now >= announce {
+                announce = now + retention_time / ANNOUNCE_SHARE;
                 // Announce before extending: a new listener would ignore the extension.
                 match self.announce().await {
                     Ok(_) => self.extend().await,
@@ -80,14 +80,17 @@ impl Claim<'_> {
             } else {
                 self.extend().await
             };
-            match said {
+            match result {
                 Ok(_) => {
                     schedule.extended(now);
                     in_trouble = false;
                 }
                 Err(failure) => {
                     if !in_trouble {
-                        self.note(&format!("the claim was not extended ({}); trying again", words(&failure)));
+                        self.note(&format!(
+                            "the claim was not extended ({}); trying again",
+                            describe(&failure)
+                        ));
                     }
                     in_trouble = true;
                     schedule.failed(Instant::now());
@@ -100,12 +103,12 @@ impl Claim<'_> {
     pub(super) async fn release(&self) {
         let release = LockRelease { lease_id: self.lease_id.clone(), resource: Some(self.resource.clone()) };
         let payload = Payload::LockRelease(release);
-        let trouble = match timeout(RELEASE_MAX, self.send(&payload)).await {
+        let reason = match timeout(RELEASE_MAX, self.send(&payload)).await {
             Ok(Ok(_)) => return,
-            Ok(Err(failure)) => words(&failure),
+            Ok(Err(failure)) => describe(&failure),
             Err(_) => "no answer".to_owned(),
         };
-        self.note(&format!("the claim was not released ({trouble}); it expires by itself"));
+        self.note(&format!("the claim was not released ({reason}); it expires by itself"));
     }
 
     /// Prints a note beside the command's own output.
@@ -140,7 +143,7 @@ impl Schedule {
     }
 }
 
-fn words(failure: &Failure) -> String {
+fn describe(failure: &Failure) -> String {
     if let Failure::Call(error) = failure { error.to_string() } else { "it could not be sent".to_owned() }
 }
 

@@ -10,7 +10,7 @@ use tokio::{
     signal::unix::{self, SignalKind, signal},
 };
 
-use super::{claim::Claim, looking};
+use super::{announcing, claim::Claim};
 use crate::cli::failure::{Exit, Failure};
 
 /// The shell's exit code for a command that cannot be run; the next one is for a command that does not exist.
@@ -27,24 +27,24 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let mut signals = Signals::watch()?;
     let claimed = tokio::select! {
-        looked = looking::claim(claim, wait) => looked.map(drop),
-        told = signals.next() => {
+        result = announcing::claim(claim, wait) => result.map(drop),
+        signal = signals.next() => {
             claim.release().await;
-            return Err(Failure::Said(Exit::Command(by_signal(told.as_raw()))));
+            return Err(Failure::Reported(Exit::Command(by_signal(signal.as_raw()))));
         }
     };
     claimed?;
     let code = match start(claim, command) {
         Ok(mut child) => tokio::select! {
             code = attend(&mut child, &mut signals) => code,
-            () = claim.keep() => Ok(0),
+            () = claim.keep_extended() => Ok(0),
         },
         Err(failed) => Ok(failed),
     };
     claim.release().await;
     match code? {
         0 => Ok(()),
-        code => Err(Failure::Said(Exit::Command(code))),
+        code => Err(Failure::Reported(Exit::Command(code))),
     }
 }
 
@@ -65,19 +65,19 @@ async fn attend(child: &mut Child, signals: &mut Signals) -> Result<u8, Failure>
             ended = child.wait() => {
                 return ended.map(code).map_err(|e| Failure::local(format!("the command cannot be waited for: {e}")));
             }
-            told = signals.next() => pass_on(child, told),
+            signal = signals.next() => forward(child, signal),
         }
     }
 }
 
-fn pass_on(child: &Child, told: Signal) {
+fn forward(child: &Child, signal: Signal) {
     // The terminal signals its whole foreground group; a second signal could mean more to the command.
-    if matches!(told, Signal::INT | Signal::QUIT) && in_foreground() {
+    if matches!(signal, Signal::INT | Signal::QUIT) && in_foreground() {
         return;
     }
     if let Some(pid) = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw) {
         // The command may have ended already.
-        let _over = kill_process(pid, told);
+        let _ended = kill_process(pid, signal);
     }
 }
 

@@ -2,9 +2,9 @@
 //! keeps no table of them.
 //! Must not know: how a command is run.
 
+mod announcing;
 mod claim;
 mod command;
-mod looking;
 mod resource;
 
 use std::time::Duration;
@@ -116,13 +116,13 @@ pub(super) async fn lock(context: &Context, args: Lock) -> Result<(), Failure> {
     if with_command {
         return command::run(&claim, args.wait, &args.command).await;
     }
-    let looked = looking::claim(&claim, args.wait).await?;
+    let announced = announcing::claim(&claim, args.wait).await?;
     if context.out.is_json() {
-        context.out.line(&answer_with(&looked.reply, "lease_id", &claim.lease_id))?;
+        context.out.line(&answer_with(&announced.reply, "lease_id", &claim.lease_id))?;
     } else {
         context.out.line(claim.lease_id.as_str())?;
-        context.out.note(&format!("claimed {}; {}", claim.resource, reach(looked.others())));
-        note_no_listener(context, looked.others());
+        context.out.note(&format!("claimed {}; {}", claim.resource, reach(announced.others())));
+        note_no_listener(context, announced.others());
     }
     Ok(())
 }
@@ -164,12 +164,12 @@ async fn known(
     }
     let resource = resource::named(context, named);
     let drafted_with = frame.drafted_with(context, speaker);
-    let held = leases.active(now()).into_iter().filter(|lease| {
+    let of_agent = leases.active(now()).into_iter().filter(|lease| {
         lease.holder == speaker.handle
             && lease.drafted_with == drafted_with
             && (lease.resource == resource || lease.resource == named)
     });
-    let own: Vec<_> = held.map(|lease| (lease.lease_id.clone(), Some(lease.resource.clone()))).collect();
+    let own: Vec<_> = of_agent.map(|lease| (lease.lease_id.clone(), Some(lease.resource.clone()))).collect();
     if own.is_empty() {
         return Err(Failure::usage(
             format!("no claim of {} on {resource} is known", speaker.agent),

@@ -14,19 +14,19 @@ use tokio::time::{Instant, timeout_at};
 use super::Claim;
 use crate::cli::{
     failure::Failure,
-    frame::{query::opened, words},
+    frame::{query::opened, render},
 };
 
 /// How long the claim may take to come back on the stream. It never does if the scope excludes this session.
-const LOOK_MAX: Duration = Duration::from_secs(3);
+const ECHO_MAX: Duration = Duration::from_secs(3);
 
 /// An announced claim, and the claims of others.
 pub(super) struct AnnouncedClaim {
     pub(super) reply: Reply<FrameReceipt>,
     stream: FrameStream,
     leases: Leases,
-    /// Whether the claim came back on the stream that this command opened.
-    came_back: bool,
+    /// Whether the claim arrived on the stream that this command opened.
+    is_echoed: bool,
 }
 
 /// Announces the claim, warns of earlier claims, and waits for them if requested.
@@ -36,44 +36,44 @@ pub(super) async fn claim(claim: &Claim<'_>, wait: Option<Duration>) -> Result<A
     let mut stream = claim.speaker.client.frames(subscription, StreamOptions::default());
     opened(claim.context, &mut stream).await?;
     let reply = claim.announce().await?;
-    let mut looked = AnnouncedClaim { reply, stream, leases: Leases::default(), came_back: false };
-    if let Err(failure) = looked.look(claim).await {
+    let mut announced = AnnouncedClaim { reply, stream, leases: Leases::default(), is_echoed: false };
+    if let Err(failure) = announced.wait_for_echo(claim).await {
         claim.release().await;
         return Err(failure);
     }
-    let ahead = looked.ahead(claim);
+    let ahead = announced.ahead(claim);
     if ahead.is_empty() {
-        return Ok(looked);
+        return Ok(announced);
     }
     for lease in &ahead {
-        claim.note(&format!("claimed before: {}", words::lease(&claim.context.out, lease, now())));
+        claim.note(&format!("claimed before: {}", render::lease(&claim.context.out, lease, now())));
     }
     match wait {
         None => claim.note("continuing, because a claim is advisory; to wait for it, use --wait TIME"),
         Some(time) => {
             claim.note("waiting until it is released or expires");
-            looked.wait(claim, Instant::now() + time).await?;
+            announced.wait(claim, Instant::now() + time).await?;
             claim.note("it is free");
         }
     }
-    Ok(looked)
+    Ok(announced)
 }
 
 impl AnnouncedClaim {
     /// Reads the stream up to this very claim.
-    async fn look(&mut self, claim: &Claim<'_>) -> Result<(), Failure> {
-        let until = Instant::now() + LOOK_MAX;
-        while !self.came_back
+    async fn wait_for_echo(&mut self, claim: &Claim<'_>) -> Result<(), Failure> {
+        let until = Instant::now() + ECHO_MAX;
+        while !self.is_echoed
             && let Ok(signal) = timeout_at(until, self.stream.next()).await
         {
-            self.came_back = self.take(signal?).is_some_and(|change| is_of(&change, claim));
+            self.is_echoed = self.take(signal?).is_some_and(|change| is_of(&change, claim));
         }
         Ok(())
     }
 
     /// The number of sessions that the claim reached, not counting this command's own stream.
     pub(super) fn others(&self) -> u64 {
-        self.reply.delivered_count.saturating_sub(u64::from(self.came_back))
+        self.reply.delivered_count.saturating_sub(u64::from(self.is_echoed))
     }
 
     fn take(&mut self, signal: Signal) -> Option<Change> {
@@ -88,16 +88,16 @@ impl AnnouncedClaim {
         ahead.into_iter().cloned().collect()
     }
 
-    /// Waits until no earlier claim is left; extends this claim meanwhile, so that it keeps its place.
+    /// Waits until no earlier claim remains; extends this claim meanwhile, so that it keeps its position.
     async fn wait(&mut self, claim: &Claim<'_>, until: Instant) -> Result<(), Failure> {
-        let waited = tokio::select! {
-            waited = self.free(claim, until) => waited,
-            () = claim.keep() => Ok(()),
+        let result = tokio::select! {
+            result = self.free(claim, until) => result,
+            () = claim.keep_extended() => Ok(()),
         };
-        if waited.is_err() {
+        if result.is_err() {
             claim.release().await;
         }
-        waited
+        result
     }
 
     async fn free(&mut self, claim: &Claim<'_>, until: Instant) -> Result<(), Failure> {
@@ -106,7 +106,7 @@ impl AnnouncedClaim {
             let Some(next_end) = ahead.iter().map(|lease| lease.expires_at).min() else { return Ok(()) };
             if Instant::now() >= until {
                 return Err(Failure::local_with(
-                    format!("{} is still claimed by {}", claim.resource, words::holder(&ahead[0])),
+                    format!("{} is still claimed by {}", claim.resource, render::holder(&ahead[0])),
                     "ask them with `plenary frame query`, wait longer with --wait, or continue without --wait",
                 ));
             }

@@ -33,10 +33,10 @@ impl ProjectArgs {
     }
 
     /// The flags as they are given again.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn flags(&self) -> String {
         let project = self.project.as_deref().map(|project| format!("--project {}", quoted(project)));
-        let words = [project, self.human.then(|| "--human".to_owned())];
-        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        let flags = [project, self.human.then(|| "--human".to_owned())];
+        flags.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -71,7 +71,7 @@ pub(super) struct ProjectTarget {
     /// Distinguishes callers on this machine.
     pub(super) voice: String,
     project: Option<String>,
-    chosen: bool,
+    is_chosen: bool,
 }
 
 impl ProjectTarget {
@@ -83,9 +83,9 @@ impl ProjectTarget {
             (None, Some((_, credential))) => fingerprint(&credential),
             (None, None) => String::new(),
         };
-        let chosen = args.project.is_some();
+        let is_chosen = args.project.is_some();
         let project = project_of(context, args)?.map(|(project, _)| project);
-        Ok(Self { client, server: context.server()?, actor, voice, project, chosen })
+        Ok(Self { client, server: context.server()?, actor, voice, project, is_chosen })
     }
 
     /// The project; an error if there is none.
@@ -100,7 +100,7 @@ impl ProjectTarget {
 
     /// The project of `--project`, for a command that otherwise covers all.
     pub(super) fn project_if_chosen(&self) -> Option<&str> {
-        self.project.as_deref().filter(|_| self.chosen)
+        self.project.as_deref().filter(|_| self.is_chosen)
     }
 
     /// The project, if known.
@@ -121,8 +121,8 @@ pub(super) fn project_of(
         return Ok(Some((project, ProjectSource::Environment)));
     }
     let Some(directory) = context.environment.directory() else { return Ok(None) };
-    let found = identity::find_in_project_file(&context.environment, directory, Setting::Project)?;
-    Ok(found.map(|(project, path)| (project, ProjectSource::File(path))))
+    let setting = identity::find_in_project_file(&context.environment, directory, Setting::Project)?;
+    Ok(setting.map(|(project, path)| (project, ProjectSource::File(path))))
 }
 
 /// A client with the token of an owner or the operator, for operations that only they may do: the owner of the named agent
@@ -145,9 +145,9 @@ fn speaker(context: &Context, human: bool) -> Result<(Client, Option<Actor>), Fa
         return Ok((client, owner.map(|owner| Actor { id: owner.to_string(), kind: "human".into() })));
     }
     // An explicitly named agent overrides a token that belongs to no agent; an agent of the directory does not.
-    let named = identity.as_ref().is_some_and(|identity| !matches!(identity.source, Source::Project(_)));
+    let is_named = identity.as_ref().is_some_and(|identity| !matches!(identity.source, Source::Project(_)));
     let given = context.given_token()?;
-    if let Some(given) = given.filter(|given| !named && is_not_an_agents(given)) {
+    if let Some(given) = given.filter(|given| !is_named && is_not_an_agents(given)) {
         return Ok((context.client_with(given)?, None));
     }
     match context.agent_client() {
@@ -159,9 +159,9 @@ fn speaker(context: &Context, human: bool) -> Result<(Client, Option<Actor>), Fa
             Ok((client, actor))
         }
         Err(failure @ Failure::Auth { .. }) if identity.is_none() => match saved_owner(context)? {
-            Some((owner, found)) => {
+            Some((owner, credential)) => {
                 let actor = Actor { id: owner.to_string(), kind: "human".into() };
-                Ok((context.client_with(found)?, Some(actor)))
+                Ok((context.client_with(credential)?, Some(actor)))
             }
             None => Err(failure),
         },

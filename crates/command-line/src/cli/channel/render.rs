@@ -32,18 +32,18 @@ pub(super) fn event(out: &Out, event: &ChannelEvent) -> String {
         out.paint(Style::Bold, &clean(&event.author)),
         via.unwrap_or_default(),
         out.paint(Style::Green, &clean(&event.kind)),
-        clean_block(&said(event), INDENT),
+        clean_block(&event_text(event), INDENT),
     )
 }
 
-/// The text of an event: the main members of a known kind, a lone text, or else the payload.
-fn said(event: &ChannelEvent) -> String {
+/// The text of an event: the main members of a known kind, the only member if it is a text, or else the payload.
+fn event_text(event: &ChannelEvent) -> String {
     let payload: Map<String, Value> = serde_json::from_str(event.payload.get()).unwrap_or_default();
-    let text = |name: &str| payload.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let told = match event.kind.as_str() {
-        "spec" => text("mission").map(str::to_owned),
+    let member = |name: &str| payload.get(name).and_then(Value::as_str).filter(|member| !member.is_empty());
+    let text = match event.kind.as_str() {
+        "spec" => member("mission").map(str::to_owned),
         "state" => handoff_of(&event.payload).map(|(holder, action)| format!("held by {holder}: {action}")),
-        "status" => text("phase").map(|phase| match text("note") {
+        "status" => member("phase").map(|phase| match member("note") {
             Some(note) => format!("{phase} — {note}"),
             None => phase.to_owned(),
         }),
@@ -51,13 +51,13 @@ fn said(event: &ChannelEvent) -> String {
             payload.values().next().filter(|_| payload.len() == 1).and_then(Value::as_str).map(str::to_owned)
         }
     };
-    told.unwrap_or_else(|| {
+    text.unwrap_or_else(|| {
         let whole = laid_out(event.payload.get(), false);
-        let mut shown: String = whole.chars().take(PAYLOAD_CHARS_MAX).collect();
-        if shown.len() < whole.len() {
-            shown.push('…');
+        let mut excerpt: String = whole.chars().take(PAYLOAD_CHARS_MAX).collect();
+        if excerpt.len() < whole.len() {
+            excerpt.push('…');
         }
-        shown
+        excerpt
     })
 }
 
@@ -157,9 +157,9 @@ mod tests {
     }
 
     #[test]
-    fn an_event_says_what_counts_and_forges_no_line() {
+    fn an_event_shows_its_main_members_and_forges_no_line() {
         let head = "1970-01-01 00:00:01Z #7 a\\u{1b} via @x.y";
-        for (kind, payload, said) in [
+        for (kind, payload, expected) in [
             ("spec", r#"{"mission":"Port it","rules":[]}"#, "Port it"),
             ("status", r#"{"agent":"a","phase":"working","note":"half"}"#, "working — half"),
             ("status", r#"{"phase":"ready"}"#, "ready"),
@@ -168,7 +168,7 @@ mod tests {
             ("comms", r#"{"a": 1.10, "b": {}}"#, r#"{"a": 1.10, "b": {}}"#),
             ("status", r#"{"note":1}"#, r#"{"note": 1}"#),
         ] {
-            assert_eq!(line(kind, payload), format!("{head} {kind}: {said}"));
+            assert_eq!(line(kind, payload), format!("{head} {kind}: {expected}"));
         }
         let long = line("log", &format!(r#"{{"a":1,"b":"{}"}}"#, "x".repeat(2_000)));
         assert!(long.ends_with("x…") && long.len() < 800, "{long}");
@@ -176,10 +176,10 @@ mod tests {
 
     #[test]
     fn json_is_laid_out_with_every_digit_and_no_escape_for_the_terminal() {
-        let sent = "{\"a\":[1.10,{},[] ],\n\"b\\\"{\":\"x, y: \u{9b}\u{202e}\\\\\",\"c\":{\"d\":1e400}}";
-        let shown = "{\n  \"a\": [\n    1.10,\n    {},\n    []\n  ],\n  \"b\\\"{\": \"x, y: \\u009b\\u202e\\\\\",\n  \
+        let json = "{\"a\":[1.10,{},[] ],\n\"b\\\"{\":\"x, y: \u{9b}\u{202e}\\\\\",\"c\":{\"d\":1e400}}";
+        let formatted = "{\n  \"a\": [\n    1.10,\n    {},\n    []\n  ],\n  \"b\\\"{\": \"x, y: \\u009b\\u202e\\\\\",\n  \
                      \"c\": {\n    \"d\": 1e400\n  }\n}";
-        assert_eq!(laid_out(sent, true), shown);
-        assert_eq!(laid_out(shown, true), shown);
+        assert_eq!(laid_out(json, true), formatted);
+        assert_eq!(laid_out(formatted, true), formatted);
     }
 }

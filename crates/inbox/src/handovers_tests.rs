@@ -9,13 +9,13 @@ use crate::{
     marks::{Marks, State},
 };
 
-fn spot(at: u64) -> ItemId {
-    ItemId::Log(ItemPosition(Position(at), 0))
+fn item_id(number: u64) -> ItemId {
+    ItemId::Log(ItemPosition(Position(number), 0))
 }
 
-fn page(to: u64, turn: u64) -> Cursor {
-    let place = ItemPosition(Position(to), 0);
-    Cursor { kinds: Kinds::ALL, place, lane: 0, offers: ItemPosition::default(), turn }
+fn page(to: u64, returns: u64) -> Cursor {
+    let position = ItemPosition(Position(to), 0);
+    Cursor { kinds: Kinds::ALL, position, lane: 0, offers: ItemPosition::default(), returns }
 }
 
 /// An agent's marks, with a clock that stands still unless it is moved.
@@ -33,24 +33,24 @@ impl Scene {
         self.marks.event(session, "claude", moment, TimestampMs(self.now))
     }
 
-    fn show(&mut self, session: &str, moment: Moment, spots: &[u64]) {
-        self.show_beside(session, moment, spots, &[]);
+    fn show(&mut self, session: &str, moment: Moment, item_ids: &[u64]) {
+        self.show_beside(session, moment, item_ids, &[]);
     }
 
     /// The same of a page that left some out for another session.
-    fn show_beside(&mut self, session: &str, moment: Moment, spots: &[u64], held: &[u64]) {
-        let last = spots.iter().chain(held).max().unwrap();
-        let to = page(*last, self.marks.shown.turn());
-        let spots = spots.iter().copied().map(spot).collect();
-        let held: Vec<ItemId> = held.iter().copied().map(spot).collect();
+    fn show_beside(&mut self, session: &str, moment: Moment, item_ids: &[u64], held: &[u64]) {
+        let last = item_ids.iter().chain(held).max().unwrap();
+        let to = page(*last, self.marks.handovers.returns());
+        let item_ids = item_ids.iter().copied().map(item_id).collect();
+        let held: Vec<ItemId> = held.iter().copied().map(item_id).collect();
         let now = TimestampMs(self.now);
-        assert!(self.marks.show((session, "claude"), moment, (spots, &held), &to, now));
+        assert!(self.marks.show((session, "claude"), moment, (item_ids, &held), &to, now));
     }
 
     fn unread(&mut self, all: std::ops::RangeInclusive<u64>) -> Vec<u64> {
-        self.marks.shown.lapse(TimestampMs(self.now));
-        let place = |at: u64| ItemPosition(Position(at), 0);
-        all.filter(|at| self.marks.is_unread(Kind::SessionMessage, place(*at))).collect()
+        self.marks.handovers.lapse(TimestampMs(self.now));
+        let position = |at: u64| ItemPosition(Position(at), 0);
+        all.filter(|at| self.marks.is_unread(Kind::SessionMessage, position(*at))).collect()
     }
 
     fn later(&mut self, ms: u64) {
@@ -58,9 +58,9 @@ impl Scene {
     }
 }
 
-/// The whole table: shown at one moment, then another comes.
+/// The whole table: shown at one moment, followed by another.
 #[test]
-fn what_is_shown_is_in_context_at_the_next_event_that_still_has_it() {
+fn a_shown_item_is_in_context_at_the_next_event_that_still_has_it() {
     use Moment::{Alive, Compact, End, Gone, Prompt, Start, Stop, Tool, Wake};
     for (shown_at, then, is_seen, is_unread) in [
         (Start, Prompt, true, false),
@@ -90,7 +90,7 @@ fn what_is_shown_is_in_context_at_the_next_event_that_still_has_it() {
         let mut scene = Scene::new();
         scene.at("s", Start);
         scene.show("s", shown_at, &[1, 2]);
-        assert_eq!(scene.unread(1..=2), Vec::<u64>::new(), "handed over, it is nobody else's");
+        assert_eq!(scene.unread(1..=2), Vec::<u64>::new(), "handed over, it is unread for no other session");
         scene.at("s", then);
         let seen = scene.marks.seen.of(Kind::SessionMessage) >= ItemPosition(Position(2), 0);
         assert_eq!(seen, is_seen, "{shown_at:?} {then:?}");
@@ -99,7 +99,7 @@ fn what_is_shown_is_in_context_at_the_next_event_that_still_has_it() {
 }
 
 #[test]
-fn what_one_session_has_does_not_hold_up_another_and_comes_back_alone() {
+fn items_of_one_session_do_not_block_another_and_come_back_alone() {
     let mut scene = Scene::new();
     scene.at("a", Moment::Start);
     scene.show("a", Moment::Start, &[1, 2]);
@@ -109,14 +109,14 @@ fn what_one_session_has_does_not_hold_up_another_and_comes_back_alone() {
     scene.at("b", Moment::Tool);
     assert_eq!(scene.unread(1..=4), Vec::<u64>::new());
     scene.at("a", Moment::Gone);
-    assert_eq!(scene.unread(1..=4), [1, 2], "though the mark stands behind them");
+    assert_eq!(scene.unread(1..=4), [1, 2], "although the mark is after them");
     scene.show("b", Moment::Tool, &[1, 2]);
     scene.at("b", Moment::Stop);
     assert_eq!(scene.unread(1..=4), Vec::<u64>::new());
 }
 
 #[test]
-fn what_comes_back_before_another_is_settled_is_not_lost() {
+fn an_item_that_comes_back_before_another_is_settled_is_not_lost() {
     let mut scene = Scene::new();
     scene.at("a", Moment::Start);
     scene.show("a", Moment::Start, &[1]);
@@ -128,20 +128,20 @@ fn what_comes_back_before_another_is_settled_is_not_lost() {
 }
 
 #[test]
-fn a_session_that_is_silent_hands_back_and_one_that_returns_has_it_still() {
+fn a_silent_session_returns_its_items_and_still_has_them_if_it_reports_again() {
     let mut scene = Scene::new();
     scene.at("a", Moment::Start);
     scene.show("a", Moment::Prompt, &[1, 2]);
     scene.later(LEASE_MS);
     assert_eq!(scene.unread(1..=2), Vec::<u64>::new());
     scene.later(1);
-    assert_eq!(scene.unread(1..=2), [1, 2], "killed, it is known to be gone");
+    assert_eq!(scene.unread(1..=2), [1, 2], "killed, it is known to have ended");
     scene.at("b", Moment::Start);
     scene.show("b", Moment::Start, &[1]);
     scene.at("a", Moment::Tool);
-    assert_eq!(scene.unread(1..=2), Vec::<u64>::new(), "it was only asleep: both were in its context");
+    assert_eq!(scene.unread(1..=2), Vec::<u64>::new(), "it was only suspended: both were in its context");
     scene.at("b", Moment::Gone);
-    assert_eq!(scene.unread(1..=2), Vec::<u64>::new(), "nobody is shown it again");
+    assert_eq!(scene.unread(1..=2), Vec::<u64>::new(), "no session is shown it again");
 }
 
 #[test]
@@ -157,31 +157,31 @@ fn alive_reports_keep_a_session_live() {
     scene.later(QUIET_MS - 1);
     assert!(!scene.at("a", Moment::Alive), "not each sign is written");
     scene.at("a", Moment::End);
-    assert!(!scene.at("a", Moment::Alive), "an ended session is not woken by who looks after it");
+    assert!(!scene.at("a", Moment::Alive), "an ended session is not revived by its supervisor");
     assert_eq!(scene.unread(1..=1), [1]);
 }
 
 #[test]
-fn a_page_from_before_takes_nothing_that_came_back_since() {
+fn an_older_page_does_not_settle_items_that_came_back_since() {
     let mut scene = Scene::new();
     scene.at("a", Moment::Start);
     scene.show("a", Moment::Start, &[1]);
-    let read = page(2, scene.marks.shown.turn());
+    let read = page(2, scene.marks.handovers.returns());
     scene.at("a", Moment::Gone);
     scene.marks.raise(State::Acknowledged, &read, None);
     assert_eq!(scene.unread(1..=2), [1], "it was not on the page");
-    let again = page(1, scene.marks.shown.turn());
+    let again = page(1, scene.marks.handovers.returns());
     scene.marks.raise(State::InContext, &again, Some(&page(1, 0)));
-    assert_eq!(scene.unread(1..=2), [1], "nor behind what the page began with");
+    assert_eq!(scene.unread(1..=2), [1], "nor after the start of the page");
     scene.marks.raise(State::InContext, &again, None);
     assert_eq!(scene.unread(1..=2), Vec::<u64>::new());
 }
 
 #[test]
-fn why_something_waits_follows_from_the_sessions() {
+fn the_reason_of_a_delay_follows_from_the_sessions() {
     let mut scene = Scene::new();
-    assert_eq!(scene.marks.shown.reason(TimestampMs(scene.now)), None, "no coding agent");
-    let reason = |scene: &Scene| scene.marks.shown.reason(TimestampMs(scene.now)).unwrap();
+    assert_eq!(scene.marks.handovers.reason(TimestampMs(scene.now)), None, "no coding agent");
+    let reason = |scene: &Scene| scene.marks.handovers.reason(TimestampMs(scene.now)).unwrap();
     scene.at("a", Moment::Start);
     assert_eq!(reason(&scene), (Reason::NextEvent, None));
     scene.at("a", Moment::End);
@@ -203,14 +203,14 @@ fn dropped_handovers_become_unread() {
         scene.at(&format!("s{nth}"), Moment::Start);
         scene.later(1);
     }
-    assert_eq!(scene.marks.shown.sessions().len(), SESSIONS_MAX);
+    assert_eq!(scene.marks.handovers.sessions().len(), SESSIONS_MAX);
     let mut scene = Scene::new();
     scene.at("a", Moment::Start);
     for nth in 1..=SHOWINGS_MAX as u64 + 1 {
         scene.show("a", Moment::Start, &[nth]);
     }
     assert_eq!(scene.unread(1..=SHOWINGS_MAX as u64 + 1), [1], "the oldest is unread again");
-    assert!(!scene.at("nobody", Moment::Gone), "who is unknown and gone is nobody");
+    assert!(!scene.at("nobody", Moment::Gone), "the end of an unknown session is ignored");
 }
 
 #[test]
@@ -229,8 +229,8 @@ fn the_stored_form_is_frozen() {
         r#"{"session":"b","client":"claude","began":1000000,"worked":1000000,"heard":1000000,"ended":1000000,"#,
         r#""hooks":true}]}"#,
     );
-    assert_eq!(serde_json::to_string(&scene.marks.shown).unwrap(), form);
-    assert_eq!(serde_json::from_str::<Handovers>(form).unwrap(), scene.marks.shown);
+    assert_eq!(serde_json::to_string(&scene.marks.handovers).unwrap(), form);
+    assert_eq!(serde_json::from_str::<Handovers>(form).unwrap(), scene.marks.handovers);
     for text in ["7.0", "7.a.s", "f12"] {
         assert_eq!(text.parse::<ItemId>().unwrap().to_string(), text);
     }
@@ -239,9 +239,9 @@ fn the_stored_form_is_frozen() {
     }
 }
 
-/// Who gets what, given what the sessions did, each a second after the one before.
+/// Which session gets an item, given what the sessions did, each a second after the one before.
 #[test]
-fn news_go_to_the_session_that_spoke_there_or_works_or_was_used_last() {
+fn items_go_to_the_session_that_spoke_there_or_works_or_was_used_last() {
     use Moment::{End, Prompt, Start, Stop, Tool};
     let talk: SessionId = "sess_00000000000000000000000001".parse().unwrap();
     for (moments, of_talk, of_agent) in [
@@ -261,23 +261,27 @@ fn news_go_to_the_session_that_spoke_there_or_works_or_was_used_last() {
             scene.later(1_000);
             scene.at(session, *moment);
             if *moment == Moment::Spoke {
-                scene.marks.shown.spoke(session, &talk);
+                scene.marks.handovers.note_spoke(session, &talk);
             }
         }
         let now = TimestampMs(scene.now);
-        let whose = |about: Option<&SessionId>| -> String {
+        let addressees = |about: Option<&SessionId>| -> String {
             ["a", "b"]
                 .into_iter()
-                .filter(|session| scene.marks.shown.is_for(session, about, Passage::ORDINARY, now))
+                .filter(|session| scene.marks.handovers.is_for(session, about, Passage::ORDINARY, now))
                 .collect()
         };
-        assert_eq!((whose(Some(&talk)).as_str(), whose(None).as_str()), (of_talk, of_agent), "{moments:?}");
+        assert_eq!(
+            (addressees(Some(&talk)).as_str(), addressees(None).as_str()),
+            (of_talk, of_agent),
+            "{moments:?}"
+        );
     }
 }
 
-/// A turn that its person broke off tells of no end.
+/// A turn that its person interrupted has no end event.
 #[test]
-fn a_turn_without_an_end_counts_as_under_way_for_a_while_only() {
+fn a_turn_without_an_end_counts_as_in_progress_for_a_limited_time() {
     let mut scene = Scene::new();
     scene.at("a", Moment::Prompt);
     for _ in 0..=TURN_MS / 30_000 {
@@ -286,16 +290,16 @@ fn a_turn_without_an_end_counts_as_under_way_for_a_while_only() {
         scene.at("b", Moment::Alive);
     }
     scene.at("b", Moment::Start);
-    assert!(scene.marks.shown.is_for("b", None, Passage::ORDINARY, TimestampMs(scene.now)));
+    assert!(scene.marks.handovers.is_for("b", None, Passage::ORDINARY, TimestampMs(scene.now)));
 }
 
 #[test]
-fn what_a_page_left_out_stays_unread_for_the_other_session() {
+fn items_that_a_page_left_out_stay_unread_for_the_other_session() {
     let mut scene = Scene::new();
     scene.show_beside("a", Moment::Prompt, &[1, 4], &[2, 3]);
     assert_eq!(scene.unread(1..=4), [2, 3]);
     scene.at("a", Moment::Tool);
-    assert_eq!(scene.unread(1..=4), [2, 3], "the page went past them");
+    assert_eq!(scene.unread(1..=4), [2, 3], "the page is after them");
     let state = |scene: &Scene, at| scene.marks.state(Kind::SessionMessage, ItemPosition(Position(at), 0));
     assert_eq!((state(&scene, 1), state(&scene, 2)), (State::InContext, State::Delivered));
     scene.show("b", Moment::Tool, &[2, 3]);
@@ -304,36 +308,40 @@ fn what_a_page_left_out_stays_unread_for_the_other_session() {
 }
 
 #[test]
-fn a_session_is_known_to_have_spoken_in_so_many_others_only() {
+fn the_sessions_in_which_a_coding_session_spoke_are_bounded() {
     let mut scene = Scene::new();
     scene.at("a", Moment::Prompt);
     scene.at("b", Moment::Prompt);
     let id = |nth: usize| format!("sess_{nth:026}").parse::<SessionId>().unwrap();
-    for nth in 0..=SPOKEN_IN_MAX {
-        assert!(scene.marks.shown.spoke("a", &id(nth)));
+    for nth in 0..=SPOKE_IN_MAX {
+        assert!(scene.marks.handovers.note_spoke("a", &id(nth)));
     }
-    assert!(!scene.marks.shown.spoke("a", &id(SPOKEN_IN_MAX)), "that is known");
+    assert!(!scene.marks.handovers.note_spoke("a", &id(SPOKE_IN_MAX)), "that is known");
     let is_for_a =
-        |nth| scene.marks.shown.is_for("a", Some(&id(nth)), Passage::ORDINARY, TimestampMs(scene.now));
+        |nth| scene.marks.handovers.is_for("a", Some(&id(nth)), Passage::ORDINARY, TimestampMs(scene.now));
     assert_eq!((is_for_a(0), is_for_a(1)), (false, true), "b works");
 }
 
 /// One session that does not want to be disturbed: what is for any goes to another, and what is for it waits.
 #[test]
-fn a_session_that_is_not_to_be_disturbed_leaves_to_others_what_is_for_any() {
+fn an_item_for_any_session_goes_to_one_that_may_be_disturbed() {
     let talk: SessionId = "sess_00000000000000000000000001".parse().unwrap();
     let mut scene = Scene::new();
     scene.at("b", Moment::Start);
     scene.later(1_000);
     scene.at("a", Moment::Prompt);
-    scene.marks.shown.spoke("a", &talk);
+    scene.marks.handovers.note_spoke("a", &talk);
     let dnd = AttentionChange { level: AttentionLevel::Dnd, until: Some(TimestampMs(scene.now + 500)) };
-    assert_eq!(scene.marks.shown.attend("a", dnd, TimestampMs(scene.now)), Some(true));
-    assert_eq!(scene.marks.shown.attend("a", dnd, TimestampMs(scene.now)), Some(false), "it holds already");
-    assert_eq!(scene.marks.shown.attend("c", dnd, TimestampMs(scene.now)), None);
+    assert_eq!(scene.marks.handovers.attend("a", dnd, TimestampMs(scene.now)), Some(true));
+    assert_eq!(
+        scene.marks.handovers.attend("a", dnd, TimestampMs(scene.now)),
+        Some(false),
+        "it holds already"
+    );
+    assert_eq!(scene.marks.handovers.attend("c", dnd, TimestampMs(scene.now)), None);
     let of = |scene: &Scene, about: Option<&SessionId>| -> String {
         let now = TimestampMs(scene.now);
-        let is_for = |session: &&str| scene.marks.shown.is_for(session, about, Passage::ORDINARY, now);
+        let is_for = |session: &&str| scene.marks.handovers.is_for(session, about, Passage::ORDINARY, now);
         ["a", "b"].into_iter().filter(is_for).collect()
     };
     assert_eq!((of(&scene, None), of(&scene, Some(&talk))), ("b".to_owned(), String::new()));
@@ -342,23 +350,26 @@ fn a_session_that_is_not_to_be_disturbed_leaves_to_others_what_is_for_any() {
 }
 
 #[test]
-fn what_was_cut_is_shown_and_not_in_context_until_all_of_it_was_shown() {
+fn a_cut_item_is_shown_and_not_in_context_until_its_rest_was_shown() {
     let mut scene = Scene::new();
-    let cut = |shown| vec![CutItem { spot: spot(1), portion: Portion { shown, of: 20 } }];
+    let cut = |shown| vec![CutItem { item_id: item_id(1), portion: Portion { shown, all: 20 } }];
     scene.show("a", Moment::Prompt, &[1, 2]);
-    scene.marks.shown.was_cut(cut(9));
+    scene.marks.handovers.note_cut(cut(9));
     let state = |scene: &Scene, at| scene.marks.state(Kind::SessionMessage, ItemPosition(Position(at), 0));
-    assert_eq!(scene.marks.shown.portion(spot(1)), Some(Portion { shown: 9, of: 20 }));
+    assert_eq!(scene.marks.handovers.portion(item_id(1)), Some(Portion { shown: 9, all: 20 }));
     scene.at("a", Moment::Tool);
     assert_eq!((state(&scene, 1), state(&scene, 2)), (State::Shown, State::InContext));
-    assert!(scene.unread(1..=2).is_empty(), "it does not come again");
+    assert!(scene.unread(1..=2).is_empty(), "it is not shown again");
     scene.marks.raise(State::InContext, &page(2, 9), None);
-    assert_eq!(state(&scene, 1), State::Shown, "a later page says nothing of it");
+    assert_eq!(state(&scene, 1), State::Shown, "a later page does not concern it");
     scene.marks.raise(State::Acknowledged, &page(2, 9), None);
-    assert_eq!((state(&scene, 1), scene.marks.shown.portion(spot(1))), (State::Acknowledged, None));
+    assert_eq!((state(&scene, 1), scene.marks.handovers.portion(item_id(1))), (State::Acknowledged, None));
     // One that came back and was then shown whole.
     scene.show("a", Moment::Prompt, &[3]);
-    scene.marks.shown.was_cut(vec![CutItem { spot: spot(3), portion: Portion { shown: 1, of: 2 } }]);
+    scene
+        .marks
+        .handovers
+        .note_cut(vec![CutItem { item_id: item_id(3), portion: Portion { shown: 1, all: 2 } }]);
     scene.at("a", Moment::Compact);
     assert_eq!(scene.unread(3..=3), [3]);
     scene.show("a", Moment::Prompt, &[3]);

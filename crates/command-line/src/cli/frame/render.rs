@@ -29,17 +29,17 @@ pub(super) async fn print(out: Out, received: &ReceivedFrame) -> Result<(), Fail
 /// A frame: its time, age, sender and text.
 pub(super) fn frame(out: &Out, received: &ReceivedFrame, now: TimestampMs) -> String {
     let frame = &received.frame;
-    let made = frame.creation_time();
+    let created_at = frame.creation_time();
     let kind = frame.kind.as_str();
     let kind = kind.strip_prefix("agent_").unwrap_or(kind).replace('_', " ");
-    let (said, rest) = payload::said(&received.payload);
+    let (main_text, rest) = payload::texts(&received.payload);
     let mut text = format!(
         "{} {} {} {}: {}",
-        out.paint(Style::Dim, &format!("{} ({})", utc(made), age(made, now))),
+        out.paint(Style::Dim, &format!("{} ({})", utc(created_at), age(created_at, now))),
         out.paint(Style::Bold, frame.sender_handle.as_str()),
         out.paint(Style::Dim, &format!("via {}", clean(&frame.drafted_with))),
         out.paint(Style::Green, &kind),
-        clean_block(&said, INDENT),
+        clean_block(&main_text, INDENT),
     );
     for line in rest {
         // The further line of a question is not foreign text: it suggests how to answer.
@@ -51,8 +51,8 @@ pub(super) fn frame(out: &Out, received: &ReceivedFrame, now: TimestampMs) -> St
     text
 }
 
-fn age(made: TimestampMs, now: TimestampMs) -> String {
-    match now.0.saturating_sub(made.0) {
+fn age(created_at: TimestampMs, now: TimestampMs) -> String {
+    match now.0.saturating_sub(created_at.0) {
         0..1_000 => "now".to_owned(),
         ms => format!("{} ago", span(ms)),
     }
@@ -75,7 +75,7 @@ pub(super) fn holder(lease: &Lease) -> String {
 }
 
 /// The remaining time of a claim.
-pub(super) fn left(lease: &Lease, now: TimestampMs) -> String {
+pub(super) fn remaining(lease: &Lease, now: TimestampMs) -> String {
     let seconds = lease.expires_at.0.saturating_sub(now.0).div_ceil(1_000);
     format!("in {}", span(seconds * 1_000))
 }
@@ -87,7 +87,7 @@ pub(super) fn lease(out: &Out, lease: &Lease, now: TimestampMs) -> String {
         "{} {} {}{why}",
         clean(&lease.resource),
         out.paint(Style::Bold, &clean(&holder(lease))),
-        out.paint(Style::Dim, &format!("ends {} (lease {})", left(lease, now), lease.lease_id)),
+        out.paint(Style::Dim, &format!("ends {} (lease {})", remaining(lease, now), lease.lease_id)),
     )
 }
 
@@ -101,25 +101,25 @@ pub(super) fn lease_json(lease: &Lease) -> Value {
 }
 
 fn change_json(verb: &str, lease: &Lease) -> String {
-    let mut of = lease_json(lease);
-    of["change"] = verb.into();
-    of.to_string()
+    let mut json = lease_json(lease);
+    json["change"] = verb.into();
+    json.to_string()
 }
 
 /// A change of a claim.
 pub(super) fn change(out: &Out, change: &Change, now: TimestampMs) -> String {
-    let (verb, style, of) = match change {
-        Change::Claimed(of) => ("claimed ", Style::Green, of),
-        Change::Extended(of) => ("extended", Style::Dim, of),
-        Change::Released(of) => ("released", Style::Yellow, of),
+    let (verb, style, claim) = match change {
+        Change::Claimed(claim) => ("claimed ", Style::Green, claim),
+        Change::Extended(claim) => ("extended", Style::Dim, claim),
+        Change::Released(claim) => ("released", Style::Yellow, claim),
     };
     if out.is_json() {
-        return change_json(verb.trim_end(), of);
+        return change_json(verb.trim_end(), claim);
     }
     let verb = out.paint(style, verb);
     match change {
-        Change::Released(_) => format!("{verb} {} {}", clean(&of.resource), clean(&holder(of))),
-        Change::Claimed(_) | Change::Extended(_) => format!("{verb} {}", lease(out, of, now)),
+        Change::Released(_) => format!("{verb} {} {}", clean(&claim.resource), clean(&holder(claim))),
+        Change::Claimed(_) | Change::Extended(_) => format!("{verb} {}", lease(out, claim, now)),
     }
 }
 
@@ -140,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    fn words(payload: &Payload) -> String {
+    fn line(payload: &Payload) -> String {
         let nick: SovereignHandle = "~nick".parse().unwrap();
         let frame = Frame {
             envelope_version: VERSION.into(),
@@ -165,8 +165,8 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_says_when_how_old_from_whom_and_what_and_forges_no_line() {
-        let text = words(&Payload::Advisory(Advisory {
+    fn a_frame_shows_time_age_sender_and_text_and_forges_no_line() {
+        let text = line(&Payload::Advisory(Advisory {
             advisory_text: "one\n1970-01-01 two\u{1b}[2J".into(),
             file_refs: Some(vec!["a\nb".into()]),
             ..Advisory::default()
@@ -183,22 +183,22 @@ mod tests {
     }
 
     #[test]
-    fn a_question_says_how_to_answer_and_an_answer_who_gave_it() {
+    fn a_question_shows_how_to_answer_and_an_answer_names_its_session() {
         let query_id = Uuid::random();
-        let asked = words(&Payload::Query(Query {
+        let question = line(&Payload::Query(Query {
             query_text: "Who has it?".into(),
             query_id: query_id.clone(),
             response_scope: "~nick/*".into(),
             timeout_ms: 30_000,
         }));
-        assert!(asked.contains("query: Who has it?"), "{asked}");
-        assert!(asked.ends_with(&format!("plenary frame answer {query_id} TEXT")), "{asked}");
-        let answered = words(&Payload::Response(Response {
+        assert!(question.contains("query: Who has it?"), "{question}");
+        assert!(question.ends_with(&format!("plenary frame answer {query_id} TEXT")), "{question}");
+        let answer = line(&Payload::Response(Response {
             query_id,
             session_id: "s-1".into(),
             response_text: "I do".into(),
             refs: None,
         }));
-        assert!(answered.contains("response: I do") && answered.contains("session s-1"), "{answered}");
+        assert!(answer.contains("response: I do") && answer.contains("session s-1"), "{answer}");
     }
 }

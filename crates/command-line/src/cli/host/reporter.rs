@@ -25,32 +25,32 @@ impl HostReporter {
     }
 
     /// The agent did not exist, and was created.
-    pub(super) async fn made(&self) -> Result<(), Failure> {
-        self.tell(&format!("made {}", self.agent), json!({"type": "made", "agent": self.agent})).await
+    pub(super) async fn created(&self) -> Result<(), Failure> {
+        self.report(&format!("made {}", self.agent), json!({"type": "made", "agent": self.agent})).await
     }
 
     /// The connection is open.
     pub(super) async fn attached(&self, server: &str) -> Result<(), Failure> {
-        let words = format!("attached to {} as {}; stop with Ctrl-C", clean(server), self.agent);
-        self.tell(&words, json!({"type": "attached", "agent": self.agent, "server": server})).await
+        let text = format!("attached to {} as {}; stop with Ctrl-C", clean(server), self.agent);
+        self.report(&text, json!({"type": "attached", "agent": self.agent, "server": server})).await
     }
 
     /// The connection is lost, together with this number of runs.
     pub(super) async fn lost(&self, reason: &str, retry_in: Duration, runs: usize) -> Result<(), Failure> {
         let canceled = if runs == 0 { String::new() } else { format!("; runs canceled: {runs}") };
-        let again = retry_in.as_secs_f32();
-        let words = format!("not attached: {}{canceled}; reconnecting in {again:.1} s", clean(reason));
+        let seconds = retry_in.as_secs_f32();
+        let text = format!("not attached: {}{canceled}; reconnecting in {seconds:.1} s", clean(reason));
         let retry_in_ms = u64::try_from(retry_in.as_millis()).unwrap_or(u64::MAX);
         let json =
             json!({"type": "lost", "reason": reason, "retry_in_ms": retry_in_ms, "runs_canceled": runs});
-        self.tell(&words, json).await
+        self.report(&text, json).await
     }
 
     /// The host is stopping while this number of runs wait or run.
     pub(super) async fn stopping(&self, runs: usize) -> Result<(), Failure> {
-        let words =
+        let text =
             format!("stopping; active runs that are canceled: {runs}; press Ctrl-C again to exit at once");
-        self.tell(&words, json!({"type": "stopping", "runs_canceled": runs})).await
+        self.report(&text, json!({"type": "stopping", "runs_canceled": runs})).await
     }
 
     /// The news of a run.
@@ -59,7 +59,7 @@ impl HostReporter {
             HostEvent::Frame(_) => Ok(()),
             HostEvent::Started(run, thread) => {
                 let json = json!({"type": "run_started", "run_id": run, "thread_id": thread});
-                self.tell(&format!("run {run}: started"), json).await
+                self.report(&format!("run {run}: started"), json).await
             }
             HostEvent::Completed { run, finish_reason, why } => {
                 let mut json =
@@ -73,14 +73,14 @@ impl HostReporter {
                     FinishReason::Canceled => "canceled",
                 };
                 let why = why.iter().map(|why| format!(": {}", clean(why))).collect::<String>();
-                self.tell(&format!("run {run}: {ended}{why}"), json).await
+                self.report(&format!("run {run}: {ended}{why}"), json).await
             }
         }
     }
 
-    async fn tell(&self, words: &str, json: Value) -> Result<(), Failure> {
+    async fn report(&self, text: &str, json: Value) -> Result<(), Failure> {
         if !self.out.is_json() {
-            self.out.note(words);
+            self.out.note(text);
             return Ok(());
         }
         // On a blocking thread: a reader that has stopped reading must not keep signals from being handled.

@@ -64,7 +64,7 @@ pub(super) fn brief(package: &Package) -> Vec<String> {
     lines.extend(package.decisions_made.iter().map(|text| below("decided", text)));
     lines.extend(package.open_questions.iter().map(|text| below("open", text)));
     if !package.handoff_note.trim().is_empty() {
-        let next = package.estimated_next_actor.as_deref().map(|who| format!(" to {}", clean(who)));
+        let next = package.estimated_next_actor.as_deref().map(|actor| format!(" to {}", clean(actor)));
         lines.push(below(&format!("handoff{}", next.unwrap_or_default()), &package.handoff_note));
     }
     lines
@@ -101,7 +101,7 @@ pub(super) fn whole(package: &Package) -> Vec<String> {
     lines.extend(list("Decisions", package.decisions_made.iter().map(String::as_str)));
     lines.extend(list("Open questions", package.open_questions.iter().map(String::as_str)));
     if !package.handoff_note.trim().is_empty() {
-        let next = package.estimated_next_actor.as_deref().map(|who| format!(", to {}", clean(who)));
+        let next = package.estimated_next_actor.as_deref().map(|actor| format!(", to {}", clean(actor)));
         lines.extend(section(&format!("Handoff{}", next.unwrap_or_default()), prose(&package.handoff_note)));
     }
     let delivered: Vec<String> = package.deliverables.iter().map(deliverable).collect();
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_package_is_told_whole_and_in_brief_and_forges_no_line() {
+    fn a_package_is_printed_whole_or_in_brief_and_forges_no_line() {
         let package: Package = serde_json::from_value(json!({
             "package_id": "pkg_1", "project_id": "p", "title": "T\u{1b}[2J\n# forged", "status": "awaiting_review",
             "package_type": "decision", "review_type": "human", "created_at": "2026-04-18T20:00:00Z",

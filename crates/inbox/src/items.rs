@@ -68,28 +68,28 @@ impl Inbox {
     pub(crate) async fn item(
         &self,
         reader: &Reader,
-        place: ItemPosition,
+        position: ItemPosition,
         stub: &Stub,
         newer: u64,
         room: usize,
     ) -> Result<Option<Item>, Fault> {
-        let Some(told) = self.description(reader, stub).await? else { return Ok(None) };
-        let (text, truncated) = cut(&told.text, room);
-        let characters = length(&told.text, truncated);
+        let Some(description) = self.description(reader, stub).await? else { return Ok(None) };
+        let (text, truncated) = cut(&description.text, room);
+        let characters = length(&description.text, truncated);
         let trust = stub.from.as_ref().map(|from| Trust::Tier(trust_tier(&reader.me, from)));
         Ok(Some(Item {
-            id: ItemId::of(stub.kind, place).to_string(),
+            id: ItemId::of(stub.kind, position).to_string(),
             kind: stub.kind.shown(),
             at: stub.at.rfc3339(),
             age_s: reader.now.0.saturating_sub(stub.at.0) / 1_000,
             from: stub.from.clone(),
             trust: trust.unwrap_or(Trust::Nobody(System::System)),
-            subject: one_line(&told.subject),
+            subject: one_line(&description.subject),
             text,
             truncated,
             characters,
             newer,
-            r#ref: told.reference,
+            r#ref: description.reference,
         }))
     }
 }
@@ -115,8 +115,8 @@ pub(crate) fn framed(reader: &Reader, frame: &RetainedFrame, newer: u64, room: u
 
 /// The space for the next text of a page: the first texts are whole, and the last are never empty.
 pub(crate) fn remaining_chars(items: &[Item]) -> usize {
-    let taken: usize = items.iter().map(|item| item.text.chars().count()).sum();
-    PAGE_CHARS_MAX.saturating_sub(taken).clamp(TEXT_CHARS_MIN, TEXT_CHARS_MAX)
+    let used: usize = items.iter().map(|item| item.text.chars().count()).sum();
+    PAGE_CHARS_MAX.saturating_sub(used).clamp(TEXT_CHARS_MIN, TEXT_CHARS_MAX)
 }
 
 /// The first characters of a text, and whether any are missing.
@@ -134,8 +134,8 @@ fn length(text: &str, is_cut: bool) -> Option<u64> {
 
 /// A text on one line, cut to the longest subject.
 pub(crate) fn one_line(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (mut line, is_cut) = cut(&words, SUBJECT_CHARS_MAX);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (mut line, is_cut) = cut(&text, SUBJECT_CHARS_MAX);
     if is_cut {
         line.pop();
         line.push('…');

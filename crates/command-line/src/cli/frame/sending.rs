@@ -100,20 +100,21 @@ pub(crate) struct Send {
 
 pub(super) async fn advise(context: &Context, args: Advise) -> Result<(), Failure> {
     let Advise { text, file_refs, worktree, branch, frame, seat } = args;
-    let advisory = Advisory { advisory_text: spoken(text)?, file_refs: some(file_refs), worktree, branch };
-    tell(context, &frame, &seat, &Payload::Advisory(advisory)).await
+    let advisory =
+        Advisory { advisory_text: text_or_stdin(text)?, file_refs: some(file_refs), worktree, branch };
+    send_payload(context, &frame, &seat, &Payload::Advisory(advisory)).await
 }
 
 pub(super) async fn broadcast(context: &Context, args: BroadcastArgs) -> Result<(), Failure> {
     let BroadcastArgs { text, event_class, refs, frame, seat } = args;
-    let broadcast = Broadcast { broadcast_text: spoken(text)?, event_class, refs: some(refs) };
-    tell(context, &frame, &seat, &Payload::Broadcast(broadcast)).await
+    let broadcast = Broadcast { broadcast_text: text_or_stdin(text)?, event_class, refs: some(refs) };
+    send_payload(context, &frame, &seat, &Payload::Broadcast(broadcast)).await
 }
 
 pub(super) async fn handover(context: &Context, args: HandoverArgs) -> Result<(), Failure> {
     let handover_body = match (args.text, &args.body_file) {
         (_, Some(path)) => input::file(path)?,
-        (text, None) => spoken(text.unwrap_or_default())?,
+        (text, None) => text_or_stdin(text.unwrap_or_default())?,
     };
     let speaker = Speaker::of(context, &args.seat).await?;
     let handover = Handover {
@@ -132,7 +133,7 @@ pub(super) async fn send(context: &Context, args: Send) -> Result<(), Failure> {
     report(context, &composed.send(&speaker, &speaker.seat).await?)
 }
 
-async fn tell(
+async fn send_payload(
     context: &Context,
     frame: &FrameArgs,
     seat: &SeatArgs,
@@ -143,7 +144,7 @@ async fn tell(
 }
 
 /// A text from the command line or, for `-`, from standard input.
-pub(super) fn spoken(text: String) -> Result<String, Failure> {
+pub(super) fn text_or_stdin(text: String) -> Result<String, Failure> {
     if text == "-" { input::standard() } else { Ok(text) }
 }
 
@@ -152,10 +153,10 @@ pub(super) fn some(list: Vec<String>) -> Option<Vec<String>> {
     Some(list).filter(|list| !list.is_empty())
 }
 
-fn object(given: &str) -> Result<Map<String, Value>, Failure> {
-    let text = match given.strip_prefix('@') {
+fn object(argument: &str) -> Result<Map<String, Value>, Failure> {
+    let text = match argument.strip_prefix('@') {
         Some(path) => input::file(path.as_ref())?,
-        None => spoken(given.to_owned())?,
+        None => text_or_stdin(argument.to_owned())?,
     };
     let bad = |why: String| {
         Failure::usage(

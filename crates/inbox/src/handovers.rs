@@ -14,7 +14,7 @@ use crate::{
     cursor::{Cursor, ItemId},
     cut::{CutItem, CutItems, Portion},
     kind::Kind,
-    marks::ReachedPlaces,
+    marks::ReachedPositions,
 };
 
 /// How long a session counts as live after its last sign of life.
@@ -32,7 +32,7 @@ pub const SHOWN_AT_ONCE_MAX: usize = 100;
 pub(crate) const TURN_MS: u64 = 10 * 60_000;
 /// Most sessions of the network in which a coding session is known to have spoken; beyond it the first
 /// is dropped.
-pub(crate) const SPOKEN_IN_MAX: usize = 32;
+pub(crate) const SPOKE_IN_MAX: usize = 32;
 /// Most items that came back and were not shown since; beyond it 429 `too_many_shown`.
 pub const RETURNED_MAX: usize = 2_048;
 
@@ -107,12 +107,13 @@ impl Moment {
 struct Handover {
     session: String,
     at: Moment,
-    spots: Vec<ItemId>,
+    #[serde(rename = "spots")]
+    item_ids: Vec<ItemId>,
     /// The items that were cut.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     cut: Vec<CutItem>,
-    /// The places up to which its page went.
-    to: ReachedPlaces,
+    /// The positions up to which its page went.
+    to: ReachedPositions,
     /// Whether its session was silent for too long: other sessions may be shown the items.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     lapsed: bool,
@@ -128,8 +129,9 @@ pub(crate) struct SessionPresence {
     /// When something last happened in it.
     pub(crate) worked: TimestampMs,
     /// The last sign of it.
-    pub(crate) heard: TimestampMs,
-    /// When it ended, or was found to be gone.
+    #[serde(rename = "heard")]
+    pub(crate) last_sign: TimestampMs,
+    /// When it ended, or was found to have ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ended: Option<TimestampMs>,
     /// Whether it runs hooks; otherwise it only has tools.
@@ -141,8 +143,8 @@ pub(crate) struct SessionPresence {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) attention: Option<Attention>,
     /// When it last got a digest of waiting items.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) told: Option<TimestampMs>,
+    #[serde(default, rename = "told", skip_serializing_if = "Option::is_none")]
+    pub(crate) digest_at: Option<TimestampMs>,
     /// Sessions of the network in which it was the last of its agent's to speak, the last one last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) spoke_in: Vec<SessionId>,
@@ -151,7 +153,7 @@ pub(crate) struct SessionPresence {
 impl SessionPresence {
     /// Whether it counts as live.
     pub(crate) fn is_live(&self, now: TimestampMs) -> bool {
-        self.ended.is_none() && now.0.saturating_sub(self.heard.0) <= LEASE_MS
+        self.ended.is_none() && now.0.saturating_sub(self.last_sign.0) <= LEASE_MS
     }
 
     /// Whether a turn is in progress.
@@ -164,9 +166,9 @@ impl SessionPresence {
         self.attention.map_or(AttentionLevel::Open, |attention| attention.level_at(now))
     }
 
-    /// Since when it has been gone.
-    pub(crate) fn gone_since(&self) -> TimestampMs {
-        self.ended.unwrap_or(self.heard)
+    /// When it ended.
+    pub(crate) fn ended_at(&self) -> TimestampMs {
+        self.ended.unwrap_or(self.last_sign)
     }
 }
 
@@ -198,10 +200,11 @@ pub enum Reason {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Handovers {
     /// Rises whenever an item comes back, so that an earlier page is known to lack it.
-    turn: u64,
+    #[serde(rename = "turn")]
+    returns: u64,
     pending: Vec<Handover>,
-    /// Items that came back and are unread again, whatever the marks; with the turn in which they came
-    /// back.
+    /// Items that came back and are unread again, whatever the marks; with the number of returns at that
+    /// time.
     returned: BTreeMap<ItemId, u64>,
     /// Those of them that no session was ever shown: a page left them out for another session.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -215,8 +218,8 @@ pub(crate) struct Handovers {
 /// The effect of an event on the marks.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct SettledMarks {
-    /// The places up to which the pages of confirmed handovers went.
-    pub(crate) to: Vec<ReachedPlaces>,
+    /// The positions up to which the pages of confirmed handovers went.
+    pub(crate) to: Vec<ReachedPositions>,
     /// Whether the change must be written.
     pub(crate) changed: bool,
 }
@@ -226,8 +229,8 @@ impl Handovers {
         *self == Self::default()
     }
 
-    pub(crate) fn turn(&self) -> u64 {
-        self.turn
+    pub(crate) fn returns(&self) -> u64 {
+        self.returns
     }
 
     pub(crate) fn sessions(&self) -> &[SessionPresence] {
@@ -240,30 +243,30 @@ impl Handovers {
     }
 
     /// Whether a live session was shown it, without a known result yet.
-    pub(crate) fn is_pending(&self, spot: ItemId) -> bool {
-        self.pending.iter().any(|showing| !showing.lapsed && showing.spots.contains(&spot))
+    pub(crate) fn is_pending(&self, item_id: ItemId) -> bool {
+        self.pending.iter().any(|handover| !handover.lapsed && handover.item_ids.contains(&item_id))
     }
 
     /// Whether it came back.
-    pub(crate) fn is_returned(&self, spot: ItemId) -> bool {
-        self.returned.contains_key(&spot)
+    pub(crate) fn is_returned(&self, item_id: ItemId) -> bool {
+        self.returned.contains_key(&item_id)
     }
 
     /// Whether it was shown to a coding agent, whatever the result.
-    pub(crate) fn was_shown(&self, spot: ItemId) -> bool {
-        (self.is_returned(spot) && !self.held.contains(&spot))
-            || self.pending.iter().any(|showing| showing.spots.contains(&spot))
+    pub(crate) fn was_shown(&self, item_id: ItemId) -> bool {
+        (self.is_returned(item_id) && !self.held.contains(&item_id))
+            || self.pending.iter().any(|handover| handover.item_ids.contains(&item_id))
     }
 
     /// The shown part of an item that was cut.
-    pub(crate) fn portion(&self, spot: ItemId) -> Option<Portion> {
-        let pending = self.pending.iter().flat_map(|showing| &showing.cut);
-        let pending = pending.filter(|item| item.spot == spot).map(|item| item.portion);
-        pending.chain(self.cut.portion(spot)).max_by_key(|portion| portion.shown)
+    pub(crate) fn portion(&self, item_id: ItemId) -> Option<Portion> {
+        let pending = self.pending.iter().flat_map(|handover| &handover.cut);
+        let pending = pending.filter(|item| item.item_id == item_id).map(|item| item.portion);
+        pending.chain(self.cut.portion(item_id)).max_by_key(|portion| portion.shown)
     }
 
     /// Notes the items of the last handover that were cut.
-    pub(crate) fn was_cut(&mut self, items: Vec<CutItem>) {
+    pub(crate) fn note_cut(&mut self, items: Vec<CutItem>) {
         if let Some(last) = self.pending.last_mut() {
             last.cut = items;
         }
@@ -271,7 +274,7 @@ impl Handovers {
 
     /// The first item of a kind that came back.
     pub(crate) fn first_returned(&self, kind: Kind) -> Option<ItemId> {
-        self.returned.keys().find(|spot| spot.is_in_line_of(kind)).copied()
+        self.returned.keys().find(|item_id| item_id.is_in_line_of(kind)).copied()
     }
 
     /// Whether an item is for a coding session. An item of a session of the network is for the live
@@ -300,8 +303,8 @@ impl Handovers {
     ) -> Result<Option<&SessionPresence>, &SessionPresence> {
         let live = || self.sessions.iter().filter(|coding| coding.hooks && coding.is_live(now));
         let may = |coding: &SessionPresence| passage.passes(coding.level(now));
-        if let Some(spoke) = about.and_then(|id| live().find(|coding| coding.spoke_in.contains(id))) {
-            return if may(spoke) { Ok(Some(spoke)) } else { Err(spoke) };
+        if let Some(in_session) = about.and_then(|id| live().find(|coding| coding.spoke_in.contains(id))) {
+            return if may(in_session) { Ok(Some(in_session)) } else { Err(in_session) };
         }
         let used = live().max_by_key(|coding| (may(coding), coding.is_working(now), coding.worked));
         used.map_or(Ok(None), |used| if may(used) { Ok(Some(used)) } else { Err(used) })
@@ -317,15 +320,15 @@ impl Handovers {
     }
 
     /// Notes that a session got the digest of waiting items.
-    pub(crate) fn digested(&mut self, session: &str, now: TimestampMs) {
+    pub(crate) fn note_digest(&mut self, session: &str, now: TimestampMs) {
         if let Some(coding) = self.sessions.iter_mut().find(|coding| coding.session == session) {
-            coding.told = Some(now);
+            coding.digest_at = Some(now);
         }
     }
 
     /// Notes that a coding session spoke in a session of the network: further items of that session are
     /// for it.
-    pub(crate) fn spoke(&mut self, session: &str, id: &SessionId) -> bool {
+    pub(crate) fn note_spoke(&mut self, session: &str, id: &SessionId) -> bool {
         let is_known =
             |coding: &SessionPresence| coding.session == session && coding.spoke_in.last() == Some(id);
         if self.sessions.iter().any(is_known) {
@@ -335,7 +338,7 @@ impl Handovers {
             coding.spoke_in.retain(|known| known != id);
             if coding.session == session {
                 coding.spoke_in.push(id.clone());
-                let surplus = coding.spoke_in.len().saturating_sub(SPOKEN_IN_MAX);
+                let surplus = coding.spoke_in.len().saturating_sub(SPOKE_IN_MAX);
                 coding.spoke_in.drain(..surplus);
             }
         }
@@ -343,17 +346,18 @@ impl Handovers {
     }
 
     /// Keeps items that a page left out for another session unread, however far the page went.
-    fn hold(&mut self, spots: &[ItemId]) {
-        if !spots.is_empty() {
-            self.turn += 1;
-            self.held.extend(spots.iter().filter(|spot| !self.was_shown(**spot)).collect::<Vec<_>>());
-            self.bring_back(spots);
+    fn hold(&mut self, item_ids: &[ItemId]) {
+        if !item_ids.is_empty() {
+            self.returns += 1;
+            self.held
+                .extend(item_ids.iter().filter(|item_id| !self.was_shown(**item_id)).collect::<Vec<_>>());
+            self.bring_back(item_ids);
         }
     }
 
     /// Whether the stored state is outdated: a session was silent for too long.
     pub(crate) fn is_stale(&self, now: TimestampMs) -> bool {
-        self.pending.iter().any(|showing| !showing.lapsed && !self.is_live(&showing.session, now))
+        self.pending.iter().any(|handover| !handover.lapsed && !self.is_live(&handover.session, now))
     }
 
     fn is_live(&self, session: &str, now: TimestampMs) -> bool {
@@ -365,31 +369,31 @@ impl Handovers {
         if !self.is_stale(now) {
             return false;
         }
-        self.turn += 1;
+        self.returns += 1;
         for nth in 0..self.pending.len() {
             if !self.pending[nth].lapsed && !self.is_live(&self.pending[nth].session, now) {
                 self.pending[nth].lapsed = true;
-                let spots = self.pending[nth].spots.clone();
-                self.bring_back(&spots);
+                let item_ids = self.pending[nth].item_ids.clone();
+                self.bring_back(&item_ids);
             }
         }
         true
     }
 
     /// Makes items unread again that no other session was shown meanwhile.
-    fn bring_back(&mut self, spots: &[ItemId]) {
-        for spot in spots {
-            if !self.is_pending(*spot) {
-                self.returned.insert(*spot, self.turn);
+    fn bring_back(&mut self, item_ids: &[ItemId]) {
+        for item_id in item_ids {
+            if !self.is_pending(*item_id) {
+                self.returned.insert(*item_id, self.returns);
             }
         }
     }
 
     /// Notes that a page up to `to`, read after `after`, was acknowledged. Items that came back after
-    /// its turn were not on it.
+    /// it was read were not on it.
     pub(crate) fn passed(&mut self, to: &Cursor, after: Option<&Cursor>) {
-        self.returned.retain(|spot, turn| *turn > to.turn || !spot.is_between(after, to));
-        self.held.retain(|spot| self.returned.contains_key(spot));
+        self.returned.retain(|item_id, returns| *returns > to.returns || !item_id.is_between(after, to));
+        self.held.retain(|item_id| self.returned.contains_key(item_id));
     }
 
     /// Whether more than `RETURNED_MAX` items were returned, so that settled ones must be dropped.
@@ -398,10 +402,10 @@ impl Handovers {
     }
 
     /// Drops items that came back and that the agent has settled by its actions since.
-    pub(crate) fn settle(&mut self, spots: &[ItemId]) {
-        for spot in spots {
-            self.returned.remove(spot);
-            self.held.remove(spot);
+    pub(crate) fn settle(&mut self, item_ids: &[ItemId]) {
+        for item_id in item_ids {
+            self.returned.remove(item_id);
+            self.held.remove(item_id);
         }
     }
 
@@ -411,24 +415,24 @@ impl Handovers {
         &mut self,
         (session, client): (&str, &str),
         at: Moment,
-        (spots, held): (Vec<ItemId>, &[ItemId]),
+        (item_ids, held): (Vec<ItemId>, &[ItemId]),
         to: &Cursor,
         now: TimestampMs,
     ) -> bool {
-        self.hear(session, client, at, now);
-        let adds = held.iter().chain(&spots).any(|spot| !self.is_returned(*spot));
+        self.note_sign(session, client, at, now);
+        let adds = held.iter().chain(&item_ids).any(|item_id| !self.is_returned(*item_id));
         if adds && self.is_crowded() {
             return false;
         }
         self.hold(held);
-        self.settle(&spots);
+        self.settle(&item_ids);
         let (session, to) = (session.to_owned(), to.into());
-        self.pending.push(Handover { session, at, spots, cut: Vec::new(), to, lapsed: false });
+        self.pending.push(Handover { session, at, item_ids, cut: Vec::new(), to, lapsed: false });
         if self.pending.len() > SHOWINGS_MAX {
-            let oldest = self.pending.iter().position(|showing| showing.lapsed).unwrap_or_default();
+            let oldest = self.pending.iter().position(|handover| handover.lapsed).unwrap_or_default();
             let oldest = self.pending.remove(oldest);
-            self.turn += 1;
-            self.bring_back(&oldest.spots);
+            self.returns += 1;
+            self.bring_back(&oldest.item_ids);
         }
         true
     }
@@ -441,28 +445,30 @@ impl Handovers {
         at: Moment,
         now: TimestampMs,
     ) -> SettledMarks {
-        let mut settled = SettledMarks { changed: self.hear(session, client, at, now), to: Vec::new() };
-        let (own, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.pending)
+        let mut settled = SettledMarks { changed: self.note_sign(session, client, at, now), to: Vec::new() };
+        let (of_session, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.pending)
             .into_iter()
-            .partition(|showing| showing.session == session && at.fate(showing.at) != Fate::Open);
+            .partition(|handover| handover.session == session && at.fate(handover.at) != Fate::Open);
         self.pending = rest;
-        for showing in own {
+        for handover in of_session {
             settled.changed = true;
-            match at.fate(showing.at) {
+            match at.fate(handover.at) {
                 Fate::InContext => {
-                    self.settle(&showing.spots);
-                    for spot in &showing.spots {
-                        self.cut.remove(*spot);
-                        self.pending.iter_mut().for_each(|other| other.spots.retain(|other| other != spot));
+                    self.settle(&handover.item_ids);
+                    for item_id in &handover.item_ids {
+                        self.cut.remove(*item_id);
+                        self.pending
+                            .iter_mut()
+                            .for_each(|other| other.item_ids.retain(|other| other != item_id));
                     }
-                    showing.cut.iter().for_each(|item| self.cut.insert(item));
-                    settled.to.push(showing.to);
+                    handover.cut.iter().for_each(|item| self.cut.insert(item));
+                    settled.to.push(handover.to);
                 }
                 // It is unread already, or another session has taken it up.
-                Fate::Back if showing.lapsed => {}
+                Fate::Back if handover.lapsed => {}
                 Fate::Back | Fate::Open => {
-                    self.turn += 1;
-                    self.bring_back(&showing.spots);
+                    self.returns += 1;
+                    self.bring_back(&handover.item_ids);
                 }
             }
         }
@@ -470,7 +476,7 @@ impl Handovers {
     }
 
     /// Notes a sign of life of a session; returns whether it must be written.
-    fn hear(&mut self, session: &str, client: &str, at: Moment, now: TimestampMs) -> bool {
+    fn note_sign(&mut self, session: &str, client: &str, at: Moment, now: TimestampMs) -> bool {
         let used_last = self.sessions.iter().map(|coding| coding.worked).max().unwrap_or_default();
         let known = self.sessions.iter_mut().find(|coding| coding.session == session);
         let Some(coding) = known else {
@@ -479,20 +485,20 @@ impl Handovers {
                 return false;
             }
             let (session, client) = (session.to_owned(), client.to_owned());
-            let fresh = SessionPresence {
+            let new = SessionPresence {
                 session,
                 client,
                 began: now,
                 worked: now,
-                heard: now,
+                last_sign: now,
                 ended: None,
                 hooks: at.is_of_hook(),
                 working: at.is_working().unwrap_or_default(),
                 attention: None,
-                told: None,
+                digest_at: None,
                 spoke_in: Vec::new(),
             };
-            self.sessions.push(fresh);
+            self.sessions.push(new);
             self.forget(now);
             return true;
         };
@@ -509,11 +515,11 @@ impl Handovers {
         let working = at.is_working().unwrap_or(coding.working);
         let is_news = coding.ended.is_some()
             || (at.is_of_hook() && coding.worked < used_last)
-            || now.0.saturating_sub(coding.heard.0) >= QUIET_MS
+            || now.0.saturating_sub(coding.last_sign.0) >= QUIET_MS
             || (at.is_of_hook() && !coding.hooks)
             || working != coding.working;
         if is_news {
-            coding.heard = now;
+            coding.last_sign = now;
             coding.ended = None;
             coding.working = working;
             if at.is_of_hook() {
@@ -526,7 +532,7 @@ impl Handovers {
 
     fn forget(&mut self, now: TimestampMs) {
         while self.sessions.len() > SESSIONS_MAX {
-            let oldest = |(_, coding): &(usize, &SessionPresence)| (coding.is_live(now), coding.heard);
+            let oldest = |(_, coding): &(usize, &SessionPresence)| (coding.is_live(now), coding.last_sign);
             let Some((nth, _)) = self.sessions.iter().enumerate().min_by_key(oldest) else { return };
             self.sessions.remove(nth);
         }
@@ -542,11 +548,11 @@ impl Handovers {
         if let Some(since) = live().map(|coding| coding.began).min() {
             return Some((Reason::HooksOff, Some(since)));
         }
-        let last = self.sessions.iter().map(SessionPresence::gone_since).max()?;
+        let last = self.sessions.iter().map(SessionPresence::ended_at).max()?;
         Some((Reason::NoLiveSession, Some(last)))
     }
 }
 
 #[cfg(test)]
-#[path = "showing_tests.rs"]
+#[path = "handovers_tests.rs"]
 mod tests;

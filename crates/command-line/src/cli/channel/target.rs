@@ -21,7 +21,7 @@ impl ChannelTarget {
     pub(super) fn of(context: &Context, channel: Option<&ChannelAddress>) -> Result<Self, Failure> {
         // The own server forwards the requests for a channel of a linked network, whatever URL names the channel.
         if let Some(channel) = channel.filter(|_| context.peer().is_none()) {
-            go(context, channel)?;
+            use_server_of(context, channel)?;
         }
         let (client, tokenless) = context.any_client()?;
         let client = match channel.and_then(ChannelAddress::key) {
@@ -54,15 +54,15 @@ impl ChannelTarget {
     }
 }
 
-fn go(context: &Context, channel: &ChannelAddress) -> Result<(), Failure> {
+fn use_server_of(context: &Context, channel: &ChannelAddress) -> Result<(), Failure> {
     let Some(server) = &channel.server else { return Ok(()) };
-    let here = context.server_address()?;
-    if here.url == *server || here.source == UrlSource::Flag {
+    let current = context.server_address()?;
+    if current.url == *server || current.source == UrlSource::Flag {
         return Ok(());
     }
     let is_of_environment = context.token_flag().is_none() && context.given_token()?.is_some();
     if is_of_environment {
-        let (what, next) = if here.source == UrlSource::Default {
+        let (what, next) = if current.source == UrlSource::Default {
             (
                 format!(
                     "the channel is at {server}, and it is not known whether PLENARY_TOKEN is for that server"
@@ -73,7 +73,7 @@ fn go(context: &Context, channel: &ChannelAddress) -> Result<(), Failure> {
             (
                 format!(
                     "the channel is at {server}, but PLENARY_TOKEN is for {} (from {})",
-                    here.url, here.source
+                    current.url, current.source
                 ),
                 format!("if that is the same server, write only `{}`; ", channel.id()),
             )
