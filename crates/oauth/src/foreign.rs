@@ -45,7 +45,7 @@ fn in_common(rule: &Scope, claims: &Claims) -> Option<Scope> {
         Some(_) | None => Vec::new(),
     };
     let words = texts.into_iter().flat_map(str::split_ascii_whitespace);
-    let known: Vec<&str> = words.filter(|word| Scope::has_word(word)).collect();
+    let known: Vec<&str> = words.filter(|word| Scope::is_known(word)).collect();
     if known.is_empty() {
         return Some(rule.clone());
     }

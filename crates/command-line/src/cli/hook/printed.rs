@@ -50,7 +50,7 @@ pub(super) async fn confirm(context: &Context, event: &Event, client: &Client, s
         }
         let confirmed = async {
             if is_shown(&context.out, client, (&session, sequence), &output).await? {
-                client.ack_event(&session, sequence).await.map_err(|error| journal::words(&error.into()))?;
+                client.ack_event(&session, sequence).await.map_err(|error| journal::describe(&error.into()))?;
                 state.forget_printed(&session, sequence)?;
             }
             Ok::<_, String>(())
@@ -69,7 +69,7 @@ async fn is_shown(
     output: &[String],
 ) -> Result<bool, String> {
     let query = EventsQuery { after_sequence: sequence.saturating_sub(1), limit: Some(1) };
-    let page = client.events(session, query).await.map_err(|error| journal::words(&error.into()))?;
+    let page = client.events(session, query).await.map_err(|error| journal::describe(&error.into()))?;
     let Some(event) = page.value.events.iter().find(|event| event.sequence == Some(sequence)) else {
         return Ok(false);
     };
