@@ -44,8 +44,8 @@ fn in_common(rule: &Scope, claims: &Claims) -> Option<Scope> {
         Some(Value::Array(texts)) => texts.iter().filter_map(Value::as_str).collect(),
         Some(_) | None => Vec::new(),
     };
-    let values = texts.into_iter().flat_map(str::split_ascii_whitespace);
-    let known: Vec<&str> = values.filter(|value| Scope::is_known(value)).collect();
+    let words = texts.into_iter().flat_map(str::split_ascii_whitespace);
+    let known: Vec<&str> = words.filter(|word| Scope::is_known(word)).collect();
     if known.is_empty() {
         return Some(rule.clone());
     }
