@@ -77,13 +77,11 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     if let Some(envelope) = &envelope {
         note_message(envelope);
     }
-    let starts_session = envelope.as_ref().map(Envelope::starts_session).transpose()?.unwrap_or(false);
+    let starts = envelope.as_ref().map(Envelope::starts_session).transpose()?.unwrap_or(false);
     let id = envelope.as_ref().and_then(|envelope| envelope.id).map(ToOwned::to_owned);
     complete_accept_header(&mut parts);
     // Another caller's session counts as missing.
-    if let Some(id) =
-        session.as_deref().filter(|id| !starts_session && !mcp.0.registry.belongs_to(id, &lasting))
-    {
+    if let Some(id) = session.as_deref().filter(|id| !starts && !mcp.0.registry.belongs_to(id, &lasting)) {
         tracing::debug!(known = !id.is_empty(), "a message to a session that is not the caller's");
         return Err(boxed(refusal(
             StatusCode::NOT_FOUND,
@@ -92,7 +90,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
             "Session not found: initialize anew.",
         )));
     }
-    let slot = if starts_session {
+    let slot = if starts {
         // A client that starts a new session has none yet, whatever header it sends.
         parts.headers.remove(&SESSION);
         Some(reserve_session(mcp, &lasting).await.ok_or_else(|| boxed(too_many()))?)

@@ -139,8 +139,7 @@ impl Rooms {
         let channels = Channels::new(log.clone(), clock.clone(), accounts.clone(), spans, settings.channels);
         let (l, c, a, contents) = (log.clone(), clock.clone(), accounts.clone(), blobs.clone());
         let context = Context::new(l, c, a, indexes, contents, settings.context);
-        let Agents { registry, quotas, parts: participation_parts, limits, part, hosted: _ } =
-            settings.agents.clone();
+        let Agents { registry, quotas, parts, limits, part, hosted: _ } = settings.agents.clone();
         let (requests, notify) = people(settings, (&log, &clock, &accounts))?;
         let (l, c, a) = (log.clone(), clock.clone(), accounts.clone());
         let runs = Runs::new(l, c, a, cursors.clone(), blobs, (registry, quotas), telemetry.spans());
@@ -148,8 +147,7 @@ impl Rooms {
         runs.set_enlisted_runners(limits, move |handle, introduction| carrying.runner(handle, introduction));
         let attach = AttachState { attaching, accounts: accounts.clone(), runs: runs.clone() };
         let (l, a, s, r) = (log.clone(), accounts.clone(), sessions.clone(), runs.clone());
-        let participation =
-            Participation::new(l, a, s.clone(), r.clone(), cursors.clone(), (participation_parts, part));
+        let participation = Participation::new(l, a, s.clone(), r.clone(), cursors.clone(), (parts, part));
         let sources = Sources::new(log.clone(), accounts.clone(), requests.clone(), (s, context.clone(), r));
         let built = BuiltRooms {
             console: Console::new(log.clone(), clock.clone(), accounts.clone(), issuers.clone()),

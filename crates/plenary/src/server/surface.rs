@@ -309,7 +309,7 @@ async fn id(inner: &Inner) -> Option<String> {
         return Some(known.clone());
     }
     let first = timeout(ID_WITHIN, inner.log.read_log(Position(0), 1)).await.ok()?.ok()?.pop()?;
-    let (stream, recorded_at) = (first.stream.to_string(), first.recorded_at.0.to_be_bytes());
+    let (stream, recorded_at) = (first.stream.to_string(), first.at.0.to_be_bytes());
     let bytes = [stream.as_bytes(), &recorded_at[..], &first.envelope[..]].concat();
     let id = hex::encode(&digest(&bytes)[..ID_BYTES]);
     Some(inner.id.get_or_init(|| id).clone())
