@@ -88,13 +88,13 @@ impl Admission {
 }
 
 impl Permit {
-    /// Further places for concurrent requests on this connection.
+    /// Issues further permits for concurrent requests on this connection.
     pub(crate) fn peer_permits(&self) -> PeerPermits {
         PeerPermits { admission: self.admission.clone(), address: self.address }
     }
 }
 
-/// Further places of one peer.
+/// Issues further permits to one peer.
 pub(crate) struct PeerPermits {
     admission: Arc<Admission>,
     address: Option<IpAddr>,

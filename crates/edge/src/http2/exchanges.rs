@@ -26,7 +26,7 @@ pub(super) enum Verdict {
 
 /// All current requests of a connection.
 pub(super) struct Exchanges {
-    /// The connection counts for one request; each further one needs a place of its own.
+    /// The connection counts for one request; each further one needs a permit of its own.
     permits: PeerPermits,
     table: Mutex<Table>,
 }
