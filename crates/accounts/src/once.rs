@@ -231,7 +231,7 @@ async fn store_answer(
 /// Stores an answer, which counts for the owner's quota; also beyond the quota, because the effect has happened.
 async fn append_answer(log: &Log, claim: KeyClaim, owner: Option<OwnerName>) -> Result<Outcome, Fault> {
     let usage = Usage::of_key(&claim);
-    let charge = owner.map(|owner| Charge::of(owner, usage));
+    let charge = owner.map(|owner| Charge::of_owner(&owner, usage));
     let pledge = match &charge {
         Some(charge) => log.pledge(charge, true).await?.ok(),
         None => None,

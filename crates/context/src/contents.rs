@@ -9,7 +9,7 @@ use plenary_accounts::{Actor, Authority};
 use plenary_blobs::{BlobId, Blobs, Content, PutError, StagedBlob};
 use plenary_engine::{Executed, of_request, usage_of};
 use plenary_kernel::Refusal;
-use plenary_log::{Batch, Charge, ExceededQuota, Fault, Order, Pledge, Usage};
+use plenary_log::{Batch, Charge, Fault, Order, Pledge, Usage, account_of};
 use tracing::Instrument as _;
 
 use crate::{
@@ -97,10 +97,14 @@ impl Context {
         let bytes_max = self.config().blob_bytes_max;
         let left = self.left_for(project, &authority, id).await?.filter(|left| *left < bytes_max);
         let most = left.unwrap_or(bytes_max);
+        let account = authority.by.owner().map(|owner| account_of(&owner)).unwrap_or_default();
+        let exceeded = left.and_then(|left| self.log().ledger().exceeded(&account, left));
         let staged = self.contents()?.stage(id, content, most).await.map_err(|error| match error {
             PutError::Mismatch(_) => Rejection::from(ContextFault::other_content()).into(),
-            PutError::TooLarge { .. } if left.is_some() => self.over_quota(most),
-            PutError::TooLarge { bytes_max } => BlobRejection::TooLarge(bytes_max).into(),
+            PutError::TooLarge { bytes_max } => match exceeded {
+                Some(exceeded) => Failure::OverQuota(exceeded).into(),
+                None => BlobRejection::TooLarge(bytes_max).into(),
+            },
             PutError::Busy => BlobRejection::TooManyPuts.into(),
             PutError::Content(refusal) => BlobFailure::Body(refusal),
             PutError::Fault(fault) => fault.into(),
@@ -161,7 +165,7 @@ impl Context {
         }
         let event = BlobKept { by: authority.by.clone(), bytes };
         let usage = usage_of::<BlobRoom>(stream, version.next(), &event);
-        let charge = Charge::of(owner, usage);
+        let charge = Charge::of_owner(&owner, usage);
         Ok(Some(self.log().pledge(&charge, false).await?.map_err(Failure::OverQuota)?))
     }
 
@@ -173,7 +177,7 @@ impl Context {
             return pledge.release();
         }
         let usage = Usage { bytes: command.bytes, events: 0 };
-        let charge = command.authority.by.owner().map(|owner| Charge::of(owner, usage));
+        let charge = command.authority.by.owner().map(|owner| Charge::of_owner(&owner, usage));
         let batch = Batch { charges: charge.into_iter().collect(), ..Batch::default() };
         pledge.settle(&self.log().append(batch).await);
     }
@@ -191,13 +195,7 @@ impl Context {
         if self.blob_states().state(&stream).await?.0.is_kept {
             return Ok(None);
         }
-        Ok(self.log().bytes_left(owner.as_str()).await?)
-    }
-
-    /// The failure for a blob that is larger than its owner may still store.
-    fn over_quota(&self, left: u64) -> BlobFailure {
-        let max = self.log().ledger().max().map_or(0, |max| max.bytes);
-        Failure::OverQuota(ExceededQuota::Bytes { used: max.saturating_sub(left), max }).into()
+        Ok(self.log().bytes_left(&account_of(&owner)).await?)
     }
 
     /// The size of a blob of the project.

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use plenary_kernel::{OwnerName, Stamp, Version};
-use plenary_log::{Batch, Charge, Fault, KeyClaim, NewEvent, StreamName, Usage};
+use plenary_log::{Batch, Charge, Fault, KeyClaim, NewEvent, StreamName, Usage, account_of};
 
 use crate::{Command, Decision, KeyUse, Room, SideEvents};
 
@@ -59,7 +59,7 @@ pub(crate) fn of<R: Room>(
         // All events of a command that have a payer have the same one.
         if let Some(owner) = R::payer(id, state, event) {
             let usage = usage::<R>(event, Usage::of(&encoded), &followed);
-            let account = || Charge::of(&owner, Usage::default());
+            let account = || Charge::of_owner(&owner, Usage::default());
             let charge = charge.get_or_insert_with(account);
             charge.usage = charge.usage.plus(usage);
         }
@@ -94,5 +94,5 @@ pub(crate) fn of<R: Room>(
 /// The charge for freed bytes of an owner.
 pub(crate) fn freed(owner: &OwnerName, bytes: u64) -> Charge {
     let freed = Usage { bytes, events: 0 };
-    Charge { account: owner.to_string(), usage: Usage::default(), freed }
+    Charge { account: account_of(owner), usage: Usage::default(), freed }
 }

@@ -2,7 +2,7 @@
 //! Must not know: the commands.
 
 use plenary_kernel::{Class, Refusal};
-use plenary_log::{Batch, ExceededQuota, Fault, Log, Outcome, Pledge};
+use plenary_log::{Batch, ExceededQuota, Fault, Log, Outcome, Pledge, QuotaRule};
 
 /// The use that is counted for a batch in progress.
 #[derive(Debug)]
@@ -48,12 +48,15 @@ impl QuotaPledge {
 /// The refusal for the caller.
 #[must_use]
 pub fn refusal(exceeded: ExceededQuota) -> Refusal {
-    let (rule, what, used, max) = match exceeded {
-        ExceededQuota::Bytes { used, max } => ("stored_bytes_max", "bytes", used, max),
-        ExceededQuota::Events { used, max } => ("stored_events_max", "events", used, max),
+    let ExceededQuota { rule, used, max } = exceeded;
+    let (who, rule, what) = match rule {
+        QuotaRule::OwnerBytes => ("owner", "stored_bytes_max", "bytes"),
+        QuotaRule::OwnerEvents => ("owner", "stored_events_max", "events"),
+        QuotaRule::PeerBytes => ("network", "peer_stored_bytes_max", "bytes"),
+        QuotaRule::PeerEvents => ("network", "peer_stored_events_max", "events"),
     };
     let text = format!(
-        "Your owner stores {used} of {max} {what} that the rule {rule} allows, and this would exceed it. \
+        "Your {who} stores {used} of {max} {what} here that the rule {rule} allows, and this would exceed it. \
          Reading, leaving and ending still work. The operator can raise `{rule}` under [quota] in plenary.toml."
     );
     Refusal::new(Class::Forbidden, "quota_exceeded", text)

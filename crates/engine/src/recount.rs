@@ -33,5 +33,5 @@ pub fn recount<R: Room>(state: &R::State, stored: &StoredEvent) -> Result<Option
     let Some(owner) = R::payer(id, state, &event) else { return Ok(None) };
     let own = Usage::of_parts(&stored.envelope, &stored.payload);
     let usage = usage::<R>(&event, own, &R::follow(id, stored.version, &event));
-    Ok(Some(Charge::of(owner, usage)))
+    Ok(Some(Charge::of_owner(&owner, usage)))
 }

@@ -102,3 +102,7 @@ pub const GUESTS_OUT_PER_PEER_MAX: usize = 64;
 /// How long a peer may take until its response to an agent begins; beyond it 503 `peer_unreachable`. A request may wait for the
 /// result of a run.
 pub const GUEST_ANSWER_WITHIN: Duration = Duration::from_mins(5);
+/// Lifetime of a ticket with which the host of a session gets a file of this network, in milliseconds.
+pub const TICKET_MS: u64 = 10 * 60 * 1_000;
+/// Maximum length of a ticket, in bytes; a longer one gets 404.
+pub const TICKET_BYTES_MAX: usize = 1_024;

@@ -55,6 +55,7 @@ const EXAMPLES: &[Example] = &[
             "agents": ["@ida-at-rose.bot"],
         })
     }),
+    ("link.file", || json!({"ticket": "e30.AA"})),
     ("link.events", || json!({"session_id": "sess_01J00000000000000000000000", "after": 0})),
     ("link.news", || json!({"after": 0, "wait_ms": 0})),
     ("link.frame", || json!({"grant": "support", "agent": "@acme.assistant", "tool": "cc", "frame": {}})),
@@ -73,6 +74,7 @@ const ONCE: AnsweredOnce = AnsweredOnce {
         (Method::POST, "/link/v1/accords/{accord_id}/offers"),
         (Method::POST, "/link/v1/accords/{accord_id}/commands"),
         (Method::POST, "/link/v1/accords/{accord_id}/events"),
+        (Method::POST, "/link/v1/accords/{accord_id}/files"),
         (Method::POST, "/link/v1/accords/{accord_id}/news"),
         (Method::POST, "/link/v1/accords/{accord_id}/states"),
         // The rooms that carry them out take the key.

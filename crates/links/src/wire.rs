@@ -117,6 +117,10 @@ pub struct PeerView {
     pub grants: BTreeMap<String, Vec<OwnerName>>,
     /// The names of the peer's grants to this network.
     pub granted: Vec<String>,
+    /// The bytes that are stored here for the peer's agents.
+    pub stored_bytes: u64,
+    /// The events that are stored here for them.
+    pub stored_events: u64,
 }
 
 /// The response of `POST /_admin/peers`.

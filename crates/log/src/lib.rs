@@ -39,7 +39,10 @@ pub use page::PageSize;
 pub use plan::{Lookup, PlanResult, Writes, plan};
 pub use reads::{IndexRow, Order, Read, Reads, StreamNews};
 pub use signals::Signals;
-pub use usage::{Change, Charge, ExceededQuota, Ledger, Pledge, USAGE_AGE_MAX, Usage, UsageMax};
+pub use usage::{
+    AccountsMax, Change, Charge, ExceededQuota, Ledger, Pledge, QuotaRule, USAGE_AGE_MAX, Usage, UsageMax,
+    account_of, account_of_peer,
+};
 
 /// Most jobs that wait for the writer; beyond it a caller waits in `Log::reserve`.
 pub const JOBS_WAITING_MAX: usize = 4_096;

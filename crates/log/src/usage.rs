@@ -1,7 +1,7 @@
 //! The storage use of an account: the additions of a batch, the limits, and the use as this process
 //! knows it. The counters are in the store and change in the same transaction as the counted append, so
 //! that no crash causes drift. The copy in memory only saves a read before each append.
-//! Must not know: the account, or the meaning of an event.
+//! Must not know: the meaning of an event.
 
 use std::{
     collections::HashMap,
@@ -10,6 +10,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
+use plenary_kernel::OwnerName;
 use tokio::time::Instant;
 
 use crate::{Fault, KeyClaim, NewEvent, Outcome, Reads};
@@ -20,6 +21,26 @@ const ACCOUNTS_KNOWN_MAX: usize = 65_536;
 /// The maximal age of a known use on a store with several writers; it lacks what the others have written
 /// in that time.
 pub const USAGE_AGE_MAX: Duration = Duration::from_secs(1);
+
+/// The beginning of the account of another network; no owner has such a name.
+const OF_PEER: &str = "peer/";
+
+/// The account of an owner. All owners of another network have one account, because that network names them: it would have
+/// no limit if each had its own. The name decides alone, also for an owner of this network with such a name from an
+/// earlier version.
+#[must_use]
+pub fn account_of(owner: &OwnerName) -> String {
+    match owner.of_peer() {
+        Some((_, peer)) => account_of_peer(&peer),
+        None => owner.to_string(),
+    }
+}
+
+/// The account of another network, by its local name.
+#[must_use]
+pub fn account_of_peer(peer: &OwnerName) -> String {
+    format!("{OF_PEER}{peer}")
+}
 
 /// An amount of stored data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -75,6 +96,12 @@ pub struct Charge {
 }
 
 impl Charge {
+    /// A charge of an owner that only adds.
+    #[must_use]
+    pub fn of_owner(owner: &OwnerName, usage: Usage) -> Self {
+        Self::of(account_of(owner), usage)
+    }
+
     /// A charge that only adds.
     pub fn of(account: impl std::fmt::Display, usage: Usage) -> Self {
         Self { account: account.to_string(), usage, freed: Usage::default() }
@@ -120,23 +147,45 @@ pub struct UsageMax {
     pub events: u64,
 }
 
+/// The limits of all accounts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccountsMax {
+    /// The limits of an owner.
+    pub owner: UsageMax,
+    /// The limits of another network.
+    pub peer: UsageMax,
+}
+
+impl AccountsMax {
+    /// The limits of an account.
+    #[must_use]
+    pub fn of(&self, account: &str) -> UsageMax {
+        if account.starts_with(OF_PEER) { self.peer } else { self.owner }
+    }
+}
+
+/// A rule of storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QuotaRule {
+    /// The bytes of an owner.
+    OwnerBytes,
+    /// The events of an owner.
+    OwnerEvents,
+    /// The bytes of another network.
+    PeerBytes,
+    /// The events of another network.
+    PeerEvents,
+}
+
 /// The limit that an account would exceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExceededQuota {
-    /// Its limit of bytes.
-    Bytes {
-        /// Its current use.
-        used: u64,
-        /// Its limit.
-        max: u64,
-    },
-    /// Its limit of events.
-    Events {
-        /// Its current use.
-        used: u64,
-        /// Its limit.
-        max: u64,
-    },
+pub struct ExceededQuota {
+    /// Which one.
+    pub rule: QuotaRule,
+    /// The current use.
+    pub used: u64,
+    /// The limit.
+    pub max: u64,
 }
 
 impl ExceededQuota {
@@ -150,7 +199,7 @@ impl ExceededQuota {
 /// The use of accounts as this process knows it.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    max: OnceLock<UsageMax>,
+    max: OnceLock<AccountsMax>,
     accounts: Mutex<HashMap<String, Arc<Account>>>,
 }
 
@@ -189,14 +238,22 @@ pub struct Pledge {
 
 impl Ledger {
     /// Sets the limits, once. Without limits nothing is refused.
-    pub fn limit(&self, max: UsageMax) {
+    pub fn limit(&self, max: AccountsMax) {
         let _ = self.max.set(max);
     }
 
-    /// The limits.
+    /// The limits of an account.
     #[must_use]
-    pub fn max(&self) -> Option<UsageMax> {
-        self.max.get().copied()
+    pub fn max_of(&self, account: &str) -> Option<UsageMax> {
+        self.max.get().map(|max| max.of(account))
+    }
+
+    /// The refusal of a content that is larger than the bytes that an account may still store; `None` without limits.
+    #[must_use]
+    pub fn exceeded(&self, account: &str, left: u64) -> Option<ExceededQuota> {
+        let max = self.max_of(account)?.bytes;
+        let (rule, _) = rules_of(account);
+        Some(ExceededQuota { rule, used: max.saturating_sub(left), max })
     }
 
     /// See `Log::pledge`.
@@ -208,12 +265,12 @@ impl Ledger {
         may_exceed: bool,
     ) -> Result<Result<Pledge, ExceededQuota>, Fault> {
         let usage = charge.usage;
-        let Some(max) = self.max() else {
+        let Some(max) = self.max_of(&charge.account) else {
             return Ok(Ok(Pledge { account: None, usage, frees: false, reading: 0, is_written: None }));
         };
         let account = self.looked_up(reads, is_shared, &charge.account).await?;
         let mut known = account.0.lock();
-        if !may_exceed && let Some(exceeded) = exceeded(known.used(), usage, max) {
+        if !may_exceed && let Some(exceeded) = exceeded(&charge.account, known.used(), usage, max) {
             return Ok(Err(exceeded));
         }
         known.under_way = known.under_way.plus(usage);
@@ -225,7 +282,7 @@ impl Ledger {
 
     /// See `Log::must_look_up`.
     pub(crate) fn must_look_up(&self, is_shared: bool, account: &str) -> bool {
-        self.max().is_some() && {
+        self.max.get().is_some() && {
             let account = self.accounts.lock().get(account).cloned();
             account.is_none_or(|account| account.0.lock().is_old(is_shared))
         }
@@ -248,7 +305,7 @@ impl Ledger {
         is_shared: bool,
         account: &str,
     ) -> Result<Option<u64>, Fault> {
-        let Some(max) = self.max() else { return Ok(None) };
+        let Some(max) = self.max_of(account) else { return Ok(None) };
         let account = self.looked_up(reads, is_shared, account).await?;
         let used = account.0.lock().used();
         Ok(Some(max.bytes.saturating_sub(used.bytes)))
@@ -346,13 +403,22 @@ impl Drop for Pledge {
     }
 }
 
+/// The rules of an account, for bytes and for events.
+fn rules_of(account: &str) -> (QuotaRule, QuotaRule) {
+    if account.starts_with(OF_PEER) {
+        (QuotaRule::PeerBytes, QuotaRule::PeerEvents)
+    } else {
+        (QuotaRule::OwnerBytes, QuotaRule::OwnerEvents)
+    }
+}
+
 /// The first limit that would be exceeded.
-fn exceeded(used: Usage, more: Usage, max: UsageMax) -> Option<ExceededQuota> {
-    let sum = used.plus(more);
+fn exceeded(account: &str, used: Usage, more: Usage, max: UsageMax) -> Option<ExceededQuota> {
+    let (sum, (bytes, events)) = (used.plus(more), rules_of(account));
     if sum.bytes > max.bytes {
-        Some(ExceededQuota::Bytes { used: used.bytes, max: max.bytes })
+        Some(ExceededQuota { rule: bytes, used: used.bytes, max: max.bytes })
     } else if sum.events > max.events {
-        Some(ExceededQuota::Events { used: used.events, max: max.events })
+        Some(ExceededQuota { rule: events, used: used.events, max: max.events })
     } else {
         None
     }
@@ -365,7 +431,8 @@ mod tests {
     use super::*;
     use crate::{AppendedRange, Batch, Log, OpenedLog, open_memory};
 
-    const MAX: UsageMax = UsageMax { bytes: 100, events: 10 };
+    const OWNER: UsageMax = UsageMax { bytes: 100, events: 10 };
+    const MAX: AccountsMax = AccountsMax { owner: OWNER, peer: UsageMax { bytes: 50, events: 10 } };
 
     fn charge(bytes: u64) -> Charge {
         Charge::of("nick", Usage { bytes, events: 1 })
@@ -384,15 +451,35 @@ mod tests {
         log.ledger().limit(MAX);
         written(&log, 60).await;
         let refused = log.pledge(&charge(41), false).await.unwrap();
-        assert_eq!(refused.unwrap_err(), ExceededQuota::Bytes { used: 60, max: 100 });
+        assert_eq!(refused.unwrap_err(), ExceededQuota { rule: QuotaRule::OwnerBytes, used: 60, max: 100 });
         written(&log, 40).await;
         assert_eq!(log.read_usage("nick").await.unwrap(), Usage { bytes: 100, events: 2 });
         for _ in 0..8 {
             written(&log, 0).await;
         }
         let refused = log.pledge(&charge(0), false).await.unwrap();
-        assert_eq!(refused.unwrap_err(), ExceededQuota::Events { used: 10, max: 10 });
+        assert_eq!(refused.unwrap_err(), ExceededQuota { rule: QuotaRule::OwnerEvents, used: 10, max: 10 });
         drop(log.pledge(&charge(1), true).await.unwrap().unwrap());
+    }
+
+    #[tokio::test]
+    async fn the_owners_of_another_network_have_one_account_with_limits_of_its_own() {
+        let name = |text: &str| text.parse::<OwnerName>().unwrap();
+        assert_eq!(account_of(&name("nick")), "nick");
+        assert_eq!(account_of(&name("at-rose")), "at-rose");
+        let (ida, eve) = (account_of(&name("ida-at-rose")), account_of(&name("eve-at-rose")));
+        assert!(ida == eve && ida == account_of_peer(&name("rose")) && ida.parse::<OwnerName>().is_err());
+        let OpenedLog { log, feed: _feed } = open_memory();
+        log.ledger().limit(MAX);
+        let pledge = async |account: &str| {
+            let charge = Charge::of(account, Usage { bytes: 30, events: 1 });
+            log.pledge(&charge, false).await.unwrap()
+        };
+        let _first = pledge(&ida).await.unwrap();
+        let refused = pledge(&eve).await.unwrap_err();
+        assert_eq!(refused, ExceededQuota { rule: QuotaRule::PeerBytes, used: 30, max: 50 });
+        let _others = (pledge("nick").await.unwrap(), pledge("nick").await.unwrap());
+        assert_eq!(log.ledger().exceeded(&ida, 20), Some(refused));
     }
 
     #[tokio::test]

@@ -218,6 +218,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("link.accept", "for other networks; `peer accept` asks it of one"),
     ("link.command", "for other networks; `session send` in a session of one sends it there"),
     ("link.events", "for other networks, whose agents take part in a session"),
+    ("link.file", "for other networks, which get the files of messages"),
     ("link.frame", "for other networks; `frame send --to accord:…` sends one there"),
     ("link.guest_delete", "for other networks; `--peer` asks it of one"),
     ("link.guest_edit", "for other networks; `--peer` asks it of one"),

@@ -1,6 +1,8 @@
 //! Message content (ASP-37, ASP-38): a string, or typed parts, which accept no unknown members. The `file_id` of a file
 //! or image part names an uploaded file.
 
+use std::collections::BTreeMap;
+
 use plenary_kernel::FileId;
 use serde_json::{Map, Value, value::RawValue};
 
@@ -31,6 +33,24 @@ pub(crate) fn check(raw: &RawValue) -> Result<Vec<FileId>, String> {
         return Err(format!("content must name at most {FILES_PER_MESSAGE_MAX} files"));
     }
     Ok(files)
+}
+
+/// Checked content that names these files by other ids. Parts that name none of them keep their bytes.
+pub(crate) fn renamed(raw: &RawValue, names: &BTreeMap<FileId, FileId>) -> Option<Box<RawValue>> {
+    let parts: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
+    let mut written = Vec::new();
+    for part in parts {
+        let mut value: Map<String, Value> = serde_json::from_str(part.get()).ok()?;
+        let id = value.get("file_id").and_then(|id| id.as_str()?.parse::<FileId>().ok());
+        match id.and_then(|id| names.get(&id)) {
+            Some(name) => {
+                value.insert("file_id".to_owned(), name.as_str().into());
+                written.push(Value::Object(value).to_string());
+            }
+            None => written.push(part.get().to_owned()),
+        }
+    }
+    RawValue::from_string(format!("[{}]", written.join(","))).ok()
 }
 
 /// The file that a part names, if it names one.
@@ -205,6 +225,26 @@ mod tests {
         ] {
             assert!(!accepts(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn files_get_other_ids_and_everything_else_keeps_its_bytes() {
+        let names =
+            [("file_A", "file_B")].map(|(from, to)| (from.parse().unwrap(), to.parse().unwrap())).into();
+        let written = |json: &str| {
+            let raw = RawValue::from_string(json.to_owned()).unwrap();
+            renamed(&raw, &names).map(|raw| raw.get().to_owned())
+        };
+        let other = r#"{"type":"data" , "data":{"file_id":"file_A","n":1.0}}"#;
+        let text = r#"{"type":"text","text":"file_A"}"#;
+        let content = format!(
+            r#"[{other}, {{"file_id":"\u0066ile_A","type":"file"}}, {text},{{"type":"image","file_id":"file_C"}}]"#
+        );
+        let expected = format!(
+            r#"[{other},{{"file_id":"file_B","type":"file"}},{text},{{"type":"image","file_id":"file_C"}}]"#
+        );
+        assert_eq!(written(&content).unwrap(), expected);
+        assert_eq!(written(r#""file_A""#), None);
     }
 
     #[test]

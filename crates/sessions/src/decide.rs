@@ -52,8 +52,6 @@ pub enum Rejection {
     Elsewhere(OwnerName),
     /// The networks of these agents must first be asked whether they take an invitation.
     AskElsewhere(Vec<AgentHandle>),
-    /// A guest's message names files: only those of the host's agents cross.
-    FilesDoNotCross,
     /// The peer that hosts the session can't be reached, or gives an invalid answer.
     HostUnreachable,
     /// The network of an invitee did not answer.
@@ -231,9 +229,6 @@ pub fn send(
     people.checked(&command.caller)?;
     let me = participant(state, &command.caller)?;
     let draft = command.draft.clone().map_err(Rejection::Body)?;
-    if is_elsewhere(state) && !draft.files.is_empty() {
-        return Err(Rejection::FilesDoNotCross);
-    }
     here(state)?;
     joined(state, me)?;
     let message = message(&mut Ids(stamp, 0), people, at.next(), draft, stamp)?;
@@ -349,9 +344,6 @@ pub fn reopen(
         return Err(Rejection::NotFound);
     }
     let body = command.body.clone().map_err(Rejection::Body)?;
-    if is_elsewhere(state) && body.initial_message.as_ref().is_some_and(|draft| !draft.files.is_empty()) {
-        return Err(Rejection::FilesDoNotCross);
-    }
     // The decision of a person of this network applies also if a peer hosts the session.
     let is_held = me.may_reopen && me.held.is_some();
     if is_held && state.phase == Phase::Ended {

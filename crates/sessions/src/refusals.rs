@@ -39,10 +39,6 @@ impl From<Rejection> for SessionRefusal {
                 "Too many of your owner's invitations to an agent that does not list you are unanswered; that agent must \
                  first join or list you.",
             ),
-            Rejection::FilesDoNotCross => Refusal::conflict(
-                "files_do_not_cross",
-                "The session is of another network, which gets no files of this one; send text, data or a URL.",
-            ),
             // Other networks are asked before the caller gets an answer, so only a failure to reach one remains.
             Rejection::Elsewhere(_) | Rejection::AskElsewhere(_) | Rejection::HostUnreachable => {
                 Refusal::new(

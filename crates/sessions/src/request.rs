@@ -1,7 +1,7 @@
 //! Bodies of the Agent Session Protocol. Unknown members are ignored at the top level (wire.md D.9); an invalid
 //! member is reported with its code.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -241,6 +241,16 @@ impl<'a> Fields<'a> {
         let files = content::check(content).map_err(refused)?;
         draft(content, files, None, fields.metadata).map(Some)
     }
+}
+
+/// A checked message that names these files by other ids; `None` if it cannot be read.
+pub(crate) fn renamed(draft: &Draft, names: &BTreeMap<FileId, FileId>) -> Option<Draft> {
+    let text = [b"{", &*draft.members, b"}"].concat();
+    let fields = Fields::read(&text).ok()?;
+    let key = fields.key(None).ok()?;
+    let content = content::renamed(fields.content?, names)?;
+    let message = Fields { content: Some(&content), ..fields }.message(key.as_deref()).ok()?;
+    Some(Draft { origin: draft.origin, trace: draft.trace.clone(), ..message })
 }
 
 /// The digest of a request without its key: equal JSON values have equal digests (wire.md D.9).

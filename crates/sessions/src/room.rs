@@ -71,7 +71,7 @@ impl Room for SessionRoom {
     fn evolve(state: &mut SessionState, version: Version, at: TimestampMs, event: &SessionEvent) {
         state.evolve(version, at, event);
     }
-    /// A peer's events are charged to no owner of this network: in a copy, the session's creator pays.
+    /// In a copy, the session's creator pays, so that no owner of this network pays for a peer's events.
     fn payer(_: &str, state: &SessionState, event: &SessionEvent) -> Option<OwnerName> {
         let speaker = match event {
             SessionEvent::SessionCreated(event) => &event.creator,

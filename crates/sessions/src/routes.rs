@@ -36,6 +36,11 @@ impl FromRef<Sessions> for Accounts {
 /// The refusal code when the peer that hosts the session did not answer.
 const HOST_AWAY: &[&str] = &["peer_unreachable"];
 
+/// The refusal code when a message, or a file that it names, is too large for that peer.
+const TOO_LARGE: &[&str] = &["body_too_large"];
+/// The refusal code when that peer stores no files.
+const NO_FILES: &[&str] = &["not_implemented"];
+
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 type Answer = Result<Response, SessionRefusal>;
@@ -122,9 +127,11 @@ fn beginning() -> Vec<Operation<Sessions>> {
                     "invitation_held",
                     "session_full",
                     "file_named_too_often",
-                    "files_do_not_cross",
                 ],
             )
+            .errors(Class::TooLarge, TOO_LARGE)
+            .errors(Class::TooMany, &["too_many_uploads"])
+            .errors(Class::NotImplemented, NO_FILES)
             .errors(Class::Unavailable, HOST_AWAY);
     vec![Operation::new(create_doc, create), Operation::new(reopen_doc, reopen)]
 }
@@ -163,14 +170,11 @@ fn taking_part() -> Vec<Operation<Sessions>> {
         )
         .errors(
             Class::Conflict,
-            &[
-                "not_joined",
-                "session_ended",
-                "idempotency_key_reused",
-                "file_named_too_often",
-                "files_do_not_cross",
-            ],
+            &["not_joined", "session_ended", "idempotency_key_reused", "file_named_too_often"],
         )
+        .errors(Class::TooLarge, TOO_LARGE)
+        .errors(Class::TooMany, &["too_many_uploads"])
+        .errors(Class::NotImplemented, NO_FILES)
         .errors(Class::Unavailable, HOST_AWAY);
     vec![Operation::new(join_doc, join), Operation::new(invite_doc, invite), Operation::new(send_doc, send)]
 }

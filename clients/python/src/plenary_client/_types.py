@@ -761,6 +761,13 @@ class CreateSession(TypedDict):
 
 
 
+class CrossingFileAsk(TypedDict):
+    """Which file of the network that is asked the host of a session gets."""
+    ticket: str
+    """The ticket of the command."""
+
+
+
 class CutText(TypedDict):
     """An item of which only the beginning was shown."""
     characters: int
@@ -2842,6 +2849,10 @@ class PeerInvitation(TypedDict):
     """When this state began."""
     standing: PeerStanding
     """The state of the accord."""
+    stored_bytes: int
+    """The bytes that are stored here for the peer's agents."""
+    stored_events: int
+    """The events that are stored here for them."""
     told: NotRequired[bool | None]
     """If this network revoked the accord: whether the peer has confirmed the revocation, or the server has given
     up notifying
@@ -2880,6 +2891,10 @@ class PeerView(TypedDict):
     """When this state began."""
     standing: PeerStanding
     """The state of the accord."""
+    stored_bytes: int
+    """The bytes that are stored here for the peer's agents."""
+    stored_events: int
+    """The events that are stored here for them."""
     told: NotRequired[bool | None]
     """If this network revoked the accord: whether the peer has confirmed the revocation, or the server has given
     up notifying
@@ -4038,7 +4053,6 @@ ErrorCode = Literal[
     "field-missing",
     "field-unknown",
     "file_named_too_often",
-    "files_do_not_cross",
     "filter-axis-unknown",
     "filter-value-invalid",
     "forbidden",

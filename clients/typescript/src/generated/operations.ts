@@ -1516,6 +1516,27 @@ export class InboxOperations {
   }
 }
 
+/** The operations `link.…`. */
+export class LinkOperations {
+  constructor(private readonly transport: Transport) {}
+
+  /**
+   * Give the host of a session the content of a file that a message of this network's agent names.
+   *
+   * Signed (RFC 9421) with the peer's key. Names are those of the network that says them.
+   *
+   * Refused with: invalid_json, invalid_body, unknown_member, signature_expired, not_found, signature_used,
+   * too_many_requests.
+   */
+  async file(
+    accordId: types.AccordId,
+    body: types.CrossingFileAsk,
+    options: CallOptions = {},
+  ): Promise<Uint8Array> {
+    return (await this.transport.call("link.file", "POST", pathOf("/link/v1/accords/{accord_id}/files", { accord_id: accordId }), "bytes", "once", { ...options, body })) as Uint8Array;
+  }
+}
+
 /** The operations `mcp.…`. */
 export class McpOperations {
   constructor(private readonly transport: Transport) {}
@@ -2981,7 +3002,8 @@ export class SessionOperations {
    *
    * Refused with: unknown_member, invalid_json, invalid_body, invalid_invite, invalid_initial_message, unknown_file,
    * invalid_idempotency_key, not_found, session_active, not_reopenable, invitation_held, session_full,
-   * file_named_too_often, files_do_not_cross, idempotency_key_reused, peer_unreachable.
+   * file_named_too_often, idempotency_key_reused, body_too_large, too_many_uploads, not_implemented,
+   * peer_unreachable.
    */
   async reopen(
     sessionId: types.SessionId,
@@ -2996,7 +3018,7 @@ export class SessionOperations {
    *
    * Refused with: unknown_member, invalid_json, invalid_body, invalid_content, invalid_metadata, unknown_file,
    * invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused, file_named_too_often,
-   * files_do_not_cross, peer_unreachable.
+   * body_too_large, too_many_uploads, not_implemented, peer_unreachable.
    */
   async send(
     sessionId: types.SessionId,
@@ -3050,6 +3072,7 @@ export class Operations {
   readonly file: FileOperations;
   readonly frame: FrameOperations;
   readonly inbox: InboxOperations;
+  readonly link: LinkOperations;
   readonly mcp: McpOperations;
   readonly me: MeOperations;
   readonly message: MessageOperations;
@@ -3077,6 +3100,7 @@ export class Operations {
     this.file = new FileOperations(transport);
     this.frame = new FrameOperations(transport);
     this.inbox = new InboxOperations(transport);
+    this.link = new LinkOperations(transport);
     this.mcp = new McpOperations(transport);
     this.me = new MeOperations(transport);
     this.message = new MessageOperations(transport);

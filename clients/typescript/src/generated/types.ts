@@ -721,6 +721,12 @@ export interface CreateSession {
   topic?: string | null;
 }
 
+/** Which file of the network that is asked the host of a session gets. */
+export interface CrossingFileAsk {
+  /** The ticket of the command. */
+  ticket: string;
+}
+
 /** An item of which only the beginning was shown. */
 export interface CutText {
   /** The number of characters in its text. */
@@ -2688,6 +2694,10 @@ export interface PeerInvitation {
   since: number;
   /** The state of the accord. */
   standing: PeerStanding;
+  /** The bytes that are stored here for the peer's agents. */
+  stored_bytes: number;
+  /** The events that are stored here for them. */
+  stored_events: number;
   /**
    * If this network revoked the accord: whether the peer has confirmed the revocation, or the server has given up
    * notifying
@@ -2725,6 +2735,10 @@ export interface PeerView {
   since: number;
   /** The state of the accord. */
   standing: PeerStanding;
+  /** The bytes that are stored here for the peer's agents. */
+  stored_bytes: number;
+  /** The events that are stored here for them. */
+  stored_events: number;
   /**
    * If this network revoked the accord: whether the peer has confirmed the revocation, or the server has given up
    * notifying
@@ -3835,7 +3849,6 @@ export type ErrorCode =
   | "field-missing"
   | "field-unknown"
   | "file_named_too_often"
-  | "files_do_not_cross"
   | "filter-axis-unknown"
   | "filter-value-invalid"
   | "forbidden"

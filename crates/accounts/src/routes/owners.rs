@@ -107,7 +107,7 @@ async fn list(
         let owner =
             row.key.parse().map_err(|_| plenary_log::Fault::Corrupt(format!("{} in {OWNERS}", row.key)))?;
         let known = accounts.owner(&owner).await?;
-        let used = accounts.log().read_usage(owner.as_str()).await?;
+        let used = accounts.log().read_usage(&plenary_log::account_of(&owner)).await?;
         owners.push(OwnerView {
             owner,
             created_at: known.state.created_at().unwrap_or_default().0,

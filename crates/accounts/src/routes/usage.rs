@@ -8,6 +8,7 @@ use axum::{
 use http::Method;
 use plenary_edge::{Auth, Operation, OperationDoc};
 use plenary_kernel::{Class, Refusal};
+use plenary_log::account_of;
 
 use crate::{Accounts, Caller, TokenOwner, answer::AccountRefusal, wire::UsageView};
 
@@ -44,7 +45,8 @@ async fn get(
         TokenOwner::Agent(agent) => agent.owner_name(),
     };
     let log = accounts.log();
-    let (used, max) = (log.read_usage(owner.as_str()).await?, log.ledger().max());
+    let account = account_of(&owner);
+    let (used, max) = (log.read_usage(&account).await?, log.ledger().max_of(&account));
     Ok(Json(UsageView {
         owner,
         stored_bytes: used.bytes,

@@ -162,7 +162,6 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
             "a person of the agent's owner accepts it: `plenary inbox --human`, or the console"
         }
         (400, "unknown_person") => "name a person of the owner whose request it is; see `plenary who`",
-        (409, "files_do_not_cross") => "send text, data or a URL: a guest's files stay in its network",
         (503, "peer_unreachable") => {
             "try again later, or ask the operator of the other network; `plenary peer check NAME` shows whether it answers"
         }

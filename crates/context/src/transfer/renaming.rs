@@ -118,7 +118,7 @@ impl Importer<'_> {
         }
         let usage = Usage { bytes: (name.len() + origin.len()) as u64, events: 1 };
         let owner = self.import.authority.by.owner();
-        let charge = owner.map(|owner| Charge::of(owner, usage));
+        let charge = owner.map(|owner| Charge::of_owner(&owner, usage));
         let pledge = match &charge {
             Some(charge) => Some(log.pledge(charge, false).await?.map_err(Failure::OverQuota)?),
             None => None,

@@ -2,7 +2,7 @@
 
 use plenary_kernel::Version;
 use plenary_log::{
-    ExceededQuota, Fault, Usage, UsageMax,
+    AccountsMax, ExceededQuota, Fault, QuotaRule, Usage, UsageMax,
     rigged::{InjectedFault, Store},
 };
 
@@ -21,7 +21,8 @@ async fn used(halls: &Halls, owner: &str) -> Usage {
 }
 
 fn limit(halls: &Halls, bytes: u64, events: u64) {
-    halls.log().ledger().limit(UsageMax { bytes, events });
+    let max = UsageMax { bytes, events };
+    halls.log().ledger().limit(AccountsMax { owner: max, peer: max });
 }
 
 fn over<T: std::fmt::Debug, J: std::fmt::Debug>(
@@ -53,7 +54,7 @@ async fn past_its_bound_an_owner_is_refused_and_others_are_not() {
         halls.execute(ID, &take(halls.log(), guest), None).await.unwrap();
     }
     let refused = over(halls.execute(ID, &take(halls.log(), "ann"), None).await);
-    assert_eq!(refused, ExceededQuota::Events { used: 4, max: 4 });
+    assert_eq!(refused, ExceededQuota { rule: QuotaRule::OwnerEvents, used: 4, max: 4 });
     halls.execute(ID, &take(halls.log(), "bob"), None).await.unwrap();
     // Commands without a payer still work.
     halls.execute(ID, &closing(), None).await.unwrap();
@@ -74,7 +75,7 @@ async fn a_request_that_was_carried_out_is_answered_again_past_the_bound() {
     let again = halls.execute(ID, &take(halls.log(), "ann"), Some(&key("k"))).await.unwrap();
     assert_eq!((again.reply, again.replayed), (first.reply, true));
     let refused = over(halls.execute(ID, &take(halls.log(), "ann"), Some(&key("l"))).await);
-    assert_eq!(refused, ExceededQuota::Bytes { used: BYTES, max: BYTES });
+    assert_eq!(refused, ExceededQuota { rule: QuotaRule::OwnerBytes, used: BYTES, max: BYTES });
     assert_eq!(used(&halls, "ann").await, Usage { bytes: BYTES, events: EVENTS }, "a repeat costs nothing");
 }
 

@@ -1,4 +1,4 @@
-//! The body of a guest's response, which ends with the accord.
+//! The body of a response that crosses, which ends with the accord.
 //! Must not know: the content.
 
 use std::{future::Future, io};
@@ -9,7 +9,7 @@ use futures_util::{Stream, StreamExt as _, stream::unfold};
 
 /// The body with these pieces. When `end` returns first, it breaks off with an error, so that nobody takes it for complete.
 /// `held` is dropped with the body.
-pub(super) fn ending<E, H>(
+pub(crate) fn ending<E, H>(
     pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
     end: impl Future<Output = ()> + Send + 'static,
     held: H,

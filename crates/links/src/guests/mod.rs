@@ -7,6 +7,8 @@ mod forwarding;
 mod permitted;
 mod serving;
 
+pub(crate) use body::ending;
+
 use std::collections::BTreeSet;
 
 use futures_util::future::BoxFuture;

@@ -15,6 +15,9 @@ use crate::{
 };
 pub(crate) use link::PeerCall;
 
+/// The media type of a content.
+pub(crate) const OPAQUE: &str = "application/octet-stream";
+
 /// The room, and the URL of this network.
 #[derive(Clone)]
 pub(crate) struct Door {

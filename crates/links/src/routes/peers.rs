@@ -9,6 +9,7 @@ use http::{Method, StatusCode};
 use plenary_accounts::{Caller, Principal, TokenOwner};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{AccordId, Class, OwnerName, Refusal, TimestampMs};
+use plenary_log::{Fault, Usage, account_of_peer};
 
 use super::Door;
 use crate::{
@@ -110,7 +111,7 @@ fn peer_of(path: OnePath) -> Result<OwnerName, Refusal> {
     text.parse().map_err(|_| Refusal::not_found())
 }
 
-fn view(peers: &PeersState, (name, peer): (&OwnerName, &Peer), now: TimestampMs) -> PeerView {
+fn view(peers: &PeersState, (name, peer): (&OwnerName, &Peer), used: Usage, now: TimestampMs) -> PeerView {
     let (mut expires_at, mut revoked_by, mut told) = (None, None, None);
     let mut granted = Vec::new();
     let standing = match &peer.standing {
@@ -139,14 +140,21 @@ fn view(peers: &PeersState, (name, peer): (&OwnerName, &Peer), now: TimestampMs)
         told,
         grants: peer.grants.shown(),
         granted,
+        stored_bytes: used.bytes,
+        stored_events: used.events,
     }
 }
 
 impl Links {
+    /// What is stored here for a peer's agents.
+    async fn stored_for(&self, peer: &OwnerName) -> Result<Usage, Fault> {
+        self.log().read_usage(&account_of_peer(peer)).await
+    }
+
     async fn peer_view(&self, name: &OwnerName) -> Result<PeerView, HouseRefusal> {
         let peers = self.peers().await?;
         let peer = peers.all.get(name).ok_or_else(Refusal::not_found)?;
-        Ok(view(&peers, (name, peer), self.now()))
+        Ok(view(&peers, (name, peer), self.stored_for(name).await?, self.now()))
     }
 }
 
@@ -185,7 +193,11 @@ async fn list_peers(
 ) -> Result<Json<PeerList>, HouseRefusal> {
     operator(&principal)?;
     let (peers, now) = (door.links.peers().await?, door.links.now());
-    Ok(Json(PeerList { peers: peers.all.iter().map(|named| view(&peers, named, now)).collect() }))
+    let mut list = Vec::with_capacity(peers.all.len());
+    for (name, peer) in &peers.all {
+        list.push(view(&peers, (name, peer), door.links.stored_for(name).await?, now));
+    }
+    Ok(Json(PeerList { peers: list }))
 }
 
 async fn check_peer(

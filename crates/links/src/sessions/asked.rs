@@ -2,24 +2,28 @@
 //! news, and events.
 //! Must not know: signatures.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
+use axum::response::Response;
+use futures_util::TryStreamExt as _;
+use http::{HeaderValue, header};
 use plenary_kernel::{OwnerName, Position, Refusal, Version};
 use plenary_sessions::crossing::{
     naming::Naming,
     wire::{
-        CrossingAsk, CrossingCommand, CrossingConsents, CrossingEvents, CrossingNewsAsk, CrossingNewsPage,
-        CrossingOffer, CrossingState, CrossingStates, CrossingStatesAsk,
+        CrossingAsk, CrossingCommand, CrossingConsents, CrossingEvents, CrossingFileAsk, CrossingNewsAsk,
+        CrossingNewsPage, CrossingOffer, CrossingState, CrossingStates, CrossingStatesAsk,
     },
 };
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::offers;
+use super::{offers, tickets::Ticket};
 use crate::{
     Links,
+    guests::ending,
     limits::{NEWS_APART, NEWS_WAIT_MS_MAX, STATES_ASKED_MAX},
     refusals::HouseRefusal,
-    routes::PeerCall,
+    routes::{OPAQUE, PeerCall},
     wire::LinkOutcome,
 };
 
@@ -71,6 +75,27 @@ impl Links {
         named(&sent.you)?;
         let outcome = self.0.sessions.crossing_command(&call.peer, sent).await?;
         Ok(LinkOutcome { you: call.peer.clone(), outcome })
+    }
+
+    /// The content of a file that an agent of this network sends into a session of the peer.
+    pub(crate) async fn say_file(
+        &self,
+        call: PeerCall,
+        sent: &CrossingFileAsk,
+    ) -> Result<Response, HouseRefusal> {
+        let ticket = Ticket::read(&sent.ticket, &call.accord, self.key().await?, self.now());
+        let ticket = ticket.ok_or_else(not_there)?;
+        let found = self.0.sessions.content_for(&ticket.agent, &ticket.file).await?;
+        let (bytes, content) = found.ok_or_else(not_there)?;
+        let end = {
+            let (links, accord, changes) = (self.clone(), call.accord.clone(), call.changes.clone());
+            async move { links.ended(changes, &accord).await }
+        };
+        let content = content.map_err(|refusal| io::Error::other(refusal.code));
+        let mut response = Response::new(ending(content, end, call.into_share()));
+        response.headers_mut().insert(header::CONTENT_LENGTH, bytes.into());
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(OPAQUE));
+        Ok(response)
     }
 
     /// The delivery states of a message for agents of this network.

@@ -6,27 +6,30 @@ use std::collections::BTreeMap;
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
-use http::{Method, request::Parts};
+use futures_util::{StreamExt as _, TryStreamExt as _, future::BoxFuture};
+use http::{Method, StatusCode, request::Parts};
 use plenary_accounts::PeerStandings;
 use plenary_kernel::{AgentHandle, FileId, OwnerName, SessionId};
 use plenary_log::{Condition, Fault};
 use plenary_sessions::{
     crossing::{
-        Carrying, Consent, Offer, SessionCarrier,
+        Carrying, Consent, CrossingContent, FILES_BROUGHT_WITHIN, Offer, SessionCarrier,
         naming::Naming,
         wire::{
-            CrossingCommand, CrossingConsents, CrossingOffer, CrossingOutcome, CrossingState, CrossingStates,
-            CrossingStatesAsk,
+            CrossingCommand, CrossingConsents, CrossingFileAsk, CrossingOffer, CrossingOutcome,
+            CrossingState, CrossingStates, CrossingStatesAsk,
         },
     },
     event::version,
+    files::not_sent,
 };
 use serde::{Serialize, de::DeserializeOwned};
+use tokio::time::timeout;
 
-use super::LinkedPeer;
+use super::{LinkedPeer, tickets::Ticket};
 use crate::{
     Links,
+    guests::ending,
     limits::{ANSWER_BYTES_MAX, ANSWER_WITHIN, STATES_ASKED_MAX},
     outgoing::{ACCORDS_PATH, AnswerLimits, CallFailure},
     wire::LinkOutcome,
@@ -49,11 +52,29 @@ impl Links {
         }
     }
 
+    /// The content of a peer's file, which ends with the accord.
+    async fn content_of(&self, linked: LinkedPeer, ticket: &str) -> Result<CrossingContent, CallFailure> {
+        let changes = self.0.changed.subscribe();
+        let path = format!("{ACCORDS_PATH}/{}/files", linked.accord);
+        let ask = CrossingFileAsk { ticket: ticket.to_owned() };
+        let ask = serde_json::to_vec(&ask).expect("a text can be written");
+        let request = self.signed(&linked.network, (&Method::POST, &path), ask.into()).await?;
+        let sent = timeout(ANSWER_WITHIN, self.send(&linked.network, request)).await;
+        let answer = sent.map_err(|_| CallFailure::Unreachable("it did not answer in time".into()))??;
+        if answer.status() != StatusCode::OK {
+            return Err(CallFailure::Refused(answer.status()));
+        }
+        let links = self.clone();
+        let end = async move { links.ended(changes, &linked.accord).await };
+        let body = ending(http_body_util::BodyExt::into_data_stream(answer.into_body()), end, ());
+        Ok(body.into_data_stream().map_err(|_| not_sent()).boxed())
+    }
+
     /// Waits until the copy has an event that the peer wrote, at most for a short time; then the copy catches up later.
     async fn await_copy(&self, linked: &LinkedPeer, session: &SessionId, sequence: u64) {
         let wanted = version(sequence);
         let pulled = self.pull(linked, session, Some(wanted));
-        if tokio::time::timeout(ANSWER_WITHIN, pulled).await.is_err() {
+        if timeout(ANSWER_WITHIN, pulled).await.is_err() {
             tracing::debug!(peer = %linked.peer, "a copy is behind");
         }
     }
@@ -61,6 +82,10 @@ impl Links {
 
 /// The limits of the response to a command.
 const SMALL: AnswerLimits = AnswerLimits { bytes: ANSWER_BYTES_MAX, within: ANSWER_WITHIN };
+
+/// The limits of the response to a command with files, which the host gets first.
+const WITH_FILES: AnswerLimits =
+    AnswerLimits { bytes: ANSWER_BYTES_MAX, within: FILES_BROUGHT_WITHIN.saturating_add(ANSWER_WITHIN) };
 
 impl SessionCarrier for Links {
     fn standing<'a>(&'a self, peer: &'a OwnerName) -> Carrying<'a, Option<Condition>> {
@@ -88,6 +113,32 @@ impl SessionCarrier for Links {
             let answer =
                 self.forward_request(agent, (peer, &format!("/files/{file}")), (parts, Bytes::new())).await;
             answer.unwrap_or_else(IntoResponse::into_response)
+        })
+    }
+
+    fn ticket<'a>(
+        &'a self,
+        peer: &'a OwnerName,
+        agent: &'a AgentHandle,
+        file: &'a FileId,
+    ) -> Carrying<'a, Option<String>> {
+        Box::pin(async move {
+            let Some(linked) = self.linked(peer).await? else { return Ok(None) };
+            let ticket = Ticket::new(agent, file, self.now());
+            Ok(Some(ticket.signed(&linked.accord, self.key().await?)))
+        })
+    }
+
+    fn content<'a>(&'a self, peer: &'a OwnerName, ticket: &'a str) -> Carrying<'a, Option<CrossingContent>> {
+        Box::pin(async move {
+            let Some(linked) = self.linked(peer).await? else { return Ok(None) };
+            match self.content_of(linked, ticket).await {
+                Ok(content) => Ok(Some(content)),
+                Err(failure) => {
+                    tracing::warn!(%peer, %failure, "a peer does not send a file of its message");
+                    Ok(None)
+                }
+            }
         })
     }
 
@@ -140,7 +191,8 @@ impl SessionCarrier for Links {
             let Ok(_peers) = self.0.leaving_to.take(linked.accord.clone(), 1) else {
                 return Err(Fault::Overloaded);
             };
-            match self.ask_linked::<LinkOutcome>(&linked, "commands", &command, SMALL).await {
+            let limits = if command.files.is_empty() { SMALL } else { WITH_FILES };
+            match self.ask_linked::<LinkOutcome>(&linked, "commands", &command, limits).await {
                 Ok(LinkOutcome { you, mut outcome }) => {
                     if !you.may_name_peer() {
                         return Ok(None);

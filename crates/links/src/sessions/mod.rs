@@ -6,6 +6,7 @@ mod asked;
 mod carrying;
 mod offers;
 mod pulling;
+mod tickets;
 
 use plenary_kernel::{AccordId, OwnerName};
 use plenary_log::Fault;

@@ -62,6 +62,7 @@ impl From<NotKept> for NotPulled {
     fn from(not_kept: NotKept) -> Self {
         match not_kept {
             NotKept::Fault(fault) => fault.into(),
+            NotKept::OverQuota => Self::Later("the peer stores as much here as it may".into()),
             NotKept::Refused(CopyRefusal::Ended) => Self::Later("the accord ended".into()),
             NotKept::Refused(why) => Self::Never(format!("{why:?}")),
         }

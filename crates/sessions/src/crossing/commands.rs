@@ -3,7 +3,7 @@
 //! Must not know: how requests reach the peer.
 
 use plenary_accounts::TokenDigest;
-use plenary_engine::{ExecuteError, Executed, KeyUse};
+use plenary_engine::{ExecuteError, Executed, KeyUse, quota_refusal};
 use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal, SessionId};
 use plenary_log::Fault;
 use serde::{Serialize, de::DeserializeOwned};
@@ -13,7 +13,7 @@ use super::{
     FORWARDED_BYTES_MAX, Offer,
     copying::message_of,
     naming::Naming,
-    wire::{CrossingAction, CrossingCommand, CrossingOutcome},
+    wire::{CrossingAction, CrossingCommand, CrossingFile, CrossingOutcome},
 };
 use crate::{
     Sessions,
@@ -23,6 +23,7 @@ use crate::{
     },
     decide::Rejection,
     event::{Origin, sequence, version},
+    files::{named_too_often, unknown_file},
     request::digest,
     room::{CommandContext, OfAgent},
 };
@@ -103,6 +104,7 @@ fn command(peer: &OwnerName, id: &SessionId, agent: &AgentHandle, action: Crossi
         invite: None,
         blocker: None,
         sequence: None,
+        files: Vec::new(),
     }
 }
 
@@ -116,9 +118,37 @@ const CODES: &[(&str, Rejection)] = &[
     ("not_reopenable", Rejection::NotReopenable),
     ("session_full", Rejection::SessionFull),
     ("too_many_invitations", Rejection::TooManyInvitations),
-    ("files_do_not_cross", Rejection::FilesDoNotCross),
 ];
 const KEY_REUSED: &str = "idempotency_key_reused";
+
+/// A host's refusal of a message, or of what it names, by its code.
+fn refusal_there(code: &str) -> Option<Refusal> {
+    Some(match code {
+        "unknown_file" => unknown_file(),
+        "file_named_too_often" => named_too_often(),
+        "body_too_large" => Refusal::new(
+            Class::TooLarge,
+            "body_too_large",
+            "The network of the session takes no file this large.",
+        ),
+        "quota_exceeded" => Refusal::new(
+            Class::Forbidden,
+            "quota_exceeded",
+            "The network of the session stores no more for this one; its operator can allow more.",
+        ),
+        "too_many_uploads" => Refusal::new(
+            Class::TooMany,
+            "too_many_uploads",
+            "The network of the session gets other files of this one; retry when it has them.",
+        ),
+        "not_implemented" => Refusal::new(
+            Class::NotImplemented,
+            "not_implemented",
+            "The network of the session does not store files.",
+        ),
+        _ => return None,
+    })
+}
 
 fn refused(code: &'static str) -> CrossingOutcome {
     let reply = serde_json::Value::Null;
@@ -131,9 +161,9 @@ fn told<T: DeserializeOwned>(outcome: CrossingOutcome) -> Result<Executed<T>, Ex
         if code == KEY_REUSED {
             return Err(ExecuteError::KeyReused);
         }
-        let known = CODES.iter().find(|(known, _)| *known == code);
-        let rejection = known.map_or(Rejection::HostUnreachable, |(_, rejection)| rejection.clone());
-        return Err(ExecuteError::Rejected(rejection));
+        let known = CODES.iter().find(|(known, _)| *known == code).map(|(_, rejection)| rejection.clone());
+        let rejection = known.or_else(|| refusal_there(&code).map(Rejection::Body));
+        return Err(ExecuteError::Rejected(rejection.unwrap_or(Rejection::HostUnreachable)));
     }
     match serde_json::from_value(outcome.reply) {
         Ok(reply) => Ok(Executed { reply, replayed: outcome.replayed, position: None }),
@@ -171,7 +201,16 @@ impl Sessions {
             return Err(ExecuteError::Rejected(Rejection::Body(refusal)));
         }
         sent.key = key.map(|key| key.key.clone());
-        match self.take_there(peer, id, sent).await? {
+        sent.files = self.declared(peer, agent, asked.files()).await?;
+        let answered = if sent.files.is_empty() {
+            self.take_there(peer, id, sent).await?
+        } else {
+            // A caller that does not wait for the transfer does not interrupt it: it repeats the message under its key.
+            let (sessions, peer, id) = (self.clone(), peer.clone(), id.clone());
+            let taken = tokio::spawn(async move { sessions.take_there(&peer, &id, sent).await }).await;
+            taken.map_err(|_| Fault::Unavailable("a transfer of files ended".into()))??
+        };
+        match answered {
             Some(outcome) => told(outcome),
             None => Err(ExecuteError::Rejected(Rejection::HostUnreachable)),
         }
@@ -269,8 +308,9 @@ impl Sessions {
             Some(arrived) => match self.carry_out_for(peer, &id, arrived).await {
                 Ok(outcome) => outcome,
                 Err(ExecuteError::KeyReused) => refused(KEY_REUSED),
-                Err(ExecuteError::OverQuota(exceeded)) => return Err(exceeded.without_payer()),
+                Err(ExecuteError::OverQuota(exceeded)) => refused(quota_refusal(exceeded).code),
                 Err(ExecuteError::Fault(fault)) => return Err(fault),
+                Err(ExecuteError::Rejected(Rejection::Body(refusal))) => refused(refusal.code),
                 Err(ExecuteError::Rejected(rejection)) => {
                     let known = CODES.iter().find(|(_, known)| *known == rejection);
                     refused(known.map_or("invalid", |(code, _)| code))
@@ -305,14 +345,21 @@ impl Sessions {
         };
         let origin = sent.hops.map(|hops| Origin { hops, notice: sent.notice });
         let draft = draft.map(|draft| Draft { origin, ..draft });
-        let names_files = draft.as_ref().is_some_and(|draft| !draft.files.is_empty());
-        (speaks && fits && !names_files).then_some(PeerCommand {
+        // Of the message as it was sent: the ids of its files here are new each time.
+        let of_message = |key: String| {
+            let scope = format!("send/{}/{agent}", sent.session_id);
+            let body = [b"{", &*draft.as_ref()?.members, b"}"].concat();
+            Some(KeyUse { digest: digest(&scope, &body), scope, key })
+        };
+        let key = sent.key.and_then(of_message);
+        (speaks && fits).then_some(PeerCommand {
             // Foreign agents have no token here: the accord is checked instead.
             caller: Caller { handle: agent, token: TokenDigest::of("") },
             action: sent.action,
             invite,
             draft,
-            key: sent.key,
+            files: sent.files,
+            key,
             blocker,
             at: sent.sequence.map(version),
         })
@@ -335,25 +382,40 @@ impl Sessions {
         &self,
         peer: &OwnerName,
         id: &SessionId,
+        mut arrived: PeerCommand,
+    ) -> Result<CrossingOutcome, ExecuteError<Rejection>> {
+        let (caller, blocker) = (&arrived.caller, arrived.blocker.as_ref());
+        if !self.takes_part(&caller.handle, id).await? || !self.is_guest(blocker, caller, id).await? {
+            return Err(ExecuteError::Rejected(Rejection::NotFound));
+        }
+        let files = self.bring(peer, id, &mut arrived).await?;
+        let outcome = self.carry_out_with(peer, id, arrived).await;
+        let is_named = match &outcome {
+            Ok(outcome) => !outcome.replayed,
+            // It may be written.
+            Err(ExecuteError::Fault(_)) => true,
+            Err(_) => false,
+        };
+        if !is_named {
+            self.give_back(&files).await;
+        }
+        outcome
+    }
+
+    async fn carry_out_with(
+        &self,
+        peer: &OwnerName,
+        id: &SessionId,
         arrived: PeerCommand,
     ) -> Result<CrossingOutcome, ExecuteError<Rejection>> {
-        let PeerCommand { caller, action, invite, draft, key, blocker, at } = arrived;
+        let PeerCommand { caller, action, invite, draft, files: _, key, blocker, at } = arrived;
         let not_found = || ExecuteError::Rejected(Rejection::NotFound);
-        if !self.takes_part(&caller.handle, id).await?
-            || !self.is_guest(blocker.as_ref(), &caller, id).await?
-        {
-            return Err(not_found());
-        }
         match action {
             CrossingAction::Join => done(&self.ask_for(peer, id, JoinSession(caller), None).await?),
             CrossingAction::Leave => done(&self.ask_for(peer, id, LeaveSession(caller), None).await?),
             CrossingAction::End => done(&self.ask_for(peer, id, EndSession(caller), None).await?),
             CrossingAction::Send => {
-                let draft = draft.ok_or_else(not_found)?;
-                let scope = format!("send/{id}/{}", caller.handle);
-                let body = [b"{", &*draft.members, b"}"].concat();
-                let key = key.map(|key| KeyUse { digest: digest(&scope, &body), scope, key });
-                let sent = SendMessage { caller, draft: Ok(draft) };
+                let sent = SendMessage { caller, draft: Ok(draft.ok_or_else(not_found)?) };
                 done(&self.ask_for(peer, id, sent, key.as_ref()).await?)
             }
             CrossingAction::Invite => {
@@ -387,12 +449,14 @@ impl Sessions {
 }
 
 /// A peer's command in the names of this network.
-struct PeerCommand {
-    caller: Caller,
-    action: CrossingAction,
+pub(super) struct PeerCommand {
+    pub(super) caller: Caller,
+    pub(super) action: CrossingAction,
     invite: Option<Vec<AgentHandle>>,
-    draft: Option<Draft>,
-    key: Option<String>,
+    pub(super) draft: Option<Draft>,
+    /// The files of the message that the peer has.
+    pub(super) files: Vec<CrossingFile>,
+    pub(super) key: Option<KeyUse>,
     blocker: Option<AgentHandle>,
     at: Option<plenary_kernel::Version>,
 }

@@ -26,6 +26,8 @@ use crate::{
 pub enum NotKept {
     /// The events are invalid, or the accord no longer holds.
     Refused(CopyRefusal),
+    /// The peer stores as much here as it may.
+    OverQuota,
     /// A fault; a retry may succeed.
     Fault(Fault),
 }
@@ -177,7 +179,7 @@ impl Sessions {
         match self.0.streams.execute(id.as_str(), &copying, None).await {
             Ok(done) => Ok(done.reply.version),
             Err(ExecuteError::Rejected(not_copied)) => Err(NotKept::Refused(not_copied)),
-            Err(ExecuteError::OverQuota(exceeded)) => Err(exceeded.without_payer().into()),
+            Err(ExecuteError::OverQuota(_)) => Err(NotKept::OverQuota),
             Err(ExecuteError::Fault(fault)) => Err(fault.into()),
             Err(ExecuteError::KeyReused) => Err(Fault::Overloaded.into()),
         }

@@ -3,6 +3,7 @@
 //! its agents.
 //! Must not know: how networks are linked, or what was granted.
 
+mod bringing;
 mod commands;
 pub mod copying;
 mod keeping;
@@ -15,6 +16,7 @@ use std::{
     future::Future,
     pin::Pin,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use axum::response::Response;
@@ -27,6 +29,7 @@ use tokio::sync::watch;
 use crate::{Sessions, refusals::SessionRefusal};
 use wire::{CrossingCommand, CrossingOutcome};
 
+pub use bringing::CrossingContent;
 pub(crate) use commands::ForwardedCommand;
 pub use keeping::NotKept;
 pub use serving::CrossingNews;
@@ -41,6 +44,8 @@ pub const CROSSING_EVENTS_MAX: usize = 256;
 pub const CROSSING_BYTES_MAX: usize = 512 << 10;
 /// Largest message that is forwarded to a peer, in bytes; beyond it 413 `body_too_large`.
 pub const FORWARDED_BYTES_MAX: usize = 192 << 10;
+/// How long a host takes to get the files of a message from the network of its sender; beyond it 503 `peer_unreachable`.
+pub const FILES_BROUGHT_WITHIN: Duration = Duration::from_mins(5);
 /// How far ahead of this network's clock the id of a peer's session may be, in milliseconds; beyond it there is no
 /// copy.
 pub const ID_AHEAD_MS_MAX: u64 = 10 * 60 * 1_000;
@@ -133,6 +138,16 @@ pub trait SessionCarrier: Send + Sync {
         file: (&'a OwnerName, &'a FileId),
         parts: &'a Parts,
     ) -> BoxFuture<'a, Response>;
+    /// A ticket with which a peer gets a file of this network, as the agent that sends it may read it; `None` without an
+    /// accord.
+    fn ticket<'a>(
+        &'a self,
+        peer: &'a OwnerName,
+        agent: &'a AgentHandle,
+        file: &'a FileId,
+    ) -> Carrying<'a, Option<String>>;
+    /// The content of a peer's file, for a ticket of the peer; `None` if the peer does not give it.
+    fn content<'a>(&'a self, peer: &'a OwnerName, ticket: &'a str) -> Carrying<'a, Option<CrossingContent>>;
 }
 
 /// Knows the states of messages for agents of this network.

@@ -1,7 +1,7 @@
 //! Session messages between networks. A sender uses its own names; `you` is its name for the receiver. Pure.
 //! Must not know: who may read which event.
 
-use plenary_kernel::{AgentHandle, OwnerName, SessionId};
+use plenary_kernel::{AgentHandle, FileId, OwnerName, SessionId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -89,6 +89,33 @@ pub struct CrossingCommand {
     /// With `accept`, the number of the invitation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<u64>,
+    /// The files that the message names and the asking network has. The host stores them under ids of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<CrossingFile>,
+}
+
+/// A file of the network that asks, which a message names.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct CrossingFile {
+    /// Its id in the message.
+    pub file_id: FileId,
+    /// Its name.
+    pub name: String,
+    /// Its media type.
+    pub media_type: String,
+    /// Its size.
+    pub bytes: u64,
+    /// The SHA-256 of its content, in hex.
+    pub sha256: String,
+    /// What the host gets its content with.
+    pub ticket: String,
+}
+
+/// Which file of the network that is asked the host of a session gets.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CrossingFileAsk {
+    /// The ticket of the command.
+    pub ticket: String,
 }
 
 /// What became of a command.

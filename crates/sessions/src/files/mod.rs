@@ -14,10 +14,13 @@ pub(crate) mod routes;
 pub mod state;
 mod uploading;
 
-pub(crate) use refusals::{named_too_often, unknown_file};
+pub use refusals::not_sent;
+pub(crate) use refusals::{named_too_often, of_place, unknown_file};
 pub(crate) use room::{
     FileRoom, NAMED, NAMED_ELSEWHERE, UNNAMED, UNNAMED_OF, named_key, unnamed_key, unnamed_of_key,
 };
+
+pub(crate) use uploading::{Declared, name_of};
 
 use std::sync::OnceLock;
 
@@ -82,6 +85,6 @@ pub(crate) struct Files {
     pub(crate) streams: Streams<FileRoom>,
     /// The blob store, once it is set.
     pub(crate) blobs: OnceLock<Blobs>,
-    /// The uploads that are under way, by owner.
+    /// The uploads that are under way, by the account that they count towards.
     pub(crate) uploads: Shares<String>,
 }

@@ -143,22 +143,38 @@ async fn ends(mut multipart: Multipart<'static>) -> Result<(), Refusal> {
 }
 
 fn filename(field: &Field<'_>) -> Result<String, Refusal> {
-    let refused = |why: String| Refusal::malformed("invalid_filename", format!("The file name {why}."));
     let name = field.file_name().unwrap_or_default();
+    check_name(name)?;
+    Ok(name.to_owned())
+}
+
+/// Refuses a name that no file has.
+fn check_name(name: &str) -> Result<(), Refusal> {
+    let refused = |why: String| Refusal::malformed("invalid_filename", format!("The file name {why}."));
     if name.is_empty() || name.chars().count() > FILENAME_CHARS_MAX {
         return Err(refused(format!("must have 1 to {FILENAME_CHARS_MAX} characters")));
     }
     if name.contains(['/', '\\']) || name.chars().all(|c| c == '.') {
         return Err(refused("must be a name without a path".to_owned()));
     }
-    check_line(name).map_err(refused)?;
-    Ok(name.to_owned())
+    check_line(name).map_err(refused)
 }
 
 /// The media type without its parameters.
 fn media_type(field: &Field<'_>) -> String {
-    let said = field.content_type().map(|said| said.essence_str().to_ascii_lowercase());
-    said.filter(|said| said.len() <= MEDIA_TYPE_BYTES_MAX).unwrap_or_else(|| OPAQUE.to_owned())
+    field.content_type().map_or_else(|| OPAQUE.to_owned(), |said| checked_type(said.essence_str()))
+}
+
+fn checked_type(said: &str) -> String {
+    if said.len() <= MEDIA_TYPE_BYTES_MAX { said.to_ascii_lowercase() } else { OPAQUE.to_owned() }
+}
+
+impl FileDeclaration {
+    /// What another network says of a file, under the rules of an upload.
+    pub(crate) fn of_peer(name: &str, media_type: &str) -> Result<Self, Refusal> {
+        check_name(name)?;
+        Ok(Self { name: name.to_owned(), media_type: checked_type(media_type) })
+    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::{
 
 impl Sessions {
     /// The file, if the caller may read it. Absent and denied files cost the same reads.
-    pub(super) async fn file_for(&self, who: &TokenOwner, id: &FileId) -> Result<Option<Row>, Fault> {
+    pub(crate) async fn file_for(&self, who: &TokenOwner, id: &FileId) -> Result<Option<Row>, Fault> {
         let rows = self.log().read_index(FILES, id.as_str(), None, 1, Order::Ascending).await?;
         let row = rows.first().filter(|row| row.key == id.as_str());
         let row: Option<Row> = row

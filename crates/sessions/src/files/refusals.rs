@@ -32,6 +32,19 @@ pub(super) fn too_large(bytes_max: u64) -> Refusal {
     Refusal::new(Class::TooLarge, "body_too_large", format!("The file is larger than {bytes_max} bytes."))
 }
 
+/// What another network sends is not what it declares.
+pub(super) fn differs() -> Refusal {
+    tracing::warn!("a file of another network is not what that network says");
+    not_sent()
+}
+
+/// Another network does not send a file, or not all of it.
+#[must_use]
+pub fn not_sent() -> Refusal {
+    let text = "The network of the sender does not send the file.";
+    Refusal::new(Class::Unavailable, "peer_unreachable", text)
+}
+
 pub(super) fn full(full: SharesFull, most: usize) -> Refusal {
     match full {
         SharesFull::Key => {
@@ -64,7 +77,7 @@ pub(super) fn not_kept(error: PutError<Refusal>) -> Refusal {
 }
 
 /// The blob store failed.
-pub(super) fn of_place(fault: &Fault) -> Refusal {
+pub(crate) fn of_place(fault: &Fault) -> Refusal {
     tracing::error!(%fault, "a file cannot be stored or read");
     match fault {
         Fault::Unavailable(_) => {

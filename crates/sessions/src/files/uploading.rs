@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
-use plenary_accounts::Authority;
+use plenary_accounts::{Authority, GuestIdentity};
 use plenary_blobs::{BlobId, Blobs, OwnName, PutError};
 use plenary_engine::{ExecuteError, Executed, KeyUse, quota_refusal};
 use plenary_kernel::{AgentHandle, FileId, Refusal, Share, json::digest};
-use plenary_log::{ExceededQuota, Fault};
+use plenary_log::{Fault, account_of};
 use plenary_room::{Form as _, House};
 use tokio::time::timeout;
 
 use super::{
     UPLOAD_MS_MAX,
     command::{BeginUpload, FileDeclaration, KeepFile, RemoveFile, UploadedFile},
-    refusals::{full, no_storage, not_kept, of_place, too_large, too_slow},
+    refusals::{differs, full, no_storage, not_kept, of_place, too_large, too_slow},
     room::OfUploader,
 };
 use crate::{Sessions, refusals::SessionRefusal};
@@ -28,8 +28,15 @@ pub(super) struct Uploader {
     pub(super) authority: Authority,
 }
 
+/// What another network says of the content of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Declared {
+    pub(crate) bytes: u64,
+    pub(crate) sha256: BlobId,
+}
+
 /// The name of a file's content.
-pub(super) fn name_of(id: &FileId) -> OwnName {
+pub(crate) fn name_of(id: &FileId) -> OwnName {
     id.as_str().parse().expect("a file id is letters, digits and `_`")
 }
 
@@ -49,14 +56,14 @@ impl Sessions {
         self
     }
 
-    pub(super) fn contents(&self) -> Result<&Blobs, SessionRefusal> {
+    pub(crate) fn contents(&self) -> Result<&Blobs, SessionRefusal> {
         self.0.files.blobs.get().ok_or_else(|| no_storage().into())
     }
 
     /// A share of the uploads that may be under way.
-    pub(super) fn upload_share(&self, by: &AgentHandle) -> Result<Share<String>, SessionRefusal> {
+    pub(crate) fn upload_share(&self, by: &AgentHandle) -> Result<Share<String>, SessionRefusal> {
         let most = self.0.config.uploads_per_owner_max;
-        self.0.files.uploads.take(by.owner().to_owned(), 1).map_err(|why| full(why, most).into())
+        self.0.files.uploads.take(account_of(&by.owner_name()), 1).map_err(|why| full(why, most).into())
     }
 
     /// Stores a file; with an equal key once.
@@ -82,18 +89,43 @@ impl Sessions {
                 .map_err(|error| Fault::Corrupt(format!("an answer under a key: {error}")))?;
             return Ok(Executed { reply, replayed: true, position: None });
         }
+        self.stored(by, said, content, (key.map(|key| (scope, key)), None)).await
+    }
+
+    /// Stores a file that an agent of another network sends with a message, if it is what that network declares.
+    pub(crate) async fn take_file(
+        &self,
+        guest: &AgentHandle,
+        (said, declared): (FileDeclaration, Declared),
+        content: impl Stream<Item = Result<Bytes, Refusal>> + Send,
+    ) -> Result<FileId, SessionRefusal> {
+        let identity = GuestIdentity::of_signed(guest.clone(), None);
+        let principal = identity.ok_or_else(Refusal::not_found)?.principal();
+        let authority = Authority { by: principal.who.into(), token: Some(principal.token) };
+        let by = Uploader { handle: guest.clone(), authority };
+        Ok(self.stored(&by, said, content, (None, Some(declared))).await?.reply.id)
+    }
+
+    /// Stores a new file, under a key in its scope.
+    async fn stored(
+        &self,
+        by: &Uploader,
+        said: FileDeclaration,
+        content: impl Stream<Item = Result<Bytes, Refusal>> + Send,
+        (key, declared): (Option<(String, String)>, Option<Declared>),
+    ) -> Result<Executed<UploadedFile>, SessionRefusal> {
         let id = FileId::mint(&self.0.streams.clock().stamp(), 0);
         let begin = BeginUpload { by: by.handle.clone() };
         let begin = OfUploader { accounts: self.accounts(), authority: &by.authority, command: &begin };
         self.0.files.streams.begin(id.as_str(), &begin, None).await?;
-        let (sha256, bytes) = match self.written(by, &id, content).await {
+        let (sha256, bytes) = match self.written(by, &id, content, declared.as_ref()).await {
             Ok(written) => written,
             Err(refused) => {
                 self.give_up(&id).await;
                 return Err(refused);
             }
         };
-        let key = key.map(|key| KeyUse { scope, key, digest: digest_of(&said, &sha256) });
+        let key = key.map(|(scope, key)| KeyUse { scope, key, digest: digest_of(&said, &sha256) });
         let unnamed_ms_max = self.0.config.file_unnamed_ms_max;
         let keep = KeepFile { id: id.clone(), said, bytes, sha256: sha256.to_string(), unnamed_ms_max };
         let keep = OfUploader { accounts: self.accounts(), authority: &by.authority, command: &keep };
@@ -114,30 +146,35 @@ impl Sessions {
         by: &Uploader,
         id: &FileId,
         content: impl Stream<Item = Result<Bytes, Refusal>> + Send,
+        declared: Option<&Declared>,
     ) -> Result<(BlobId, u64), SessionRefusal> {
         let bytes_max = self.0.config.file_bytes_max;
-        let left = self.log().bytes_left(by.handle.owner()).await?.filter(|left| *left < bytes_max);
+        let account = account_of(&by.handle.owner_name());
+        let left = self.log().bytes_left(&account).await?.filter(|left| *left < bytes_max);
+        let exceeded = || self.log().ledger().exceeded(&account, left?).map(quota_refusal);
+        let refused = || exceeded().unwrap_or_else(|| too_large(bytes_max));
+        let most = left.unwrap_or(bytes_max);
+        if declared.is_some_and(|declared| declared.bytes > most) {
+            return Err(refused().into());
+        }
         let name = name_of(id);
-        let write = self.contents()?.write(&name, content, left.unwrap_or(bytes_max));
-        let written = in_time(write).await?.map_err(|error| match (error, left) {
-            (PutError::TooLarge { .. }, Some(left)) => self.over_quota(left),
+        let most = declared.map_or(most, |declared| declared.bytes);
+        let written = in_time(self.contents()?.write(&name, content, most)).await?;
+        let written = written.map_err(|error| match (error, declared) {
+            (PutError::TooLarge { .. }, Some(_)) => differs(),
+            (PutError::TooLarge { .. }, None) => refused(),
             (error, _) => not_kept(error),
         })?;
-        Ok(written)
-    }
-
-    /// A file is larger than what its owner may still store.
-    fn over_quota(&self, left: u64) -> Refusal {
-        match self.log().ledger().max() {
-            Some(max) => {
-                quota_refusal(ExceededQuota::Bytes { used: max.bytes.saturating_sub(left), max: max.bytes })
+        match declared {
+            Some(declared) if (&declared.sha256, declared.bytes) != (&written.0, written.1) => {
+                Err(differs().into())
             }
-            None => too_large(left),
+            Some(_) | None => Ok(written),
         }
     }
 
     /// Discards an upload. A sweep removes what this call cannot.
-    async fn give_up(&self, id: &FileId) {
+    pub(crate) async fn give_up(&self, id: &FileId) {
         let removed = async {
             self.remove_file(id.as_str(), RemoveFile::Abandoned).await?;
             self.remove_content(id).await

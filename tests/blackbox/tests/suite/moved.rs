@@ -4,8 +4,8 @@
 use std::{path::Path, process::Stdio};
 
 use blackbox::{
-    Agent, Asked, Builder, Cli, Database, Response, Sender, Server, TempDir, check_log, content_of,
-    eventually, in_time, pair, room,
+    Agent, Asked, Builder, Cli, Database, NatsServers, Response, Sender, Server, TempDir, check_log,
+    content_of, eventually, in_time, pair, room,
 };
 use futures_util::future::join_all;
 use rustix::process::Signal;
@@ -201,6 +201,63 @@ async fn a_server_moves_to_postgres_and_back_and_nothing_changes() {
     third.stop().await;
     assert_sound(["--data", &text(&back)], &contents).await;
     database.remove().await;
+}
+
+/// A server on PostgreSQL becomes a cluster, and a node of it a server on PostgreSQL again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_moves_from_postgres_to_a_cluster_and_back_and_nothing_changes() {
+    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let Some(nats) = NatsServers::one().await else { return };
+    let (database, kept) = (Database::create(&admin).await, TempDir::new());
+    let (contents, start) = (kept.path().join("contents"), kept.path().join("start"));
+    // Nobody is away for too long, however long this takes.
+    let server = |contents: &Path| server(contents).grace("1h");
+    let mut first = server(&contents).database(database.url()).start().await;
+    let on_first = made(&first).await;
+    let file = on_first.alice.uploaded("q3.pdf", b"the content").await;
+    let naming = json!([{"type": "file", "file_id": file}]);
+    on_first.alice.say(&on_first.session, naming).await;
+    let before = on_first.picture().await;
+    first.stop().await;
+
+    copied(database.url(), &text(&start)).await;
+    assert_sound(["--data", &text(&start)], &contents).await;
+    let cli = Cli::new(&[("PLENARY_CLUSTER", &nats.urls()), ("PLENARY_CLUSTER_DEV", "true")]);
+    let begun = cli.run(&["cluster", "begin", "--data", &text(&start)]).await;
+    assert_eq!(begun.code, 0, "{begun:?}");
+    let node = || server(&contents).arg("--cluster").arg(&nats.urls()).arg("--cluster-dev");
+    // One node has the directory that was copied, and one has nothing.
+    let (old, mut new) = tokio::join!(node().data(&start).start(), node().start());
+    for server in [&old, &new] {
+        let on_node = on_first.at(server);
+        Made::assert_same(&before, &on_node.picture().await);
+        on_node.assert_lives().await;
+        let got = on_node.bob.get(&format!("/files/{file}")).await;
+        assert_eq!((got.status, &*got.body), (200, &b"the content"[..]));
+    }
+    let on_new = on_first.at(&new);
+    on_new.alice.say(&on_new.session, "in the cluster").await;
+    assert_eq!(content_of(&on_new.bob.history(&on_new.session).await).last(), Some(&"in the cluster"));
+    let before = on_new.picture().await;
+    drop(old);
+    new.stop().await;
+
+    let left = cli.run(&["cluster", "leave", "--data", &text(new.data())]).await;
+    assert_eq!(left.code, 0, "{left:?}");
+    let back = Database::create(&admin).await;
+    let report = copied(&text(new.data()), back.url()).await;
+    assert!(report["ok"] == true, "{report}");
+    assert_sound(["--database", back.url()], &contents).await;
+    let last = server(&contents).database(back.url()).start().await;
+    let on_last = on_new.at(&last);
+    Made::assert_same(&before, &on_last.picture().await);
+    on_last.assert_lives().await;
+    on_last.alice.say(&on_last.session, "back").await;
+    assert_eq!(content_of(&on_last.bob.history(&on_last.session).await).last(), Some(&"back"));
+    assert_eq!(on_last.bob.get(&format!("/files/{file}")).await.body, b"the content"[..]);
+    drop(last);
+    database.remove().await;
+    back.remove().await;
 }
 
 /// Where there is a store already, nothing is copied.

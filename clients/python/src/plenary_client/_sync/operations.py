@@ -2778,6 +2778,43 @@ class InboxOperations:
         return cast("InboxPage", answer)
 
 
+class LinkOperations:
+    """The operations `link.…`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def file(
+        self,
+        accord_id: AccordId,
+        /,
+        *,
+        ticket: str,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """Give the host of a session the content of a file that a message of this network's agent names.
+
+        Signed (RFC 9421) with the peer's key. Names are those of the network that says them.
+
+        ticket: The ticket of the command.
+
+        Refused with: invalid_json, invalid_body, unknown_member, signature_expired, not_found,
+        signature_used, too_many_requests.
+        """
+        answer = self._transport.call(
+            "link.file",
+            "POST",
+            path_of("/link/v1/accords/{accord_id}/files", accord_id=accord_id),
+            answer="bytes",
+            repeat="once",
+            body={"ticket": ticket},
+            timeout=timeout,
+            headers=headers,
+        )
+        return cast("bytes", answer)
+
+
 class McpOperations:
     """The operations `mcp.…`."""
 
@@ -5527,7 +5564,8 @@ class SessionOperations:
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_invite, invalid_initial_message,
         unknown_file, invalid_idempotency_key, not_found, session_active, not_reopenable, invitation_held,
-        session_full, file_named_too_often, files_do_not_cross, idempotency_key_reused, peer_unreachable.
+        session_full, file_named_too_often, idempotency_key_reused, body_too_large, too_many_uploads,
+        not_implemented, peer_unreachable.
         """
         answer = self._transport.call(
             "session.reopen",
@@ -5560,7 +5598,7 @@ class SessionOperations:
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_content, invalid_metadata,
         unknown_file, invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused,
-        file_named_too_often, files_do_not_cross, peer_unreachable.
+        file_named_too_often, body_too_large, too_many_uploads, not_implemented, peer_unreachable.
         """
         answer = self._transport.call(
             "session.send",
@@ -5645,6 +5683,7 @@ class Operations:
         self.file = FileOperations(transport)
         self.frame = FrameOperations(transport)
         self.inbox = InboxOperations(transport)
+        self.link = LinkOperations(transport)
         self.mcp = McpOperations(transport)
         self.me = MeOperations(transport)
         self.message = MessageOperations(transport)

@@ -1,17 +1,17 @@
 //! The signed calls of peers about sessions.
 //! Must not know: the rules of a session.
 
-use axum::{Json, extract::State};
+use axum::{Json, extract::State, response::Response};
 use http::Method;
 use plenary_edge::{Operation, OperationDoc, StrictJson};
 use plenary_kernel::Class;
 use plenary_sessions::crossing::wire::{
-    CrossingAsk, CrossingCommand, CrossingConsents, CrossingEvents, CrossingNewsAsk, CrossingNewsPage,
-    CrossingOffer, CrossingStates, CrossingStatesAsk,
+    CrossingAsk, CrossingCommand, CrossingConsents, CrossingEvents, CrossingFileAsk, CrossingNewsAsk,
+    CrossingNewsPage, CrossingOffer, CrossingStates, CrossingStatesAsk,
 };
 
 use super::{BUSY, Door, OnePath, SignedCall, doc, of_accord};
-use crate::{refusals::HouseRefusal, wire::LinkOutcome};
+use crate::{refusals::HouseRefusal, routes::OPAQUE, wire::LinkOutcome};
 
 const SIGNED: &str = "Signed (RFC 9421) with the peer's key. Names are those of the network that says them.";
 
@@ -58,7 +58,15 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
     )
     .request::<CrossingStatesAsk>()
     .reply::<CrossingStates>();
+    let file = about(
+        "link.file",
+        "/link/v1/accords/{accord_id}/files",
+        "Give the host of a session the content of a file that a message of this network's agent names",
+    )
+    .request::<CrossingFileAsk>()
+    .reply_type(OPAQUE);
     vec![
+        Operation::new(file, say_file),
         Operation::new(states, say_states),
         Operation::new(offer, take_offer),
         Operation::new(command, take_command),
@@ -85,6 +93,16 @@ async fn take_command(
     let peer = door.admit_about_sessions(&call, path, &door.links.0.sessions_at_once).await?;
     let sent: CrossingCommand = StrictJson::check(call.body).and_then(|body| body.parse())?;
     Ok(Json(door.links.take_command(&peer, sent).await?))
+}
+
+async fn say_file(
+    State(door): State<Door>,
+    path: OnePath,
+    call: SignedCall,
+) -> Result<Response, HouseRefusal> {
+    let peer = door.admit_about_sessions(&call, path, &door.links.0.sessions_at_once).await?;
+    let sent: CrossingFileAsk = StrictJson::check(call.body).and_then(|body| body.parse())?;
+    door.links.say_file(peer, &sent).await
 }
 
 async fn say_events(

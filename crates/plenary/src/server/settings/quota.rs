@@ -4,12 +4,12 @@
 use anyhow::bail;
 use plenary_context::quotas::Quotas;
 use plenary_edge::config::PAGE_RESERVED_BYTES;
-use plenary_log::UsageMax;
+use plenary_log::{AccountsMax, UsageMax};
 use serde::Deserialize;
 
-/// The default limit of stored bytes per owner.
+/// The default limit of stored bytes per owner, and per peer.
 const STORED_BYTES_MAX: u64 = 10 << 30;
-/// The default limit of stored events per owner.
+/// The default limit of stored events per owner, and per peer.
 const STORED_EVENTS_MAX: u64 = 10_000_000;
 
 /// The table; an absent value has its default.
@@ -20,6 +20,10 @@ pub(crate) struct Quota {
     pub(crate) stored_bytes_max: Option<u64>,
     /// Maximum number of events stored by one owner's agents [default: 10000000]
     pub(crate) stored_events_max: Option<u64>,
+    /// Maximum bytes of events and blobs stored for the agents of one peer [default: 10 GiB]
+    pub(crate) peer_stored_bytes_max: Option<u64>,
+    /// Maximum number of events stored for the agents of one peer [default: 10000000]
+    pub(crate) peer_stored_events_max: Option<u64>,
     /// Maximum number of live streams of one owner, WebSockets and Server-Sent Events [default: 12000]
     pub(crate) streams_per_owner_max: Option<usize>,
     /// Maximum bytes of large answers in progress, of all owners together [default: 128 MiB]
@@ -61,11 +65,15 @@ impl Quota {
         }
     }
 
-    /// The storage limits of an owner.
-    pub(crate) fn stored(&self) -> UsageMax {
-        UsageMax {
-            bytes: self.stored_bytes_max.unwrap_or(STORED_BYTES_MAX),
-            events: self.stored_events_max.unwrap_or(STORED_EVENTS_MAX),
+    /// The storage limits of owners and peers.
+    pub(crate) fn stored(&self) -> AccountsMax {
+        let max = |bytes: Option<u64>, events: Option<u64>| UsageMax {
+            bytes: bytes.unwrap_or(STORED_BYTES_MAX),
+            events: events.unwrap_or(STORED_EVENTS_MAX),
+        };
+        AccountsMax {
+            owner: max(self.stored_bytes_max, self.stored_events_max),
+            peer: max(self.peer_stored_bytes_max, self.peer_stored_events_max),
         }
     }
 

@@ -5,9 +5,11 @@
 mod ceremony;
 mod commands;
 mod files;
+mod files_of_guests;
 mod frames;
 mod guests;
 mod played;
+mod quota;
 mod revoking;
 mod sessions;
 mod sessions_faults;

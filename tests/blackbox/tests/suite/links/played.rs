@@ -20,7 +20,7 @@ use ring::{
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 use super::Network;
@@ -43,6 +43,9 @@ fn thumbprint(key: &Ed25519KeyPair) -> String {
 
 type Answers = Arc<Mutex<HashMap<&'static str, String>>>;
 
+/// The bodies that it was sent, by the last part of the path.
+type Heard = Arc<Mutex<HashMap<String, Value>>>;
+
 /// The network.
 pub(super) struct Played {
     address: SocketAddr,
@@ -53,6 +56,7 @@ pub(super) struct Played {
     stalls: Arc<AtomicBool>,
     /// What it answers to requests whose path ends so.
     answers: Answers,
+    heard: Heard,
     task: JoinHandle<()>,
 }
 
@@ -103,10 +107,15 @@ impl Played {
         let document = json!({"network": format!("http://{address}"), "keys": [jwk(&key)]});
         let (document, asked) = (Arc::new(Mutex::new(document)), Arc::new(AtomicUsize::new(0)));
         let stalls = Arc::new(AtomicBool::new(false));
-        let answers = Answers::default();
-        let said = (Arc::clone(&document), Arc::clone(&answers));
+        let (answers, heard) = (Answers::default(), Heard::default());
+        let said = (Arc::clone(&document), Arc::clone(&answers), Arc::clone(&heard));
         let task = tokio::spawn(serve(listener, said, Arc::clone(&asked), Arc::clone(&stalls)));
-        Self { address, key, document, asked, stalls, answers, task }
+        Self { address, key, document, asked, stalls, answers, heard, task }
+    }
+
+    /// The last body that it was sent to a path that ends so.
+    pub(super) fn heard(&self, end: &str) -> Option<Value> {
+        self.heard.lock().expect("nobody panics with it").get(end).cloned()
     }
 
     /// From now on it answers this where the path of a request ends so.
@@ -196,14 +205,28 @@ fn sign(key: &Ed25519KeyPair, signing: &Signing) -> Signed {
     Signed { method, path: path.clone(), body: body.clone(), headers }
 }
 
+/// The body of a request, of which this was read.
+async fn body_of(stream: &mut TcpStream, mut read: Vec<u8>) -> Option<Value> {
+    let end = read.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
+    let head = String::from_utf8_lossy(&read[..end]).to_ascii_lowercase();
+    let length: usize = head.split("content-length:").nth(1)?.split_whitespace().next()?.parse().ok()?;
+    let mut piece = [0; 4096];
+    while read.len() < end + length {
+        let count = stream.read(&mut piece).await.ok().filter(|count| *count > 0)?;
+        read.extend_from_slice(&piece[..count]);
+    }
+    serde_json::from_slice(&read[end..]).ok()
+}
+
 async fn serve(
     listener: TcpListener,
-    said: (Arc<Mutex<Value>>, Answers),
+    said: (Arc<Mutex<Value>>, Answers, Heard),
     asked: Arc<AtomicUsize>,
     stalls: Arc<AtomicBool>,
 ) {
     while let Ok((mut stream, _)) = listener.accept().await {
-        let ((document, answers), asked, stalls) = (said.clone(), Arc::clone(&asked), Arc::clone(&stalls));
+        let ((document, answers, heard), asked, stalls) =
+            (said.clone(), Arc::clone(&asked), Arc::clone(&stalls));
         tokio::spawn(async move {
             asked.fetch_add(1, Ordering::SeqCst);
             let mut read = Vec::new();
@@ -223,6 +246,10 @@ async fn serve(
             let body = document.lock().expect("nobody panics with it").to_string();
             let head = String::from_utf8_lossy(&read);
             let path = head.split_whitespace().nth(1).unwrap_or_default();
+            if let Some(body) = body_of(&mut stream, read.clone()).await {
+                let end = path.rsplit('/').next().unwrap_or_default().to_owned();
+                heard.lock().expect("nobody panics with it").insert(end, body);
+            }
             let answers = answers.lock().expect("nobody panics with it").clone();
             let answer = answers.into_iter().find(|(end, _)| path.ends_with(end)).map(|(_, body)| body);
             let (status, body) = match answer {

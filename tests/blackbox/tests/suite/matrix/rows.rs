@@ -113,6 +113,7 @@ fn links() -> Vec<Row> {
         row("link.offer", ACCORD, Rule::Public).body(|_| json!({})),
         row("link.command", ACCORD, Rule::Public).body(|_| json!({})),
         row("link.events", ACCORD, Rule::Public).body(|_| json!({})),
+        row("link.file", ACCORD, Rule::Public).body(|_| json!({})),
         row("link.news", ACCORD, Rule::Public).body(|_| json!({})),
         row("link.states", ACCORD, Rule::Public).body(|_| json!({})),
         row("link.guest_read", GUEST, Rule::Public),

@@ -123,6 +123,7 @@ impl Scene {
             ("link.offer", "/link/v1/accords/acc_1/offers"),
             ("link.command", "/link/v1/accords/acc_1/commands"),
             ("link.events", "/link/v1/accords/acc_1/events"),
+            ("link.file", "/link/v1/accords/acc_1/files"),
             ("link.news", "/link/v1/accords/acc_1/news"),
             ("link.states", "/link/v1/accords/acc_1/states"),
         ] {
