@@ -50,7 +50,10 @@ pub(super) async fn confirm(context: &Context, event: &Event, client: &Client, s
         }
         let confirmed = async {
             if is_shown(&context.out, client, (&session, sequence), &output).await? {
-                client.ack_event(&session, sequence).await.map_err(|error| journal::describe(&error.into()))?;
+                client
+                    .ack_event(&session, sequence)
+                    .await
+                    .map_err(|error| journal::describe(&error.into()))?;
                 state.forget_printed(&session, sequence)?;
             }
             Ok::<_, String>(())
