@@ -94,7 +94,8 @@ pub(super) async fn export(context: &Context, args: &ProjectArgs, export: Export
             let counts = &manifest.counts;
             said.push_str(&contents_said(counts.blobs_stored, counts.blobs_attempted));
         }
-        return answer(context, &manifest, &said);
+        answer(context, &manifest, &said)?;
+        return complete(manifest.counts.damaged);
     }
     let since = export.since.as_deref();
     if dest.as_os_str() == "-" {
@@ -108,7 +109,7 @@ pub(super) async fn export(context: &Context, args: &ProjectArgs, export: Export
         let done = place.client.export(&projects, since, &mut standard, &mut tell).await?;
         drop(progress);
         context.out.note(&contained(&done.counts));
-        return Ok(());
+        return complete(done.counts.damaged);
     }
     let contents = export.blobs.then(|| Contents::fresh(dest)).transpose()?;
     let (mut file, part) = fresh(dest)?;
@@ -135,7 +136,20 @@ pub(super) async fn export(context: &Context, args: &ProjectArgs, export: Export
     said.push_str(
         &blobs.as_ref().map_or_else(String::new, |blobs| contents_said(blobs.stored, blobs.attempted)),
     );
-    answer(context, &ExportReport { exported, blobs }, &said)
+    let damaged = exported.counts.damaged;
+    answer(context, &ExportReport { exported, blobs }, &said)?;
+    complete(damaged)
+}
+
+/// An error if an export lacks damaged records, so that a backup without them does not pass for complete.
+fn complete(damaged: u64) -> Result<(), Failure> {
+    match damaged {
+        0 => Ok(()),
+        many => Err(Failure::local_with(
+            format!("{} could not be exported", counted(many, "damaged record")),
+            "the export has everything else; the server's log names the records, and `plenary fsck` the damage",
+        )),
+    }
 }
 
 /// The result of an export to a file, under `--json`.
