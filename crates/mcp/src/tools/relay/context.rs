@@ -143,6 +143,11 @@ pub(super) async fn deposit(asking: ToolCaller, wanted: DepositArguments) -> Ans
     let me = Me::of(&asking).await?;
     let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
     let package_type = if wanted.auto == Some(true) { "auto_deposit" } else { "standard" };
+    let mut created_by = json!({"id": me.handle.as_str(), "type": "agent"});
+    let session = running_session(&asking, &me, &project).await?;
+    if !session.is_null() {
+        created_by["session_id"] = session["session_id"].clone();
+    }
     let mut package = json!({
         "package_id": format!("pkg_{}", hex()),
         "project_id": project,
@@ -153,7 +158,7 @@ pub(super) async fn deposit(asking: ToolCaller, wanted: DepositArguments) -> Ans
         "package_type": package_type,
         "review_type": wanted.review_type.as_deref().unwrap_or("none"),
         "created_at": now(),
-        "created_by": {"id": me.handle.as_str(), "type": "agent"},
+        "created_by": created_by,
         "decisions_made": wanted.decisions.unwrap_or_default(),
         "open_questions": wanted.open_questions.unwrap_or_default(),
         "handoff_note": wanted.handoff_note.unwrap_or_default(),
@@ -217,6 +222,14 @@ async fn open_session(asking: &ToolCaller, me: &Me, project: &str) -> Answer {
     }))
 }
 
+/// The same, also where the project does not exist yet and has no sessions.
+async fn running_session(asking: &ToolCaller, me: &Me, project: &str) -> Answer {
+    match open_session(asking, me, project).await {
+        Err(refusal) if refusal.code == "project_not_found" => Ok(Value::Null),
+        found => found,
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Format {
@@ -236,12 +249,7 @@ pub(super) struct OrientArguments {
 pub(super) async fn session_orient(asking: ToolCaller, wanted: OrientArguments) -> Answer {
     let me = Me::of(&asking).await?;
     let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
-    let mut session = match open_session(&asking, &me, &project).await {
-        Ok(session) => session,
-        // A project that does not exist yet has no sessions.
-        Err(refusal) if refusal.code == "project_not_found" => Value::Null,
-        Err(refusal) => return Err(refusal),
-    };
+    let mut session = running_session(&asking, &me, &project).await?;
     let started = session.is_null();
     if started {
         session = begun(&asking, &project).await?;
