@@ -15,6 +15,7 @@ use serde_json::{Value, value::RawValue};
 use crate::{
     AUTHOR_CHARS_MAX, KIND_CHARS_MAX, LIMIT_DEFAULT, LIMIT_MAX, TITLE_CHARS_MAX,
     command::Draft,
+    id::ChannelId,
     refusals::{self, ChannelRefusal},
 };
 
@@ -167,6 +168,20 @@ pub(crate) fn event_id(
     let id = integer(text).ok_or_else(|| refusals::shape(code, format!("`{name}` must be an integer")))?;
     // Clamped to the range of the store; no event has a higher id.
     Ok(Some(u64::try_from(id.clamp(0, i128::from(i64::MAX - 1))).unwrap_or(0)))
+}
+
+/// The cursor of a page of channels, as a link has it: the time of a channel, and its id.
+pub(crate) fn cursor(text: Option<&str>) -> Result<Option<&str>, ChannelRefusal> {
+    let is_cursor = |text: &str| {
+        let parts = text.split_once('/');
+        parts.is_some_and(|(at, id)| at.parse::<u64>().is_ok() && id.parse::<ChannelId>().is_ok())
+    };
+    match text {
+        Some(text) if !is_cursor(text) => {
+            Err(refusals::shape("invalid_cursor", "`cursor` must come from the `Link` of a page"))
+        }
+        sent => Ok(sent),
+    }
 }
 
 /// A boolean of the query.

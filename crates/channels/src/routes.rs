@@ -16,7 +16,7 @@ use http::{HeaderValue, Method, header};
 use plenary_edge::{
     Auth, Metrics, Operation, OperationDoc, Origin, RegistryFault, with_method_refusals, with_path_refusals,
 };
-use plenary_kernel::Class;
+use plenary_kernel::{Class, Refusal};
 use schemars::JsonSchema;
 
 use crate::{
@@ -46,9 +46,13 @@ type Answer = Result<Response, ChannelRefusal>;
 pub fn routes(channels: Channels, origin: Origin, metrics: &Metrics) -> Result<Router, RegistryFault> {
     let surface = Surface { channels, origin: Arc::new(origin) };
     let router = plenary_edge::routes(operations(), metrics)?;
-    let form = |refusal| ChannelRefusal::from(refusal).into_response();
     let router = with_path_refusals(router, metrics, &NOTHING_AT, form);
     Ok(with_method_refusals(router, metrics, form).with_state(surface))
+}
+
+/// A refusal in the form of this protocol.
+pub(crate) fn form(refusal: Refusal) -> Response {
+    ChannelRefusal::from(refusal).into_response()
 }
 
 /// Paths without an operation, which are refused in the form of this protocol.

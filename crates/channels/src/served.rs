@@ -59,7 +59,9 @@ const GUESTS: &[&str] = &[
 impl ServedRoom for Channels {
     fn about() -> RoomDescription {
         let purpose = "Append-only channels, each at a URL (Agent Channel Protocol v2).";
-        RoomDescription::new("channels", purpose, &operations(), EXAMPLES).for_guests(GUESTS)
+        RoomDescription::new("channels", purpose, &operations(), EXAMPLES)
+            .for_guests(GUESTS)
+            .refused_as(routes::form)
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {

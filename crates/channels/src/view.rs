@@ -29,7 +29,7 @@ pub(crate) struct ViewSource {
     pub(crate) key: Option<LinkKey>,
     /// The default author of the reader's events; empty without a token.
     pub(crate) me: String,
-    /// Whether the server requires no token.
+    /// Whether the reader's commands need no token.
     pub(crate) open: bool,
     pub(crate) now: TimestampMs,
     pub(crate) cadence: Cadence,

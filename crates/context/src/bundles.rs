@@ -1,7 +1,11 @@
 //! The two bundles: orientation (section 8.3) and digest (section 8.4; wire.md 0.1).
 //! Must not know: HTTP.
 
-use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use plenary_accounts::Actor;
 use plenary_kernel::TimestampMs;
@@ -37,7 +41,8 @@ struct Questions {
 
 /// The open questions of a window.
 struct OpenQuestions {
-    open: Vec<OpenQuestion>,
+    /// Each with the id of its package's stream.
+    open: Vec<(String, OpenQuestion)>,
     /// Whether a limit left some out.
     is_cut: bool,
 }
@@ -80,7 +85,7 @@ impl Context {
             project: project.into(),
             recent_packages: recent.held.into_iter().map(|held| raw(held.text)).collect(),
             active_facts: facts.facts.into_iter().map(raw).collect(),
-            open_questions: questions.open,
+            open_questions: self.of_sound_packages(questions.open).await?,
             window_days,
             generated_at: Moment::of(self.clock().now()).to_string(),
             truncated: cut.into_iter().filter_map(|(name, is_cut)| is_cut.then_some(name)).collect(),
@@ -98,17 +103,25 @@ impl Context {
         loop {
             let rows = self
                 .log()
-                .read_index(QUESTIONS, &prefix, after.as_deref(), QUESTIONS_MAX, Order::Descending)
+                .read_index_past_damage(
+                    QUESTIONS,
+                    &prefix,
+                    after.as_deref(),
+                    QUESTIONS_MAX,
+                    Order::Descending,
+                )
                 .await?;
             for row in &rows {
                 let rest = &row.key[prefix.len()..];
                 if rest < since.as_str() {
                     return Ok(OpenQuestions { open, is_cut: false });
                 }
+                let Some(value) = &row.value else { continue };
                 let corrupt = |_| Fault::Corrupt(format!("{} in {QUESTIONS}", row.key));
-                let found: Questions = serde_json::from_slice(&row.value).map_err(corrupt)?;
+                let found: Questions = serde_json::from_slice(value).map_err(corrupt)?;
                 let package = rest.split_once('/').map_or("", |(_, package)| package);
-                if found.draft && self.hides(&key::join(&[project, package]), drafts).await? {
+                let id = key::join(&[project, package]);
+                if found.draft && self.hides(&id, drafts).await? {
                     continue;
                 }
                 for question in found.questions {
@@ -116,7 +129,7 @@ impl Context {
                         return Ok(OpenQuestions { open, is_cut: true });
                     }
                     let (package_id, created_at) = (found.package_id.clone(), found.created_at.clone());
-                    open.push(OpenQuestion { question, package_id, created_at });
+                    open.push((id.clone(), OpenQuestion { question, package_id, created_at }));
                 }
             }
             match rows.last() {
@@ -126,9 +139,32 @@ impl Context {
         }
     }
 
+    /// The questions without those of damaged packages, which no list shows.
+    async fn of_sound_packages(
+        &self,
+        asked: Vec<(String, OpenQuestion)>,
+    ) -> Result<Vec<OpenQuestion>, Fault> {
+        let (mut shown, mut known) = (Vec::with_capacity(asked.len()), HashMap::<String, bool>::new());
+        for (id, question) in asked {
+            let is_sound = match known.get(&id) {
+                Some(is_sound) => *is_sound,
+                None => {
+                    let state = self.packages().fresh(&id).await;
+                    let state =
+                        Fault::skip_corrupt(state, "the questions of a damaged package are left out")?;
+                    known.insert(id, state.is_some());
+                    state.is_some()
+                }
+            };
+            shown.extend(is_sound.then_some(question));
+        }
+        Ok(shown)
+    }
+
     /// Whether a package that was deposited as a draft is still one that the reader may not see.
     async fn hides(&self, id: &str, drafts: Drafts<'_>) -> Result<bool, Fault> {
-        let (state, _) = self.packages().fresh(id).await?;
+        let state = Fault::skip_corrupt(self.packages().fresh(id).await, "a damaged draft is left out")?;
+        let Some((state, _)) = state else { return Ok(true) };
         let PackageState(Some(present)) = &*state else { return Ok(true) };
         Ok(present.status == Status::Draft && !drafts.show(&present.created_by.id))
     }
@@ -173,10 +209,11 @@ impl Context {
             facts.extend(of_project.facts);
             questions.extend(asked);
         }
-        questions.sort_by_key(|open: &OpenQuestion| Reverse(Moment::parse(&open.created_at)));
+        questions.sort_by_key(|(_, open): &(String, OpenQuestion)| Reverse(Moment::parse(&open.created_at)));
         is_cut |= facts.len() > LIST_MAX || questions.len() > QUESTIONS_MAX;
         facts.truncate(LIST_MAX);
         questions.truncate(QUESTIONS_MAX);
+        let questions = self.of_sound_packages(questions).await?;
         let snippets = match &wanted.focus {
             Some(focus) if wanted.snippets > 0 => {
                 let ids = projects.iter().map(|(id, _)| id.clone()).collect();
@@ -201,7 +238,7 @@ impl Context {
     /// Counts the packages of a window, without drafts. Returns whether a limit left some out.
     async fn count(&self, project: &str, since: Moment, counted: &mut DigestCounts) -> Result<bool, Fault> {
         let prefix = format!("{project}/");
-        let mut rows = self.log().index_rows(PACKAGES, &prefix, Order::Descending);
+        let mut rows = self.log().index_rows(PACKAGES, &prefix, Order::Descending).past_damage();
         while let Some(row) = rows.next().await? {
             let rest = &row.key[prefix.len()..];
             if rest < since.as_str() {

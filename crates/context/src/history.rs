@@ -49,6 +49,12 @@ impl Row {
         let of = |key: &str| key.rsplit_once('/').map_or(0, |(of, _)| of.len());
         of(&self.key) == of(key) && self.key[..of(key)] == key[..of(key)]
     }
+
+    /// Whether a damaged row has the end of the fact, which must not be shown as if it had none.
+    fn ends_with(&self, damaged: &str) -> bool {
+        let is_followed = self.is_followed_by(damaged) && !is_outranked(damaged);
+        damaged.strip_suffix("/end") == Some(self.key.as_str()) || self.end.is_none() && is_followed
+    }
 }
 
 impl Context {
@@ -68,25 +74,31 @@ impl Context {
                 format!("{base}{subject}/{predicate}")
             }
         };
+        let (log, most) = (self.log(), READ_ROWS_MAX);
         let mut after = asked.cursor.map(|cursor| format!("{base}{cursor}"));
         let (mut taken, mut scanned) = (PageBuilder::new(asked, limit, base.len()), 0);
         // The row of a fact's end follows the fact, so each fact waits for the next row.
         let mut waits = None::<Row>;
         loop {
-            let rows = self
-                .log()
-                .read_index(index, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
-                .await?;
+            let read = log.read_index_past_damage(index, &prefix, after.as_deref(), most, Order::Ascending);
+            let rows = read.await?;
             scanned += rows.len();
             for row in &rows {
+                let Some(value) = &row.value else {
+                    let fact = waits.take().filter(|fact| index != FACTS || !fact.ends_with(&row.key));
+                    if fact.is_some_and(|fact| taken.is_full_with(fact)) {
+                        return Ok(taken.page);
+                    }
+                    continue;
+                };
                 // In the index of current facts, a last part `end` is a predicate.
                 if let Some(of) = row.key.strip_suffix("/end").filter(|_| index == FACTS) {
                     if let Some(fact) = waits.as_mut().filter(|fact| fact.key == of) {
-                        fact.end = Some(text(&row.value)?.to_owned());
+                        fact.end = Some(text(value)?.to_owned());
                     }
                     continue;
                 }
-                let document = text(&row.value)?.to_owned();
+                let document = text(value)?.to_owned();
                 if let Some(mut fact) = waits.take() {
                     // If a successor was added between two reads, the fact that was read before it has no end
                     // row: derive its end.

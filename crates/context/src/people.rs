@@ -1,20 +1,21 @@
-//! Reviews by people: the packages that wait for one, and reviews that another room submits for a person.
+//! Reviews by people: the packages that wait for one, and reviews that another room submits for a person. A review of
+//! a package in an archived project waits until the project is unarchived.
 //! Must not know: how the person is notified.
 
 use plenary_accounts::{Actor, Authority};
 use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, Version};
-use plenary_log::{Fault, StreamName};
+use plenary_log::Fault;
 use serde_json::Value;
 
 use crate::{
     Context, Failure,
     lifecycle::{ReviewType, Status},
-    limits::NOTE_BYTES_MAX,
     package::{
         command::{MovePackage, Step},
         event::{PackageEvent, PackageMoved},
     },
+    rejection::Rejection,
 };
 
 /// A package that waits for a person's review.
@@ -55,16 +56,16 @@ fn document(said: &Value) -> Option<String> {
 pub(crate) type AskedReview = (Option<HumanReview>, Vec<Version>);
 
 impl Context {
-    /// The review of a package that waits for a person of the project's owner, requested by one of the owner's agents;
-    /// and the versions at which a review was requested.
+    /// The review of a package, by the id of its stream, that waits for a person of the project's owner, requested by
+    /// one of the owner's agents; and the versions at which a review was requested.
     ///
     /// # Errors
     /// The store failed.
-    pub fn human_review<'a>(&'a self, stream: &'a StreamName) -> Sealed<'a, Result<AskedReview, Fault>> {
+    pub fn human_review<'a>(&'a self, id: &'a str) -> Sealed<'a, Result<AskedReview, Fault>> {
         seal(async move {
-            let project = stream.id().split_once('/').map_or("", |(project, _)| project);
+            let project = id.split_once('/').map_or("", |(project, _)| project);
             let state = self.project(project).await?;
-            let history = self.history(stream.id()).await?;
+            let history = self.history(id).await?;
             let Some(PackageEvent::PackageDeposited(deposited)) =
                 history.first().map(PackageEvent::decode).transpose()?
             else {
@@ -95,7 +96,7 @@ impl Context {
                     return Ok((None, asked));
                 }
             };
-            if status != Status::AwaitingReview || kind != ReviewType::Human || state.archived_at.is_some() {
+            if status != Status::AwaitingReview || kind != ReviewType::Human {
                 return Ok((None, asked));
             }
             let said: Value = serde_json::from_slice(&deposited.raw).unwrap_or_default();
@@ -114,7 +115,7 @@ impl Context {
     }
 
     /// Applies the review of a person that another room has asked. A package that is no longer waiting stays
-    /// unchanged.
+    /// unchanged. Returns `false` while the project is archived: the review can be applied later.
     ///
     /// # Errors
     /// The store failed.
@@ -123,13 +124,13 @@ impl Context {
         id: &str,
         is_complete: bool,
         note: Option<String>,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         let status = if is_complete { Status::Complete } else { Status::RevisionRequested };
         // As the operator: the other room has checked the person's right.
         let authority = Authority { by: Actor::Operator, token: None };
-        let note = note.filter(|note| note.len() <= NOTE_BYTES_MAX);
         match self.move_package(id, &MovePackage { authority, step: Step::Review(status), note }).await {
-            Ok(_) | Err(Failure::Rejected(_) | Failure::OverQuota(_)) => Ok(()),
+            Err(Failure::Rejected(Rejection::ProjectArchived)) => Ok(false),
+            Ok(_) | Err(Failure::Rejected(_) | Failure::OverQuota(_)) => Ok(true),
             Err(Failure::Fault(fault)) => Err(fault),
         }
     }

@@ -7,7 +7,7 @@ use futures_util::future::try_join_all;
 use plenary_accounts::{Actor, KnownAgent, admits_owner};
 use plenary_engine::Room;
 use plenary_kernel::{Version, limits::READ_ROWS_MAX};
-use plenary_log::{Fault, Order, StoredEvent};
+use plenary_log::{Fault, FoundRow, Order, StoredEvent};
 
 use crate::{
     Context, Failure,
@@ -211,8 +211,9 @@ impl Context {
         let mut rounds = Rounds::default();
         loop {
             let max = (limit + 1 - listed.len()).clamp(READS_AT_ONCE, READ_ROWS_MAX);
+            let log = self.log();
             let rows =
-                self.log().read_index(index, &prefix, after.as_deref(), max, Order::Descending).await?;
+                log.read_index_past_damage(index, &prefix, after.as_deref(), max, Order::Descending).await?;
             scanned += rows.len();
             let in_window =
                 |key: &str| listing.since.is_none_or(|since| &key[prefix.len()..] >= since.as_str());
@@ -220,8 +221,11 @@ impl Context {
             while !rest.is_empty() {
                 let (chunk, behind) = rest.split_at(rounds.reads().min(rest.len()));
                 rest = behind;
+                // The package itself says what a damaged row does not.
+                let may_have =
+                    |row: &FoundRow, status| row.value.as_ref().is_none_or(|value| is_listed(value, status));
                 let wanted = chunk.iter().filter(|row| {
-                    index != PACKAGES || listing.status.is_none_or(|status| is_listed(&row.value, status))
+                    index != PACKAGES || listing.status.is_none_or(|status| may_have(row, status))
                 });
                 let reads = wanted.filter(|row| in_window(&row.key)).map(|row| async move {
                     let package = row.key.rsplit('/').next().unwrap_or_default();
@@ -270,6 +274,15 @@ impl PackageQuery<'_> {
     }
 }
 
+/// The projects that a bearer may read.
+#[derive(Debug, Default)]
+pub(crate) struct ReadableProjects {
+    /// With their keys, sorted by key.
+    pub(crate) projects: Vec<(String, Arc<ProjectState>)>,
+    /// The keys of damaged ones.
+    pub(crate) damaged: Vec<String>,
+}
+
 impl Context {
     /// The projects that the bearer may read, with their keys.
     pub(crate) async fn visible(
@@ -277,6 +290,11 @@ impl Context {
         by: &Actor,
         max: usize,
     ) -> Result<Vec<(String, Arc<ProjectState>)>, Fault> {
+        Ok(self.readable_projects(by, max).await?.projects)
+    }
+
+    /// The same, with the damaged ones.
+    pub(crate) async fn readable_projects(&self, by: &Actor, max: usize) -> Result<ReadableProjects, Fault> {
         self.readable_where(by, max, |_| true).await
     }
 
@@ -288,7 +306,7 @@ impl Context {
         max: usize,
     ) -> Result<Vec<(String, Arc<ProjectState>)>, Fault> {
         let Some(me) = self.admitting(by).await? else { return self.visible(by, max).await };
-        self.readable_where(by, max, |project| admits_owner(&me, &owner(project))).await
+        Ok(self.readable_where(by, max, |project| admits_owner(&me, &owner(project))).await?.projects)
     }
 
     /// Whether the bearer is shown the texts of a project without naming it.
@@ -309,7 +327,7 @@ impl Context {
         by: &Actor,
         max: usize,
         is_wanted: impl Fn(&ProjectState) -> bool,
-    ) -> Result<Vec<(String, Arc<ProjectState>)>, Fault> {
+    ) -> Result<ReadableProjects, Fault> {
         let own = match by {
             Actor::Operator | Actor::Seed => (PROJECTS, String::new()),
             Actor::Owner(owner) => (PROJECTS_OF, format!("{owner}/")),
@@ -334,15 +352,19 @@ impl Context {
                 }
             }
         }
-        let mut visible = Vec::new();
+        let mut readable = ReadableProjects::default();
         for part in parts {
-            let project = self.listed_project(&part).await?;
-            let project = project.filter(|project| project.access(by).read && is_wanted(project));
-            visible.extend(project.map(|project| (part, project)));
-            if visible.len() == max {
+            match self.listed_project(&part).await? {
+                Some(project) if project.access(by).read && is_wanted(&project) => {
+                    readable.projects.push((part, project));
+                }
+                Some(_) => {}
+                None => readable.damaged.push(part),
+            }
+            if readable.projects.len() == max {
                 break;
             }
         }
-        Ok(visible)
+        Ok(readable)
     }
 }

@@ -51,7 +51,7 @@ pub use lines::{Line, Lines};
 pub use listener::{ListenFault, Listener, StopReport};
 pub use metrics::{METRICS_CONTENT_TYPE, Metrics};
 pub use openapi::{ApiInfo, openapi};
-pub use operation::{Auth, Operation, OperationDoc};
+pub use operation::{Auth, Operation, OperationDoc, RefusalForm};
 pub use origin::{Origin, TrustedNet};
 pub use peer::{LocalAddress, OwnPage, Peer};
 pub use rebinding::Foreign;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use axum::{
     handler::Handler,
+    response::Response,
     routing::{MethodFilter, MethodRouter, on},
 };
 use http::{Method, StatusCode};
-use plenary_kernel::Class;
+use plenary_kernel::{Class, Refusal};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
@@ -70,6 +71,9 @@ pub(crate) struct PathParameter {
     pub(crate) schema: SchemaOf,
 }
 
+/// A protocol's form of a refusal.
+pub type RefusalForm = fn(Refusal) -> Response;
+
 /// The description of one operation: everything but the handler.
 #[derive(Debug, Clone)]
 pub struct OperationDoc {
@@ -112,6 +116,8 @@ pub struct OperationDoc {
     pub(crate) for_guests: bool,
     /// Whether the parameter `project` of the query limits it to that project.
     pub(crate) project_by_query: bool,
+    /// The form of refusals below its path that come before any operation; the common form if absent.
+    pub(crate) refused_as: Option<RefusalForm>,
 }
 
 impl OperationDoc {
@@ -150,6 +156,7 @@ impl OperationDoc {
             for_pages: false,
             for_guests: false,
             project_by_query: false,
+            refused_as: None,
         }
     }
 
@@ -305,6 +312,13 @@ impl OperationDoc {
     #[must_use]
     pub fn for_pages(mut self) -> Self {
         self.for_pages = true;
+        self
+    }
+
+    /// Refusals below its path that come before any operation have this form.
+    #[must_use]
+    pub fn refused_as(mut self, form: RefusalForm) -> Self {
+        self.refused_as = Some(form);
         self
     }
 

@@ -5,6 +5,8 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::{HeaderMap, HeaderValue};
 
+use crate::RefusalForm;
+
 /// Longest host or prefix from a proxy, in bytes; a longer one is ignored.
 const TOLD_BYTES_MAX: usize = 255;
 
@@ -55,6 +57,8 @@ pub struct Origin {
     trusted: Vec<TrustedNet>,
     /// The paths of operations that pages of any site may call.
     pub(crate) open: Vec<&'static str>,
+    /// The first segments of paths whose refusals have the form of their protocol.
+    pub(crate) forms: Vec<(&'static str, RefusalForm)>,
 }
 
 impl Origin {
@@ -62,7 +66,13 @@ impl Origin {
     #[must_use]
     pub fn new(listening: &str, public: Option<&str>, trusted: Vec<TrustedNet>) -> Self {
         let plain = |url: &str| url.trim_end_matches('/').to_owned();
-        Self { listening: plain(listening), public: public.map(plain), trusted, open: Vec::new() }
+        Self {
+            listening: plain(listening),
+            public: public.map(plain),
+            trusted,
+            open: Vec::new(),
+            forms: Vec::new(),
+        }
     }
 
     /// The base URL for the sender of this request, without a slash at its end. `Forwarded` and

@@ -9,7 +9,7 @@ use axum::{
 };
 use http::{HeaderValue, StatusCode, header};
 
-use crate::{OperationDoc, Origin, measured::MeasuredHandler, metrics::Metrics};
+use crate::{OperationDoc, Origin, RefusalForm, measured::MeasuredHandler, metrics::Metrics};
 
 /// How long a browser caches the permission, in seconds.
 const REMEMBERED_S: &str = "600";
@@ -21,6 +21,28 @@ impl Origin {
         self.open = docs.into_iter().filter(|doc| doc.for_pages).map(|doc| doc.path).collect();
         self
     }
+
+    /// Sets the forms of refusals before the router, from the protocols of the operations.
+    #[must_use]
+    pub fn refusing_as<'a>(mut self, docs: impl IntoIterator<Item = &'a OperationDoc>) -> Self {
+        let forms = docs.into_iter().filter_map(|doc| Some((first_segment(doc.path), doc.refused_as?)));
+        self.forms = forms.collect();
+        self.forms.sort_by_key(|(path, _)| *path);
+        self.forms.dedup_by_key(|(path, _)| *path);
+        self
+    }
+
+    /// The form of refusals at a path.
+    pub(crate) fn form_at(&self, path: &str) -> Option<RefusalForm> {
+        let first = first_segment(path);
+        self.forms.iter().find(|(path, _)| *path == first).map(|(_, form)| *form)
+    }
+}
+
+/// `/agent` of `/agent/{name}/run`; `/` of `/`.
+fn first_segment(path: &str) -> &str {
+    let end = path.char_indices().skip(1).find(|(_, c)| *c == '/').map_or(path.len(), |(at, _)| at);
+    &path[..end]
 }
 
 /// The route of such an operation: any page may read its responses, and a preflight request is answered.

@@ -60,6 +60,14 @@ impl RequestGate {
         response
     }
 
+    /// The same, in the form of the protocol at this path.
+    fn refuse_at(&self, origin: &Origin, path: &str, refusal: Refusal) -> Response {
+        let Some(form) = origin.form_at(path) else { return self.refuse(&refusal) };
+        let response = form(refusal);
+        self.refused.answered(response.status(), Duration::ZERO);
+        response
+    }
+
     /// Passes a request to the router.
     ///
     /// # Errors
@@ -73,7 +81,9 @@ impl RequestGate {
         allowance.begin(origin.and_then(|origin| origin.client_address(self.peer.0, request.headers())));
         if let Some(origin) = origin {
             let admitted = origin.admits(self.peer.0, request.uri(), request.headers());
-            admitted.map_err(|foreign| Box::new(self.refuse(&foreign.refusal())))?;
+            admitted.map_err(|foreign| {
+                Box::new(self.refuse_at(origin, request.uri().path(), foreign.refusal()))
+            })?;
             if request.headers().contains_key(header::ORIGIN)
                 && origin.is_own(self.peer.0, request.uri(), request.headers())
             {

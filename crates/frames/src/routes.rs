@@ -52,8 +52,12 @@ type Answer<T> = Result<Json<T>, FrameRefusal>;
 /// The routes of this room.
 pub fn routes(frames: Frames, metrics: &Metrics) -> Result<Router, RegistryFault> {
     let router = plenary_edge::routes(operations(), metrics)?;
-    let form = |refusal| FrameRefusal::from(refusal).into_response();
     Ok(with_method_refusals(router, metrics, form).with_state(frames))
+}
+
+/// A refusal in the form of this protocol.
+pub(crate) fn form(refusal: Refusal) -> Response {
+    FrameRefusal::from(refusal).into_response()
 }
 
 /// The query of `POST /frames`.

@@ -35,7 +35,7 @@ fn frame() -> Value {
 impl ServedRoom for Frames {
     fn about() -> RoomDescription {
         let purpose = "Frames between live sessions (Agent-Channel Fan-Out).";
-        RoomDescription::new("frames", purpose, &operations(), EXAMPLES)
+        RoomDescription::new("frames", purpose, &operations(), EXAMPLES).refused_as(routes::form)
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {

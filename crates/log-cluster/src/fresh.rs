@@ -8,7 +8,7 @@ use std::{fs, future::Future, path::PathBuf, sync::Arc, time::Duration};
 use plenary_journal::{Journal, ReadError};
 use plenary_kernel::{Position, Version};
 use plenary_log::{
-    Fault, IndexRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews, Usage,
+    Fault, FoundRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews, Usage,
 };
 use plenary_log_sqlite::damage;
 use tokio::{
@@ -139,7 +139,7 @@ impl Reads for Fresh {
         after: Option<&'a str>,
         max: usize,
         order: Order,
-    ) -> Read<'a, Vec<IndexRow>> {
+    ) -> Read<'a, Vec<FoundRow>> {
         self.read(async move { self.inner.read_index(name, prefix, after, max, order).await })
     }
     fn read_row<'a>(&'a self, name: &'a str) -> Read<'a, Option<Row>> {

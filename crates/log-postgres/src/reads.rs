@@ -7,7 +7,7 @@ use std::{
 
 use plenary_kernel::{Position, TimestampMs, Version};
 use plenary_log::{
-    Digest, Fault, IndexRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews, Usage,
+    Digest, Fault, FoundRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews, Usage,
 };
 use tokio_postgres::{Row as Record, types::ToSql};
 
@@ -127,7 +127,7 @@ impl Reads for Postgres {
         after: Option<&'a str>,
         max: usize,
         order: Order,
-    ) -> Read<'a, Vec<IndexRow>> {
+    ) -> Read<'a, Vec<FoundRow>> {
         let range = Range::of_prefix(prefix);
         let (sql, range) = match (order, after) {
             (Order::Ascending, Some(after)) => ((Sql::IndexUp, Sql::IndexUpAll), range.above(after)),
@@ -138,11 +138,9 @@ impl Reads for Postgres {
         Box::pin(async move {
             let records = self.range(sql, Some(name), range, max).await?;
             decoded(&records, |record| {
-                let row =
-                    IndexRow { key: text::plain(record.try_get(0)?).into_owned(), value: bytes(record, 1)? };
-                let what = || format!("the key {} of the index {name}", row.key);
-                undamaged(Digest::index(name, &row.key, &row.value), record.try_get(2)?, what)?;
-                Ok(row)
+                let (key, value) = (text::plain(record.try_get(0)?).into_owned(), bytes(record, 1)?);
+                let is_sound = Digest::index(name, &key, &value).agrees(record.try_get(2)?);
+                Ok(FoundRow { key, value: is_sound.then_some(value) })
             })
         })
     }

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, ops::Bound};
 
 use bytes::Bytes;
-use plenary_log::{IndexOp, IndexRow, Order};
+use plenary_log::{FoundRow, IndexOp, Order};
 
 /// The keys of one index with their values; `None` is a tombstone.
 type Keys = BTreeMap<String, Option<Bytes>>;
@@ -79,14 +79,18 @@ fn copied<'a>(range: impl Iterator<Item = (&'a String, &'a Option<Bytes>)>, max:
 }
 
 /// Merges the first `max` rows of the table and the overlay; both in this order.
-pub(crate) fn over(overlay: Overlay, rows: Vec<IndexRow>, max: usize, order: Order) -> Vec<IndexRow> {
+pub(crate) fn over(overlay: Overlay, rows: Vec<FoundRow>, max: usize, order: Order) -> Vec<FoundRow> {
     if overlay.is_empty() {
         return rows;
     }
-    let mut merged: BTreeMap<String, Option<Bytes>> =
-        rows.into_iter().map(|row| (row.key, Some(row.value))).collect();
-    merged.extend(overlay);
-    let live = |(key, value): (String, Option<Bytes>)| Some(IndexRow { key, value: value? });
+    // `None` for a deleted key. What the overlay has replaces a damaged row.
+    let mut merged: BTreeMap<String, Option<FoundRow>> =
+        rows.into_iter().map(|row| (row.key.clone(), Some(row))).collect();
+    merged.extend(overlay.into_iter().map(|(key, value)| {
+        let row = value.map(|value| FoundRow { key: key.clone(), value: Some(value) });
+        (key, row)
+    }));
+    let live = |(_, row): (String, Option<FoundRow>)| row;
     let merged = merged.into_iter();
     match order {
         Order::Ascending => merged.filter_map(live).take(max).collect(),
@@ -131,11 +135,12 @@ mod tests {
     #[test]
     fn the_last_word_on_a_key_counts() {
         let rows = |keys: &[&str]| {
-            let row = |key: &&str| IndexRow { key: (*key).to_owned(), value: "old".into() };
+            let row = |key: &&str| FoundRow { key: (*key).to_owned(), value: Some("old".into()) };
             keys.iter().map(row).collect::<Vec<_>>()
         };
-        let texts = |rows: Vec<IndexRow>| {
-            let text = |row: IndexRow| format!("{}={}", row.key, String::from_utf8_lossy(&row.value));
+        let texts = |rows: Vec<FoundRow>| {
+            let text =
+                |row: FoundRow| format!("{}={}", row.key, String::from_utf8_lossy(&row.value.unwrap()));
             rows.into_iter().map(text).collect::<Vec<_>>()
         };
         let gathered = gathered();

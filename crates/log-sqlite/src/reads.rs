@@ -2,7 +2,7 @@
 
 use plenary_kernel::{Position, Version};
 use plenary_log::{
-    Fault, IndexRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews, Usage,
+    Fault, FoundRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews, Usage,
 };
 
 use crate::{events, news, pool::Pool, records};
@@ -34,7 +34,7 @@ impl Reads for Pool {
         after: Option<&'a str>,
         max: usize,
         order: Order,
-    ) -> Read<'a, Vec<IndexRow>> {
+    ) -> Read<'a, Vec<FoundRow>> {
         let (name, prefix, after) = (name.to_owned(), prefix.to_owned(), after.map(str::to_owned));
         Box::pin(self.read(move |reader, shared| {
             records::index(&reader.connection, shared, &name, &prefix, after.as_deref(), max, order)

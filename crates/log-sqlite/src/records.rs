@@ -1,7 +1,7 @@
 //! Reads of indexes, rows and keys.
 
 use bytes::Bytes;
-use plenary_log::{Digest, IndexRow, KeyRecord, Order, Row, Usage};
+use plenary_log::{Digest, FoundRow, KeyRecord, Order, Row, Usage};
 use rusqlite::{Connection, Error, Transaction, params, types::Value};
 
 use crate::{error::ReadError, gathered::over, unindexed::SharedTail};
@@ -54,7 +54,7 @@ pub(crate) fn index(
     after: Option<&str>,
     max: usize,
     order: Order,
-) -> Result<Vec<IndexRow>, ReadError> {
+) -> Result<Vec<FoundRow>, ReadError> {
     let sql = match order {
         Order::Ascending => {
             "SELECT key, value, sum FROM idx WHERE name = ?1 AND key >= ?2 AND key < ?3 ORDER BY key LIMIT ?4"
@@ -70,8 +70,7 @@ pub(crate) fn index(
         let seen = if overlay.is_empty() { None } else { Some(snapshot(connection)?) };
         (overlay, seen)
     };
-    let replaced = |key: &str| overlay.iter().any(|(written, _)| written == key);
-    let rows = rows_of(connection, sql, name, &range, max + overlay.len(), replaced)?;
+    let rows = rows_of(connection, sql, name, &range, max + overlay.len())?;
     if let Some(seen) = seen {
         seen.finish()?;
     }
@@ -91,21 +90,15 @@ fn rows_of(
     name: &str,
     range: &Range,
     max: usize,
-    replaced: impl Fn(&str) -> bool,
-) -> Result<Vec<IndexRow>, ReadError> {
+) -> Result<Vec<FoundRow>, Error> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut found = statement.query(params![name, range.first, range.until(), limit(max)])?;
     let mut rows = Vec::new();
     while let Some(row) = found.next()? {
         let (key, value) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_blob()?);
         let is_sound = Digest::index(name, key, value).agrees(row.get(2)?);
-        if !is_sound && replaced(key) {
-            continue;
-        }
-        if !is_sound {
-            return Err(ReadError::Corrupt(format!("the key {key} of the index {name} is damaged")));
-        }
-        rows.push(IndexRow { key: key.to_owned(), value: Bytes::copy_from_slice(value) });
+        let value = is_sound.then(|| Bytes::copy_from_slice(value));
+        rows.push(FoundRow { key: key.to_owned(), value });
     }
     Ok(rows)
 }

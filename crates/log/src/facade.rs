@@ -16,7 +16,7 @@ use plenary_kernel::{Position, Version};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
-    Batch, Chain, Charge, ExceededQuota, FEED_WAITING_MAX, Fault, IndexRow, JOBS_PER_COMMIT_MAX,
+    Batch, Chain, Charge, ExceededQuota, FEED_WAITING_MAX, Fault, FoundRow, IndexRow, JOBS_PER_COMMIT_MAX,
     JOBS_WAITING_MAX, KeyRecord, Ledger, Order, Outcome, Pledge, Reads, Row, Signals, StoredEvent,
     StreamName, StreamNews, Usage,
     measured::{AppendMetrics, AppendTimer},
@@ -300,7 +300,7 @@ impl Log {
     pub fn signals(&self) -> &Signals {
         &self.signals
     }
-    #[cfg(test)]
+    /// The reads of the store.
     pub(crate) fn reads(&self) -> &dyn Reads {
         &*self.reads
     }
@@ -385,7 +385,7 @@ impl Log {
             }
         }
     }
-    /// See [`Reads::read_index`].
+    /// See [`Reads::read_index`]. A damaged row fails the read.
     pub async fn read_index(
         &self,
         name: &str,
@@ -394,7 +394,23 @@ impl Log {
         max: usize,
         order: Order,
     ) -> Result<Vec<IndexRow>, Fault> {
-        self.reads.read_index(name, prefix, after, max, order).await
+        let found = self.reads.read_index(name, prefix, after, max, order).await?;
+        found.into_iter().map(|row| row.sound(name)).collect()
+    }
+    /// The same for lists, which leave a damaged row out: it is logged, and has no value.
+    pub async fn read_index_past_damage(
+        &self,
+        name: &str,
+        prefix: &str,
+        after: Option<&str>,
+        max: usize,
+        order: Order,
+    ) -> Result<Vec<FoundRow>, Fault> {
+        let found = self.reads.read_index(name, prefix, after, max, order).await?;
+        for FoundRow { key, .. } in found.iter().filter(|row| row.value.is_none()) {
+            tracing::error!(index = name, key, "a damaged row of an index is left out of a list");
+        }
+        Ok(found)
     }
     /// See [`Reads::read_row`].
     pub async fn read_row(&self, name: &str) -> Result<Option<Row>, Fault> {

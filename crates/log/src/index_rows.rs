@@ -18,6 +18,7 @@ pub struct IndexRows<'a> {
     /// The last key that was read.
     last: Option<String>,
     has_more: bool,
+    past_damage: bool,
 }
 
 impl Log {
@@ -37,26 +38,42 @@ impl Log {
         order: Order,
     ) -> IndexRows<'a> {
         let page = Vec::new().into_iter();
-        IndexRows { log: self, name, prefix, order, page, last: after, has_more: true }
+        IndexRows { log: self, name, prefix, order, page, last: after, has_more: true, past_damage: false }
     }
 }
 
 impl IndexRows<'_> {
+    /// The same rows for a list, which leaves damaged ones out and logs them.
+    #[must_use]
+    pub fn past_damage(self) -> Self {
+        Self { past_damage: true, ..self }
+    }
+
     /// The next row; `None` after the last one.
     ///
     /// # Errors
     /// If the store fails.
     pub async fn next(&mut self) -> Result<Option<IndexRow>, Fault> {
-        let next = self.page.next();
-        if next.is_some() || !self.has_more {
-            return Ok(next);
+        loop {
+            let next = self.page.next();
+            if next.is_some() || !self.has_more {
+                return Ok(next);
+            }
+            let (last, max) = (self.last.as_deref(), READ_ROWS_MAX);
+            let Self { log, name, prefix, order, .. } = *self;
+            let (rows, found, last) = if self.past_damage {
+                let found = log.read_index_past_damage(name, prefix, last, max, order).await?;
+                let (many, last) = (found.len(), found.last().map(|row| row.key.clone()));
+                (found.into_iter().filter_map(|row| row.sound(name).ok()).collect(), many, last)
+            } else {
+                let rows = log.read_index(name, prefix, last, max, order).await?;
+                let (many, last) = (rows.len(), rows.last().map(|row| row.key.clone()));
+                (rows, many, last)
+            };
+            self.has_more = found == READ_ROWS_MAX;
+            self.last = last;
+            self.page = rows.into_iter();
         }
-        let (last, max) = (self.last.as_deref(), READ_ROWS_MAX);
-        let rows = self.log.read_index(self.name, self.prefix, last, max, self.order).await?;
-        self.has_more = rows.len() == READ_ROWS_MAX;
-        self.last = rows.last().map(|row| row.key.clone());
-        self.page = rows.into_iter();
-        Ok(self.page.next())
     }
 }
 

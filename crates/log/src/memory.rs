@@ -11,7 +11,7 @@ use parking_lot::{Mutex, MutexGuard};
 use plenary_kernel::{Position, Version};
 
 use crate::{
-    Fault, Feeder, IndexOp, IndexRow, Job, Jobs, KeyRecord, Lookup, OpenedLog, Order, Reads, Row,
+    Fault, Feeder, FoundRow, IndexOp, Job, Jobs, KeyRecord, Lookup, OpenedLog, Order, Reads, Row,
     StoredEvent, StreamName, StreamNews, Usage, Writes, channel, plan, reads::Read,
 };
 
@@ -183,12 +183,12 @@ impl Reads for Memory {
         after: Option<&'a str>,
         max: usize,
         order: Order,
-    ) -> Read<'a, Vec<IndexRow>> {
+    ) -> Read<'a, Vec<FoundRow>> {
         self.read(|state| {
             let empty = BTreeMap::new();
             let index = state.index.get(name).unwrap_or(&empty);
             let rows = after_key(index, prefix, after, order).take(max);
-            rows.map(|(key, value)| IndexRow { key: key.clone(), value: value.clone() }).collect()
+            rows.map(|(key, value)| FoundRow { key: key.clone(), value: Some(value.clone()) }).collect()
         })
     }
     fn read_row<'a>(&'a self, name: &'a str) -> Read<'a, Option<Row>> {

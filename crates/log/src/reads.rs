@@ -28,6 +28,29 @@ pub struct IndexRow {
     pub value: Bytes,
 }
 
+/// One row of an index as a store finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundRow {
+    /// The key.
+    pub key: String,
+    /// The value; `None` if it is not what was written.
+    pub value: Option<Bytes>,
+}
+
+impl FoundRow {
+    /// The row, if it is sound.
+    ///
+    /// # Errors
+    /// The row is damaged.
+    pub fn sound(self, index: &str) -> Result<IndexRow, Fault> {
+        let Self { key, value } = self;
+        match value {
+            Some(value) => Ok(IndexRow { key, value }),
+            None => Err(Fault::Corrupt(format!("the key {key} of the index {index} is damaged"))),
+        }
+    }
+}
+
 /// A stream that has events after a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamNews {
@@ -60,7 +83,7 @@ pub trait Reads: Send + Sync + 'static {
         after: Option<&'a str>,
         max: usize,
         order: Order,
-    ) -> Read<'a, Vec<IndexRow>>;
+    ) -> Read<'a, Vec<FoundRow>>;
     /// One row, if present.
     fn read_row<'a>(&'a self, name: &'a str) -> Read<'a, Option<Row>>;
     /// Rows whose name starts with `prefix`, in byte order, strictly after `after`.

@@ -9,7 +9,7 @@ use plenary_kernel::{Position, Version};
 use tokio::sync::watch;
 
 use crate::{
-    Fault, Feed, Feeder, IndexRow, Job, Jobs, KeyRecord, Log, OpenedLog, Order, Read, Reads, Row,
+    Fault, Feed, Feeder, FoundRow, Job, Jobs, KeyRecord, Log, OpenedLog, Order, Read, Reads, Row,
     StoredEvent, StreamName, StreamNews, Usage, channel, open_memory, signals::Network,
 };
 
@@ -230,8 +230,8 @@ impl Reads for FaultyProcess {
         after: Option<&'a str>,
         max: usize,
         order: Order,
-    ) -> Read<'a, Vec<IndexRow>> {
-        self.read(self.log.read_index(name, prefix, after, max, order))
+    ) -> Read<'a, Vec<FoundRow>> {
+        self.read(self.log.reads().read_index(name, prefix, after, max, order))
     }
     fn read_row<'a>(&'a self, name: &'a str) -> Read<'a, Option<Row>> {
         self.read(self.log.read_row(name))

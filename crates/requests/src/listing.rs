@@ -39,7 +39,7 @@ impl Requests {
         prefix: &str,
         order: Order,
     ) -> Result<Vec<(String, Row)>, Fault> {
-        let (mut found, mut rows) = (Vec::new(), self.log().index_rows(index, prefix, order));
+        let (mut found, mut rows) = (Vec::new(), self.log().index_rows(index, prefix, order).past_damage());
         while found.len() < LOOKED_AT_MAX
             && let Some(IndexRow { key, value }) = rows.next().await?
         {

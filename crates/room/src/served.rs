@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::Router;
 use futures_util::future::{BoxFuture, ready};
-use plenary_edge::{Metrics, Operation, OperationDoc, Origin, RegistryFault};
+use plenary_edge::{Metrics, Operation, OperationDoc, Origin, RefusalForm, RegistryFault};
 use plenary_hub::Observer;
 use plenary_log::{Charge, Fault, StoredEvent};
 use serde_json::Value;
@@ -56,6 +56,13 @@ impl RoomDescription {
         let opened = |doc: OperationDoc| if ids.contains(&doc.id()) { doc.for_guests() } else { doc };
         self.operations = self.operations.into_iter().map(opened).collect();
         Self { guests: ids, ..self }
+    }
+
+    /// The same room, whose refusals before any operation have this form.
+    #[must_use]
+    pub fn refused_as(mut self, form: RefusalForm) -> Self {
+        self.operations = self.operations.into_iter().map(|doc| doc.refused_as(form)).collect();
+        self
     }
 
     /// A room without operations.

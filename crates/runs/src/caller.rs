@@ -96,6 +96,8 @@ impl FromRequestParts<Runs> for StreamCaller {
     type Rejection = RunRefusal;
 
     async fn from_request_parts(parts: &mut Parts, runs: &Runs) -> Result<Self, RunRefusal> {
+        let other = with_password(parts);
+        let parts = other.as_ref().unwrap_or(parts);
         Ok(Self(RequestCaller(identify(parts, runs.accounts(), Credentials::HeaderOrTicket).await?, None)))
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     event::{Leaves, ThreadEvent},
     id::RunId,
     limits::DELTAS_HELD_MAX,
-    reading::Since,
+    reading::Passage,
     shares::Payer,
     wire::{Source, WireEvent},
 };
@@ -39,9 +39,13 @@ pub(crate) struct Live {
     pub(crate) making: Option<Arc<Line>>,
     /// The followed run; `None` follows all runs of the thread.
     pub(crate) run: Option<RunId>,
-    pub(crate) since: Since,
+    pub(crate) passage: Passage,
+    /// The followed run, and the number of the event after which its stream begins.
+    pub(crate) passed: Option<(RunId, u64)>,
     /// The version after which the stream reads.
     pub(crate) cursor: Version,
+    /// The version of the thread when the stream began: no run that ended before ends the stream.
+    pub(crate) head: Version,
     /// For a finished run: the version at which the stream ends.
     pub(crate) until: Option<Version>,
 }
@@ -68,11 +72,7 @@ impl Live {
 
     /// The stream as text pieces, for callers that write it in another form.
     pub(crate) fn into_pieces(self) -> impl Pieces {
-        let passed = match (self.run, self.since) {
-            (Some(run), Since::Id(id)) => Some((run, id)),
-            (Some(run), Since::Start | Since::Place(..)) => Some((run, 0)),
-            (None, _) => None,
-        };
+        let passed = self.passed;
         let of_this = |line: &Arc<Line>| self.run.is_none_or(|run| run == line.run);
         let held = self.making.iter().filter(|line| of_this(line)).cloned().collect();
         LiveState {
@@ -212,7 +212,7 @@ impl LiveState {
             return Ok(());
         }
         for event in self.live.source.events(&event) {
-            if self.live.since.wants(&event) {
+            if self.live.passage.wants(&event) {
                 self.write(&event, out);
             }
             self.passed = Some((event.run, event.id));
@@ -227,7 +227,8 @@ impl LiveState {
             | ThreadEvent::EventEmitted(_)
             | ThreadEvent::RunResumed(_)
             | ThreadEvent::CancelRequested(_) => false,
-        } && self.live.until.is_none();
+        } && self.live.until.is_none()
+            && stored.version > self.live.head;
         Ok(())
     }
 

@@ -52,6 +52,15 @@ impl Since {
         number(text).map(Self::Id)
     }
 
+    /// The number of the cursor's event within a run.
+    pub(crate) fn in_run(self, run: RunId) -> u64 {
+        match self {
+            Self::Id(id) => id,
+            Self::Place(of, id) if of == run => id,
+            Self::Start | Self::Place(..) => 0,
+        }
+    }
+
     /// Resolves the cursor to a run, within a thread or a single run. Event numbers are per run, so in a thread a
     /// bare number refers to the first run; no later event is skipped.
     ///
@@ -85,13 +94,53 @@ impl Since {
         );
         Err(refusals::shape("invalid_since", text))
     }
+}
 
-    /// Whether an event is after this cursor.
-    pub(crate) fn wants(self, event: &WireEvent) -> bool {
-        match self {
-            Self::Id(id) => event.id > id,
-            Self::Place(run, id) if run == event.run => event.id > id,
-            Self::Start | Self::Place(..) => true,
+/// Lets the events after a cursor pass, of those that are read from [`Passage::begin`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Passage {
+    since: Since,
+    /// In a thread the event of the cursor: events of other runs before it are also before the cursor.
+    behind: Option<(RunId, u64)>,
+}
+
+impl Passage {
+    /// For a run, or for a thread.
+    pub(crate) fn new(since: Since, found: &VisibleThread) -> Self {
+        let behind = match since {
+            Since::Place(run, id) if found.run.is_none() => {
+                let last = found.state.run(run).map_or(0, |run| run.last_event_id);
+                Some((run, id.min(last))).filter(|(_, id)| *id > 0)
+            }
+            Since::Start | Since::Id(_) | Since::Place(..) => None,
+        };
+        Self { since, behind }
+    }
+
+    /// A version before all events that pass.
+    pub(crate) fn begin(self, found: &VisibleThread) -> Version {
+        match (found.run(), self.behind) {
+            (Some(run), _) => begin(run, self.since.in_run(run.id)),
+            // The event of the cursor is read too.
+            (None, Some((run, id))) => {
+                found.state.run(run).map_or(Version::ZERO, |run| begin(run, id.saturating_sub(1)))
+            }
+            (None, None) => Version::ZERO,
+        }
+    }
+
+    /// Whether an event is after the cursor. It must be asked about every event, in order.
+    pub(crate) fn wants(&mut self, event: &WireEvent) -> bool {
+        if let Some((run, id)) = self.behind {
+            if event.run != run || event.id < id {
+                return false;
+            }
+            self.behind = None;
+        }
+        match self.since {
+            Since::Id(id) => event.id > id,
+            Since::Place(run, id) if run == event.run => event.id > id,
+            Since::Start | Since::Place(..) => true,
         }
     }
 }
@@ -104,7 +153,7 @@ fn number(text: &str) -> Option<u64> {
 
 /// A version before the events of a run after number `since`. Each event has at least one version, so event `n`
 /// cannot precede the run's start plus `n` versions.
-pub(crate) fn begin(run: &RunState, since: u64) -> Version {
+fn begin(run: &RunState, since: u64) -> Version {
     let before = run.started.0.saturating_sub(1).saturating_add(since);
     let last = if run.ended == Version::ZERO { before } else { run.ended.0 - 1 };
     Version(before.min(last))
@@ -120,25 +169,13 @@ pub(crate) struct Page {
 impl Runs {
     /// The events of a run or a thread after `since`, one page of them.
     pub(crate) async fn page(&self, found: &VisibleThread, since: Since) -> Result<Page, Fault> {
-        let (mut cursor, end) = match found.run() {
+        let end = match found.run() {
             Some(run) if run.started == Version::ZERO => return Ok(Page::default()),
-            Some(run) => {
-                let after = match since {
-                    Since::Id(id) => id,
-                    Since::Place(of, id) if of == run.id => id,
-                    Since::Start | Since::Place(..) => 0,
-                };
-                let end = if run.ended == Version::ZERO { found.head } else { run.ended };
-                (begin(run, after), end)
-            }
-            None => {
-                let start = match since {
-                    Since::Place(run, id) => found.state.run(run).map(|run| begin(run, id)),
-                    Since::Start | Since::Id(_) => None,
-                };
-                (start.unwrap_or(Version::ZERO), found.head)
-            }
+            Some(run) if run.ended != Version::ZERO => run.ended,
+            Some(_) | None => found.head,
         };
+        let mut passage = Passage::new(since, found);
+        let mut cursor = passage.begin(found);
         let stream = stream(found.source.thread);
         let (mut page, mut size, mut bytes) = (Page::default(), PageSize::default(), 0);
         while cursor < end {
@@ -151,7 +188,7 @@ impl Runs {
                 if found.run.is_some_and(|run| run != event.run()) {
                     continue;
                 }
-                for event in found.source.events(&event).into_iter().filter(|event| since.wants(event)) {
+                for event in found.source.events(&event).into_iter().filter(|event| passage.wants(event)) {
                     if page.events.len() >= PAGE_EVENTS_MAX || bytes >= PAGE_BYTES_MAX {
                         page.more = true;
                         return Ok(page);
@@ -223,19 +260,22 @@ impl Runs {
             }
             None => None,
         };
-        let rows =
-            self.log().read_index(index, &prefix, before.as_deref(), limit + 1, Order::Descending).await?;
+        let mut rows = self.log().index_rows_after(index, &prefix, before, Order::Descending);
         let (mut threads, mut bytes) = (Vec::new(), 0);
-        for row in rows.iter().take(limit) {
+        while let Some(row) = rows.next().await? {
+            if threads.len() == limit {
+                return Ok((threads, true));
+            }
             let id = row.key.rsplit('/').next().and_then(|id| id.parse().ok());
             let id = id.ok_or_else(|| Fault::Corrupt(format!("{} in {index}", row.key)))?;
-            let report = ThreadReport::of(id, &*self.fresh(id).await?);
+            let state = Fault::skip_corrupt(self.fresh(id).await, "a damaged thread is left out of a list")?;
+            let report = state.and_then(|state| ThreadReport::of(id, &state));
             bytes += report.as_ref().map_or(0, |report| THREAD_BYTES + report.runs.len() * RUN_ID_BYTES);
             if bytes > PAGE_BYTES_MAX && !threads.is_empty() {
                 return Ok((threads, true));
             }
             threads.extend(report);
         }
-        Ok((threads, rows.len() > limit))
+        Ok((threads, false))
     }
 }

@@ -1,10 +1,10 @@
 //! The history of a thread before a run, for agents without their own memory (SC-4).
 //! Must not know: the agent, or HTTP.
 
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::sync::Arc;
 
 use plenary_kernel::Version;
-use plenary_log::{Fault, StreamName};
+use plenary_log::{Batch, Fault, RowOp, StreamName};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     id::{RunId, ThreadId},
     limits::{TURNS_BYTES_MAX, TURNS_MAX},
     members::Members,
-    runner::{Recall, RunRequest, Turn},
+    runner::{Recall, RecallFuture, RunRequest, Turn},
     runs::stream,
 };
 
@@ -74,12 +74,39 @@ impl Runs {
     }
 }
 
+/// The row with the text that a runner keeps with a thread.
+fn kept_row(thread: ThreadId) -> String {
+    format!("runs.kept/{thread}")
+}
+
+impl Runs {
+    async fn read_kept(&self, thread: ThreadId) -> Result<Option<String>, Fault> {
+        let row = self.log().read_row(&kept_row(thread)).await?;
+        Ok(row.map(|row| String::from_utf8_lossy(&row.value).into_owned()))
+    }
+
+    async fn write_kept(&self, thread: ThreadId, text: String) -> Result<(), Fault> {
+        let name = kept_row(thread);
+        let row = self.log().read_row(&name).await?;
+        if row.as_ref().is_some_and(|row| *row.value == *text.as_bytes()) {
+            return Ok(());
+        }
+        // No conflict: a thread has one active run.
+        let op = RowOp { name, expected: None, value: Some(text.into()) };
+        self.log().append(Batch { rows: vec![op], ..Batch::default() }).await.map(drop)
+    }
+}
+
 impl Recall for Runs {
-    fn turns(
-        &self,
-        thread: ThreadId,
-        before: RunId,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<Turn>, Fault>> + Send + '_>> {
+    fn turns(&self, thread: ThreadId, before: RunId) -> RecallFuture<'_, Vec<Turn>> {
         Box::pin(self.earlier(thread, before))
+    }
+
+    fn kept(&self, thread: ThreadId) -> RecallFuture<'_, Option<String>> {
+        Box::pin(self.read_kept(thread))
+    }
+
+    fn keep(&self, thread: ThreadId, text: String) -> RecallFuture<'_, ()> {
+        Box::pin(self.write_kept(thread, text))
     }
 }

@@ -77,7 +77,9 @@ const GUESTS: &[&str] = &[
 impl ServedRoom for Runs {
     fn about() -> RoomDescription {
         let purpose = "Agents of the server, their threads, runs and events (Agent Protocol).";
-        RoomDescription::new("runs", purpose, &operations(), EXAMPLES).for_guests(GUESTS)
+        RoomDescription::new("runs", purpose, &operations(), EXAMPLES)
+            .for_guests(GUESTS)
+            .refused_as(refused_response)
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {

@@ -1,5 +1,5 @@
 //! Requests that wait for room: their events are stored in an index, and the requests are made once there is room.
-//! Each owner whose agents cause requests has a share of that index.
+//! Each owner whose agents cause requests has a share of that index. Answers that cannot be applied yet are there too.
 //! Must not know: the requests.
 
 use std::time::Duration;
@@ -12,8 +12,11 @@ use tokio::time::{sleep, timeout};
 
 use crate::{PUT_OFF_PER_OWNER_MAX, Sources};
 
-/// The events whose requests are postponed: `<asking owner>/<agent>/<stream>/<version>`.
+/// The events whose requests are postponed: `<asking owner>/<agent>/<stream>/<version>`. Answers to apply later:
+/// `<ANSWERS>/<request>/<stream>/<version>`.
 const PUT_OFF: &str = "sources.put_off";
+/// The first part of the keys of answers; not a valid owner name.
+const ANSWERS: &str = "~answers";
 /// The interval of rounds without a wake-up: a quota may have room again although no request ended.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// The least time between two rounds.
@@ -24,8 +27,16 @@ const ROUND_MAX: usize = 100;
 /// A share without room: the owner whose agents cause the requests, and the agent in whose name they are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Share {
-    asker: OwnerName,
+    /// Absent for an answer: it is kept without a limit, because its request counted towards the limits already.
+    asker: Option<OwnerName>,
     prefix: String,
+}
+
+impl Share {
+    /// The share of an answer that cannot be applied yet; nothing else waits for it.
+    pub(crate) fn of_answer(request: &AskId) -> Self {
+        Self { asker: None, prefix: format!("{ANSWERS}/{request}/") }
+    }
 }
 
 /// Parses a key of [`PUT_OFF`]: the prefix of its share, the stream and the version.
@@ -44,23 +55,27 @@ impl Sources {
         let asker = command.stranger.clone().unwrap_or_else(|| command.agent.owner_name());
         let prefix = format!("{asker}/{}/", command.agent);
         let is_made = self.0.requests.ask(id, command).await?;
-        Ok((!is_made).then_some(Share { asker, prefix }))
+        Ok((!is_made).then_some(Share { asker: Some(asker), prefix }))
     }
 
-    /// Stores an event until there is room for its request.
+    /// Stores an event until there is room for its request, or until its answer can be applied.
     pub(crate) async fn put_off(&self, share: &Share, event: &StoredEvent) -> Result<(), Fault> {
         const { assert!(PUT_OFF_PER_OWNER_MAX <= READ_ROWS_MAX) };
-        let asker = &share.asker;
-        let all = format!("{asker}/");
-        let rows =
-            self.0.log.read_index(PUT_OFF, &all, None, PUT_OFF_PER_OWNER_MAX, Order::Ascending).await?;
-        if rows.len() >= PUT_OFF_PER_OWNER_MAX {
-            tracing::warn!(%asker, "a request to people is left out: too many wait for room already");
-            return Ok(());
+        if let Some(asker) = &share.asker {
+            let all = format!("{asker}/");
+            let rows =
+                self.0.log.read_index(PUT_OFF, &all, None, PUT_OFF_PER_OWNER_MAX, Order::Ascending).await?;
+            if rows.len() >= PUT_OFF_PER_OWNER_MAX {
+                tracing::warn!(%asker, "a request to people is left out: too many wait for room already");
+                return Ok(());
+            }
         }
         let key = format!("{}{}/{}", share.prefix, event.stream, event.version.0);
         self.index(IndexOp::Put { name: PUT_OFF, key, value: Bytes::new() }).await?;
-        tracing::info!(%asker, "a request to people waits until there is room");
+        match &share.asker {
+            Some(asker) => tracing::info!(%asker, "a request to people waits until there is room"),
+            None => tracing::info!(request = event.stream.id(), "the answer of a person waits"),
+        }
         // There may be room by now.
         self.0.room.notify_one();
         Ok(())

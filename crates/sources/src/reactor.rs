@@ -30,35 +30,36 @@ impl Sources {
         self.even_out_contact(event).await
     }
 
-    /// Handles an event; returns the full share if there is no room for its request.
+    /// Handles an event; returns the full share if there is no room for its request, or if its answer must wait.
     pub(crate) async fn handle_event(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
         match concern(event) {
             Some(Concern::Run) => self.run_moved(event).await,
             Some(Concern::Contact) => self.contact_moved(event).await,
             Some(Concern::Package) => self.package_moved(event).await,
             Some(Concern::Invitation) => self.invitation_moved(event).await,
-            Some(Concern::Answer) => self.answered(event).await.map(|()| None),
+            Some(Concern::Answer) => self.answered(event).await,
             None => Ok(None),
         }
     }
 
     /// A final answer: passes it to the room that the request came from.
-    async fn answered(&self, event: &StoredEvent) -> Result<(), Fault> {
-        let Ok(id) = event.stream.id().parse() else { return Ok(()) };
+    async fn answered(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
+        let Ok(id) = event.stream.id().parse() else { return Ok(None) };
         let Some(seen) = self.0.requests.seen(&id).await?.filter(|seen| seen.by_server && seen.is_settled)
         else {
-            return Ok(());
+            return Ok(None);
         };
         match seen.view.kind {
             plenary_requests::Kind::RunInput => self.answer_run(&seen.view).await,
             plenary_requests::Kind::Contact => self.answer_contact(&seen.view).await,
-            plenary_requests::Kind::Review => self.answer_review(&seen.view).await,
+            plenary_requests::Kind::Review => return self.answer_review(&seen.view).await,
             plenary_requests::Kind::Invitation => self.answer_invitation(&seen.view).await,
             plenary_requests::Kind::Hold => match seen.view.source.as_ref().map(|source| &*source.room) {
                 Some("sessions") => self.answer_held_invitation(&seen.view).await,
                 Some(_) | None => self.answer_hold(&seen.view).await,
             },
             plenary_requests::Kind::Permission | plenary_requests::Kind::Question => Ok(()),
-        }
+        }?;
+        Ok(None)
     }
 }

@@ -6,7 +6,7 @@ use std::{future::Future, pin::Pin, sync::Arc};
 use plenary_accounts::{Accounts, contact::ContactRoom};
 use plenary_context::{
     Context,
-    news::{asks_for_review, is_package},
+    news::{asks_for_review, is_package, is_project},
 };
 use plenary_hub::{Observer, Reactor};
 use plenary_kernel::text::is_hidden;
@@ -53,6 +53,11 @@ pub(crate) enum Concern {
 fn ends_request(event: &StoredEvent) -> bool {
     let ends = matches!(&*event.kind, "RequestAnswered" | "RequestWithdrawn" | "RequestExpired");
     ends && is_request(&event.stream)
+}
+
+/// Whether reviews of packages can be applied again after this event.
+fn unarchives(event: &StoredEvent) -> bool {
+    &*event.kind == "ProjectUnarchived" && is_project(&event.stream)
 }
 
 /// One line of a title, without invisible characters.
@@ -114,7 +119,7 @@ impl Sources {
 impl Observer for Sources {
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
         self.0.reactor.add(events);
-        if events.iter().any(ends_request) {
+        if events.iter().any(|event| ends_request(event) || unarchives(event)) {
             self.0.room.notify_one();
         }
         Box::pin(std::future::ready(()))

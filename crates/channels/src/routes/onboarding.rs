@@ -143,7 +143,8 @@ impl Surface {
             address: url(&requester.base_url, &id),
             key,
             me: caller.name(),
-            open: config.open,
+            // A token is worth sending where none is needed: it has the access, and it says who writes.
+            open: config.open && caller.authority.is_none(),
             now,
             cadence: config.cadence,
             presence,

@@ -40,7 +40,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
         .query::<ListQuery>()
         .reply::<Vec<Channel>>()
         .answers_page()
-        .errors(Class::Unprocessable, &["invalid_limit", "invalid_include_closed", "invalid_query"]);
+        .errors(Class::Unprocessable, &["invalid_limit", "invalid_include_closed", "invalid_cursor", "invalid_query"]);
     let events_doc = of_channel(
         "channel.events",
         Method::GET,
@@ -145,7 +145,7 @@ async fn list(
     let limit = request::limit(sent.limit.as_deref())?;
     let include_closed =
         request::switch(sent.include_closed.as_deref(), true, "invalid_include_closed", "include_closed")?;
-    let cursor = sent.cursor.as_deref();
+    let cursor = request::cursor(sent.cursor.as_deref())?;
     let ChannelList { channels, next } =
         surface.channels.list(&requester, limit, include_closed, cursor).await?;
     let mut response = Json(channels).into_response();

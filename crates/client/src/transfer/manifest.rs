@@ -41,6 +41,14 @@ pub struct BackupCounts {
     pub blobs_stored: u64,
     /// Contents that should be included.
     pub blobs_attempted: u64,
+    /// Records that are damaged on the server, and missing here.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub damaged: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The manifest of a backup.
@@ -71,7 +79,7 @@ impl Manifest {
         contents: &FetchedContents,
         now: String,
     ) -> Self {
-        let Counts { projects, packages, facts, sessions, .. } = *counts;
+        let Counts { projects, packages, facts, sessions, damaged } = *counts;
         let FetchedContents { attempted, stored, errors } = contents;
         let (blobs_attempted, blobs_stored) = (*attempted, *stored);
         Self {
@@ -80,7 +88,15 @@ impl Manifest {
             backup_format_version: FORMAT.to_owned(),
             backup_generated_at: now,
             project_ids,
-            counts: BackupCounts { projects, packages, facts, sessions, blobs_stored, blobs_attempted },
+            counts: BackupCounts {
+                projects,
+                packages,
+                facts,
+                sessions,
+                blobs_stored,
+                blobs_attempted,
+                damaged,
+            },
             blob_errors: errors.iter().map(|error| serde_json::json!(error)).collect(),
         }
     }

@@ -99,7 +99,7 @@ pub struct Counts {
     pub facts: u64,
     /// Sessions.
     pub sessions: u64,
-    /// Packages that the server has in quarantine and omits.
+    /// Damaged projects, packages and sessions, which the server names and omits.
     pub damaged: u64,
 }
 

@@ -48,18 +48,20 @@ impl LiveSource for ActivityStream {
 
     async fn look(&mut self) -> Result<Catchup, Fault> {
         let mut looked = Catchup::default();
-        let notes = self.context.log().read_stream(&self.stream, self.at, NOTES).await?;
-        looked.more = notes.len() == NOTES;
+        let (notes, most) = self.notes().await?;
+        looked.more = notes.len() == most;
         for stored in &notes {
             if looked.is_full() {
                 looked.more = true;
                 break;
             }
             let noted = ActivityNoted::decode(stored)?;
-            if self.is_wanted(&noted)
-                && let Some(json) = self.context.tell(&self.project_id, &noted).await?
-            {
-                looked.push_event(stored.version.0, Some(noted.activity.as_str()), &json);
+            if self.is_wanted(&noted) {
+                let json = self.context.tell(&self.project_id, &noted).await;
+                let json = Fault::skip_corrupt(json, "what is damaged causes no live event")?.flatten();
+                if let Some(json) = json {
+                    looked.push_event(stored.version.0, Some(noted.activity.as_str()), &json);
+                }
             }
             self.at = stored.version;
         }
@@ -68,6 +70,22 @@ impl LiveSource for ActivityStream {
 }
 
 impl ActivityStream {
+    /// The next entries, and the number that was asked for. Skips damaged ones.
+    async fn notes(&mut self) -> Result<(Vec<StoredEvent>, usize), Fault> {
+        let mut most = NOTES;
+        loop {
+            let read = self.context.log().read_stream(&self.stream, self.at, most).await;
+            if let Some(notes) = Fault::skip_corrupt(read, "a damaged entry causes no live event")? {
+                return Ok((notes, most));
+            }
+            // The entries before the damaged one can be read; if there are none, it is the next one.
+            match most {
+                1 => (self.at, most) = (self.at.next(), NOTES),
+                _ => most /= 2,
+            }
+        }
+    }
+
     fn is_wanted(&self, noted: &ActivityNoted) -> bool {
         let is_shown = noted.draft_of.as_ref().is_none_or(|actor| Drafts::Own(&self.by).show(actor));
         is_shown && (self.wanted.is_empty() || self.wanted.contains(&noted.activity))

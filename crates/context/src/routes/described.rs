@@ -45,6 +45,9 @@ pub(super) struct Packages {
     /// The cursor of the next page; absent at the end.
     #[schemars(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
+    /// With `mode=relevant`: `packages`, if the limit of bytes left some out.
+    #[schemars(rename = "x-truncated", skip_serializing_if = "Vec::is_empty")]
+    truncated: Vec<String>,
 }
 
 /// A package of a list.

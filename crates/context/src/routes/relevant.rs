@@ -2,9 +2,10 @@
 //! Must not know: how they are found.
 
 use axum::response::Response;
+use http::StatusCode;
 use plenary_retrieval::{QUERY_BYTES_MAX, Query, QueryFault};
 
-use super::{Bearer, list, packages::wanted_status};
+use super::{Bearer, json, packages::wanted_status};
 use crate::{
     Context,
     limits::{LATEST_DEFAULT, LIST_MAX},
@@ -12,7 +13,7 @@ use crate::{
     parameters::Parameters,
     reading::PackageQuery,
     refusals::ContextRefusal,
-    search::Ranking,
+    search::{Ranking, Relevant},
 };
 
 /// The fault for a query that is too long.
@@ -47,10 +48,12 @@ pub(super) async fn pull(
         ..PackageQuery::default()
     };
     let _searching = context.under_way().search(&authority.by).await?;
-    let found = context.relevant(&project, (&query, ranking), &listing, limit).await?;
-    let found: Vec<String> = found
+    let Relevant { packages, is_cut } =
+        context.relevant(&project, (&query, ranking), &listing, limit).await?;
+    let found: Vec<String> = packages
         .into_iter()
         .map(|(held, score)| format!("{{\"package\":{},\"score\":{score}}}", held.text))
         .collect();
-    Ok(list("packages", &found, None))
+    let cut = if is_cut { r#","x-truncated":["packages"]"# } else { "" };
+    Ok(json(StatusCode::OK, format!("{{\"packages\":[{}]{cut}}}", found.join(","))))
 }

@@ -20,6 +20,7 @@ use crate::{
     malformed::ContextFault,
     naming::{Home, split},
     parameters::Parameters,
+    reading::ReadableProjects,
     refusals::ContextRefusal,
     rejection::Rejection,
     transfer::{ExportCursor, Exporter, Import, Importer, Mode, Report, Since},
@@ -97,7 +98,8 @@ async fn export(
 ) -> Result<Response, ContextRefusal> {
     let project = context.readable(&project_id, &authority.by).await?;
     let share = context.under_way().export(&authority.by)?;
-    stream(context, share, vec![project], &parameters).await
+    let projects = ReadableProjects { projects: vec![project], damaged: Vec::new() };
+    stream(context, share, projects, &parameters).await
 }
 
 async fn export_all(
@@ -105,8 +107,8 @@ async fn export_all(
     Bearer(authority): Bearer,
     parameters: Parameters,
 ) -> Result<Response, ContextRefusal> {
-    let projects = context.visible(&authority.by, EXPORT_PROJECTS_MAX + 1).await?;
-    if projects.len() > EXPORT_PROJECTS_MAX {
+    let projects = context.readable_projects(&authority.by, EXPORT_PROJECTS_MAX + 1).await?;
+    if projects.projects.len() > EXPORT_PROJECTS_MAX {
         return Err(Rejection::TooManyProjects.into());
     }
     let share = context.under_way().export(&authority.by)?;
@@ -116,7 +118,7 @@ async fn export_all(
 async fn stream(
     context: Context,
     share: Share<String>,
-    projects: Vec<(String, std::sync::Arc<crate::project::state::ProjectState>)>,
+    projects: ReadableProjects,
     parameters: &Parameters,
 ) -> Result<Response, ContextRefusal> {
     let since = match parameters.one("since")? {

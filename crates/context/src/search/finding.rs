@@ -23,8 +23,14 @@ use crate::{
 /// Extra hits that replace those that may not be shown.
 const SPARE: usize = 8;
 
-/// A package with its score.
-pub(crate) type Relevant = (StoredPackage, f64);
+/// The packages that match a query.
+#[derive(Debug, Default)]
+pub(crate) struct Relevant {
+    /// Each with its score.
+    pub(crate) packages: Vec<(StoredPackage, f64)>,
+    /// Whether the limit of bytes left some out.
+    pub(crate) is_cut: bool,
+}
 
 impl Context {
     /// The packages of a project that match a query, best first (AP-60). Drafts and damaged packages as in
@@ -35,11 +41,12 @@ impl Context {
         (query, ranking): (&Query, Option<Ranking>),
         listing: &PackageQuery<'_>,
         limit: usize,
-    ) -> Result<Vec<Relevant>, Failure> {
+    ) -> Result<Relevant, Failure> {
         let most = if listing.is_narrow() { HITS_MAX } else { limit + SPARE };
         let scope = Scope::project(project);
         let hits = self.hits((query, ranking), &scope, most).await?;
-        let (mut found, mut bytes, mut rounds) = (Vec::<Relevant>::new(), 0, Rounds::default());
+        let (mut found, mut bytes, mut rounds) = (Vec::new(), 0, Rounds::default());
+        let mut is_cut = false;
         let mut rest = &hits[..];
         while !rest.is_empty() && found.len() < limit && bytes < LIST_BYTES_MAX {
             let (chunk, behind) = rest.split_at(rest.len().min(rounds.reads()).min(limit - found.len()));
@@ -49,14 +56,17 @@ impl Context {
             });
             let read = try_join_all(reads).await?;
             rounds.learn(read.iter().flatten().map(|(held, _)| held.text.len()).sum());
-            for (held, score) in read.into_iter().flatten() {
-                if listing.takes(&held) && bytes < LIST_BYTES_MAX {
-                    bytes += held.text.len();
-                    found.push((held, score));
+            for (held, score) in read.into_iter().flatten().filter(|(held, _)| listing.takes(held)) {
+                if bytes >= LIST_BYTES_MAX {
+                    is_cut = true;
+                    break;
                 }
+                bytes += held.text.len();
+                found.push((held, score));
             }
         }
-        Ok(found)
+        is_cut |= !rest.is_empty() && found.len() < limit;
+        Ok(Relevant { packages: found, is_cut })
     }
 
     /// The passages of packages that match a focus, best first. Recent packages that are not indexed yet are searched

@@ -24,6 +24,7 @@ use crate::{
     naming::reference,
     package::{event::PackageEvent, state::PackageState},
     project::state::ProjectState,
+    reading::ReadableProjects,
     reviews::step_of,
     rounds::Rounds,
     wire::Project,
@@ -50,10 +51,11 @@ impl Exporter {
     /// Starts an export of these projects, from the beginning or after a record.
     pub(crate) async fn new(
         context: Context,
-        projects: Vec<(String, Arc<ProjectState>)>,
+        ReadableProjects { projects, damaged }: ReadableProjects,
         since: Option<Since>,
         after: Option<ExportCursor>,
     ) -> Result<Self, Fault> {
+        let is_fresh = after.is_none();
         let cursor = match after {
             Some(cursor) => cursor,
             None => {
@@ -64,7 +66,7 @@ impl Exporter {
         };
         let stage = ORDER.iter().position(|kind| *kind == cursor.kind).unwrap_or_default();
         let piece = String::with_capacity(2 * EXPORT_PIECE_BYTES);
-        Ok(Self {
+        let mut exporter = Self {
             context,
             projects,
             cursor,
@@ -73,7 +75,29 @@ impl Exporter {
             rounds: Rounds::default(),
             counts: Counts::default(),
             is_over: false,
-        })
+        };
+        // They come first, before the cursor moves.
+        damaged.iter().filter(|_| is_fresh).for_each(|project| exporter.damaged_project(project));
+        Ok(exporter)
+    }
+
+    /// Names a damaged project, whose records are left out, by its key.
+    fn damaged_project(&mut self, project: &str) {
+        let (id, owner) = match project.split_once(key::OF_OWNER) {
+            Some((id, owner)) => (key::text(id), Some(owner)),
+            None => (key::text(project), None),
+        };
+        self.counts.damaged += 1;
+        OutgoingRecord {
+            kind: DAMAGED,
+            project: owner.map(|owner| format!("{owner}:{id}")).as_deref(),
+            data: &format!("{{\"project_id\":{}}}", quoted(&id)),
+            hash: None,
+            reviews: None,
+            renamed_from: None,
+            cursor: Some(&self.cursor.write()),
+        }
+        .write(&mut self.piece);
     }
 
     /// The next lines; `None` after the last.
@@ -171,16 +195,22 @@ impl Exporter {
             Kind::Session => {
                 for row in rows {
                     self.cursor.key.clone_from(&row.key);
-                    let read = self.context.session(project, &last(row)).await;
-                    match Fault::skip_corrupt(read, "the export leaves out a damaged session")? {
-                        Some(Some(session)) => self.line(Kind::Session, project, &json(&session)),
-                        Some(None) => {}
-                        None => {
-                            let id = quoted(&key::text(&last(row)));
-                            self.damaged(project, &format!("{{\"session_id\":{id}}}"));
-                        }
-                    }
+                    self.session(project, &last(row)).await?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Exports a session, by the keys of its project and itself.
+    pub(super) async fn session(&mut self, project: &str, session: &str) -> Result<(), Fault> {
+        let read = self.context.session(project, session).await;
+        match Fault::skip_corrupt(read, "the export leaves out a damaged session")? {
+            Some(Some(session)) => self.line(Kind::Session, project, &json(&session)),
+            Some(None) => {}
+            None => {
+                let id = quoted(&key::text(session));
+                self.damaged(project, &format!("{{\"session_id\":{id}}}"));
             }
         }
         Ok(())

@@ -54,9 +54,7 @@ impl Exporter {
             Kind::Session => {
                 for news in &news {
                     let (project, session) = news.stream.id().split_once('/').unwrap_or_default();
-                    if let Some(session) = self.context.session(project, session).await? {
-                        self.line(Kind::Session, project, &json(&session));
-                    }
+                    self.session(project, session).await?;
                 }
             }
         }

@@ -32,7 +32,7 @@ words! {
 
 /// The record that ends an export; without it the export is incomplete.
 pub(crate) const END: &str = "end";
-/// The kind of a record that names a damaged package instead of including it.
+/// The kind of a record that names a damaged project, package or session instead of including it.
 pub(crate) const DAMAGED: &str = "damaged";
 
 /// How many records of each kind.
@@ -43,7 +43,7 @@ pub(crate) struct Counts {
     pub(crate) packages: u64,
     pub(crate) facts: u64,
     pub(crate) sessions: u64,
-    /// Packages that are quarantined and left out.
+    /// Projects, packages and sessions that are damaged and left out.
     pub(crate) damaged: u64,
 }
 

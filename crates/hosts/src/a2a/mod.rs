@@ -9,7 +9,6 @@ mod progress;
 
 use std::{sync::Arc, time::Duration};
 
-use parking_lot::Mutex;
 use plenary_runs::{
     Card, EmitError, Event, Input, Output, Run, RunEnd, RunFuture, RunRequest, RunSignal, Runner,
 };
@@ -22,7 +21,7 @@ use self::{
     client::{Answer, Client, Endpoint, EventStream},
     progress::{TaskOutput, TaskProgress},
 };
-use crate::{ConfigFault, key, threads::Threads, until_canceled};
+use crate::{ConfigFault, key, threads::RemoteThreads, until_canceled};
 
 /// Most attempts to resume a broken stream without new results.
 const ATTEMPTS_MAX: u32 = 8;
@@ -62,8 +61,8 @@ pub struct Settings {
 pub struct A2a {
     settings: Settings,
     client: Client,
-    /// The foreign context of each thread. Lost with this process: the other agent then starts a new context.
-    contexts: Mutex<Threads<String>>,
+    /// The foreign context of each thread.
+    contexts: RemoteThreads,
 }
 
 /// Why following a task pauses.
@@ -81,7 +80,8 @@ impl A2a {
         let token = settings.token_env.as_deref();
         let token = token.map(|name| key::bearer("token_env", name, variable(name))).transpose()?;
         let client = Client::new(&settings.url, settings.grpc.as_deref(), token)?;
-        Ok(Self { settings, client, contexts: Mutex::default() })
+        let contexts = RemoteThreads::new(&settings.url);
+        Ok(Self { settings, client, contexts })
     }
 
     async fn carry_out(&self, request: &RunRequest, run: Run) -> Result<RunEnd, String> {
@@ -90,7 +90,7 @@ impl A2a {
             endpoint = self.client.endpoint() => endpoint?,
             () = until_canceled(&mut input) => return Ok(RunEnd::canceled()),
         };
-        let mut progress = TaskProgress::new(self.contexts.lock().get(request.thread_id).cloned());
+        let mut progress = TaskProgress::new(self.contexts.find(request.thread_id, &output).await?);
         let ended = self.follow_task(&endpoint, request, &mut progress, (&output, &mut input)).await;
         if ended.is_err() {
             // Its further output has no receiver.
@@ -119,7 +119,7 @@ impl A2a {
                 () = until_canceled(input) => None,
             };
             if let Some(context) = &progress.context {
-                self.contexts.lock().learn(request.thread_id, context.clone());
+                self.contexts.learn(request.thread_id, context, output).await;
             }
             match paused {
                 Some(PauseReason::Ended(ended)) => return Ok(ended),

@@ -29,6 +29,11 @@ impl<'a> Mirror<'a> {
         Self { link, output, depth }
     }
 
+    /// The output of the run here.
+    pub(super) fn output(&self) -> &Output {
+        &self.output
+    }
+
     /// `Err` with the problem, for people.
     pub(super) async fn handle(&mut self, event: SseEvent) -> Result<MirrorOutcome, String> {
         let members: Map<String, Value> = serde_json::from_str(&event.data)

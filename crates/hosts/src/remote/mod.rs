@@ -9,8 +9,7 @@ mod tests;
 
 use std::{sync::Arc, time::Duration};
 
-use parking_lot::Mutex;
-use plenary_runs::{Card, Input, Run, RunEnd, RunFuture, RunRequest, RunSignal, Runner};
+use plenary_runs::{Card, Input, Output, Run, RunEnd, RunFuture, RunRequest, RunSignal, Runner};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
@@ -19,7 +18,7 @@ use self::{
     link::{Events, Link},
     mirror::{Mirror, MirrorOutcome},
 };
-use crate::{ConfigFault, key, threads::Threads, until_canceled};
+use crate::{ConfigFault, key, threads::RemoteThreads, until_canceled};
 
 /// How long the cancellation of a remote run may take.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
@@ -46,8 +45,8 @@ pub struct Settings {
 pub struct Remote {
     settings: Settings,
     link: Link,
-    /// The remote thread of each local thread. Lost with this process: the other agent then starts a new thread.
-    threads: Mutex<Threads<String>>,
+    /// The remote thread of each local thread.
+    threads: RemoteThreads,
 }
 
 impl Remote {
@@ -59,27 +58,28 @@ impl Remote {
         let token = settings.token_env.as_deref();
         let token = token.map(|name| key::bearer("token_env", name, variable(name))).transpose()?;
         let link = Link::new(&settings.url, token)?;
-        Ok(Self { settings, link, threads: Mutex::default() })
+        let threads = RemoteThreads::new(&settings.url);
+        Ok(Self { settings, link, threads })
     }
 
-    fn body(&self, request: &RunRequest) -> Map<String, Value> {
+    async fn body(&self, request: &RunRequest, output: &Output) -> Result<Map<String, Value>, String> {
         let mut body = request.members();
         for own in ["run_id", "thread_id"] {
             body.remove(own);
         }
         body.insert("type".into(), (*request.request_type).into());
         body.insert("depth".into(), (request.depth + 1).into());
-        let threads = self.threads.lock();
-        if let Some(theirs) = threads.get(request.thread_id) {
-            body.insert("thread_id".into(), theirs.as_str().into());
+        if let Some(theirs) = self.threads.find(request.thread_id, output).await? {
+            body.insert("thread_id".into(), theirs.into());
         }
-        body
+        Ok(body)
     }
 
     async fn carry_out(&self, request: &RunRequest, run: Run) -> Result<RunEnd, String> {
         let Run { output, mut input } = run;
+        let body = self.body(request, &output).await?;
         let mut events = tokio::select! {
-            started = self.link.start(self.body(request)) => started?,
+            started = self.link.start(body) => started?,
             () = until_canceled(&mut input) => return Ok(RunEnd::canceled()),
         };
         let mut mirror = Mirror::new(&self.link, output, request.depth);
@@ -115,8 +115,7 @@ impl Remote {
                             self.relay(events, RunSignal::Cancel).await?;
                         }
                         if let Some(theirs) = thread_id {
-                            let mut threads = self.threads.lock();
-                            threads.learn(request.thread_id, theirs);
+                            self.threads.learn(request.thread_id, &theirs, mirror.output()).await;
                         }
                     }
                     MirrorOutcome::Ended(ended) => return Ok(ended),

@@ -88,6 +88,12 @@ pub async fn a_damaged_index_row_is_not_served<S: Damageable>() {
     let (_store, log) = damaged::<S>(&[Damage::Index { name: INDEX, key: "k" }]).await;
     assert_corrupt(log.read_index(INDEX, "", None, 10, Order::Ascending).await, "k of the index");
     assert_eq!(sound(log.read_index(INDEX, "l", None, 10, Order::Ascending).await).len(), 1);
+    let found = sound(log.read_index_past_damage(INDEX, "", None, 10, Order::Ascending).await);
+    let found: Vec<_> = found.iter().map(|row| (row.key.as_str(), row.value.as_deref())).collect();
+    assert_eq!(found, [("k", None), ("l", Some(&b"w"[..]))], "a list knows what is damaged");
+    let mut rows = log.index_rows(INDEX, "", Order::Ascending).past_damage();
+    assert_eq!(sound(rows.next().await).map(|row| row.key).as_deref(), Some("l"));
+    assert_eq!(sound(rows.next().await), None);
     accepted(&log, batch().put("k", "again")).await;
     assert_eq!(sound(log.read_index(INDEX, "", None, 10, Order::Ascending).await).len(), 2, "written anew");
 }

@@ -232,7 +232,10 @@ pub(super) fn agents(
             let account = (table.kind != "connected").then(|| table.account(&handle));
             let account = account.transpose()?;
             if account.is_none() && (table.policy.is_some() || !table.allowlist.is_empty()) {
-                bail!("`policy` and `allowlist` belong to the agent's account");
+                bail!(
+                    "of an agent of kind `connected`, `policy` and `allowlist` are in its account: set them with \
+                     `plenary agent policy` and `plenary agent allow`"
+                );
             }
             anyhow::Ok(all.add(agent, account, table.part.over(part)?))
         };

@@ -106,7 +106,8 @@ impl Server {
             let (signals, address) = (rooms.log.signals().clone(), listener.address().to_string());
             tasks.spawn(settings.attaching.answering(signals, address));
         }
-        let origin = settings.origin(listener.address()).opened_to_pages(&descriptions());
+        let docs = descriptions();
+        let origin = settings.origin(listener.address()).opened_to_pages(&docs).refusing_as(&docs);
         let around = surface::SurfaceInputs {
             origin: origin.clone(),
             metrics_open: settings.metrics_open,

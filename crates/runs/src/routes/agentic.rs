@@ -114,7 +114,10 @@ fn events_doc() -> OperationDoc {
         .or_reply_type("text/event-stream")
         .answers_page()
         .errors(Class::NotFound, &["run_not_found"])
-        .errors(Class::Unprocessable, &["invalid_stream", "invalid_query", "invalid_since"])
+        .errors(
+            Class::Unprocessable,
+            &["missing_request_id", "invalid_stream", "invalid_query", "invalid_since"],
+        )
         .errors(Class::TooMany, &["too_many_streams"])
 }
 
@@ -183,7 +186,8 @@ struct EventsQuery {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct LogsQuery {
     /// The cursor of the next page, from the `Link` of the previous one.
-    after: Option<u64>,
+    #[schemars(with = "Option<u64>")]
+    after: Option<String>,
 }
 
 /// An object whose members mean nothing. `null` is none, which a `Map` of `serde_json` takes for an empty one.
@@ -311,7 +315,11 @@ async fn events(
 ) -> Answer {
     let seen = runs.seen(&asking, &name).await?;
     let sent = seen.look(query(sent))?;
-    let request = sent.request_id.as_deref().unwrap_or_default();
+    let request = sent.request_id.as_deref().ok_or_else(|| {
+        let text = "`request_id` is missing: name the request, `?request_id=`";
+        refusals::shape("missing_request_id", text)
+    });
+    let request = seen.look(request)?;
     let (found, run, after) = seen.look(of_request(&runs, &asking, &seen.agent, request).await)?;
     let is_stream = seen.look(switch(sent.stream.as_deref(), "stream", "invalid_stream"))?;
     let since = if after == 0 { Since::Start } else { Since::Place(run, after).reached(&found)? };
@@ -384,7 +392,9 @@ async fn logs(
     sent: Result<Query<LogsQuery>, QueryRejection>,
 ) -> Answer {
     let agent = runs.agent(&asking, &name).await?;
-    let after = query(sent)?.after.unwrap_or_default();
+    let after = query(sent)?.after.map_or(Ok(0), |after| after.parse::<u64>()).map_err(|_| {
+        refusals::shape("invalid_query", "`after` must be the cursor of a page's `Link`, an integer")
+    })?;
     let thread = thread.parse().map_err(|_| refusals::thread_not_found())?;
     let found = runs.find_thread(&asking.actor(), &agent, thread).await?;
     let found = found.ok_or_else(refusals::thread_not_found)?;

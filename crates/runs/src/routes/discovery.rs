@@ -65,7 +65,8 @@ async fn list(State(runs): State<Runs>, parts: Parts) -> Answer {
     let asking = RequestCaller::identify(&parts, &runs).await?;
     let listed = |name: &str| AgentPath(name.to_owned(), path(name));
     let agents: Vec<_> = runs.agents_for(&asking).await?.iter().map(|agent| listed(agent.name())).collect();
-    Ok(Json(agents).into_response())
+    // A browser gets a page at this URL.
+    Ok(([(header::VARY, "Accept")], Json(agents)).into_response())
 }
 
 async fn discovery(State(runs): State<Runs>, asking: RequestCaller) -> Answer {

@@ -27,7 +27,7 @@ use crate::{
     finding::VisibleThread,
     id::{RunId, ThreadId},
     live::Live,
-    reading::{Since, begin},
+    reading::{Passage, Since},
     refusals::{RunRefusal, not_followed, refused_response},
     request,
     runs::stream,
@@ -167,27 +167,32 @@ impl Runs {
         });
         let found = VisibleThread { source, state, head, run };
         let run = found.run();
-        let after = match (since, run) {
-            (Since::Id(id), _) => id,
-            (Since::Place(of, id), Some(run)) if of == run.id => id,
-            (Since::Start | Since::Place(..), _) => 0,
-        };
-        let (cursor, until) = match (run, since) {
+        let passage = Passage::new(since, &found);
+        let (cursor, until) = match run {
             // A queued run starts after all events that are there now.
-            (Some(run), _) if run.status == RunStatus::Queued => (found.head, None),
-            (Some(run), _) => (begin(run, after), run.status.is_over().then_some(run.ended)),
-            (None, since) => {
-                let behind = match since {
-                    Since::Place(run, id) => found.state.run(run).map(|run| begin(run, id)),
-                    Since::Start | Since::Id(_) => None,
-                };
+            Some(run) if run.status == RunStatus::Queued => (found.head, None),
+            Some(run) => (passage.begin(&found), run.status.is_over().then_some(run.ended)),
+            None => {
                 let idle = found.state.runs.iter().all(|run| run.status.is_over());
-                (behind.unwrap_or_default(), idle.then_some(found.head))
+                (passage.begin(&found), idle.then_some(found.head))
             }
         };
-        // Within one run a cursor is a number.
-        let since = if found.run.is_some() { Since::Id(after) } else { since };
-        let (source, run, principal) = (found.source, found.run, asking.0.clone());
-        Ok(Live { runs: self.clone(), source, principal, watch, looking, making, run, since, cursor, until })
+        let passed = found.run.map(|run| (run, since.in_run(run)));
+        let (source, head, run, principal) = (found.source, found.head, found.run, asking.0.clone());
+        let runs = self.clone();
+        Ok(Live {
+            runs,
+            source,
+            principal,
+            watch,
+            looking,
+            making,
+            run,
+            passage,
+            passed,
+            cursor,
+            head,
+            until,
+        })
     }
 }

@@ -137,6 +137,23 @@ impl Output {
     pub async fn turns(&self) -> Result<Vec<Turn>, Fault> {
         self.recall.turns(self.request.thread_id, self.request.run_id).await
     }
+
+    /// The text that was kept with the thread.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn kept(&self) -> Result<Option<String>, Fault> {
+        self.recall.kept(self.request.thread_id).await
+    }
+
+    /// Keeps a short text with the thread for later runs, instead of the text before. Where there is no store, it is
+    /// forgotten.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn keep(&self, text: String) -> Result<(), Fault> {
+        self.recall.keep(self.request.thread_id, text).await
+    }
 }
 
 /// The requests to a run.

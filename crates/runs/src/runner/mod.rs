@@ -148,13 +148,22 @@ pub struct Turn {
     pub result: Option<String>,
 }
 
+/// The future of a [`Recall`].
+pub type RecallFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
+
 /// Access to the history of a run's thread.
 pub trait Recall: Send + Sync + 'static {
     /// The ended runs of a thread before this one, oldest first: the newest of them within [`crate::limits::TURNS_MAX`]
     /// and [`crate::limits::TURNS_BYTES_MAX`].
-    fn turns(
-        &self,
-        thread: ThreadId,
-        before: RunId,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<Turn>, Fault>> + Send + '_>>;
+    fn turns(&self, thread: ThreadId, before: RunId) -> RecallFuture<'_, Vec<Turn>>;
+
+    /// The text that the runner keeps with a thread; `None` if there is none, or no store.
+    fn kept(&self, _thread: ThreadId) -> RecallFuture<'_, Option<String>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// Keeps a text with a thread, instead of the text before, if there is a store.
+    fn keep(&self, _thread: ThreadId, _text: String) -> RecallFuture<'_, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }

@@ -7,6 +7,8 @@ use blackbox::{Agent, Asked, Behaviour, Cli, Collector, Database, Server, eventu
 use serde_json::{Value, json};
 use tokio_postgres::NoTls;
 
+use crate::sse::Stream;
+
 /// A text that stands nowhere else in a store.
 const MARK: &str = "the mark of what is to be damaged";
 
@@ -158,6 +160,154 @@ async fn damaged_packages_projects_sessions_and_channels_are_left_out_of_lists()
     let listed = nick.get("/agent-channel").await.ok(200);
     let ids: Vec<_> = listed.as_array().expect("a list").iter().map(|one| &one["id"]).collect();
     assert_eq!(ids, [&sound["id"]], "not {}", damaged["id"]);
+}
+
+/// A package of the project `p`.
+fn package(id: &str, title: &str, questions: Value) -> Value {
+    json!({
+        "package_id": id, "project_id": "p", "relay_version": "0.1", "title": title, "open_questions": questions,
+        "status": "complete", "package_type": "milestone", "review_type": "none",
+        "created_at": "2026-04-18T20:00:00Z", "created_by": {"id": "@nick.a", "type": "agent"},
+    })
+}
+
+/// A damaged package ends no live stream and asks no question; the events around it come.
+#[tokio::test]
+async fn a_damaged_package_stops_no_stream_and_asks_nothing() {
+    let mut server = Server::start().await;
+    let nick = server.agent("@nick.a").await;
+    for (id, title) in [("one", "sound"), ("two", MARK), ("three", "sound")] {
+        let body = package(id, title, json!([format!("why {id}?")]));
+        nick.post("/v1/projects/p/packages", body).await.ok(201);
+    }
+    server.stop().await;
+    assert!(flip(&server.data().join("plenary.db")) > 0, "it stands in the file");
+    server.start_again().await;
+    let nick = nick.at(&server);
+    let mut events = Stream::open(&nick, "/v1/projects/p/events?after=0", &[]).await;
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        let data = events.event().await;
+        told.push(data["package"]["package_id"].as_str().unwrap_or("the project").to_owned());
+    }
+    assert_eq!(told, ["the project", "one", "three"]);
+    let asked = |body: &Value| -> Vec<String> {
+        let open = body["open_questions"].as_array().expect("questions");
+        open.iter().map(|one| one["question"].as_str().expect("a question").to_owned()).collect()
+    };
+    for path in [
+        "/v1/projects/p/orient?window_days=36500",
+        "/v1/orchestrate?project=p&window_days=36500",
+        "/v1/orchestrate?window_days=36500",
+    ] {
+        let mut asked = asked(&nick.get(path).await.ok(200));
+        asked.sort();
+        assert_eq!(asked, ["why one?", "why three?"], "{path}");
+    }
+}
+
+/// A damaged project is named in every export, and a backup without it does not pass for complete.
+#[tokio::test]
+async fn an_export_names_a_damaged_project() {
+    let mut server = Server::start().await;
+    let nick = server.agent("@nick.a").await;
+    for (id, name) in [("p", "sound"), ("q", MARK)] {
+        nick.post("/v1/projects", json!({"project_id": id, "name": name})).await.ok(201);
+    }
+    server.stop().await;
+    assert!(flip(&server.data().join("plenary.db")) > 0, "it stands in the file");
+    server.start_again().await;
+    for caller in [&server.operator(), &*nick.at(&server)] {
+        let export = caller.get("/v1/export").await;
+        assert_eq!(export.status, 200, "{export}");
+        let records: Vec<Value> =
+            export.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let end = records.last().expect("an end");
+        assert_eq!(
+            (&end["data"]["counts"]["projects"], &end["data"]["counts"]["damaged"]),
+            (&json!(1), &json!(1))
+        );
+        let damaged: Vec<_> = records.iter().filter(|record| record["record"] == "damaged").collect();
+        assert_eq!(damaged.len(), 1, "{records:?}");
+        assert_eq!(
+            (&damaged[0]["project"], &damaged[0]["data"]),
+            (&json!("nick:q"), &json!({"project_id": "q"}))
+        );
+        // Whoever continues behind it gets the rest.
+        let cursor = damaged[0]["cursor"].as_str().expect("a cursor");
+        let rest = caller.get(&format!("/v1/export?after={cursor}")).await;
+        assert_eq!(rest.text().lines().count(), records.len() - 1, "{rest}");
+    }
+    let directory = blackbox::TempDir::new();
+    let (token, url) = (server.operator().token().to_owned(), server.url());
+    let backup = directory.path().join("backup").display().to_string();
+    let export = ["context", "export", "--all", "--format", "backup", &backup];
+    let ran = Cli::new(&[]).run(&[&["--url", &url, "--token", &token][..], &export].concat()).await;
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.err.contains("1 damaged record could not be exported"), "{ran:?}");
+    let manifest = std::fs::read(directory.path().join("backup/manifest.json")).expect("the backup is there");
+    let manifest: Value = serde_json::from_slice(&manifest).expect("JSON");
+    assert_eq!((&manifest["project_ids"], &manifest["counts"]["damaged"]), (&json!(["p"]), &json!(1)));
+}
+
+/// A damaged thread is left out of the lists of threads, and does not cut them short.
+#[tokio::test]
+async fn a_damaged_thread_is_left_out_of_lists() {
+    let config = "[agents.parrot]\nowner = \"nick\"\npolicy = \"open\"\nkind = \"echo\"\n";
+    let mut server = Server::builder().config(config).start().await;
+    let nick = server.agent("@nick.a").await;
+    let mut threads = Vec::new();
+    for input in ["one", MARK, "three"] {
+        let answer = nick.post("/agent/parrot/run?wait=result", json!({"input": input})).await;
+        answer.ok(200);
+        threads.push(answer.header("x-thread-id").expect("a thread").to_owned());
+    }
+    server.stop().await;
+    assert!(flip(&server.data().join("plenary.db")) > 0, "it stands in the file");
+    server.start_again().await;
+    let nick = nick.at(&server);
+    for caller in [&server.operator(), &*nick] {
+        let listed = caller.get("/agent/parrot/threads").await.ok(200);
+        let ids: Vec<_> = listed.as_array().expect("a list").iter().map(|one| one["id"].clone()).collect();
+        assert_eq!(ids, [json!(threads[2]), json!(threads[0])]);
+        let mut page = caller.get("/agent/parrot/threads?limit=1").await;
+        let mut paged = vec![page.json()[0]["id"].clone()];
+        while let Some(link) = page.header("link").map(str::to_owned) {
+            let next = link.split(['<', '>']).nth(1).expect("a link").to_owned();
+            page = caller.get(&next).await;
+            paged.extend(page.ok(200).as_array().expect("a list").iter().map(|one| one["id"].clone()));
+        }
+        assert_eq!(paged, ids);
+    }
+    let found = nick.post("/langgraph/threads/search", json!({})).await.ok(200);
+    assert_eq!(found.as_array().map(Vec::len), Some(2), "{found}");
+}
+
+/// A damaged row of a list of facts is left out of it, and of what contains the list.
+#[tokio::test]
+async fn a_damaged_fact_is_left_out_of_lists() {
+    let mut server = Server::start().await;
+    let nick = server.agent("@nick.a").await;
+    for (subject, value) in [("a", "sound"), ("b", MARK), ("c", "sound")] {
+        let fact = json!({"subject": subject, "predicate": "is", "value": value});
+        nick.post("/v1/projects/p/facts", fact).await.ok(201);
+    }
+    server.stop().await;
+    assert!(flip(&server.data().join("plenary.db")) > 0, "it stands in the file");
+    server.start_again().await;
+    let nick = nick.at(&server);
+    let subjects = |body: &Value, name: &str| -> Vec<String> {
+        let facts = body[name].as_array().expect("facts");
+        facts.iter().map(|one| one["subject"].as_str().expect("a subject").to_owned()).collect()
+    };
+    for query in ["", "?include_ended=true"] {
+        let listed = nick.get(&format!("/v1/projects/p/facts{query}")).await.ok(200);
+        assert_eq!(subjects(&listed, "facts"), ["a", "c"], "{query}");
+    }
+    for path in ["/v1/projects/p/orient", "/v1/orchestrate?project=p", "/v1/orchestrate"] {
+        assert_eq!(subjects(&nick.get(path).await.ok(200), "active_facts"), ["a", "c"], "{path}");
+    }
+    server.logs("a damaged row of an index is left out of a list").await;
 }
 
 #[tokio::test]

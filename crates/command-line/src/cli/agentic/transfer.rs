@@ -96,7 +96,8 @@ pub(super) async fn export(context: &Context, args: &ProjectArgs, export: Export
             let counts = &manifest.counts;
             summary.push_str(&describe_contents(counts.blobs_stored, counts.blobs_attempted));
         }
-        return answer(context, &manifest, &summary);
+        answer(context, &manifest, &summary)?;
+        return complete(manifest.counts.damaged);
     }
     let since = export.since.as_deref();
     if dest.as_os_str() == "-" {
@@ -110,7 +111,7 @@ pub(super) async fn export(context: &Context, args: &ProjectArgs, export: Export
         let done = target.client.export(&projects, since, &mut standard, &mut report).await?;
         drop(progress);
         context.out.note(&contained(&done.counts));
-        return Ok(());
+        return complete(done.counts.damaged);
     }
     let contents = export.blobs.then(|| Contents::fresh(dest)).transpose()?;
     let (mut file, part) = fresh(dest)?;
@@ -138,7 +139,20 @@ pub(super) async fn export(context: &Context, args: &ProjectArgs, export: Export
     summary.push_str(
         &blobs.as_ref().map_or_else(String::new, |blobs| describe_contents(blobs.stored, blobs.attempted)),
     );
-    answer(context, &ExportReport { exported, blobs }, &summary)
+    let damaged = exported.counts.damaged;
+    answer(context, &ExportReport { exported, blobs }, &summary)?;
+    complete(damaged)
+}
+
+/// An error if an export lacks damaged records, so that a backup without them does not pass for complete.
+fn complete(damaged: u64) -> Result<(), Failure> {
+    match damaged {
+        0 => Ok(()),
+        many => Err(Failure::local_with(
+            format!("{} could not be exported", counted(many, "damaged record")),
+            "the export has everything else; the server's log names the records, and `plenary fsck` the damage",
+        )),
+    }
 }
 
 /// The result of an export to a file, under `--json`.

@@ -24,6 +24,7 @@ use crate::{
     },
     history::FactSelection,
     moment::Moment,
+    reading::ReadableProjects,
     transfer::{
         Exporter, Import, Importer, Mode,
         fact::ArrivingFact,
@@ -179,6 +180,7 @@ async fn imported(context: &Context, lines: &str, mode: Mode, dry_run: bool) -> 
 async fn export(context: &Context) -> String {
     let state = context.project(PROJECT).await.unwrap();
     let projects = vec![(PROJECT.to_owned(), state)];
+    let projects = ReadableProjects { projects, damaged: Vec::new() };
     let mut exporter = Exporter::new(context.clone(), projects, None, None).await.unwrap();
     let mut text = String::new();
     while let Some(piece) = exporter.next().await.unwrap() {

@@ -60,18 +60,18 @@ pub(super) async fn channel(api: ToolApi, arguments: ChannelArguments) -> Answer
                 .ok_or_else(|| Refusal::arguments("`title` is missing: say what the channel is about."))?;
             api.write(&CREATE, &[], &json!({"title": title})).await
         }
-        (Act::Read, Some(id)) => {
-            let (id, key) = named(id);
+        (Act::Read, Some(text)) => {
+            let (id, key) = here(&api, text).await?;
             read(&api, id, key, arguments.kind.as_deref(), arguments.after_id).await.map_err(advised)
         }
-        (Act::Post, Some(id)) => {
+        (Act::Post, Some(text)) => {
+            let (id, key) = here(&api, text).await?;
             let payload = match (arguments.payload, arguments.text) {
                 (Some(payload), None) => payload,
                 (None, Some(text)) => Map::from_iter([("text".to_owned(), text.into())]),
                 _ => return Err(Refusal::arguments("Post either `text` or `payload`.")),
             };
             let body = json!({"kind": arguments.kind.as_deref().unwrap_or(COMMS), "payload": payload});
-            let (id, key) = named(id);
             let query: Vec<_> = key.map(|key| ("key", key)).into_iter().collect();
             let path = APPEND.at(&[id], &query);
             let event = api.reply(APPEND.method.clone(), &path, Some(&body)).await.map_err(advised)?.value();
@@ -87,6 +87,43 @@ fn named(text: &str) -> (&str, Option<&str>) {
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
     let id = path.split('/').next().unwrap_or_default();
     (id, query.split('&').find_map(|pair| pair.strip_prefix("key=")))
+}
+
+/// The id and the key in a channel's name, if it names a channel of this server.
+async fn here<'a>(api: &ToolApi, text: &'a str) -> Result<(&'a str, Option<&'a str>), Refusal> {
+    let (id, key) = named(text);
+    let Some((server, _)) = text.split_once("/agent-channel/").filter(|(server, _)| server.contains("://"))
+    else {
+        return Ok((id, key));
+    };
+    let mut query = vec![("format", "json")];
+    query.extend(key.map(|key| ("key", key)));
+    let elsewhere = |ours: &str| {
+        Refusal::arguments(format!(
+            "This URL names a channel at {server}, and this server is {ours}. Send the request there, or pass the id \
+             alone for a channel of this server."
+        ))
+    };
+    let view = api.read(&SHOW, &[id], &query).await.map_err(|mut refusal| {
+        if refusal.code == "no_such_channel" {
+            refusal.message =
+                format!("This server has no such channel for you. The URL names one at {server}.");
+        }
+        refusal
+    })?;
+    let url = view["channel"]["url"].as_str().unwrap_or_default();
+    let (ours, _) = url.split_once("/agent-channel/").unwrap_or_default();
+    let has_key = key.is_some() && named(url).1 == key;
+    if has_key || is_same_server(server, ours) { Ok((id, key)) } else { Err(elsewhere(ours)) }
+}
+
+/// Whether two URLs begin at one server. The loopback has several names.
+fn is_same_server(one: &str, other: &str) -> bool {
+    let plain = |url: &str| {
+        let url = url.trim_end_matches('/').to_lowercase();
+        url.replace("//localhost", "//127.0.0.1").replace("//[::1]", "//127.0.0.1")
+    };
+    plain(one) == plain(other)
 }
 
 /// Adds advice to the refusal for a channel that the caller cannot see.
@@ -181,6 +218,19 @@ mod tests {
             ("http://h:1/agent-channel/VHGC/events?kind=a&key=0af7", "VHGC", Some("0af7")),
         ] {
             assert_eq!(named(text), (id, key), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_the_same_under_each_name_of_the_loopback() {
+        for (one, other, is_same) in [
+            ("http://127.0.0.1:7420", "http://localhost:7420", true),
+            ("http://[::1]:7420/", "http://127.0.0.1:7420", true),
+            ("https://Agents.example/base", "https://agents.example/base", true),
+            ("http://evil.example", "http://127.0.0.1:7420", false),
+            ("http://127.0.0.1:7421", "http://127.0.0.1:7420", false),
+        ] {
+            assert_eq!(is_same_server(one, other), is_same, "{one} {other}");
         }
     }
 }

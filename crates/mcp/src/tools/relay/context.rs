@@ -143,6 +143,11 @@ pub(super) async fn deposit(api: ToolApi, arguments: DepositArguments) -> Answer
     let me = Me::of(&api).await?;
     let project = chosen(&api, &me, arguments.project_id.as_deref()).await?;
     let package_type = if arguments.auto == Some(true) { "auto_deposit" } else { "standard" };
+    let mut created_by = json!({"id": me.handle.as_str(), "type": "agent"});
+    let session = running_session(&api, &me, &project).await?;
+    if !session.is_null() {
+        created_by["session_id"] = session["session_id"].clone();
+    }
     let mut package = json!({
         "package_id": format!("pkg_{}", hex()),
         "project_id": project,
@@ -153,7 +158,7 @@ pub(super) async fn deposit(api: ToolApi, arguments: DepositArguments) -> Answer
         "package_type": package_type,
         "review_type": arguments.review_type.as_deref().unwrap_or("none"),
         "created_at": now(),
-        "created_by": {"id": me.handle.as_str(), "type": "agent"},
+        "created_by": created_by,
         "decisions_made": arguments.decisions.unwrap_or_default(),
         "open_questions": arguments.open_questions.unwrap_or_default(),
         "handoff_note": arguments.handoff_note.unwrap_or_default(),
@@ -217,6 +222,14 @@ async fn open_session(api: &ToolApi, me: &Me, project: &str) -> Answer {
     }))
 }
 
+/// The same, also where the project does not exist yet and has no sessions.
+async fn running_session(api: &ToolApi, me: &Me, project: &str) -> Answer {
+    match open_session(api, me, project).await {
+        Err(refusal) if refusal.code == "project_not_found" => Ok(Value::Null),
+        found => found,
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Format {
@@ -236,12 +249,7 @@ pub(super) struct OrientArguments {
 pub(super) async fn session_orient(api: ToolApi, arguments: OrientArguments) -> Answer {
     let me = Me::of(&api).await?;
     let project = chosen(&api, &me, arguments.project_id.as_deref()).await?;
-    let mut session = match open_session(&api, &me, &project).await {
-        Ok(session) => session,
-        // A project that does not exist yet has no sessions.
-        Err(refusal) if refusal.code == "project_not_found" => Value::Null,
-        Err(refusal) => return Err(refusal),
-    };
+    let mut session = running_session(&api, &me, &project).await?;
     let started = session.is_null();
     if started {
         session = start_session(&api, &project).await?;

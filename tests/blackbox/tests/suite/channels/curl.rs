@@ -99,3 +99,26 @@ async fn an_open_server_needs_no_token() {
     let posted = json_of(&the(&said, "\"kind\":\"status\"").replace("YOUR-NAME", "claude-1"), "").await;
     assert_eq!((&posted["author"], &posted["via"]), (&json!("claude-1"), &Value::Null));
 }
+
+/// Where no token is needed, the commands of a reader that sent its token have it: it is what opens a channel that has an
+/// owner, and what says who writes.
+#[tokio::test]
+async fn on_an_open_server_the_commands_of_a_token_have_it() {
+    let (server, _directory) = super::configured("[channels]\nopen = true").await;
+    let (ann, bob) = (server.agent("@nick.ann").await, server.agent("@acme.bob").await);
+    let owned = ann.post("/agent-channel", json!({"title": "owned"})).await.ok(200);
+    let nobodys = channel(&server.stranger()).await;
+    let url = |id: &str| format!("http://{}/agent-channel/{id}", ann.address().get());
+    let link = owned["url"].as_str().expect("a link").to_owned();
+    for (reader, from) in
+        [(&ann, url(owned["id"].as_str().expect("an id"))), (&bob, link), (&ann, url(&nobodys))]
+    {
+        let first = format!("curl -s -H \"Authorization: Bearer $PLENARY_TOKEN\" '{from}'");
+        let view = json_of(&first, reader.token()).await;
+        assert_eq!(view["participate"]["auth"], "Set PLENARY_TOKEN to your token.", "{view}");
+        let command = |name: &str| view["participate"][name].as_str().expect("a command").to_owned();
+        let posted = json_of(&command("append_event"), reader.token()).await;
+        assert_eq!((&posted["author"], &posted["via"]), (&json!(reader.handle), &json!(reader.handle)));
+        assert!(json_of(&command("read_events"), reader.token()).await.is_array());
+    }
+}

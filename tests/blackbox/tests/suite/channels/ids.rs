@@ -183,3 +183,29 @@ async fn ch_8_the_url_follows_the_deployment() {
     let view = ann.call("GET", &format!("/agent-channel/{id}"), &told, None).await;
     assert!(!view.text().contains("evil.example"), "{view}");
 }
+
+/// D.6: a text that is no cursor of the list is refused.
+#[tokio::test]
+async fn a_cursor_of_the_list_is_checked() {
+    let server = Server::start().await;
+    let ann = server.agent("@nick.ann").await;
+    for _ in 0..3 {
+        channel(&ann).await;
+    }
+    for cursor in ["x", "%00", "1/", "1/!", "/VHGC", "-1/VHGC"] {
+        let response = ann.get(&format!("/agent-channel?cursor={cursor}")).await;
+        super::refused(&response, 422, "invalid_cursor");
+    }
+    let first = ann.get("/agent-channel?limit=2").await;
+    let link = first.header("link").expect("there is more").to_owned();
+    let path = link
+        .split(['<', '>'])
+        .nth(1)
+        .expect("a link")
+        .split_once("/agent-channel")
+        .expect("a path")
+        .1
+        .to_owned();
+    let rest = ann.get(&format!("/agent-channel{path}")).await.ok(200);
+    assert_eq!(rest.as_array().map(Vec::len), Some(1), "{rest}");
+}

@@ -202,3 +202,22 @@ async fn ap_62_a_focus_finds_parts_of_packages() {
     let everywhere = list(&nick.get("/v1/orchestrate?focus=login+pages").await.ok(200), "snippets");
     assert_eq!(everywhere, at_once);
 }
+
+/// D.7: an answer that a limit cuts says so.
+#[tokio::test]
+async fn an_answer_that_is_cut_says_so() {
+    let (_server, nick) = desk().await;
+    let body = "giraffe ".repeat(25_000);
+    for n in 0..13 {
+        put(&nick, &format!("large-{n}"), json!({"title": "giraffe", "content_md": body})).await;
+    }
+    let query = |limit: usize| format!("{}?mode=relevant&query=giraffe&limit={limit}", packages_of(PROJECT));
+    let found = eventually("all are indexed", || async {
+        let found = nick.get(&query(13)).await.ok(200);
+        (list(&found, "packages").len() >= 10 && found["x-truncated"] == json!(["packages"])).then_some(found)
+    })
+    .await;
+    assert!(list(&found, "packages").len() < 13, "2 MiB");
+    let whole = nick.get(&query(5)).await.ok(200);
+    assert_eq!((list(&whole, "packages").len(), whole.as_object().map(serde_json::Map::len)), (5, Some(1)));
+}

@@ -10,7 +10,8 @@ async fn send(server: &Server, request: &str) -> Response {
 #[track_caller]
 fn refused(answer: &Response, code: &str) {
     assert_eq!(answer.status, 403, "{answer}");
-    assert_eq!(answer.json()["error"]["code"], code, "{answer}");
+    let body = answer.json();
+    assert_eq!(body["error"]["code"].as_str().or(body["code"].as_str()), Some(code), "{answer}");
 }
 
 const WEBSOCKET: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
@@ -83,4 +84,33 @@ async fn a_trusted_proxy_names_the_server_as_it_likes() {
         &send(&behind, &get.replace("Origin: https://agents", "Origin: https://evil")).await,
         "foreign_origin",
     );
+}
+
+/// D.3: what is refused before an operation is known has the form of the protocol of its path.
+#[tokio::test]
+async fn d_3_each_protocol_refuses_in_its_own_form() {
+    let server = Server::start().await;
+    for (path, form) in [
+        ("/agent-channel/VHGC/event", "detail"),
+        ("/agent/echo/run", "detail"),
+        ("/_discovery", "detail"),
+        ("/artifacts/x", "detail"),
+        ("/", "detail"),
+        ("/handles/~nick/roster", "message"),
+        ("/sessions", "error"),
+        ("/v1/projects", "error"),
+        ("/nowhere", "error"),
+    ] {
+        let request = format!("POST {path} HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0\r\n\r\n");
+        let answer = send(&server, &request).await;
+        assert_eq!(answer.status, 403, "{path}: {answer}");
+        let body = answer.json();
+        let (text, code) = if form == "error" {
+            (&body["error"]["message"], &body["error"]["code"])
+        } else {
+            (&body[form], &body["code"])
+        };
+        assert!(text.is_string(), "{path}: {answer}");
+        assert_eq!(code, "foreign_host", "{path}: {answer}");
+    }
 }

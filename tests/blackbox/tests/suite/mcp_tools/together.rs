@@ -326,3 +326,35 @@ async fn a_denial_by_the_callers_own_allowlist_says_so() {
     assert_eq!(there, denied("@nick.nobody").await);
     assert!(!denied("@lea.nobody").await.contains("does not name"));
 }
+
+/// A URL of another server is not taken for the local channel of the same id.
+#[tokio::test]
+async fn the_url_of_a_channel_names_its_server() {
+    let server = Server::start().await;
+    let alice = server.agent("@nick.alice").await;
+    let made = alice.post("/agent-channel", json!({"title": "Build"})).await.ok(200);
+    let id = made["id"].as_str().expect("an id");
+    let foreign = format!("http://evil.example/agent-channel/{id}");
+    for arguments in [
+        json!({"action": "read", "id": foreign}),
+        json!({"action": "post", "id": foreign, "text": "for another server"}),
+    ] {
+        assert_eq!(super::refused(&alice, "channel", arguments).await, "invalid_arguments");
+    }
+    assert_eq!(
+        alice.get(&format!("/agent-channel/{id}/events")).await.ok(200),
+        json!([]),
+        "nothing was posted"
+    );
+    let port = server.address().get().to_string();
+    let port = port.rsplit(':').next().expect("a port").to_owned();
+    let named = [
+        made["url"].as_str().expect("a URL").to_owned(),
+        format!("http://localhost:{port}/agent-channel/{id}"),
+    ];
+    for url in named {
+        let read = done(&alice, "channel", json!({"action": "read", "id": url})).await;
+        assert_eq!(read["id"], id);
+        done(&alice, "channel", json!({"action": "post", "id": url, "text": "here"})).await;
+    }
+}

@@ -37,8 +37,16 @@ async fn the_references_tools_answer_in_its_shapes() {
         "created_at": kept["created_at"],
     });
     assert_eq!(begun["recent_packages"], json!([recent]));
+    let within = json!({"title": "In the session", "project_id": "p"});
+    let within = done(&alice, "relay_deposit", within).await;
+    assert_eq!(within["created_by"]["session_id"], begun["session"]["session_id"]);
+    let named =
+        format!("/v1/projects/p/sessions?callsign={}", begun["session"]["callsign"].as_str().expect("one"));
+    let sessions = alice.get(&named).await.ok(200);
+    assert_eq!(sessions["sessions"][0]["packages_deposited"], json!([within["package_id"]]), "{sessions}");
+    assert_eq!(kept["created_by"]["session_id"], Value::Null);
     let pulled = done(&alice, "relay_pull_context", json!({})).await;
-    assert_eq!(pulled[0]["package_id"], kept["package_id"], "a list, as text alone");
+    assert_eq!(pulled[0]["package_id"], within["package_id"], "a list, as text alone");
     let nothing = json!({"mode": "specific", "package_id": "none"});
     assert_eq!(done(&alice, "relay_pull_context", nothing).await, Value::Null);
     let fact = json!({"subject": "log", "relation": "in", "object": "SQLite"});

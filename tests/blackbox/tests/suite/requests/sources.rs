@@ -184,3 +184,77 @@ async fn strangers_take_no_room_from_the_requests_of_ones_own_agents() {
     })
     .await;
 }
+
+/// An answer that a person gives while the project is archived is not lost: it takes effect once the project is writable
+/// again, also over a crash, and not if the package asks for another review by then.
+#[tokio::test]
+async fn a_review_that_is_given_in_an_archived_project_takes_effect_afterwards() {
+    let House { mut server, owner, agent } = house().await;
+    for id in ["one", "two"] {
+        let package = json!({
+            "package_id": id, "project_id": "p", "relay_version": "0.1", "title": id,
+            "status": "awaiting_review", "package_type": "standard", "review_type": "human",
+            "created_at": "2026-01-01T00:00:00Z", "created_by": {"id": agent.handle, "type": "agent"},
+        });
+        agent.post("/v1/projects/p/packages", package).await.ok(201);
+    }
+    let page = listed(&owner, "review", 2).await;
+    owner.post_empty("/v1/projects/p/archive").await.ok(200);
+    for (request, answer) in page["requests"]
+        .as_array()
+        .expect("requests")
+        .iter()
+        .zip([json!({"type": "accept"}), json!({"type": "respond", "text": "Name the sources."})])
+    {
+        let mut answer = answer;
+        answer["version"] = request["version"].clone();
+        let id = request["request_id"].as_str().expect("an id");
+        owner.post(&at(id, "/answer"), answer).await.ok(200);
+    }
+    server.logs("the answer of a person waits").await;
+    for id in ["one", "two"] {
+        let package = agent.get(&format!("/v1/packages/{id}?project=p")).await.ok(200);
+        assert_eq!(package["status"], "awaiting_review", "an archived project is not written to");
+    }
+    server.crash().await;
+    owner.post_empty("/v1/projects/p/unarchive").await.ok(200);
+    let mut titles = Vec::new();
+    for request in page["requests"].as_array().expect("requests") {
+        titles.push(request["title"].as_str().expect("a title").trim_start_matches("Review: ").to_owned());
+    }
+    for (id, expected) in titles.iter().zip(["complete", "revision_requested"]) {
+        eventually("the review", || async {
+            let package = agent.get(&format!("/v1/packages/{id}?project=p")).await.ok(200);
+            (package["status"] == expected).then_some(())
+        })
+        .await;
+    }
+    let reviews = agent.get(&format!("/v1/packages/{}/reviews?project=p", titles[1])).await.ok(200);
+    assert!(reviews.to_string().contains("Name the sources."), "{reviews}");
+}
+
+/// A text that is longer than a note of a review: the note has its beginning, and says where the agent reads the rest.
+#[tokio::test]
+async fn a_long_text_of_a_person_is_not_lost_to_the_review() {
+    let House { server: _server, owner, agent } = house().await;
+    let package = json!({
+        "package_id": "one", "project_id": "p", "relay_version": "0.1", "title": "The grammar",
+        "status": "awaiting_review", "package_type": "standard", "review_type": "human",
+        "created_at": "2026-01-01T00:00:00Z", "created_by": {"id": agent.handle, "type": "agent"},
+    });
+    agent.post("/v1/projects/p/packages", package).await.ok(201);
+    let page = listed(&owner, "review", 1).await;
+    let id = page["requests"][0]["request_id"].as_str().expect("an id");
+    let text = "é".repeat(10_000);
+    let answer = json!({"type": "respond", "text": text, "version": page["requests"][0]["version"]});
+    owner.post(&at(id, "/answer"), answer).await.ok(200);
+    let note = eventually("the review", || async {
+        let reviews = agent.get("/v1/packages/one/reviews?project=p").await.ok(200);
+        reviews["reviews"][1]["note"].as_str().map(str::to_owned)
+    })
+    .await;
+    let (kept, rest) = note.split_once('…').expect("a mark");
+    assert!(text.starts_with(kept) && kept.len() > 16_000 && note.len() <= 16 << 10, "{}", kept.len());
+    assert!(rest.contains(&format!("GET /requests/{id}")), "{rest}");
+    assert_eq!(agent.get(&at(id, "")).await.ok(200)["answer"]["text"], text, "the agent may read it");
+}

@@ -152,3 +152,32 @@ async fn a_token_may_be_a_password_but_not_of_a_browser() {
         assert!(asks.into_iter().any(|(_, value)| value.starts_with("Basic ")), "{refused}");
     }
 }
+
+/// What is missing or wrong in a query is named, and a token as a password opens the streams and artifacts of runs too.
+#[tokio::test]
+async fn queries_and_passwords_are_read_alike_on_every_path() {
+    let (server, nick) = served().await;
+    let answer = nick.get("/agent/echo/getevents").await;
+    assert_eq!((answer.status, &answer.json()["code"]), (422, &json!("missing_request_id")), "{answer}");
+    let begun = nick.post("/agent/echo/process", json!({"prompt": "Hello"})).await.ok(200);
+    let (request, thread) = (text(&begun["request_id"]), text(&begun["thread_id"]));
+    let answer = nick.get(&format!("/agent/echo/threads/{thread}/logs?after=x")).await;
+    assert_eq!((answer.status, &answer.json()["code"]), (422, &json!("invalid_query")), "{answer}");
+    assert!(text(&answer.json()["detail"]).contains("integer"), "{answer}");
+    let anyone = server.stranger();
+    let password = basic(nick.token());
+    for (path, expected) in [
+        (format!("/agent/echo/get_events/{request}?stream=true"), 200),
+        (format!("/agent/echo/get_events/{request}?since=0"), 200),
+        ("/artifacts/00000000-0000-4000-8000-000000000000".to_owned(), 404),
+    ] {
+        assert_eq!(anyone.get(&path).await.status, 401, "{path}");
+        let answer = anyone.call("GET", &path, &[("Authorization", &password)], None).await;
+        assert_eq!(answer.status, expected, "{path}: {answer}");
+    }
+    let json = nick.call("GET", "/", &[("Accept", "application/json")], None).await;
+    assert!(
+        json.header("vary").is_some_and(|vary| vary.contains("Accept")),
+        "a browser gets a page there: {json}"
+    );
+}

@@ -245,3 +245,37 @@ async fn sc_36_a_link_says_the_whole_of_how_to_go_on() {
         assert_eq!(events.len(), 1_502, "{which}: {link}");
     }
 }
+
+/// SC-38, SC-42: a place in a thread with several runs at once: what was before it does not come again, in a list or a
+/// stream, and a stream of a thread with an active run stays open although an earlier run left the thread idle.
+#[tokio::test]
+async fn sc_38_sc_42_what_other_runs_said_before_a_place_is_not_said_again() {
+    let (_server, nick) = playing().await;
+    let gates = Gates::new();
+    let idle = chat(&nick, PUPPET, "text idle").await;
+    whole(&nick, &idle).await;
+    let first = format!("text a\n{}{}text b", gates.mark("on"), gates.gate("go"));
+    let first = chat_on(&nick, &idle, &first).await;
+    gates.reached("on").await;
+    let queued = [chat_on(&nick, &idle, "text c").await, chat_on(&nick, &idle, "text d").await];
+    // Its two events stand between those of the active run.
+    cancel(&nick, &queued[0]).await;
+    let view = |query: &str| at(PUPPET, &format!("get_events/{}?{query}", idle.thread));
+    let mut followed = Events::get(&nick, &view("stream=true")).await;
+    gates.open("go");
+    let followed = followed.rest().await;
+    whole(&nick, &queued[1]).await;
+    let all = list(nick.get(&view("since=0")).await.ok(200));
+    assert_eq!(followed, all, "the stream lasts until the thread is idle");
+    let place = |event: &Value| format!("{}:{}", event["run_id"].as_str().expect("a run"), event["id"]);
+    let runs: Vec<_> = all.iter().map(|event| event["run_id"].clone()).collect();
+    let between = runs.iter().position(|run| *run == json!(queued[0].id)).expect("it was canceled");
+    assert_eq!((&runs[between - 1], &runs[between + 2]), (&json!(first.id), &json!(first.id)));
+    for (nth, event) in all.iter().enumerate() {
+        let since = place(event);
+        let listed = list(nick.get(&view(&format!("since={since}"))).await.ok(200));
+        assert_eq!(listed, all[nth + 1..], "{since}");
+        let mut resumed = Events::get_with(&nick, &view("stream=true"), &[("Last-Event-ID", &since)]).await;
+        assert_eq!(resumed.rest().await, all[nth + 1..], "{since}, followed");
+    }
+}

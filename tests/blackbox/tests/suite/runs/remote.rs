@@ -51,6 +51,23 @@ async fn sc_4_a_thread_is_a_thread_there() {
     assert_ne!(thread(&outcome(&nick, AGENT, "request").await), there);
 }
 
+/// SC-4: and it stays one when the near server starts again.
+#[tokio::test]
+async fn sc_4_a_thread_there_is_known_after_a_restart() {
+    let (_far, mut near, nick) = two().await;
+    let thread = |events: &[serde_json::Value]| {
+        let line: serde_json::Value = serde_json::from_str(said(events)[0]).expect("JSON");
+        line["thread_id"].clone()
+    };
+    let first = chat(&nick, AGENT, "request").await;
+    let there = thread(&whole(&nick, &first).await);
+    near.stop().await;
+    near.start_again().await;
+    assert_eq!(thread(&whole(&nick, &chat_on(&nick, &first, "request").await).await), there);
+    near.crash().await;
+    assert_eq!(thread(&whole(&nick, &chat_on(&nick, &first, "request").await).await), there);
+}
+
 /// SC-44 to SC-46 over both.
 #[tokio::test]
 async fn sc_44_sc_45_sc_46_questions_and_cancels_reach_it() {
