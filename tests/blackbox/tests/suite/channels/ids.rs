@@ -194,7 +194,7 @@ async fn a_cursor_of_the_list_is_checked() {
     }
     for cursor in ["x", "%00", "1/", "1/!", "/VHGC", "-1/VHGC"] {
         let response = ann.get(&format!("/agent-channel?cursor={cursor}")).await;
-        super::refused(&response, 422, "invalid_cursor");
+        refused(&response, 422, "invalid_cursor");
     }
     let first = ann.get("/agent-channel?limit=2").await;
     let link = first.header("link").expect("there is more").to_owned();

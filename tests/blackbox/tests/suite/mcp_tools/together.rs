@@ -339,7 +339,7 @@ async fn the_url_of_a_channel_names_its_server() {
         json!({"action": "read", "id": foreign}),
         json!({"action": "post", "id": foreign, "text": "for another server"}),
     ] {
-        assert_eq!(super::refused(&alice, "channel", arguments).await, "invalid_arguments");
+        assert_eq!(refused(&alice, "channel", arguments).await, "invalid_arguments");
     }
     assert_eq!(
         alice.get(&format!("/agent-channel/{id}/events")).await.ok(200),
