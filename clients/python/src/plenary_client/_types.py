@@ -2663,13 +2663,15 @@ class OwnerView(TypedDict):
     """Its events."""
 
 
-
-class Packages(TypedDict):
-    """Packages of a project."""
-    next_cursor: NotRequired[str | None]
-    """The cursor of the next page; absent at the end."""
-    packages: List[ListedPackage]
-    """Newest first, without their hashes."""
+Packages = TypedDict(
+    "Packages",
+    {
+        "next_cursor": NotRequired["str | None"],
+        "packages": "List[ListedPackage]",
+        "x-truncated": NotRequired["List[str]"],
+    },
+)
+"""Packages of a project."""
 
 
 Part: TypeAlias = "PartText | PartImage | PartFile | PartData"
@@ -4177,6 +4179,7 @@ ErrorCode = Literal[
     "malformed",
     "members_full",
     "missing_authorization",
+    "missing_request_id",
     "missing_run_id",
     "missing_thread_id",
     "model_not_found",

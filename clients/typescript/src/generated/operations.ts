@@ -524,7 +524,7 @@ export class ChannelOperations {
    * Newest first: those that your owner created or appended to and that you may use; all for the operator.
    *
    * Refused with: missing_authorization, invalid_authorization, invalid_limit, invalid_include_closed,
-   * invalid_query, overloaded.
+   * invalid_cursor, invalid_query, overloaded.
    */
   async list(
     options: {

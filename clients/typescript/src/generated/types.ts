@@ -2527,6 +2527,8 @@ export interface Packages {
   next_cursor?: string | null;
   /** Newest first, without their hashes. */
   packages: ListedPackage[];
+  /** With `mode=relevant`: `packages`, if the limit of bytes left some out. */
+  "x-truncated"?: string[];
 }
 
 /** A part of a message. */
@@ -3973,6 +3975,7 @@ export type ErrorCode =
   | "malformed"
   | "members_full"
   | "missing_authorization"
+  | "missing_request_id"
   | "missing_run_id"
   | "missing_thread_id"
   | "model_not_found"

@@ -975,7 +975,7 @@ class ChannelOperations:
         limit: Maximum number; 50 when absent, clamped to 1 to 500.
 
         Refused with: missing_authorization, invalid_authorization, invalid_limit, invalid_include_closed,
-        invalid_query, overloaded.
+        invalid_cursor, invalid_query, overloaded.
         """
         answer = self._transport.call(
             "channel.list",
