@@ -162,10 +162,11 @@ async fn damaged_packages_projects_sessions_and_channels_are_left_out_of_lists()
     assert_eq!(ids, [&sound["id"]], "not {}", damaged["id"]);
 }
 
-/// A package of the project `p`.
-fn package(id: &str, title: &str, questions: Value) -> Value {
+/// A package of the project `p` that asks a question.
+fn package(id: &str, title: &str) -> Value {
     json!({
-        "package_id": id, "project_id": "p", "relay_version": "0.1", "title": title, "open_questions": questions,
+        "package_id": id, "project_id": "p", "relay_version": "0.1", "title": title,
+        "open_questions": [format!("why {id}?")],
         "status": "complete", "package_type": "milestone", "review_type": "none",
         "created_at": "2026-04-18T20:00:00Z", "created_by": {"id": "@nick.a", "type": "agent"},
     })
@@ -177,7 +178,7 @@ async fn a_damaged_package_stops_no_stream_and_asks_nothing() {
     let mut server = Server::start().await;
     let nick = server.agent("@nick.a").await;
     for (id, title) in [("one", "sound"), ("two", MARK), ("three", "sound")] {
-        let body = package(id, title, json!([format!("why {id}?")]));
+        let body = package(id, title);
         nick.post("/v1/projects/p/packages", body).await.ok(201);
     }
     server.stop().await;
