@@ -108,14 +108,13 @@ async fn ap_13_a_session_ends() {
         json!({"ended_at": 7}),
         json!({"ended_at": "now"}),
         json!({"ended_at": "2026-04-18T20:00:00+02:00"}),
-        json!({"ended_at": "2999-01-01T00:00:00Z"}),
         json!({"ended_at": format!("{}0000000Z", super::speak::ago(0).trim_end_matches('Z'))}),
     ] {
         let response = nick.patch(&path, bad).await;
         response.refused(400, "invalid_schema");
         super::speak::assert_field(&response, "ended_at");
     }
-    let end = super::speak::ago(0);
+    let end = super::speak::ago(-1);
     let ended = nick.patch(&path, json!({ "ended_at": end })).await.ok(200);
     assert_eq!(instant(&ended["ended_at"]), instant(&json!(end)));
     server.crash().await;
