@@ -95,6 +95,7 @@ LEFT_OUT = {
     "link.offer": "between networks: requests that a network signs",
     "link.command": "between networks: requests that a network signs",
     "link.events": "between networks: requests that a network signs",
+    "link.file": "between networks: requests that a network signs",
     "link.news": "between networks: requests that a network signs",
     "link.states": "between networks: requests that a network signs",
     "link.read": "between networks: requests that a network signs",

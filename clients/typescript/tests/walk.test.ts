@@ -65,6 +65,7 @@ const LEFT_OUT = new Set([
   "link.revoke",
   "link.command",
   "link.events",
+  "link.file",
   "link.news",
   "link.offer",
   "link.states",

@@ -761,13 +761,6 @@ class CreateSession(TypedDict):
 
 
 
-class CrossingFileAsk(TypedDict):
-    """Which file of the network that is asked the host of a session gets."""
-    ticket: str
-    """The ticket of the command."""
-
-
-
 class CutText(TypedDict):
     """An item of which only the beginning was shown."""
     characters: int

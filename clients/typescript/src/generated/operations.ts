@@ -1516,27 +1516,6 @@ export class InboxOperations {
   }
 }
 
-/** The operations `link.…`. */
-export class LinkOperations {
-  constructor(private readonly transport: Transport) {}
-
-  /**
-   * Give the host of a session the content of a file that a message of this network's agent names.
-   *
-   * Signed (RFC 9421) with the peer's key. Names are those of the network that says them.
-   *
-   * Refused with: invalid_json, invalid_body, unknown_member, signature_expired, not_found, signature_used,
-   * too_many_requests.
-   */
-  async file(
-    accordId: types.AccordId,
-    body: types.CrossingFileAsk,
-    options: CallOptions = {},
-  ): Promise<Uint8Array> {
-    return (await this.transport.call("link.file", "POST", pathOf("/link/v1/accords/{accord_id}/files", { accord_id: accordId }), "bytes", "once", { ...options, body })) as Uint8Array;
-  }
-}
-
 /** The operations `mcp.…`. */
 export class McpOperations {
   constructor(private readonly transport: Transport) {}
@@ -3072,7 +3051,6 @@ export class Operations {
   readonly file: FileOperations;
   readonly frame: FrameOperations;
   readonly inbox: InboxOperations;
-  readonly link: LinkOperations;
   readonly mcp: McpOperations;
   readonly me: MeOperations;
   readonly message: MessageOperations;
@@ -3100,7 +3078,6 @@ export class Operations {
     this.file = new FileOperations(transport);
     this.frame = new FrameOperations(transport);
     this.inbox = new InboxOperations(transport);
-    this.link = new LinkOperations(transport);
     this.mcp = new McpOperations(transport);
     this.me = new MeOperations(transport);
     this.message = new MessageOperations(transport);

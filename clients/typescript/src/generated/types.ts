@@ -721,12 +721,6 @@ export interface CreateSession {
   topic?: string | null;
 }
 
-/** Which file of the network that is asked the host of a session gets. */
-export interface CrossingFileAsk {
-  /** The ticket of the command. */
-  ticket: string;
-}
-
 /** An item of which only the beginning was shown. */
 export interface CutText {
   /** The number of characters in its text. */

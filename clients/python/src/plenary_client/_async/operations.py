@@ -2778,43 +2778,6 @@ class AsyncInboxOperations:
         return cast("InboxPage", answer)
 
 
-class AsyncLinkOperations:
-    """The operations `link.…`."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-
-    async def file(
-        self,
-        accord_id: AccordId,
-        /,
-        *,
-        ticket: str,
-        timeout: float | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> bytes:
-        """Give the host of a session the content of a file that a message of this network's agent names.
-
-        Signed (RFC 9421) with the peer's key. Names are those of the network that says them.
-
-        ticket: The ticket of the command.
-
-        Refused with: invalid_json, invalid_body, unknown_member, signature_expired, not_found,
-        signature_used, too_many_requests.
-        """
-        answer = await self._transport.call(
-            "link.file",
-            "POST",
-            path_of("/link/v1/accords/{accord_id}/files", accord_id=accord_id),
-            answer="bytes",
-            repeat="once",
-            body={"ticket": ticket},
-            timeout=timeout,
-            headers=headers,
-        )
-        return cast("bytes", answer)
-
-
 class AsyncMcpOperations:
     """The operations `mcp.…`."""
 
@@ -5683,7 +5646,6 @@ class AsyncOperations:
         self.file = AsyncFileOperations(transport)
         self.frame = AsyncFrameOperations(transport)
         self.inbox = AsyncInboxOperations(transport)
-        self.link = AsyncLinkOperations(transport)
         self.mcp = AsyncMcpOperations(transport)
         self.me = AsyncMeOperations(transport)
         self.message = AsyncMessageOperations(transport)

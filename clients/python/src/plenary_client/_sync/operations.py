@@ -2778,43 +2778,6 @@ class InboxOperations:
         return cast("InboxPage", answer)
 
 
-class LinkOperations:
-    """The operations `link.…`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def file(
-        self,
-        accord_id: AccordId,
-        /,
-        *,
-        ticket: str,
-        timeout: float | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> bytes:
-        """Give the host of a session the content of a file that a message of this network's agent names.
-
-        Signed (RFC 9421) with the peer's key. Names are those of the network that says them.
-
-        ticket: The ticket of the command.
-
-        Refused with: invalid_json, invalid_body, unknown_member, signature_expired, not_found,
-        signature_used, too_many_requests.
-        """
-        answer = self._transport.call(
-            "link.file",
-            "POST",
-            path_of("/link/v1/accords/{accord_id}/files", accord_id=accord_id),
-            answer="bytes",
-            repeat="once",
-            body={"ticket": ticket},
-            timeout=timeout,
-            headers=headers,
-        )
-        return cast("bytes", answer)
-
-
 class McpOperations:
     """The operations `mcp.…`."""
 
@@ -5683,7 +5646,6 @@ class Operations:
         self.file = FileOperations(transport)
         self.frame = FrameOperations(transport)
         self.inbox = InboxOperations(transport)
-        self.link = LinkOperations(transport)
         self.mcp = McpOperations(transport)
         self.me = MeOperations(transport)
         self.message = MessageOperations(transport)
