@@ -2,19 +2,17 @@
 //! create one session. Pure.
 //! Must not know: the message.
 
-use sha2::{Digest as _, Sha256};
+use crate::{AgentHandle, json::digest};
 
-use crate::AgentHandle;
-
-/// The key for these recipients and this topic; `earlier` is the newest session that the sender had with them, which can take
-/// no message any more. The same for every call that finds the same sessions.
+/// The key for these recipients and this topic. `earlier` is the newest session of the sender with them, which takes no messages
+/// any more. Calls that find the same sessions get the same key.
 #[must_use]
 pub fn first_message_key(to: &[AgentHandle], topic: Option<&str>, earlier: Option<&str>) -> String {
     let mut to: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
     to.sort_unstable();
     to.dedup();
     let text = serde_json::json!([to, topic, earlier]).to_string();
-    format!("first-message-{}", hex::encode(Sha256::digest(text)))
+    format!("first-message-{}", hex::encode(digest(text.as_bytes())))
 }
 
 #[cfg(test)]

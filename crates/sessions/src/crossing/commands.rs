@@ -206,8 +206,15 @@ impl Sessions {
             self.take_there(peer, id, sent).await?
         } else {
             // A caller that does not wait for the transfer does not interrupt it: it repeats the message under its key.
+            // It counts towards the owner's uploads, so that abandoned transfers have a limit.
+            let share = self.upload_share(agent).map_err(|full| Rejection::Body(full.into()));
+            let share = share.map_err(ExecuteError::Rejected)?;
             let (sessions, peer, id) = (self.clone(), peer.clone(), id.clone());
-            let taken = tokio::spawn(async move { sessions.take_there(&peer, &id, sent).await }).await;
+            let transfer = async move {
+                let _share = share;
+                sessions.take_there(&peer, &id, sent).await
+            };
+            let taken = tokio::spawn(transfer).await;
             taken.map_err(|_| Fault::Unavailable("a transfer of files ended".into()))??
         };
         match answered {

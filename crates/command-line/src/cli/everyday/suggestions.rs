@@ -16,8 +16,8 @@ const NAMED_MAX: usize = 3;
 /// Maximum number of reachable agents that are searched.
 const REACH_MAX: usize = 1_000;
 
-/// Adds what the caller may know to the denial, which is the same for a missing agent and an unreachable one: whom its own
-/// allowlist does not name, and reachable agents with similar handles.
+/// Explains a denial with what the caller may know: the recipients that its own allowlist does not name, and reachable agents
+/// with similar handles. The text is the same for a missing agent and an unreachable one.
 pub(super) async fn unreached(client: &Client, error: Error, to: &[AgentHandle]) -> Failure {
     let reach = reach(client).await;
     let missed: Vec<&AgentHandle> = to.iter().filter(|agent| !reach.contains(agent)).collect();

@@ -108,8 +108,8 @@ fn lines(input: &[u8]) -> Vec<String> {
 
 /// Whether the lines of a text follow each other in the output.
 fn has_lines(output: &[String], text: &str) -> bool {
-    let wanted: Vec<&str> = text.lines().map(str::trim_end).collect();
-    !text.trim().is_empty() && output.windows(wanted.len()).any(|lines| lines == wanted.as_slice())
+    let expected: Vec<&str> = text.lines().map(str::trim_end).collect();
+    !text.trim().is_empty() && output.windows(expected.len()).any(|lines| lines == expected.as_slice())
 }
 
 #[cfg(test)]

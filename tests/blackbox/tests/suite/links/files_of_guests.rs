@@ -215,9 +215,8 @@ async fn what_does_not_cross_leaves_nothing() {
     assert_sound(&acme.server).await;
 }
 
-/// The tickets of a message are good for its host alone, and only for the files that the message names.
-#[tokio::test]
-async fn a_host_gets_the_files_of_the_message_and_no_others() {
+/// A session of a played network, which an agent has joined: its network, the played one, the agent and the accord's path.
+async fn joined_there() -> (Network, Played, Agent, String) {
     let (rose, played, ida, accord) = hosted().await;
     let offer = json!({"you": "us", "session_id": SESSION, "by": "@nick.cc", "invite": ["@ida-at-us.bot"]});
     played.call(&rose, "POST", &format!("{accord}/offers"), &offer).await.ok(200);
@@ -227,6 +226,28 @@ async fn a_host_gets_the_files_of_the_message_and_no_others() {
     played.answer("/news", &json!({"at": 1, "sessions": [SESSION]}));
     arrives(&ida, SESSION).await;
     sees(&ida, SESSION, 2).await;
+    (rose, played, ida, accord)
+}
+
+/// Messages with files count towards the uploads of their owner until the host answers, however slow it is.
+#[tokio::test]
+async fn an_owner_has_few_files_on_their_way_to_a_slow_host() {
+    let (_rose, played, ida, _accord) = joined_there().await;
+    let own = ida.uploaded("own.txt", CONTENT).await;
+    played.stall();
+    let path = messages(SESSION);
+    let send = || Box::pin(ida.post(&path, json!({"content": naming(&own)})));
+    let (first, _, waiting) = futures_util::future::select_all((0..5).map(|_| send())).await;
+    first.refused(429, "too_many_uploads");
+    // An abandoned transfer goes on, and still counts.
+    drop(waiting);
+    send().await.refused(429, "too_many_uploads");
+}
+
+/// The tickets of a message are good for its host alone, and only for the files that the message names.
+#[tokio::test]
+async fn a_host_gets_the_files_of_the_message_and_no_others() {
+    let (rose, played, ida, accord) = joined_there().await;
     let (own, other) = (ida.uploaded("own.txt", CONTENT).await, ida.uploaded("other.txt", b"other").await);
     played.answer("/commands", &json!({"you": "us", "outcome": {"refused": "session_full"}}));
     let body = json!({"content": naming(&own)});
