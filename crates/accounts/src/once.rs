@@ -15,7 +15,7 @@ use axum::{
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
 use http_body_util::{BodyExt as _, Limited};
-use plenary_edge::read_bytes;
+use plenary_edge::{layer_where, read_bytes};
 use plenary_engine::{IdempotentRequest, KeyUse};
 use plenary_kernel::{
     OwnerName, Refusal,
@@ -55,7 +55,12 @@ struct Room(Arc<(Accounts, AnsweredOnce)>);
 
 /// Adds idempotency keys to the operations of a room.
 pub fn once(router: Router, accounts: Accounts, room: AnsweredOnce) -> Router {
-    router.layer(from_fn_with_state(Room(Arc::new((accounts, room))), answered))
+    layer_where(router, has_key, from_fn_with_state(Room(Arc::new((accounts, room))), answer_once))
+}
+
+/// A cheap check that rules out most requests.
+fn has_key(request: &Request) -> bool {
+    !request.method().is_safe() && request.headers().contains_key(&IDEMPOTENCY_KEY)
 }
 
 /// The refusal of a key that was used by another request.
@@ -85,37 +90,38 @@ struct StoredAnswer {
     body: String,
 }
 
-/// How the key of a request is handled.
+/// Which part handles the key of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum SeenTo {
-    /// Not here: the request has no key, does not write, or its operation handles the key.
-    ByItself,
-    Here,
-    /// Here, without storing the answer.
-    WithSecret,
+enum KeyHandling {
+    /// The operation itself.
+    Operation,
+    /// This middleware.
+    Middleware,
+    /// This middleware, which does not store the answer.
+    MiddlewareWithSecret,
 }
 
-fn seen_to(room: &AnsweredOnce, request: &Request) -> SeenTo {
+fn key_handling(room: &AnsweredOnce, request: &Request) -> KeyHandling {
     let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
     let is_in = |list: &[(Method, &str)]| {
         list.iter().any(|(method, pattern)| method == request.method() && *pattern == path)
     };
-    if request.method().is_safe() || !request.headers().contains_key(&IDEMPOTENCY_KEY) || is_in(room.apart) {
-        SeenTo::ByItself
+    if is_in(room.apart) {
+        KeyHandling::Operation
     } else if is_in(room.secret) {
-        SeenTo::WithSecret
+        KeyHandling::MiddlewareWithSecret
     } else {
-        SeenTo::Here
+        KeyHandling::Middleware
     }
 }
 
-async fn answered(State(Room(room)): State<Room>, request: Request, next: Next) -> Response {
+async fn answer_once(State(Room(room)): State<Room>, request: Request, next: Next) -> Response {
     let (accounts, room) = &*room;
-    let seen_to = seen_to(room, &request);
-    if seen_to == SeenTo::ByItself {
+    let handling = key_handling(room, &request);
+    if handling == KeyHandling::Operation {
         return next.run(request).await;
     }
-    let is_secret = seen_to == SeenTo::WithSecret;
+    let is_secret = handling == KeyHandling::MiddlewareWithSecret;
     let (parts, body) = request.into_parts();
     // The room refuses a request without a valid token in its own form.
     let Ok(principal) = identify(&parts, accounts, Credentials::Header).await else {

@@ -10,12 +10,12 @@ use axum::{
     response::Response,
 };
 use futures_util::future::BoxFuture;
-use http::{HeaderMap, Method, header, request::Parts};
+use http::{Method, header, request::Parts};
 use plenary_accounts::{
     AS_AGENT, AnsweredOnce, ConsoleRole, Credentials, Decider, Keyring, OpenSession, TokenOwner, cookie_of,
     identify, once, signed_in,
 };
-use plenary_edge::{OperationDoc, OwnPage, RegistryFault};
+use plenary_edge::{OperationDoc, OwnPage, RegistryFault, layer_where};
 use plenary_engine::{Room as _, recount};
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, OwnerName, Refusal};
@@ -100,19 +100,31 @@ impl Console {
     pub fn around(&self, router: Router, docs: &[OperationDoc]) -> Router {
         let ids: Ids =
             Arc::new(docs.iter().map(|doc| ((doc.method().clone(), doc.path()), doc.id())).collect());
-        router.layer(from_fn_with_state((self.clone(), ids), looked_at))
+        layer_where(router, concerns_console, from_fn_with_state((self.clone(), ids), serve_or_audit))
     }
 }
 
-async fn looked_at(State((console, ids)): State<(Console, Ids)>, request: Request, next: Next) -> Response {
-    if request.uri().path() == "/"
-        && request.method().is_safe()
-        && let Some(page) = front(request.headers())
-    {
-        return page;
+/// A cheap check that rules out most requests: the page, and writes of a person.
+fn concerns_console(request: &Request) -> bool {
+    if request.method().is_safe() {
+        return request.uri().path() == "/";
     }
-    if request.method().is_safe() || !may_be_of_a_person(request.headers()) {
-        return next.run(request).await;
+    let headers = request.headers();
+    let has_token = headers.contains_key(header::AUTHORIZATION);
+    if has_token { headers.contains_key(AS_AGENT) } else { headers.contains_key(header::COOKIE) }
+}
+
+/// Serves the page at `/`, and records audited writes.
+async fn serve_or_audit(
+    State((console, ids)): State<(Console, Ids)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if request.method().is_safe() {
+        return match front(request.headers()) {
+            Some(page) => page,
+            None => next.run(request).await,
+        };
     }
     let (mut parts, body) = request.into_parts();
     let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str).to_owned();
@@ -124,7 +136,8 @@ async fn looked_at(State((console, ids)): State<(Console, Ids)>, request: Reques
         Err(refusal) => return house_error(refusal),
     };
     // If the client disconnects, the write and its entry still complete.
-    let writing = async move { noted(&console, write, next.run(Request::from_parts(parts, body))).await };
+    let writing =
+        async move { run_audited(&console, write, next.run(Request::from_parts(parts, body))).await };
     match tokio::spawn(writing.in_current_span()).await {
         Ok(answer) => answer,
         Err(error) => house_error(fault_refusal(&Fault::OutcomeUnknown(error.to_string()))),
@@ -132,7 +145,7 @@ async fn looked_at(State((console, ids)): State<(Console, Ids)>, request: Reques
 }
 
 /// Executes a write. Its entry is on disk before it begins, and the outcome before the response is sent.
-async fn noted(console: &Console, write: Write, response: impl Future<Output = Response>) -> Response {
+async fn run_audited(console: &Console, write: Write, response: impl Future<Output = Response>) -> Response {
     let entry = match console.note(&write).await {
         Ok(entry) => entry,
         Err(fault) => return house_error(fault_refusal(&fault)),
@@ -143,12 +156,6 @@ async fn noted(console: &Console, write: Write, response: impl Future<Output = R
         Ok(_) => answer,
         Err(fault) => house_error(fault_refusal(&fault)),
     }
-}
-
-/// A cheap check that rules out most requests.
-fn may_be_of_a_person(headers: &HeaderMap) -> bool {
-    let has_token = headers.contains_key(header::AUTHORIZATION);
-    if has_token { headers.contains_key(AS_AGENT) } else { headers.contains_key(header::COOKIE) }
 }
 
 /// The audited write of a request, if it is one. Other errors of the request are left to its handler. If the store fails, the

@@ -32,6 +32,7 @@ pub mod ranges;
 mod reader;
 mod rebinding;
 mod routes;
+mod selective;
 mod serving;
 mod socket;
 mod stalled;
@@ -58,5 +59,6 @@ pub use rebinding::Foreign;
 pub use routes::{
     RegistryFault, consistent, routes, with_fallbacks, with_method_refusals, with_path_refusals,
 };
+pub use selective::layer_where;
 pub use tls::{TlsFault, tls_config};
 pub use traced::CallerSpan;
