@@ -5,6 +5,8 @@ use std::{
     io::{BufRead, BufReader},
     path::Path,
     process::{Command, Stdio},
+    sync::mpsc::{self, RecvTimeoutError},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, bail};
@@ -36,8 +38,10 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs and passes on each line of its standard output; its standard error is the terminal's.
-pub(crate) fn follow(command: &mut Command, mut line: impl FnMut(&str)) -> Result<()> {
+/// Runs and passes on each line of its standard output; its standard error is the terminal's. Whenever no line
+/// has come for `silence_max`, the processes that the command started are killed, and the command goes on
+/// without them.
+pub(crate) fn follow(command: &mut Command, silence_max: Duration, mut line: impl FnMut(&str)) -> Result<()> {
     let command_line = show(command);
     console::print_line(&format!("    $ {command_line}"));
     let mut child = command
@@ -46,12 +50,40 @@ pub(crate) fn follow(command: &mut Command, mut line: impl FnMut(&str)) -> Resul
         .spawn()
         .with_context(|| format!("could not start `{command_line}`"))?;
     let output = child.stdout.take().context("its standard output is piped")?;
-    for text in BufReader::new(output).lines() {
-        line(&text?);
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        for text in BufReader::new(output).lines() {
+            if sender.send(text).is_err() {
+                return;
+            }
+        }
+    });
+    loop {
+        match lines.recv_timeout(silence_max) {
+            Ok(text) => line(&text?),
+            Err(RecvTimeoutError::Timeout) => {
+                console::print_line(&format!("    killed: no output for {}", console::human(silence_max)));
+                kill_children(child.id())?;
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
     }
     let status = child.wait()?;
     if !status.success() {
         bail!("`{command_line}` ended with {status}");
+    }
+    Ok(())
+}
+
+/// Kills the direct children of a process.
+fn kill_children(parent: u32) -> Result<()> {
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        // The name in the second field may contain spaces and brackets; the parent is the second word behind it.
+        let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        let found = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(1));
+        if found.and_then(|id| id.parse().ok()) == Some(parent) {
+            run(Command::new("kill").arg("-KILL").arg(entry.file_name()))?;
+        }
     }
     Ok(())
 }
@@ -93,6 +125,8 @@ fn show(command: &Command) -> String {
 mod tests {
     use super::*;
 
+    const LONG: Duration = Duration::from_secs(60);
+
     #[test]
     fn a_failing_program_is_an_error_that_names_it() {
         let error = run(Command::new("/bin/sh").args(["-c", "exit 3"])).unwrap_err().to_string();
@@ -110,9 +144,18 @@ mod tests {
         let mut lines = Vec::new();
         let mut command = Command::new("/bin/sh");
         let error =
-            follow(command.args(["-c", "echo a; echo b; exit 4"]), |line| lines.push(line.to_owned()));
+            follow(command.args(["-c", "echo a; echo b; exit 4"]), LONG, |line| lines.push(line.to_owned()));
         assert_eq!(lines, ["a", "b"]);
         assert!(error.unwrap_err().to_string().contains('4'));
+    }
+
+    #[test]
+    fn children_that_print_nothing_are_killed_and_the_command_goes_on() {
+        let mut lines = Vec::new();
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "sh -c 'echo hung; exec sleep 600'; echo ended with $?"]);
+        follow(&mut command, Duration::from_millis(300), |line| lines.push(line.to_owned())).unwrap();
+        assert_eq!(lines, ["hung", "ended with 137"]);
     }
 
     #[test]

@@ -19,6 +19,8 @@ use crate::{console, process, workspace};
 
 /// Written last; contains the installed releases.
 const STAMP: &str = "installed.txt";
+/// What pip started, a compiler for example, is killed after this time without a line from pip.
+const SILENCE_MAX: Duration = Duration::from_secs(20 * 60);
 /// A Python that can create virtual environments, for which Debian has a separate package.
 const PYTHON: &str = "python3";
 /// Most attempts to start, as another process may take the free port first.
@@ -101,7 +103,7 @@ impl Packages {
             pip.arg("--constraint").arg(&pinned).args(self.requirements);
         }
         let mut packages = 0;
-        process::follow(&mut pip, |line| {
+        process::follow(&mut pip, SILENCE_MAX, |line| {
             if line.trim_start().starts_with("Collecting ") {
                 packages += 1;
                 if packages % 20 == 0 {

@@ -15,6 +15,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     thread::JoinHandle,
+    time::Duration,
 };
 
 use anyhow::{Context, Result, anyhow};
@@ -314,7 +315,8 @@ fn coding_agents(run: &mut Run) -> Result<()> {
 }
 
 fn tests(run: &mut Run) -> Result<()> {
-    rerun::cargo(|args| {
+    let fuzz = Duration::from_secs(u64::from(run.fuzz_minutes) * 60);
+    rerun::cargo(fuzz, |args| {
         let mut command = run.cargo(args)?;
         environment(&mut command, run);
         Ok(command)

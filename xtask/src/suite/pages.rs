@@ -16,6 +16,8 @@ use crate::{
 
 /// The time limit of one test file, in ms.
 const TESTS_MS_MAX: &str = "600000";
+/// The files whose figures depend on the load of the machine, and run alone.
+const ALONE: [&str; 2] = ["budget.test.mjs", "torture.test.mjs"];
 
 /// Runs the checks and tests.
 pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
@@ -33,8 +35,15 @@ pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
         command
     };
     process::run(&mut with(&["node_modules/typescript/bin/tsc", "--noEmit", "-p", "jsconfig.json"]))?;
-    let test = with(&["--test", "--test-concurrency=1", "--test-timeout", TESTS_MS_MAX]);
-    rerun::node(test, &tests(&directory.join("suite"))?)
+    let (alone, together): (Vec<_>, Vec<_>) = tests(&directory.join("suite"))?
+        .into_iter()
+        .partition(|file| ALONE.iter().any(|name| file.ends_with(name)));
+    // For two cores: each file has a browser and a server of its own.
+    for (concurrency, files) in [("2", together), ("1", alone)] {
+        let test = with(&["--test", "--test-concurrency", concurrency, "--test-timeout", TESTS_MS_MAX]);
+        rerun::node(test, &files)?;
+    }
+    Ok(())
 }
 
 /// The test files, sorted.
