@@ -44,7 +44,7 @@ pub(crate) fn metadata(root: &Path) -> Result<Metadata> {
     read(root, &["metadata", "--format-version", "1", "--no-deps"])
 }
 
-/// The workspace with the packages of a build for this machine; needs no network after the first build.
+/// The workspace with the packages of a build for this machine. Downloads those that are missing.
 pub(crate) fn metadata_with_dependencies(root: &Path) -> Result<Metadata> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let version = process::output(std::process::Command::new(rustc).arg("-vV"))?;
@@ -52,7 +52,7 @@ pub(crate) fn metadata_with_dependencies(root: &Path) -> Result<Metadata> {
         .lines()
         .find_map(|line| line.strip_prefix("host: "))
         .context("`rustc -vV` does not name its host")?;
-    read(root, &["metadata", "--format-version", "1", "--offline", "--filter-platform", host])
+    read(root, &["metadata", "--format-version", "1", "--locked", "--filter-platform", host])
 }
 
 fn read(root: &Path, args: &[&str]) -> Result<Metadata> {
