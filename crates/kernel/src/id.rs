@@ -8,6 +8,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{MalformedText, Stamp, TimestampMs};
 
+/// The time in a ULID; `None` if the text is none.
+#[must_use]
+pub fn ulid_time(text: &str) -> Option<TimestampMs> {
+    ulid::Ulid::from_string(text).ok().map(|ulid| TimestampMs(ulid.timestamp_ms()))
+}
+
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
         $(#[$doc])*
@@ -23,8 +29,7 @@ macro_rules! id {
             /// The time of the stamp that the id was created from; `None` for an id without a ULID.
             #[must_use]
             pub fn minted_at(&self) -> Option<TimestampMs> {
-                let body = self.0.strip_prefix($prefix)?;
-                ulid::Ulid::from_string(body).ok().map(|ulid| TimestampMs(ulid.timestamp_ms()))
+                ulid_time(self.0.strip_prefix($prefix)?)
             }
             /// The text on the wire.
             #[must_use]

@@ -23,6 +23,7 @@ pub use first_message::first_message_key;
 pub use handle::{AgentHandle, AllowEntry, MalformedText, OwnerName, SovereignHandle};
 pub use id::{
     AccordId, AskId, ContactId, EventId, FileId, MessageId, NoticeId, RuleId, SessionId, SubscriptionId,
+    ulid_time,
 };
 pub use position::{Position, Version};
 pub use refusal::{Class, Refusal};

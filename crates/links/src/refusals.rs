@@ -25,13 +25,17 @@ impl From<Rejection> for HouseRefusal {
                 "peer_exists",
                 "Another network has or had that name here; choose another name.",
             ),
-            Rejection::AlreadyLinked => Refusal::conflict(
-                "already_linked",
-                "That network has an accord or an invitation; revoke it first.",
-            ),
+            Rejection::AlreadyLinked { peer, is_active } => {
+                let text = if is_active {
+                    format!("This network already has an accord with that network, under the name `{peer}`.")
+                } else {
+                    format!("This network has already invited that network, under the name `{peer}`.")
+                };
+                Refusal::conflict("already_linked", text)
+            }
             Rejection::TooMany => Refusal::conflict(
                 "too_many_peers",
-                format!("There may be {PEERS_MAX} accords and invitations; revoke one first."),
+                format!("This network has {PEERS_MAX} accords and open invitations, the maximum."),
             ),
         })
     }
@@ -43,7 +47,9 @@ impl From<CeremonyFailure> for HouseRefusal {
             CeremonyFailure::Execute(error) => return error.into(),
             CeremonyFailure::Signature(not_good) => return not_good.into(),
             CeremonyFailure::TooMany(used) => return used.into(),
-            CeremonyFailure::Unreachable(why) => peer_unreachable(&format!("{why}. Nothing was done here")),
+            CeremonyFailure::Unreachable(why) => peer_unreachable(&format!(
+                "{why}. Repeat the request: the code of the invitation stays valid"
+            )),
             CeremonyFailure::NoInvitation => Refusal::conflict(
                 "no_invitation",
                 "The other network knows no such invitation: it was for another network, is over, or was taken back.",

@@ -95,7 +95,7 @@ fn main() -> ExitCode {
     };
     let out = out::Out::new(global.json, global.no_color);
     let is_client = matches!(command, Cli::Client(_));
-    if let Some(code) = cli::refuse_peer(&global, &out).filter(|_| !is_client) {
+    if !is_client && let Some(code) = cli::refuse_peer(&global, &out) {
         return code;
     }
     let checked = if is_client { Ok(()) } else { logs::check_filter() };

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use plenary_engine::stored::{read, unknown, written, written_with};
-use plenary_kernel::{AgentHandle, FileId, OwnerName, Version};
+use plenary_kernel::{AgentHandle, FileId, OwnerName, TimestampMs, Version, ulid_time};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,12 @@ pub const fn sequence(version: Version) -> u64 {
 #[must_use]
 pub const fn version(sequence: u64) -> Version {
     Version(sequence.saturating_add(1))
+}
+
+/// The time of an event: that of its ULID, and at most the time at which it was stored. The two differ in the copy of a peer's
+/// session, which shows the host's times.
+pub(crate) fn event_time(id: &str, stored_at: TimestampMs) -> TimestampMs {
+    ulid_time(id).map_or(stored_at, |at| at.min(stored_at))
 }
 
 /// The version of a session's first message, which invitations may carry (ASP-29).
@@ -254,6 +260,21 @@ impl SessionEvent {
             Self::SessionEnded(event) => written("SessionEnded", event),
             Self::SessionReopened(event) => written("SessionReopened", event),
         }
+    }
+
+    /// The ULID of the event; `None` of the creation, whose time is that of the session's id.
+    pub(crate) fn id(&self) -> Option<&str> {
+        Some(match self {
+            Self::SessionCreated(_) => return None,
+            Self::MessageSent(event) => &event.id,
+            Self::AgentInvited(event) => &event.id,
+            Self::AgentJoined(event) | Self::AgentDisconnected(event) | Self::AgentReconnected(event) => {
+                &event.id
+            }
+            Self::AgentLeft(event) => &event.id,
+            Self::SessionEnded(event) => &event.id,
+            Self::SessionReopened(event) => &event.id,
+        })
     }
 
     /// Reads a stored event; an unknown kind or form is corrupt.

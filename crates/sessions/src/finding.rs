@@ -13,7 +13,7 @@ use plenary_room::{Findable, FoundItem, Reference, Searcher, Shelf, WordIndex, b
 
 use crate::{
     Sessions,
-    event::{SessionEvent, sequence},
+    event::{SessionEvent, event_time, sequence},
     news::plain,
     room::SessionRoom,
     state::{Participant, SessionState},
@@ -75,7 +75,7 @@ impl Sessions {
             ),
             about: state.created.as_ref().and_then(|created| created.topic.clone()),
             by: Some(sent.sender.to_string()),
-            at_ms: stored.at.ms(),
+            at_ms: event_time(&sent.id, stored.at).ms(),
             sections: body(plain(&sent)),
             reference: Reference {
                 session_id: Some(session),

@@ -10,7 +10,7 @@ use plenary_room::Kind;
 
 use crate::{
     Sessions,
-    event::{AgentInvited, SessionEvent, sequence, version},
+    event::{AgentInvited, SessionEvent, event_time, sequence, version},
     news::{is_history, is_transcript},
     room::SessionRoom,
     state::{Participant, Standing},
@@ -110,7 +110,7 @@ impl Sessions {
         // A caller that has left learns of no answer that it may not read.
         let last = if is_frozen { own.frozen.min(head) } else { head };
         self.answers(id, at, last, &mut recipients).await?;
-        Ok(Some(Receipt { at: event.at, sender: sent.sender, recipients, is_frozen }))
+        Ok(Some(Receipt { at: event_time(&sent.id, event.at), sender: sent.sender, recipients, is_frozen }))
     }
 
     async fn recipient(
@@ -205,7 +205,7 @@ impl Sessions {
                 let SessionEvent::MessageSent(sent) = SessionEvent::decode(event)? else { continue };
                 let spoke = recipients.iter_mut().find(|recipient| recipient.agent == sent.sender);
                 if let Some(recipient) = spoke.filter(|recipient| is_silent(recipient)) {
-                    recipient.answered_at = Some(event.at);
+                    recipient.answered_at = Some(event_time(&sent.id, event.at));
                 }
             }
         }

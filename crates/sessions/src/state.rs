@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{
     AgentInvited, AgentLeft, FIRST_MESSAGE, LeftReason, SessionEnded, SessionEvent, SessionReopened,
+    event_time,
 };
 
 /// The standing of a participant (ASP: C.3).
@@ -323,6 +324,7 @@ impl SessionState {
     }
 
     fn apply(&mut self, version: Version, at: TimestampMs, event: &SessionEvent) {
+        let at = event.id().map_or(at, |id| event_time(id, at));
         match event {
             SessionEvent::SessionCreated(event) => {
                 self.entry(&event.creator).join(version, at);

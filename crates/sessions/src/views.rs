@@ -100,13 +100,17 @@ pub(crate) fn view(
     mine: &Participant,
 ) -> Option<SessionView> {
     let created = state.created.as_ref()?;
+    // In the copy of a peer's session, the creation was stored later than it happened.
+    let created_at = id.minted_at().map_or(created.at, |minted| minted.min(created.at));
+    let joined_at =
+        |part: &Participant| part.joined_at.map(|at| if at == created.at { created_at } else { at });
     let left_at = mine.left_at.map(|left| state.ended_at.map_or(left, |ended| ended.min(left)));
     let participants = state.participants.iter().map(|(handle, participant)| {
         let shown = if handle == me { mine } else { participant };
         ParticipantView {
             handle: handle.clone(),
             status: shown.standing,
-            joined_at: shown.joined_at,
+            joined_at: joined_at(shown),
             left_at: if handle == me { left_at } else { shown.left_at },
         }
     });
@@ -115,7 +119,7 @@ pub(crate) fn view(
         state: state.phase,
         topic: created.topic.clone(),
         participants: participants.collect(),
-        created_at: created.at,
+        created_at,
         ended_at: state.ended_at,
     })
 }

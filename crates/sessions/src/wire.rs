@@ -8,7 +8,7 @@ use plenary_kernel::{AgentHandle, SessionId};
 use plenary_log::{Fault, StoredEvent};
 use serde_json::Value;
 
-use crate::event::{LeftReason, MessageSent, SessionEvent, sequence};
+use crate::event::{LeftReason, MessageSent, SessionEvent, event_time, sequence};
 
 /// The form of events that a reader wants, `?events=`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub(crate) fn write(
     }
     let (kind, id, payload, flat) = members(session, topic, stored, event, first)?;
     let mut out = String::with_capacity(192 + payload.len() + flat.len());
-    let (sequence, at) = (sequence(stored.version), stored.at.0);
+    let (sequence, at) = (sequence(stored.version), event_time(id, stored.at).0);
     let _ = write!(
         out,
         r#"{{"type":"session.{kind}","session_id":"{session}","event_id":"evt_{id}","sequence":{sequence},"created_at":{at}"#
@@ -83,7 +83,7 @@ pub(crate) fn write(
 /// A message, the most frequent event: concatenated from its parts with one allocation.
 fn sent(session: &SessionId, stored: &StoredEvent, event: &MessageSent, form: Form) -> Result<String, Fault> {
     let (id, session, sender) = (&*event.id, session.as_str(), event.sender.as_str());
-    let (sequence, at) = (&*sequence(stored.version).to_string(), &*stored.at.0.to_string());
+    let (sequence, at) = (&*sequence(stored.version).to_string(), &*event_time(id, stored.at).0.to_string());
     let members = text(stored)?;
     let mut parts = Vec::with_capacity(32);
     parts.extend([r#"{"type":"session.message","session_id":""#, session, r#"","event_id":"evt_"#, id]);
@@ -106,7 +106,7 @@ pub(crate) fn message(
     id: &str,
     sender: &AgentHandle,
 ) -> Result<String, Fault> {
-    let (sequence, at) = (sequence(stored.version), stored.at.0);
+    let (sequence, at) = (sequence(stored.version), event_time(id, stored.at).0);
     let members = text(stored)?;
     Ok(format!(
         r#""id":"msg_{id}","session_id":"{session}","sender":"{sender}","sequence":{sequence},"created_at":{at},{members}"#

@@ -100,7 +100,7 @@ impl Export {
                 match self.open().await {
                     Ok(body) => self.lines = Some(Lines { body, buffer: BytesMut::new(), looked: 0 }),
                     Err(error) if error.is_transient() && self.after.is_some() => {
-                        self.cut(&error.to_string()).await?;
+                        self.pause(error).await?;
                         continue;
                     }
                     Err(error) => return Err(error),
@@ -110,11 +110,11 @@ impl Export {
             let line = match lines.next().await {
                 Ok(Some(line)) => line,
                 Ok(None) => {
-                    self.cut("the last line is missing").await?;
+                    self.pause(self.interrupted("the last line is missing")).await?;
                     continue;
                 }
                 Err(reason) => {
-                    self.cut(&reason).await?;
+                    self.pause(self.interrupted(&reason)).await?;
                     continue;
                 }
             };
@@ -138,13 +138,18 @@ impl Export {
         self.end.ok_or_else(|| Error::Unreadable("the export has no last line".to_owned()))
     }
 
-    async fn cut(&mut self, reason: &str) -> Result<()> {
+    fn interrupted(&self, reason: &str) -> Error {
+        let server = self.client.base().to_string();
+        let detail = format!("the export was interrupted: {reason}");
+        NetworkFault { kind: FaultKind::Lost, server, detail, is_safe: true }.into()
+    }
+
+    /// Waits before the next attempt; fails with the error after too many without a new record.
+    async fn pause(&mut self, error: Error) -> Result<()> {
         self.lines = None;
         self.cuts += 1;
         if self.cuts > CUTS_MAX {
-            let server = self.client.base().to_string();
-            let detail = format!("the export was interrupted: {reason}");
-            return Err(NetworkFault { kind: FaultKind::Lost, server, detail, is_safe: true }.into());
+            return Err(error);
         }
         tokio::time::sleep(self.backoff.next_wait()).await;
         Ok(())

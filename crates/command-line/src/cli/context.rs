@@ -98,7 +98,10 @@ impl Context {
 
     /// The tokens file; `None` if the user has no home.
     pub(crate) fn tokens_file(&self) -> Option<TokensFile> {
-        paths::config_dir(&|name| self.environment.var(name)).map(|directory| TokensFile::in_dir(&directory))
+        let directory = paths::config_dir(&|name| self.environment.var(name))?;
+        let moved = self.server_address();
+        let moved = moved.ok().and_then(|address| address.moved(&self.environment));
+        Some(TokensFile::in_dir(&directory).with_moved(moved))
     }
 
     /// The tokens file; an error if the user has no home.

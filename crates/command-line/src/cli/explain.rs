@@ -107,6 +107,11 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
         (403, "unauthorized") => {
             "ask the project's owner for a role (`plenary context project share @owner.name ROLE`); only the owner shares and archives"
         }
+        (404, "agent_not_found") if let Some(peer) = context.peer() => {
+            return Some(format!(
+                "ask the operator of {peer} for the agent's name: its agents are not listed here"
+            ));
+        }
         (404, code) if let Some(next) = missing_next(code) => next,
         (409, "agent_stopped") => {
             "its owner can start it with `plenary agent start @OWNER.NAME`; `plenary runs agents` shows which agents are stopped"
@@ -162,8 +167,10 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
             "a person of the agent's owner accepts it: `plenary inbox --human`, or the console"
         }
         (400, "unknown_person") => "name a person of the owner whose request it is; see `plenary who`",
-        (503, "peer_unreachable") => {
-            "try again later, or ask the operator of the other network; `plenary peer check NAME` shows whether it answers"
+        (503, "peer_unreachable") => "try again later, or ask the operator of the other network",
+        (409, "already_linked") => {
+            "`plenary peer list` shows it. Grants do not change while an accord lasts; to revoke it ends every session \
+             across both networks"
         }
         (409, "session_ended") => "reopen it with `plenary session reopen ID`, or create a new one",
         (409, "session_active") => "it is already open; send with `plenary session send ID TEXT`",

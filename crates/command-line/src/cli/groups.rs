@@ -4,6 +4,7 @@
 use clap::Command;
 
 use super::AT_PEER;
+use crate::out::terminal_width;
 
 /// The commands that can use a linked network.
 const FOR_PEERS: &[&str] = &["channel", "run", "runs", "context"];
@@ -70,6 +71,8 @@ pub const GROUPS: &[Group] = &[
     },
 ];
 
+/// The widest line of the help, as of every other help page.
+const WIDTH_MAX: usize = 100;
 /// The layout of the help page: the groups replace the single list of commands.
 const TEMPLATE: &str =
     "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}\nOptions:\n{options}\n\n{after-help}";
@@ -80,16 +83,35 @@ pub fn grouped(command: Command) -> Command {
         let about = command.find_subcommand(name).and_then(Command::get_about);
         about.map(ToString::to_string).unwrap_or_default()
     };
-    let mut text = String::new();
+    let (mut text, width) = (String::new(), terminal_width().min(WIDTH_MAX));
     for group in GROUPS {
         text.push_str(&format!("{}:\n", group.title));
         for name in group.commands {
-            text.push_str(&format!("  {name:<12} {}\n", about(name)));
+            text.push_str(&entry(name, &about(name), width));
         }
         text.push_str(&format!("  e.g. {}\n\n", group.example));
     }
     text.push_str("`plenary help COMMAND` shows more about each.\n");
     without_peer(command).before_help(text).help_template(TEMPLATE)
+}
+
+/// The line of a command. Further lines of its description are indented below the first.
+fn entry(name: &str, about: &str, width: usize) -> String {
+    let mut text = format!("  {name:<12}");
+    let indent = text.len() + 1;
+    let mut column = indent;
+    for (nth, word) in about.split(' ').enumerate() {
+        if nth > 0 && column + word.len() >= width {
+            text.push_str(&format!("\n{:indent$}{word}", ""));
+            column = indent;
+        } else {
+            text.push(' ');
+            text.push_str(word);
+        }
+        column += word.len() + 1;
+    }
+    text.push('\n');
+    text
 }
 
 /// The command line with `--peer` shown only in the help of commands that take it.
@@ -101,4 +123,18 @@ fn without_peer(command: Command) -> Command {
         true => command,
         false => command.arg(peer.clone().hide(true)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_of_several_lines_stays_in_its_column() {
+        assert_eq!(entry("search", "Search all messages", 80), "  search       Search all messages\n");
+        assert_eq!(
+            entry("search", "Search all messages", 28),
+            "  search       Search all\n               messages\n"
+        );
+    }
 }

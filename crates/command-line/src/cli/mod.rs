@@ -346,7 +346,7 @@ pub fn run_hook(program: Program) -> ExitCode {
     }
 }
 
-/// Refuses `--peer` for a command that is not a client's; it would ignore it.
+/// Refuses `--peer` for a command that is not a client's; it would ignore it. Prints the refusal.
 pub fn refuse_peer(global: &Global, out: &Out) -> Option<ExitCode> {
     global.peer.as_ref()?;
     out.error(NO_PEER, Some(PEER_NEXT));

@@ -148,7 +148,7 @@ async fn revoked(client: &Client, name: &OwnerName, error: Error) -> Failure {
     let listed = peers.ok().and_then(|reply| reply.value.peers.into_iter().find(|peer| peer.peer == *name));
     match listed.filter(|peer| peer.standing == "revoked") {
         Some(peer) => Failure::local_with(
-            format!("the accord with {name} is revoked since {}", utc(peer.since)),
+            format!("the accord with {name} was revoked at {}", utc(peer.since)),
             format!("make another one with `plenary peer invite {name} {}`", clean(&peer.network)),
         ),
         None => error.into(),
@@ -158,7 +158,7 @@ async fn revoked(client: &Client, name: &OwnerName, error: Error) -> Failure {
 fn row(peer: &Peer) -> [String; 6] {
     let standing = match (peer.revoked_by.as_deref(), peer.told) {
         (Some("peer"), _) => "revoked by it".to_owned(),
-        (Some(_), Some(false)) => "revoked, not told yet".to_owned(),
+        (Some(_), Some(false)) => "revoked, not confirmed yet".to_owned(),
         _ => peer.standing.clone(),
     };
     let grants = peer.grants.iter().map(|(name, owners)| format!("{name}={}", owners.join(",")));

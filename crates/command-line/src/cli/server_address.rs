@@ -8,7 +8,7 @@ use std::{
 
 use plenary_client::BaseUrl;
 
-use super::{environment::Environment, failure::Failure, shell};
+use super::{environment::Environment, failure::Failure, identity::MovedServer, shell};
 use crate::paths;
 
 /// The default URL of the server (wire.md D.1).
@@ -24,6 +24,17 @@ pub(crate) struct ServerAddress {
     pub url: BaseUrl,
     /// The source.
     pub source: UrlSource,
+}
+
+impl ServerAddress {
+    /// The server of the default data directory on this machine, if it is not at the default address.
+    pub(crate) fn moved(&self, environment: &Environment) -> Option<MovedServer> {
+        let is_default_dir =
+            matches!(self.source, UrlSource::DataDir(_)) && environment.var("PLENARY_DATA").is_none();
+        let usual: BaseUrl = DEFAULT_URL.parse().ok()?;
+        let is_moved = is_default_dir && self.url.is_loopback() && self.url != usual;
+        is_moved.then(|| MovedServer { usual, present: self.url.clone() })
+    }
 }
 
 /// The source of a server's URL.

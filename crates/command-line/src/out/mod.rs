@@ -210,7 +210,7 @@ fn paint(color: bool, style: Style, text: &str) -> String {
 }
 
 /// `COLUMNS`, else the terminal's width, else 80.
-fn terminal_width() -> usize {
+pub(crate) fn terminal_width() -> usize {
     let from_variable = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let from_terminal =
         || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));

@@ -68,7 +68,7 @@ pub(crate) struct Acceptance {
 }
 
 /// Why a command is rejected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Rejection {
     /// The token is no longer valid.
     Unauthenticated,
@@ -76,8 +76,8 @@ pub(crate) enum Rejection {
     Absent,
     /// Another network has this name here, or had it.
     NameTaken,
-    /// The network is a peer under another name, or already has an accord.
-    AlreadyLinked,
+    /// The network already has an accord or an open invitation, as this peer.
+    AlreadyLinked { peer: OwnerName, is_active: bool },
     /// The limit of peers is reached.
     TooMany,
 }
@@ -142,7 +142,7 @@ fn is_free(
         |other: &OwnerName, peer: &Peer| other == name && peer.network == *network && peer.active().is_none();
     for (other, peer) in live().filter(|(other, peer)| !is_replaced(other, peer)) {
         if peer.network == *network {
-            return Err(Rejection::AlreadyLinked);
+            return Err(already_linked(other, peer));
         }
         if other == name {
             return Err(Rejection::NameTaken);
@@ -153,6 +153,10 @@ fn is_free(
     } else {
         Ok(())
     }
+}
+
+fn already_linked(name: &OwnerName, peer: &Peer) -> Rejection {
+    Rejection::AlreadyLinked { peer: name.clone(), is_active: peer.active().is_some() }
 }
 
 fn invite(state: &PeersState, stamp: &Stamp, by: &Actor, new: &NewInvitation) -> Decided {
@@ -179,8 +183,9 @@ fn make(state: &PeersState, now: TimestampMs, by: &Actor, new: &NewAccord) -> De
     }
     is_free(state, now, &new.peer, &new.network)?;
     // The other network chose the id, so it must not be the id of a third network's accord.
-    if state.all.values().any(|peer| peer.accord == new.accord && peer.network != new.network) {
-        return Err(Rejection::AlreadyLinked);
+    let is_other = |peer: &Peer| peer.accord == new.accord && peer.network != new.network;
+    if let Some((name, peer)) = state.all.iter().find(|(_, peer)| is_other(peer)) {
+        return Err(already_linked(name, peer));
     }
     let event = AccordMade {
         peer: new.peer.clone(),

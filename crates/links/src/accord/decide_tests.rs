@@ -129,11 +129,15 @@ fn given_a_revoked_accord_then_its_name_is_for_no_other_network() {
     assert_eq!(given.operator(2_000, &invite("rn", "rn", "third")), Err(Rejection::NameTaken), "it is over");
 }
 
+fn linked(peer: &str, is_active: bool) -> Rejection {
+    Rejection::AlreadyLinked { peer: name(peer), is_active }
+}
+
 #[test]
 fn given_an_accord_when_another_network_claims_its_id_then_it_is_refused() {
     let (mut given, key) = (Given::default(), key().public());
     given.operator(1, &make("rn", "rn", 1, key)).unwrap();
-    assert_eq!(given.operator(2, &make("aa", "aa", 1, key)), Err(Rejection::AlreadyLinked));
+    assert_eq!(given.operator(2, &make("aa", "aa", 1, key)), Err(linked("rn", true)));
     given.operator(3, &make("aa", "aa", 2, key)).unwrap();
 }
 
@@ -142,7 +146,7 @@ fn given_a_peer_then_its_name_and_its_network_are_taken() {
     let mut given = Given::default();
     given.operator(1, &invite("rn", "rn", "code")).unwrap();
     assert_eq!(given.operator(2, &invite("rn", "other", "c")), Err(Rejection::NameTaken));
-    assert_eq!(given.operator(2, &invite("xx", "rn", "c")), Err(Rejection::AlreadyLinked));
+    assert_eq!(given.operator(2, &invite("xx", "rn", "c")), Err(linked("rn", false)));
     given.operator(2, &invite("rn", "rn", "again")).unwrap();
     assert_eq!(
         given.peer(3, &accept("rn", "code", key().public())),
@@ -150,8 +154,8 @@ fn given_a_peer_then_its_name_and_its_network_are_taken() {
         "it was replaced"
     );
     given.peer(3, &accept("rn", "again", key().public())).unwrap();
-    assert_eq!(given.operator(4, &invite("rn", "rn", "c")), Err(Rejection::AlreadyLinked));
-    assert_eq!(given.operator(4, &make("xx", "rn", 4, key().public())), Err(Rejection::AlreadyLinked));
+    assert_eq!(given.operator(4, &invite("rn", "rn", "c")), Err(linked("rn", true)));
+    assert_eq!(given.operator(4, &make("xx", "rn", 4, key().public())), Err(linked("rn", true)));
     given.operator(5, &AccordStep::Revoke(name("rn"))).unwrap();
     assert_eq!(given.operator(6, &invite("rn", "other", "c")), Err(Rejection::NameTaken), "it was linked");
 }

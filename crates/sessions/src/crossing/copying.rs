@@ -240,7 +240,7 @@ pub fn arrived(event: CrossingEvent, naming: &Naming) -> Option<SessionEvent> {
             settles: None,
         }),
     };
-    id_of(&read).is_some_and(is_id).then_some(read)
+    read.id().is_some_and(is_id).then_some(read)
 }
 
 /// A peer's message as a draft, with the same checks as a local one.
@@ -249,18 +249,4 @@ pub(crate) fn message_of(text: &str) -> Option<crate::command::Draft> {
     let fields = Fields::read(text.as_bytes()).ok()?;
     let key = fields.key(None).ok()?;
     fields.message(key.as_deref()).ok()
-}
-
-fn id_of(event: &SessionEvent) -> Option<&str> {
-    Some(match event {
-        SessionEvent::SessionCreated(_) => return None,
-        SessionEvent::MessageSent(event) => &event.id,
-        SessionEvent::AgentInvited(event) => &event.id,
-        SessionEvent::AgentJoined(event)
-        | SessionEvent::AgentDisconnected(event)
-        | SessionEvent::AgentReconnected(event) => &event.id,
-        SessionEvent::AgentLeft(event) => &event.id,
-        SessionEvent::SessionEnded(event) => &event.id,
-        SessionEvent::SessionReopened(event) => &event.id,
-    })
 }

@@ -223,7 +223,16 @@ async fn the_option_of_linked_networks_is_only_where_it_works() {
         "peer list --peer zzz",
     ] {
         let ran = cli.run(&line.split(' ').collect::<Vec<_>>()).await;
-        assert!(ran.code == 2 && ran.err.contains("--peer is not for this command"), "{line}: {ran:?}");
+        assert_eq!(
+            (ran.code, ran.err.matches("--peer is not for this command").count()),
+            (2, 1),
+            "{line}: {ran:?}"
+        );
+    }
+    for line in ["channel list --peer zzz", "--peer zzz run helper hello", "context project list --peer zzz"]
+    {
+        let ran = cli.run(&line.split(' ').collect::<Vec<_>>()).await;
+        assert!(ran.code != 0 && !ran.err.contains("--peer"), "{line}: {ran:?}");
     }
 }
 

@@ -202,7 +202,19 @@ pub(super) async fn creator(
     let session = match session {
         Some(session) => session,
         None => {
-            let session = target.client.start_context_session(project, &new_session(target)).await?.value;
+            let started = target.client.start_context_session(project, &new_session(target)).await;
+            let session = match (started, &target.actor) {
+                (Ok(reply), _) => reply.value,
+                // The deposit creates the project, where the server allows it; the next one starts the session.
+                (Err(Error::Refused(refused)), Some(actor)) if refused.code == "project_not_found" => {
+                    return Ok(Creator {
+                        id: actor.id.clone(),
+                        kind: actor.kind.clone(),
+                        ..Creator::default()
+                    });
+                }
+                (Err(error), _) => return Err(error.into()),
+            };
             if let Some(callsign) = session.callsign.as_ref().filter(|_| !quiet) {
                 context.out.note(&format!(
                     "this terminal is now called {} in the project {}",

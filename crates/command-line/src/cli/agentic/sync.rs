@@ -157,7 +157,16 @@ async fn one_way(
             "the progress cannot be saved, so the next sync compares everything again: {error}"
         ));
     }
-    Ok(report?)
+    report.map_err(|error| {
+        if error.is_transient() {
+            Failure::Refused {
+                error,
+                next: "run the same command again: the sync continues where it stopped".into(),
+            }
+        } else {
+            error.into()
+        }
+    })
 }
 
 /// The file with the state of one direction between two servers.

@@ -17,7 +17,7 @@ pub(crate) use credential::{
 };
 pub(crate) use project::{Setting, find as find_in_project_file, write as write_project_file};
 pub(crate) use remembered::RememberedIdentities;
-pub(crate) use tokens::Holder;
+pub(crate) use tokens::{Holder, MovedServer};
 pub(crate) use tokens_file::TokensFile;
 pub(crate) use tree::{main_tree, project as project_root, work_tree};
 pub(crate) use trusted::TrustList;

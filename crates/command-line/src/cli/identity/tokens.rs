@@ -52,6 +52,17 @@ impl FromStr for Holder {
 pub(crate) struct Tokens {
     #[serde(default)]
     servers: BTreeMap<String, ServerTokens>,
+    #[serde(skip)]
+    moved: Option<MovedServer>,
+}
+
+/// The server of this machine's data directory, at another address than its usual one: its tokens are valid at both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MovedServer {
+    /// Its usual address.
+    pub usual: BaseUrl,
+    /// Its present address.
+    pub present: BaseUrl,
 }
 
 /// The tokens for one server.
@@ -66,9 +77,30 @@ pub(crate) struct ServerTokens {
 }
 
 impl Tokens {
+    /// The same tokens, of which those for a server's usual address are for its present one too.
+    pub(crate) fn with_moved(self, moved: Option<MovedServer>) -> Self {
+        Self { moved, ..self }
+    }
+
+    /// The usual address of a server that is at another one now.
+    fn usual(&self, server: &BaseUrl) -> Option<String> {
+        self.moved.as_ref().filter(|moved| moved.present == *server).map(|moved| moved.usual.to_string())
+    }
+
     /// The tokens for a server.
     pub(crate) fn of(&self, server: &BaseUrl) -> ServerTokens {
-        self.servers.get(&server.to_string()).cloned().unwrap_or_default()
+        let mut tokens = self.servers.get(&server.to_string()).cloned().unwrap_or_default();
+        let usual = self.usual(server).and_then(|usual| self.servers.get(&usual)).cloned();
+        if let Some(ServerTokens { operator, owners, agents }) = usual {
+            tokens.operator = tokens.operator.or(operator);
+            for (owner, token) in owners {
+                tokens.owners.entry(owner).or_insert(token);
+            }
+            for (agent, token) in agents {
+                tokens.agents.entry(agent).or_insert(token);
+            }
+        }
+        tokens
     }
 
     /// Every server with tokens, by its URL.
@@ -76,33 +108,53 @@ impl Tokens {
         self.servers.iter().map(|(url, tokens)| (url.as_str(), tokens))
     }
 
-    /// Saves a token; replaces the previous one.
+    /// Saves a token; replaces the previous one. For a moved server, also for its usual address, unless another server's token
+    /// is saved for it.
     pub(crate) fn put(&mut self, server: &BaseUrl, holder: &Holder, token: &str) {
-        let tokens = self.servers.entry(server.to_string()).or_default();
-        match holder {
-            Holder::Operator => tokens.operator = Some(token.into()),
-            Holder::Owner(owner) => drop(tokens.owners.insert(owner.clone(), token.into())),
-            Holder::Agent(handle) => drop(tokens.agents.insert(handle.clone(), token.into())),
+        let own = server.to_string();
+        let earlier = self.servers.get(&own).and_then(|tokens| tokens.get(holder)).map(str::to_owned);
+        if let Some(usual) = self.usual(server) {
+            let tokens = self.servers.entry(usual).or_default();
+            if tokens.get(holder).is_none_or(|saved| earlier.as_deref() == Some(saved)) {
+                tokens.put(holder, token);
+            }
         }
+        self.servers.entry(own).or_default().put(holder, token);
     }
 
     /// Removes a token; returns false if there was none.
     pub(crate) fn remove(&mut self, server: &BaseUrl, holder: &Holder) -> bool {
-        let url = server.to_string();
-        let Some(tokens) = self.servers.get_mut(&url) else { return false };
-        let was_there = match holder {
-            Holder::Operator => tokens.operator.take().is_some(),
-            Holder::Owner(owner) => tokens.owners.remove(owner).is_some(),
-            Holder::Agent(handle) => tokens.agents.remove(handle).is_some(),
-        };
-        if *tokens == ServerTokens::default() {
-            self.servers.remove(&url);
+        let token = self.of(server).get(holder).map(str::to_owned);
+        for url in [Some(server.to_string()), self.usual(server)].into_iter().flatten() {
+            let Some(tokens) = self.servers.get_mut(&url) else { continue };
+            if tokens.get(holder) == token.as_deref() {
+                tokens.remove(holder);
+            }
+            if *tokens == ServerTokens::default() {
+                self.servers.remove(&url);
+            }
         }
-        was_there
+        token.is_some()
     }
 }
 
 impl ServerTokens {
+    fn put(&mut self, holder: &Holder, token: &str) {
+        match holder {
+            Holder::Operator => self.operator = Some(token.into()),
+            Holder::Owner(owner) => drop(self.owners.insert(owner.clone(), token.into())),
+            Holder::Agent(handle) => drop(self.agents.insert(handle.clone(), token.into())),
+        }
+    }
+
+    fn remove(&mut self, holder: &Holder) {
+        match holder {
+            Holder::Operator => self.operator = None,
+            Holder::Owner(owner) => drop(self.owners.remove(owner)),
+            Holder::Agent(handle) => drop(self.agents.remove(handle)),
+        }
+    }
+
     /// The token of one holder.
     pub(crate) fn get(&self, holder: &Holder) -> Option<&str> {
         match holder {
@@ -149,5 +201,27 @@ mod tests {
         assert!(toml::from_str::<Tokens>(&text).unwrap() == tokens, "{text}");
         assert!(tokens.remove(&there, &agent) && !tokens.remove(&there, &agent));
         assert_eq!(tokens.servers().count(), 1);
+    }
+
+    #[test]
+    fn the_tokens_of_a_moved_server_are_those_of_its_usual_address() {
+        let (usual, present): (BaseUrl, BaseUrl) =
+            ("http://127.0.0.1:7420".parse().unwrap(), "http://127.0.0.1:4000".parse().unwrap());
+        let holder = |name: &str| name.parse::<Holder>().unwrap();
+        let mut tokens = Tokens::default();
+        tokens.put(&usual, &holder("@nick.a"), "pla_1");
+        assert_eq!(tokens.of(&present).get(&holder("@nick.a")), None);
+        let moved = Some(MovedServer { usual: usual.clone(), present: present.clone() });
+        let mut tokens = tokens.with_moved(moved);
+        assert_eq!(tokens.of(&present).get(&holder("@nick.a")), Some("pla_1"));
+        tokens.put(&present, &holder("@nick.a"), "pla_2");
+        assert_eq!(tokens.of(&present).get(&holder("@nick.a")), Some("pla_2"));
+        assert_eq!(tokens.of(&usual).get(&holder("@nick.a")), Some("pla_1"), "it may be another server's");
+        tokens.put(&present, &holder("nick"), "plw_1");
+        tokens.put(&present, &holder("nick"), "plw_2");
+        assert_eq!(tokens.of(&usual).get(&holder("nick")), Some("plw_2"));
+        assert!(tokens.remove(&present, &holder("nick")) && tokens.of(&usual).get(&holder("nick")).is_none());
+        assert!(tokens.remove(&present, &holder("@nick.a")));
+        assert_eq!(tokens.of(&present).get(&holder("@nick.a")), Some("pla_1"));
     }
 }

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::tokens::Tokens;
+use super::tokens::{MovedServer, Tokens};
 use crate::cli::{atomic, failure::Failure};
 
 /// Permission bits that let others read or write a file.
@@ -22,12 +22,18 @@ const BYTES_MAX: u64 = 1 << 20;
 #[derive(Debug, Clone)]
 pub(crate) struct TokensFile {
     path: PathBuf,
+    moved: Option<MovedServer>,
 }
 
 impl TokensFile {
     /// The file in a configuration directory.
     pub(crate) fn in_dir(directory: &Path) -> Self {
-        Self { path: directory.join("tokens.toml") }
+        Self { path: directory.join("tokens.toml"), moved: None }
+    }
+
+    /// The same file, for commands to a server that is not at its usual address.
+    pub(crate) fn with_moved(self, moved: Option<MovedServer>) -> Self {
+        Self { moved, ..self }
     }
 
     /// Its path.
@@ -39,7 +45,9 @@ impl TokensFile {
     pub(crate) fn load(&self) -> Result<Tokens, Failure> {
         let mut file = match File::open(&self.path) {
             Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Tokens::default()),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(Tokens::default().with_moved(self.moved.clone()));
+            }
             Err(error) => return Err(self.unusable(&error.to_string(), None)),
         };
         let metadata = file.metadata().map_err(|e| self.unusable(&e.to_string(), None))?;
@@ -61,8 +69,9 @@ impl TokensFile {
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(|e| self.unusable(&e.to_string(), None))?;
         // The parser's own error would show the line, and with it a token.
-        toml::from_str(&text)
-            .map_err(|_| self.unusable("it is not in the format of a tokens file", Some("move it away")))
+        let tokens: Tokens = toml::from_str(&text)
+            .map_err(|_| self.unusable("it is not in the format of a tokens file", Some("move it away")))?;
+        Ok(tokens.with_moved(self.moved.clone()))
     }
 
     /// Changes the content under a lock, so that two concurrent commands lose nothing.
