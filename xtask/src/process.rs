@@ -13,6 +13,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::console;
 
+/// Most lines of a program's output that wait to be passed on; then the program waits.
+const LINES_WAITING_MAX: usize = 1_024;
+
 /// A command of the Cargo that runs this task, at the root of the workspace.
 pub(crate) fn cargo(root: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -50,7 +53,7 @@ pub(crate) fn follow(command: &mut Command, silence_max: Duration, mut line: imp
         .spawn()
         .with_context(|| format!("could not start `{command_line}`"))?;
     let output = child.stdout.take().context("its standard output is piped")?;
-    let (sender, lines) = mpsc::channel();
+    let (sender, lines) = mpsc::sync_channel(LINES_WAITING_MAX);
     std::thread::spawn(move || {
         for text in BufReader::new(output).lines() {
             if sender.send(text).is_err() {

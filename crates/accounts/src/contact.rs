@@ -13,7 +13,7 @@ pub mod state;
 use bytes::Bytes;
 use plenary_engine::{Command, Decision, Facts, Room, Sealed, SideEvents, seal};
 use plenary_kernel::{AgentHandle, ContactId, EventId, OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Batch, Fault, IndexOp, NewEvent, Order, StoredEvent, Usage};
+use plenary_log::{Batch, Fault, IndexOp, NewEvent, Order, RowOp, StoredEvent, Usage};
 
 use crate::{
     Accounts, Actor, AgentCaller, AgentRoom, Authority, Failure, Rejection,
@@ -23,7 +23,7 @@ use crate::{
     limits::CONTACTS_PENDING_MAX,
     trust::blocked_between,
 };
-use command::{AnswerContact, ContactFacts, RequestContact};
+use command::{AnswerContact, ContactFacts, RequestContact, RequestedContact};
 use event::ContactEvent;
 use state::ContactState;
 
@@ -71,8 +71,11 @@ impl Room for ContactRoom {
         Some(REQUEST_USAGE.plus(Usage { bytes: 2 * message, events: 0 }))
     }
     fn index(id: &str, event: &ContactEvent) -> Vec<IndexOp> {
-        let answered =
-            |from, to| vec![IndexOp::Delete { name: CONTACTS_PENDING, key: pending_key(from, to) }];
+        // For the asking one, a request whose answer is withheld is unanswered.
+        let answered = |from, to, withheld| {
+            let delete = IndexOp::Delete { name: CONTACTS_PENDING, key: pending_key(from, to) };
+            if withheld { Vec::new() } else { vec![delete] }
+        };
         match event {
             ContactEvent::ContactRequested(event) => vec![IndexOp::Put {
                 name: CONTACTS_PENDING,
@@ -80,14 +83,19 @@ impl Room for ContactRoom {
                 value: Bytes::copy_from_slice(id.as_bytes()),
             }],
             ContactEvent::ContactRepeated(_) => Vec::new(),
-            ContactEvent::ContactAccepted(event) => answered(&event.from, &event.to),
-            ContactEvent::ContactDeclined(event) => answered(&event.from, &event.to),
+            ContactEvent::ContactAccepted(event) => answered(&event.from, &event.to, event.withheld),
+            ContactEvent::ContactDeclined(event) => answered(&event.from, &event.to, event.withheld),
         }
     }
 }
 
 fn pending_key(from: &AgentHandle, to: &AgentHandle) -> String {
     format!("{from}/{to}")
+}
+
+/// The row that every new request of two agents replaces, so that of parallel ones only one is made.
+fn pair_row(from: &AgentHandle, to: &AgentHandle) -> String {
+    format!("accounts.contact_pair/{from}/{to}")
 }
 
 struct RequestContactWith<'a> {
@@ -97,7 +105,7 @@ struct RequestContactWith<'a> {
 
 impl Command<ContactRoom> for RequestContactWith<'_> {
     const NAME: &'static str = "request";
-    type Reply = ();
+    type Reply = RequestedContact;
     type Rejection = Rejection;
     type Facts = ContactFacts;
 
@@ -108,6 +116,10 @@ impl Command<ContactRoom> for RequestContactWith<'_> {
             self.accounts.imitate_load(&target).await?;
         }
         let mut facts = self.accounts.contact_facts(authority, Some((from, to))).await?;
+        // Before the index: a request in between replaces the row, and this one is decided again.
+        let row = self.accounts.log().read_row(&pair_row(from, to)).await?;
+        facts.value.revision = row.map_or(0, |row| row.revision);
+        facts.value.unanswered = self.accounts.unanswered_contact(from, to).await?;
         let prefix = format!("{from}/");
         let log = self.accounts.log();
         let pending = log.read_index(CONTACTS_PENDING, &prefix, None, CONTACTS_PENDING_MAX, Order::Ascending);
@@ -121,16 +133,23 @@ impl Command<ContactRoom> for RequestContactWith<'_> {
         _: Version,
         facts: &ContactFacts,
         _: &Stamp,
-    ) -> Result<Decision<ContactEvent, ()>, Rejection> {
+    ) -> Result<Decision<ContactEvent, RequestedContact>, Rejection> {
         decide::request(state, facts, &self.command)
     }
 
-    fn side_events(&self, decided: &Decision<ContactEvent, ()>, stamp: &Stamp) -> SideEvents {
+    fn side_events(&self, decided: &Decision<ContactEvent, RequestedContact>, stamp: &Stamp) -> SideEvents {
         let RequestContact { id, from, to, .. } = &self.command;
         let mut side_events = SideEvents::default();
         for event in &decided.events {
             let (withheld, message) = match event {
-                ContactEvent::ContactRequested(event) => (event.withheld, &event.message),
+                ContactEvent::ContactRequested(event) => {
+                    side_events.rows.push(RowOp {
+                        name: pair_row(from, to),
+                        expected: Some(decided.reply.revision),
+                        value: Some(Bytes::new()),
+                    });
+                    (event.withheld, &event.message)
+                }
                 ContactEvent::ContactRepeated(event) => (false, &event.message),
                 ContactEvent::ContactAccepted(_) | ContactEvent::ContactDeclined(_) => continue,
             };
@@ -222,15 +241,8 @@ impl Accounts {
     ) -> Sealed<'a, Result<ContactId, Failure>> {
         seal(async move {
             let from = &caller.handle;
-            let key = pending_key(from, to);
-            let rows = self.log().read_index(CONTACTS_PENDING, &key, None, 1, Order::Ascending).await?;
-            let id = match rows.first().filter(|row| row.key == key) {
-                Some(row) => std::str::from_utf8(&row.value)
-                    .ok()
-                    .and_then(|id| id.parse().ok())
-                    .ok_or_else(|| Fault::Corrupt(format!("{key} in {CONTACTS_PENDING}")))?,
-                None => ContactId::mint(&self.clock().stamp(), 0),
-            };
+            let unanswered = self.unanswered_contact(from, to).await?;
+            let id = unanswered.unwrap_or_else(|| ContactId::mint(&self.clock().stamp(), 0));
             let command = RequestContact {
                 authority: caller.authority(),
                 id: id.clone(),
@@ -238,10 +250,23 @@ impl Accounts {
                 to: to.clone(),
                 message,
             };
-            self.contacts()
-                .execute(id.as_str(), &RequestContactWith { accounts: self, command }, None)
-                .await?;
-            Ok(id)
+            let command = RequestContactWith { accounts: self, command };
+            Ok(self.contacts().execute(id.as_str(), &command, None).await?.reply.id)
+        })
+    }
+
+    /// The request of an agent to another that, for the asking one, is unanswered.
+    pub fn unanswered_contact<'a>(
+        &'a self,
+        from: &'a AgentHandle,
+        to: &'a AgentHandle,
+    ) -> Sealed<'a, Result<Option<ContactId>, Fault>> {
+        seal(async move {
+            let key = pending_key(from, to);
+            let rows = self.log().read_index(CONTACTS_PENDING, &key, None, 1, Order::Ascending).await?;
+            let Some(row) = rows.first().filter(|row| row.key == key) else { return Ok(None) };
+            let id = std::str::from_utf8(&row.value).ok().and_then(|id| id.parse().ok());
+            id.map(Some).ok_or_else(|| Fault::Corrupt(format!("{key} in {CONTACTS_PENDING}")))
         })
     }
 
@@ -293,7 +318,8 @@ impl Accounts {
     ) -> Result<Facts<ContactFacts>, Fault> {
         let mut conditions = Vec::new();
         let is_authorized = self.holds(authority, &mut conditions).await?;
-        let mut value = ContactFacts { is_authorized, is_full: false, pair: None };
+        let mut value =
+            ContactFacts { is_authorized, is_full: false, unanswered: None, revision: 0, pair: None };
         if let Some((from, to)) = pair {
             let (from, to) = (self.agent(from).await?, self.agent(to).await?);
             conditions.extend([from.condition(), to.condition()]);

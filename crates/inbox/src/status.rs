@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use plenary_accounts::{Attention, AttentionLevel};
+use plenary_accounts::{Attention, AttentionLevel, blocked_between};
 use plenary_kernel::{AgentHandle, Position, SessionId, TimestampMs};
 use plenary_log::Fault;
 use plenary_sessions::{
@@ -32,25 +32,46 @@ impl Inbox {
         sequence: u64,
     ) -> Result<Option<MessageStatus>, Fault> {
         let Some(receipt) = self.0.rooms.sessions.receipt(me, id, sequence).await? else { return Ok(None) };
-        let recipients = if receipt.is_frozen {
+        let mut followed = receipt.recipients;
+        let unfollowed = if receipt.is_frozen {
+            std::mem::take(&mut followed)
+        } else {
+            self.take_blocked(me, &mut followed).await?
+        };
+        let mut recipients = self.states(followed, &receipt.sender, (id, sequence)).await?;
+        if !receipt.is_frozen
+            && let Err(fault) = self.note_reported(me, id, sequence, &recipients).await
+        {
+            tracing::debug!(%fault, "the states that are reported to a participant are not stored");
+        }
+        if !unfollowed.is_empty() {
             let read = self.reported(me, id).await;
             let reported =
                 Fault::skip_corrupt(read, "damaged reported states are left out")?.unwrap_or_default();
-            receipt
-                .recipients
-                .iter()
-                .map(|recipient| frozen(recipient, reported.of(sequence, &recipient.agent)))
-                .collect()
-        } else {
-            let recipients = self.states(receipt.recipients, &receipt.sender, (id, sequence)).await?;
-            if let Err(fault) = self.note_reported(me, id, sequence, &recipients).await {
-                tracing::debug!(%fault, "the states that are reported to a participant are not stored");
-            }
-            recipients
-        };
+            let state = |recipient: &Recipient| frozen(recipient, reported.of(sequence, &recipient.agent));
+            recipients.extend(unfollowed.iter().map(state));
+            recipients.sort_by(|one, other| one.agent.cmp(&other.agent));
+        }
         let accepted_at = receipt.at.rfc3339();
         let session_id = id.clone();
         Ok(Some(MessageStatus { session_id, sequence, accepted_at, recipients, timed_out: false }))
+    }
+
+    /// Takes out the recipients that block the caller, or that it blocks: what they do is no longer shown to it (ASP-12).
+    async fn take_blocked(
+        &self,
+        me: &AgentHandle,
+        recipients: &mut Vec<Recipient>,
+    ) -> Result<Vec<Recipient>, Fault> {
+        let accounts = &self.0.rooms.accounts;
+        let own = accounts.agent(me).await?;
+        let mut blocked = Vec::new();
+        for recipient in std::mem::take(recipients) {
+            let known = accounts.agent(&recipient.agent).await?;
+            let is_blocked = blocked_between(&own, &known);
+            (if is_blocked { &mut blocked } else { &mut *recipients }).push(recipient);
+        }
+        Ok(blocked)
     }
 
     /// The states of a message for its recipients.
@@ -219,7 +240,7 @@ fn delay(reason: Reason, since: Option<TimestampMs>) -> DeliveryDelay {
     DeliveryDelay { reason, since: since.map(TimestampMs::rfc3339), until: None }
 }
 
-/// The state that a former participant may know: the last that was reported to it. No mark of another says when it was set.
+/// The state that a former participant, or one that the recipient blocks, may know: the last that was reported to it. No mark of another says when it was set.
 fn frozen(recipient: &Recipient, reported: State) -> RecipientStatus {
     let at = recipient.answered_at.filter(|_| reported == State::Answered).map(TimestampMs::rfc3339);
     RecipientStatus { at, ..status(&recipient.agent, reported, None) }

@@ -259,10 +259,11 @@ pub fn invite(
         *invitee != caller && part.is_none_or(|part| replaces(part, invitee) && !state.crosses)
     };
     people.asked(named.iter().filter(absent))?;
+    let company = || named.iter().filter(|named| people.is_company(named));
     let (invited, denied): (Vec<_>, Vec<_>) = named
         .iter()
         .filter(absent)
-        .partition(|invitee| people.reaches(invitee, state.present().chain(named.iter())));
+        .partition(|invitee| people.reaches(invitee, state.present().chain(company())));
     if invited.is_empty() && !denied.is_empty() {
         return Err(Rejection::NotFound);
     }
@@ -370,9 +371,10 @@ pub fn reopen(
             .collect(),
     };
     people.asked(candidates.iter().filter(|invitee| *invitee != caller))?;
+    let company = || candidates.iter().filter(|candidate| people.is_company(candidate));
     let invited: Vec<_> = candidates
         .iter()
-        .filter(|invitee| *invitee != caller && people.reaches(invitee, candidates.iter()))
+        .filter(|invitee| *invitee != caller && people.reaches(invitee, company()))
         .filter(|invitee| !people.is_crowded(state, invitee))
         .collect();
     room_for(state, &invited)?;

@@ -46,6 +46,9 @@ pub const PARTICIPANTS_MAX: usize = 2_048;
 /// Most invitations of one owner's agents that wait for an answer of an agent that does not list them, unless it is set;
 /// beyond it 429 `too_many_invitations`.
 pub const INVITATIONS_UNANSWERED_MAX: usize = 1_000;
+/// Most single events of a session (invitations, ends and reopenings) that an agent gets while it answers no offer of a
+/// stranger; then an agent of that owner invites it into this session no more.
+pub const OFFER_EVENTS_MAX: usize = 30;
 /// Longest topic, in characters; beyond it 400 `invalid_topic`.
 pub const TOPIC_CHARS_MAX: usize = 512;
 /// Most sessions of one `GET /sessions`; beyond it 400 `invalid_limit`.

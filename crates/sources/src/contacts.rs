@@ -13,7 +13,11 @@ use plenary_requests::{
 };
 use serde_json::json;
 
-use crate::{Sources, later::Share, sources::line};
+use crate::{
+    Sources,
+    later::Share,
+    sources::{blocked_pair, line},
+};
 
 fn request_of(id: &ContactId) -> AskId {
     AskId::of_source(&format!("contacts/{id}"))
@@ -65,6 +69,19 @@ impl Sources {
             content: json!(content).to_string().into(),
         };
         self.ask(&request_of(&id), command).await
+    }
+
+    /// Withdraws the contact requests of two agents that a block keeps apart.
+    pub(crate) async fn block_changed(&self, event: &StoredEvent) -> Result<(), Fault> {
+        let Some([one, other]) = blocked_pair(event) else { return Ok(()) };
+        for (from, to) in [(&one, &other), (&other, &one)] {
+            if let Some(id) = self.0.accounts.unanswered_contact(from, to).await?
+                && !self.0.accounts.awaits_answer(&id).await?
+            {
+                self.0.requests.give_up(&request_of(&id)).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes as many events for a contact request that asks nobody as for one that asks people.

@@ -35,6 +35,7 @@ impl Sources {
         match concern(event) {
             Some(Concern::Run) => self.run_moved(event).await,
             Some(Concern::Contact) => self.contact_moved(event).await,
+            Some(Concern::Block) => self.block_changed(event).await.map(|()| None),
             Some(Concern::Package) => self.package_moved(event).await,
             Some(Concern::Invitation) => self.invitation_moved(event).await,
             Some(Concern::Answer) => self.answered(event).await,

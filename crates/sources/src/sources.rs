@@ -3,13 +3,13 @@
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
-use plenary_accounts::{Accounts, contact::ContactRoom};
+use plenary_accounts::{AccountEvent, Accounts, contact::ContactRoom};
 use plenary_context::{
     Context,
     news::{asks_for_review, is_package, is_project},
 };
 use plenary_hub::{Observer, Reactor};
-use plenary_kernel::text::is_hidden;
+use plenary_kernel::{AgentHandle, text::is_hidden};
 use plenary_log::{Log, StoredEvent};
 use plenary_requests::{Requests, TITLE_CHARS_MAX, is_request};
 use plenary_runs::{EventKind, Runs, event::ThreadEvent};
@@ -41,6 +41,8 @@ pub(crate) enum Concern {
     Run,
     /// A contact was requested or answered.
     Contact,
+    /// An agent blocked another one, or lifted a block.
+    Block,
     /// A stranger invited an agent, or such an invitation was settled.
     Invitation,
     /// A package was deposited, or its review moved on.
@@ -64,6 +66,14 @@ fn unarchives(event: &StoredEvent) -> bool {
 pub(crate) fn line(text: &str) -> String {
     let plain = text.chars().map(|c| if is_hidden(c) { ' ' } else { c });
     plain.take(TITLE_CHARS_MAX).collect()
+}
+
+/// The two agents of a block that began or ended.
+pub(crate) fn blocked_pair(event: &StoredEvent) -> Option<[AgentHandle; 2]> {
+    match AccountEvent::of(event)? {
+        AccountEvent::BlockChanged { blocker, blocked } => Some([blocker, blocked]),
+        _ => None,
+    }
 }
 
 /// Why an event is relevant; `None` if it is not.
@@ -95,7 +105,7 @@ pub(crate) fn concern(event: &StoredEvent) -> Option<Concern> {
         }
         (ContactRoom::STREAMS, _) => Some(Concern::Contact),
         (Sessions::CATEGORY, _) => invitations::concerns(event).then_some(Concern::Invitation),
-        _ => None,
+        _ => blocked_pair(event).map(|_| Concern::Block),
     }
 }
 

@@ -2,6 +2,7 @@
 //! Must not know: permissions; the decider checks them.
 
 use plenary_kernel::{AgentHandle, ContactId};
+use serde::{Deserialize, Serialize};
 
 use super::state::Answer;
 use crate::{Authority, KnownAgent};
@@ -32,6 +33,15 @@ pub struct AnswerContact {
     pub answer: Answer,
 }
 
+/// The reply to a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestedContact {
+    /// The request: that of the command, or the unanswered one that a parallel command made.
+    pub id: ContactId,
+    /// The revision of the pair's row on which the decision is based.
+    pub revision: u64,
+}
+
 /// What both must know of the two agents.
 #[derive(Debug, Clone)]
 pub struct ContactFacts {
@@ -39,6 +49,10 @@ pub struct ContactFacts {
     pub is_authorized: bool,
     /// Whether the requesting agent has the maximum number of unanswered requests.
     pub is_full: bool,
+    /// The unanswered request of the same two agents.
+    pub unanswered: Option<ContactId>,
+    /// The revision of the row that every new request of the same two agents replaces; 0 if there is none.
+    pub revision: u64,
     /// The requesting and the requested agent; `None` if there is no such request.
     pub pair: Option<(KnownAgent, KnownAgent)>,
 }

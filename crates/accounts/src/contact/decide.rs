@@ -4,15 +4,16 @@
 //! asking one learns nothing; only the notice is withheld.
 
 use plenary_engine::Decision;
+use plenary_kernel::ContactId;
 
 use super::{
-    command::{AnswerContact, ContactFacts, RequestContact},
+    command::{AnswerContact, ContactFacts, RequestContact, RequestedContact},
     event::{ContactAccepted, ContactDeclined, ContactEvent, ContactRepeated, ContactRequested},
     state::{Answer, ContactState},
 };
 use crate::{Actor, KnownAgent, agent::new_entries, rejection::Rejection, trust::blocked_between};
 
-type ContactDecision = Result<Decision<ContactEvent, ()>, Rejection>;
+type ContactDecision<R> = Result<Decision<ContactEvent, R>, Rejection>;
 
 /// Whether what one of the two does may come to the other's knowledge.
 fn in_reach(a: &KnownAgent, b: &KnownAgent) -> bool {
@@ -20,36 +21,49 @@ fn in_reach(a: &KnownAgent, b: &KnownAgent) -> bool {
 }
 
 /// Decides `RequestContact`. A repeated request is the same request; it changes something only when the other one
-/// has come into reach meanwhile, so that a repetition tells nothing either.
+/// has come into reach meanwhile, so that a repetition tells nothing either. So it is with a request whose answer was
+/// withheld: for the asking one it is unanswered.
 pub(crate) fn request(
     state: &ContactState,
     facts: &ContactFacts,
     command: &RequestContact,
-) -> ContactDecision {
+) -> ContactDecision<RequestedContact> {
     if !facts.is_authorized {
         return Err(Rejection::Revoked);
     }
     if command.from == command.to {
         return Err(Rejection::OwnContact);
     }
+    let reply = |id: &ContactId| RequestedContact { id: id.clone(), revision: facts.revision };
+    if let Some(other) = facts.unanswered.as_ref().filter(|id| **id != command.id) {
+        return Ok(Decision::unchanged(reply(other)));
+    }
     let reaches = facts.pair.as_ref().is_some_and(|(from, to)| in_reach(from, to));
     let message = command.message.clone();
     if state.pair.is_some() {
-        let is_now_reachable = reaches && state.withheld && state.answer.is_none();
-        let event = is_now_reachable.then_some(ContactEvent::ContactRepeated(ContactRepeated { message }));
-        return Ok(Decision::new(event.into_iter().collect(), ()));
+        let reached_nobody = match state.answer {
+            None => state.withheld,
+            Some(_) => state.answer_withheld,
+        };
+        let event =
+            (reaches && reached_nobody).then_some(ContactEvent::ContactRepeated(ContactRepeated { message }));
+        return Ok(Decision::new(event.into_iter().collect(), reply(&command.id)));
     }
     if facts.is_full {
         return Err(Rejection::TooManyContacts);
     }
     let event =
         ContactRequested { from: command.from.clone(), to: command.to.clone(), withheld: !reaches, message };
-    Ok(Decision::new(vec![ContactEvent::ContactRequested(event)], ()))
+    Ok(Decision::new(vec![ContactEvent::ContactRequested(event)], reply(&command.id)))
 }
 
 /// Decides `AnswerContact`. Accepting changes allowlists: it needs the asked one's owner, or its leave to
 /// configure itself (ASP-3, ASP-103).
-pub(crate) fn answer(state: &ContactState, facts: &ContactFacts, command: &AnswerContact) -> ContactDecision {
+pub(crate) fn answer(
+    state: &ContactState,
+    facts: &ContactFacts,
+    command: &AnswerContact,
+) -> ContactDecision<()> {
     if !facts.is_authorized {
         return Err(Rejection::Revoked);
     }

@@ -50,7 +50,8 @@ fn nobody(handle: &str) -> KnownAgent {
 }
 
 fn facts(from: &KnownAgent, to: &KnownAgent) -> ContactFacts {
-    ContactFacts { is_authorized: true, is_full: false, pair: Some((from.clone(), to.clone())) }
+    let pair = Some((from.clone(), to.clone()));
+    ContactFacts { is_authorized: true, is_full: false, unanswered: None, revision: 0, pair }
 }
 
 fn authority(actor: &str) -> Authority {
@@ -189,9 +190,31 @@ fn an_answer_is_given_once_and_only_to_what_was_told() {
     let accepted = after(&state, &answers(&state, &both, "~bob", Answer::Accepted).unwrap());
     assert_eq!(answers(&accepted, &both, "~bob", Answer::Accepted), Ok(vec![]));
     assert_eq!(answers(&accepted, &both, "~bob", Answer::Declined), Err(Rejection::ContactAnswered));
-    let absent = ContactFacts { pair: None, ..both };
+    let absent = ContactFacts { pair: None, ..both.clone() };
     let nothing = ContactState::default();
     assert_eq!(answers(&nothing, &absent, "operator", Answer::Accepted), Err(Rejection::NotFound));
     let undelivered = requested(&alice, &nobody("@bob.bot"));
     assert_eq!(answers(&undelivered, &both, "~bob", Answer::Accepted), Err(Rejection::NotFound));
+}
+
+#[test]
+fn a_request_whose_answer_was_withheld_is_open_for_the_asking_one_and_asks_again_later() {
+    let (alice, bob) = (agent("@alice.bot", false, &[]), agent("@bob.bot", true, &[]));
+    let blocking = agent("@bob.bot", true, &blocks("@alice.bot"));
+    let state = requested(&alice, &bob);
+    let declined = answers(&state, &facts(&alice, &blocking), "@bob.bot", Answer::Declined).unwrap();
+    let state = after(&state, &declined);
+    assert_eq!(request_events(&state, &facts(&alice, &blocking)).unwrap(), []);
+    let repeated = request_events(&state, &facts(&alice, &bob)).unwrap();
+    assert!(matches!(&repeated[..], [ContactEvent::ContactRepeated(_)]), "{repeated:?}");
+    let state = after(&state, &repeated);
+    assert_eq!((state.answer, state.withheld), (None, false));
+    answers(&state, &facts(&alice, &bob), "@bob.bot", Answer::Accepted).unwrap();
+}
+
+#[test]
+fn a_request_beside_an_unanswered_one_is_the_same() {
+    let (alice, bob) = (agent("@alice.bot", false, &[]), agent("@bob.bot", false, &[]));
+    let other = ContactFacts { unanswered: Some("req_02".parse().unwrap()), ..facts(&alice, &bob) };
+    assert_eq!(request_events(&ContactState::default(), &other).unwrap(), []);
 }

@@ -23,6 +23,9 @@ pub struct ContactState {
     /// Whether the asked one has not been told.
     pub(crate) withheld: bool,
     pub(crate) answer: Option<Answer>,
+    /// Whether the asking one does not learn of the answer.
+    #[serde(default)]
+    pub(crate) answer_withheld: bool,
 }
 
 impl ContactState {
@@ -32,9 +35,15 @@ impl ContactState {
                 self.pair = Some((event.from.clone(), event.to.clone()));
                 self.withheld = event.withheld;
             }
-            ContactEvent::ContactRepeated(_) => self.withheld = false,
-            ContactEvent::ContactAccepted(_) => self.answer = Some(Answer::Accepted),
-            ContactEvent::ContactDeclined(_) => self.answer = Some(Answer::Declined),
+            ContactEvent::ContactRepeated(_) => {
+                (self.withheld, self.answer, self.answer_withheld) = (false, None, false);
+            }
+            ContactEvent::ContactAccepted(event) => {
+                (self.answer, self.answer_withheld) = (Some(Answer::Accepted), event.withheld);
+            }
+            ContactEvent::ContactDeclined(event) => {
+                (self.answer, self.answer_withheld) = (Some(Answer::Declined), event.withheld);
+            }
         }
     }
 }

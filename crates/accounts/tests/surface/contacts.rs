@@ -173,3 +173,31 @@ async fn past_its_limit_an_agent_asks_nobody_further() {
     further.refused(429, "too_many_contacts");
     ask(&house, &alice, "@x.n0").await;
 }
+
+#[tokio::test]
+async fn parallel_equal_requests_are_one_request() {
+    let house = House::new();
+    let alice = house.agent("@alice.bot", "").await;
+    house.agent("@bob.bot", "").await;
+    let asking = (0..10).map(|_| ask(&house, &alice, "@bob.bot"));
+    let ids = futures_util::future::join_all(asking).await;
+    assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
+    assert_eq!(inbox(&house, "@bob.bot").await.len(), 1);
+}
+
+#[tokio::test]
+async fn asp_19_an_answer_after_a_block_looks_like_none() {
+    let house = House::new();
+    let alice = house.agent("@alice.bot", "").await;
+    let bob = house.agent("@bob.bot", r#""self_service":true"#).await;
+    let id = ask(&house, &alice, "@bob.bot").await;
+    house.post(&bob, "/agents/me/blocks", r#"{"handle":"@alice.bot"}"#).await.ok(201);
+    answer(&house, &bob, &id, "decline").await.ok(200);
+    assert_eq!(ask(&house, &alice, "@bob.bot").await, id, "as of an agent that does not exist");
+    let sent = house.get(&alice, "/contacts?direction=outgoing").await.ok(200);
+    assert_eq!(sent["contacts"][0]["request_id"], id, "{sent}");
+    house.call(&bob, "DELETE", "/agents/me/blocks/@alice.bot", "").await.ok(200);
+    assert_eq!(ask(&house, &alice, "@bob.bot").await, id);
+    answer(&house, &bob, &id, "accept").await.ok(200);
+    assert!(may(&house, "@alice.bot", "@bob.bot").await);
+}

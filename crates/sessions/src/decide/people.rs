@@ -10,6 +10,7 @@ use plenary_kernel::{AgentHandle, FileId, Version};
 
 use super::{Ids, Rejection};
 use crate::{
+    OFFER_EVENTS_MAX,
     command::Caller,
     crossing::Crossing,
     event::{AgentInvited, Pending, SessionEvent},
@@ -102,9 +103,22 @@ impl People {
         holds && is_new && invitee.owner() != self.caller.handle.owner()
     }
 
-    /// Whether the invitation would be one offer too many. Invitees that take or took part were counted before.
+    /// Whether the invitation would be one offer too many. Invitees that take or took part were counted before; one that
+    /// has answered no offer is not invited in one session again and again.
     pub(super) fn is_crowded(&self, state: &SessionState, invitee: &AgentHandle) -> bool {
-        state.participant(invitee).is_none() && self.crowded.contains(invitee)
+        match state.participant(invitee) {
+            None => self.crowded.contains(invitee),
+            Some(part) => {
+                let is_repeated = part.offered_by.as_deref() == Some(self.caller.handle.owner());
+                is_repeated && part.glimpses.len() >= OFFER_EVENTS_MAX
+            }
+        }
+    }
+
+    /// Whether a named agent counts as company of the other invitees: an agent that the caller cannot invite anyway has no
+    /// more effect than one that does not exist.
+    pub(super) fn is_company(&self, named: &AgentHandle) -> bool {
+        self.others.get(named).is_some_and(|known| self.may_invite(known))
     }
 
     /// Whether the caller may contact `invitee`, and no agent of `company` blocks it or is blocked by it

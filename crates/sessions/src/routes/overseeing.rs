@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::{
     Answer,
-    reading::{EventsQuery, ListQuery, events_of, limit, list_of, read, show_of},
+    reading::{EventsQuery, ListQuery, cursor, events_of, limit, list_of, read, show_of},
 };
 use crate::{
     LIST_MAX, Sessions,
@@ -45,7 +45,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
         .query::<ListQuery>()
         .reply::<SessionList>()
         .answers_page()
-        .errors(Class::Malformed, &["invalid_limit", "invalid_query"]);
+        .errors(Class::Malformed, &["invalid_limit", "invalid_cursor", "invalid_query"]);
     let show_doc =
         doc("agent.session", "/_admin/agents/{handle}/sessions/{id}", "Show a session of an agent")
             .path_parameter::<SessionId>("id", "The session.")
@@ -75,7 +75,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     .query::<OwnedQuery>()
     .reply::<OwnedSessionList>()
     .answers_page()
-    .errors(Class::Malformed, &["invalid_limit", "invalid_query"])
+    .errors(Class::Malformed, &["invalid_limit", "invalid_cursor", "invalid_query"])
     .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
     .errors(Class::NotFound, &["not_found"]);
     vec![
@@ -104,7 +104,7 @@ fn of_account() -> Operation<Sessions> {
     .query::<AccountQuery>()
     .reply::<AccountSessionList>()
     .answers_page()
-    .errors(Class::Malformed, &["invalid_limit", "invalid_query"])
+    .errors(Class::Malformed, &["invalid_limit", "invalid_cursor", "invalid_query"])
     .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
     .errors(Class::NotFound, &["not_found"]);
     Operation::new(doc, account)
@@ -145,7 +145,8 @@ async fn account(
     };
     let query = read(query)?;
     let limit = limit(query.limit.as_deref(), ACCOUNT_PAGE_DEFAULT, ACCOUNT_PAGE_MAX)?;
-    let listed = sessions.list_owned(Some(&owner), query.cursor.as_deref(), limit).await?;
+    let before = cursor("cursor", query.cursor)?;
+    let listed = sessions.list_owned(Some(&owner), before.as_deref(), limit).await?;
     Ok(Json(AccountSessionList::new(listed, query.state)).into_response())
 }
 
@@ -170,7 +171,8 @@ async fn all(
         (TokenOwner::Owner(_) | TokenOwner::Agent(_), _) => return Err(Refusal::not_found().into()),
     };
     let limit = limit(query.limit.as_deref(), LIST_MAX, LIST_MAX)?;
-    let listed = sessions.list_owned(owner.as_ref(), query.before.as_deref(), limit).await?;
+    let before = cursor("before", query.before)?;
+    let listed = sessions.list_owned(owner.as_ref(), before.as_deref(), limit).await?;
     Ok(Json(listed).into_response())
 }
 

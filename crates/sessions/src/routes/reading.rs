@@ -35,7 +35,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     .query::<ListQuery>()
     .reply::<SessionList>()
     .answers_page()
-    .errors(Class::Malformed, &["invalid_limit", "invalid_query"]);
+    .errors(Class::Malformed, &["invalid_limit", "invalid_cursor", "invalid_query"]);
     let show_doc = of_session("session.show", Method::GET, "/sessions/{id}", "Show a session")
         .action("sessions", "session")
         .reply::<SessionView>();
@@ -128,6 +128,17 @@ pub(super) fn limit(text: Option<&str>, default: usize, max: usize) -> Result<us
     }
 }
 
+/// A session's id as the cursor of a list of sessions.
+pub(super) fn cursor(name: &str, text: Option<String>) -> Result<Option<String>, Refusal> {
+    match text {
+        Some(text) if text.parse::<SessionId>().is_err() => {
+            let text = format!("`{name}` must be the `next_cursor` of the previous page.");
+            Err(Refusal::malformed("invalid_cursor", text))
+        }
+        text => Ok(text),
+    }
+}
+
 /// A page of an agent's sessions.
 pub(super) async fn list_of(
     sessions: &Sessions,
@@ -136,7 +147,8 @@ pub(super) async fn list_of(
 ) -> Result<SessionList, SessionRefusal> {
     let query = read(query)?;
     let limit = limit(query.limit.as_deref(), LIST_MAX, LIST_MAX)?;
-    Ok(sessions.list(agent, query.before.as_deref(), limit).await?)
+    let before = cursor("before", query.before)?;
+    Ok(sessions.list(agent, before.as_deref(), limit).await?)
 }
 
 /// A session, for an agent that takes or took part.

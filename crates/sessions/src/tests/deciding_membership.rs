@@ -111,6 +111,17 @@ fn asp_15_nobody_is_invited_to_somebody_it_blocks_or_is_blocked_by() {
         // Those named with it count as well.
         ("ann creates; bob blocks cid", "ann invites bob cid dan", "ann invites dan => invited dan"),
         ("ann creates; bob blocks cid", "ann invites bob cid", "! 404 not_found"),
+        // An agent that ann cannot reach has no more effect than one that does not exist.
+        (
+            "ann creates; bob blocks ann; bob blocks cid",
+            "ann invites bob cid",
+            "ann invites cid => invited cid",
+        ),
+        (
+            "ann creates; bob is-closed; bob blocks cid",
+            "ann invites bob cid",
+            "ann invites cid => invited cid",
+        ),
     ]);
 }
 

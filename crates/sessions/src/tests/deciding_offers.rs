@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::scene::{session, stamp, table};
 use crate::{
+    OFFER_EVENTS_MAX,
     command::{
         Caller, CreateBody, CreateSession, EndSession, EvictAgent, InviteAgents, JoinSession, LeaveSession,
         ReopenBody, ReopenSession, SettleInvitation,
@@ -123,18 +124,19 @@ fn a_strangers_invitation_stands_apart_until_it_is_answered() {
     assert_eq!(story.stands("@y.cat"), "own");
 }
 
+fn ended(joined: Vec<AgentHandle>) -> SessionEvent {
+    SessionEvent::SessionEnded(crate::event::SessionEnded {
+        id: String::new(),
+        by: None,
+        joined,
+        uncounted: Vec::new(),
+    })
+}
+
 #[test]
 fn the_last_who_invited_is_who_offers() {
     let mut story = Story::created(&["@y.bob", "@y.cat", "@z.cid"]);
     story.joins("@z.cid");
-    let ended = |joined: Vec<AgentHandle>| {
-        SessionEvent::SessionEnded(crate::event::SessionEnded {
-            id: String::new(),
-            by: None,
-            joined,
-            uncounted: Vec::new(),
-        })
-    };
     let reopened = SessionEvent::SessionReopened(crate::event::SessionReopened {
         id: String::new(),
         by: "@z.cid".parse().unwrap(),
@@ -165,6 +167,25 @@ fn past_the_limit_an_owner_offers_nothing_more() {
             "ann invites bob => invited bob",
         ),
     ]);
+}
+
+#[test]
+fn one_session_is_not_offered_again_and_again_to_an_agent_that_does_not_answer() {
+    let mut story = Story::created(&["@y.bob"]);
+    let reopened = |story: &Story| {
+        let body = ReopenBody { invite: Some(vec!["@y.bob".parse().unwrap()]), ..ReopenBody::default() };
+        let command = ReopenSession { caller: caller("@x.ann"), body: Ok(body) };
+        let people = Story::people("@x.ann");
+        decide::reopen(&story.state, Version(99), &command, &people, &stamp(9)).unwrap().events
+    };
+    let mut offers = 1;
+    for _ in 0..OFFER_EVENTS_MAX {
+        story.add(vec![ended(vec!["@x.ann".parse().unwrap()])]);
+        let events = reopened(&story);
+        offers += events.iter().filter(|event| matches!(event, SessionEvent::AgentInvited(_))).count();
+        story.add(events);
+    }
+    assert_eq!(offers, 1 + OFFER_EVENTS_MAX / 3);
 }
 
 #[test]

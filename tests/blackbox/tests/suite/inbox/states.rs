@@ -321,6 +321,30 @@ async fn a_recipient_that_left_gets_what_came_before_and_then_nothing() {
     assert_eq!(recipient(later).await["state"], "expired");
 }
 
+/// ASP-12: what an agent does after it blocked the sender does not show in the states of earlier messages.
+#[tokio::test]
+async fn asp_12_after_a_block_the_states_stay_as_they_were_last_reported() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let sequence = alice.say(&id, "before the end").await;
+    alice.end(&id).await;
+    let path = format!("/sessions/{id}/messages/{sequence}/status");
+    let status = async || alice.get(&path).await.ok(200)["recipients"][0].clone();
+    let reported = status().await["state"].clone();
+    let block = json!({"handle": alice.handle});
+    server.operator().post(&format!("/_admin/agents/{}/blocks", bob.handle), block).await.ok(201);
+    server
+        .operator()
+        .patch(&format!("/_admin/agents/{}", bob.handle), json!({"attention": "dnd"}))
+        .await
+        .ok(200);
+    let mut socket = bob.connect().await;
+    while socket.event().await["type"] != "session.ended" {}
+    socket.confirmed().await;
+    let shown = status().await;
+    assert_eq!((&shown["state"], &shown["waiting"]), (&reported, &Value::Null), "{shown}");
+}
+
 /// What is for one session of a coding agent is left out for another, however much it is, and comes to the first whole.
 #[tokio::test]
 async fn more_than_a_hundred_messages_for_one_session_hold_no_other_up() {

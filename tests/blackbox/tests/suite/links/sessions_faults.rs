@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use blackbox::{Agent, content_of, eventually_within, sequences, strike_after};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::sessions::{Scene, sees};
 
@@ -88,6 +88,9 @@ async fn a_home_that_is_killed_at_any_moment_catches_up() {
         let here = scene.nick.history(&id).await;
         let there = sees(&scene.ida, &id, here.len()).await;
         assert_eq!(content_of(&here), content_of(&there));
+        let times =
+            |events: &[Value]| events.iter().map(|event| event["created_at"].clone()).collect::<Vec<_>>();
+        assert_eq!(times(&here), times(&there), "those of the host");
     }
     let mut socket = scene.ida.connect().await;
     let heard = socket.until_text("3 19").await;

@@ -77,6 +77,20 @@ async fn a_stranger_who_asks_for_contact_is_answered_by_the_owner_over_a_crash()
 }
 
 #[tokio::test]
+async fn a_block_withdraws_the_contact_request_from_people() {
+    let House { server, owner, agent: _ } = house().await;
+    let closed = server.closed("@nick.closed", &[]).await;
+    let stranger = server.agent("@acme.bot").await;
+    stranger.post("/contacts", json!({"to": closed.handle})).await.ok(200);
+    listed(&owner, "contact", 1).await;
+    let block = json!({"handle": stranger.handle});
+    owner.post(&format!("/_admin/agents/{}/blocks", closed.handle), block).await.ok(201);
+    listed(&owner, "contact", 0).await;
+    let sent = stranger.get("/contacts?direction=outgoing").await.ok(200);
+    assert_eq!(sent["contacts"].as_array().map(Vec::len), Some(1), "for the stranger it waits: {sent}");
+}
+
+#[tokio::test]
 async fn a_stranger_who_invites_is_answered_by_the_owner_unless_the_agent_is_faster() {
     let House { mut server, owner, agent } = house().await;
     let stranger = server.agent("@acme.bot").await;
