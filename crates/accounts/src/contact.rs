@@ -125,10 +125,10 @@ impl Command<ContactRoom> for RequestContactWith<'_> {
         decide::request(state, facts, &self.command)
     }
 
-    fn side_events(&self, decided: &Decision<ContactEvent, ()>, stamp: &Stamp) -> SideEvents {
+    fn side_events(&self, decision: &Decision<ContactEvent, ()>, stamp: &Stamp) -> SideEvents {
         let RequestContact { id, from, to, .. } = &self.command;
         let mut side_events = SideEvents::default();
-        for event in &decided.events {
+        for event in &decision.events {
             let (withheld, message) = match event {
                 ContactEvent::ContactRequested(event) => (event.withheld, &event.message),
                 ContactEvent::ContactRepeated(event) => (false, &event.message),
@@ -167,10 +167,10 @@ impl Command<ContactRoom> for AnswerContactWith<'_> {
         decide::answer(state, facts, &self.command)
     }
 
-    fn side_events(&self, decided: &Decision<ContactEvent, ()>, stamp: &Stamp) -> SideEvents {
+    fn side_events(&self, decision: &Decision<ContactEvent, ()>, stamp: &Stamp) -> SideEvents {
         let mut side_events = SideEvents::default();
         let id = &self.command.id;
-        for event in &decided.events {
+        for event in &decision.events {
             match event {
                 ContactEvent::ContactAccepted(event) => {
                     if event.listed_by_from {

@@ -3,7 +3,7 @@
 
 use plenary_accounts::{
     Actor,
-    limits::{FOUND_DEFAULT, FOUND_PAGE_MAX},
+    limits::{RESULTS_DEFAULT, RESULTS_PAGE_MAX},
 };
 use plenary_kernel::{AgentHandle, Refusal, rfc3339};
 use plenary_retrieval::Query;
@@ -77,15 +77,15 @@ impl SearchFilter {
             Refusal::malformed("invalid_handle", "who must be @owner.name, @owner, ~owner or operator.")
         })?;
         let limit = match one(pairs, "limit")? {
-            None => FOUND_DEFAULT,
+            None => RESULTS_DEFAULT,
             Some(text) => {
                 let wrong = || {
                     Refusal::malformed(
                         "invalid_limit",
-                        format!("limit must be a number from 1 to {FOUND_PAGE_MAX}."),
+                        format!("limit must be a number from 1 to {RESULTS_PAGE_MAX}."),
                     )
                 };
-                text.parse().ok().filter(|limit| (1..=FOUND_PAGE_MAX).contains(limit)).ok_or_else(wrong)?
+                text.parse().ok().filter(|limit| (1..=RESULTS_PAGE_MAX).contains(limit)).ok_or_else(wrong)?
             }
         };
         let cursor = one(pairs, "cursor")?.map(str::parse::<Cursor>).transpose();
@@ -145,7 +145,7 @@ mod tests {
         assert!(filter.has_room("runs") && filter.has_room("channels") && !filter.has_room("context"));
         assert!(!filter.has_agents());
         let filter = read(&[("q", "red door")]).unwrap();
-        assert!(filter.has_agents() && filter.has_room("context") && filter.limit == FOUND_DEFAULT);
+        assert!(filter.has_agents() && filter.has_room("context") && filter.limit == RESULTS_DEFAULT);
         assert!(!read(&[("q", "ab"), ("who", "@a.b")]).unwrap().has_agents());
     }
 

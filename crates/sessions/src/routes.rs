@@ -256,7 +256,7 @@ async fn create(
         Err(refusal) => (None, Err(refusal)),
     };
     if let Ok(body) = &checked {
-        sessions.accounts().meet_own_person(&agent.handle, &body.invite).await?;
+        sessions.accounts().ensure_own_person(&agent.handle, &body.invite).await?;
     }
     let command = CreateSession { caller: caller(agent), body: checked };
     let done = sessions.carry_out(&sessions.mint().await?, command, key.as_ref()).await?;
@@ -298,7 +298,7 @@ async fn invite(
     let body = required(body?)?;
     let invite = Fields::read(body.bytes()).and_then(|fields| fields.invitees());
     if let Ok(named) = &invite {
-        sessions.accounts().meet_own_person(&agent.handle, named).await?;
+        sessions.accounts().ensure_own_person(&agent.handle, named).await?;
     }
     let command = InviteAgents { caller: caller(agent), invite };
     Ok(answer(StatusCode::OK, sessions.ask(&session(&id)?, command, None).await?))

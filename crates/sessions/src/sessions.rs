@@ -385,14 +385,14 @@ impl Sessions {
 }
 
 impl plenary_accounts::Consequences for Sessions {
-    fn blocked<'a>(
+    fn on_block<'a>(
         &'a self,
         blocker: &'a AgentHandle,
         blocked: &'a AgentHandle,
     ) -> plenary_accounts::ConsequenceFuture<'a> {
         Box::pin(self.evict(blocked, Some(blocker)))
     }
-    fn removed<'a>(&'a self, agent: &'a AgentHandle) -> plenary_accounts::ConsequenceFuture<'a> {
+    fn on_removal<'a>(&'a self, agent: &'a AgentHandle) -> plenary_accounts::ConsequenceFuture<'a> {
         Box::pin(async move {
             self.evict(agent, None).await?;
             self.remove_unnamed_of(agent).await

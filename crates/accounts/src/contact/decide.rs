@@ -32,18 +32,22 @@ pub(crate) fn request(
     if command.from == command.to {
         return Err(Rejection::OwnContact);
     }
-    let reaches = facts.pair.as_ref().is_some_and(|(from, to)| in_reach(from, to));
+    let is_reachable = facts.pair.as_ref().is_some_and(|(from, to)| in_reach(from, to));
     let message = command.message.clone();
     if state.pair.is_some() {
-        let is_now_reachable = reaches && state.withheld && state.answer.is_none();
+        let is_now_reachable = is_reachable && state.withheld && state.answer.is_none();
         let event = is_now_reachable.then_some(ContactEvent::ContactRepeated(ContactRepeated { message }));
         return Ok(Decision::new(event.into_iter().collect(), ()));
     }
     if facts.is_full {
         return Err(Rejection::TooManyContacts);
     }
-    let event =
-        ContactRequested { from: command.from.clone(), to: command.to.clone(), withheld: !reaches, message };
+    let event = ContactRequested {
+        from: command.from.clone(),
+        to: command.to.clone(),
+        withheld: !is_reachable,
+        message,
+    };
     Ok(Decision::new(vec![ContactEvent::ContactRequested(event)], ()))
 }
 
