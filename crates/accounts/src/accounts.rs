@@ -19,7 +19,7 @@ use crate::{
     agent::{
         AgentRoom, EditWith, RegisterWith,
         command::{EditAgent, RegisterAgent},
-        listed,
+        handle_of_key,
     },
     authentication::Bearers,
     console::ConsoleRoom,
@@ -79,7 +79,7 @@ struct Inner {
     hosted: RwLock<HashSet<AgentHandle>>,
     presence: OnceLock<Arc<Presence>>,
     searches: OnceLock<Searches>,
-    described: OnceLock<Demands>,
+    demands: OnceLock<Demands>,
     uses: Uses,
     foreign: OnceLock<Arc<dyn ForeignTokens>>,
     guests: Guests,
@@ -104,7 +104,7 @@ impl Accounts {
             hosted: RwLock::default(),
             presence: OnceLock::new(),
             searches: OnceLock::new(),
-            described: OnceLock::new(),
+            demands: OnceLock::new(),
             uses: Uses::default(),
             foreign: OnceLock::new(),
             guests: Guests::default(),
@@ -130,8 +130,8 @@ impl Accounts {
         &self.0.searches
     }
     /// The scope that each operation needs, once it is set.
-    pub(crate) fn described(&self) -> &OnceLock<Demands> {
-        &self.0.described
+    pub(crate) fn demands(&self) -> &OnceLock<Demands> {
+        &self.0.demands
     }
     pub(crate) fn uses(&self) -> &Uses {
         &self.0.uses
@@ -216,8 +216,8 @@ impl Accounts {
     /// Reads the store for an agent that was in memory. Where the answer must not reveal whether an agent exists, an
     /// agent in memory then takes as long as an absent one, which prevents a timing side channel
     /// (ASP-18, ASP-19).
-    pub fn imitate_load<'a>(&'a self, known: &'a KnownAgent) -> Sealed<'a, Result<(), Fault>> {
-        seal(async move { self.0.agents.imitate_load(known.handle.as_str()).await })
+    pub fn imitate_load<'a>(&'a self, agent: &'a KnownAgent) -> Sealed<'a, Result<(), Fault>> {
+        seal(async move { self.0.agents.imitate_load(agent.handle.as_str()).await })
     }
 
     /// The same as [`Accounts::agent`], and everything that other processes have committed.
@@ -257,8 +257,10 @@ impl Accounts {
                     .parse()
                     .map_err(|_| Fault::Corrupt(format!("{} in {BLOCKED_BY}", row.key)))?;
                 // The state decides: the index keeps the rows of deleted blockers.
-                let known = self.agent(&blocker).await?;
-                if let Some(since) = known.state.blocks_since(blocked).filter(|_| known.state.is_live()) {
+                let blocker_state = self.agent(&blocker).await?;
+                if let Some(since) =
+                    blocker_state.state.blocks_since(blocked).filter(|_| blocker_state.state.is_live())
+                {
                     blockers.push((blocker, since.version));
                 }
             }
@@ -270,11 +272,11 @@ impl Accounts {
     pub fn register_agent(&self, command: RegisterAgent) -> Sealed<'_, Result<KnownAgent, Failure>> {
         seal(async move {
             let handle = command.handle.clone();
-            let registering = RegisterWith { accounts: self, command };
-            let executed = self.0.agents.execute(handle.as_str(), &registering, None).await;
-            self.reaches().changed();
-            let executed = executed?;
-            if executed.reply.makes_owner {
+            let command = RegisterWith { accounts: self, command };
+            let execution = self.0.agents.execute(handle.as_str(), &command, None).await;
+            self.reaches().note_change();
+            let execution = execution?;
+            if execution.reply.makes_owner {
                 self.catch_up(&self.0.owners, handle.owner()).await?;
             }
             Ok(self.agent(&handle).await?)
@@ -283,23 +285,23 @@ impl Accounts {
 
     /// Changes an agent. Returns after all consequences have happened.
     pub fn edit_agent(&self, command: EditAgent) -> Sealed<'_, Result<KnownAgent, Failure>> {
-        seal(async move { Ok(self.edited_agent(command).await?.0) })
+        seal(async move { Ok(self.edit_agent_with_token(command).await?.0) })
     }
 
     /// The same, and the id of the issued token.
-    pub(crate) async fn edited_agent(
+    pub(crate) async fn edit_agent_with_token(
         &self,
         command: EditAgent,
     ) -> Result<(KnownAgent, Option<String>), Failure> {
         let handle = command.handle.clone();
-        let editing = EditWith { accounts: self, command };
-        let executed = self.0.agents.execute(handle.as_str(), &editing, None).await;
-        self.reaches().changed();
-        let executed = executed?;
-        if let Some(eviction) = &executed.reply.eviction {
+        let command = EditWith { accounts: self, command };
+        let execution = self.0.agents.execute(handle.as_str(), &command, None).await;
+        self.reaches().note_change();
+        let execution = execution?;
+        if let Some(eviction) = &execution.reply.eviction {
             self.evict(eviction).await?;
         }
-        Ok((self.agent(&handle).await?, executed.reply.issued))
+        Ok((self.agent(&handle).await?, execution.reply.issued))
     }
 
     /// Gives an owner a token, and creates the owner if it is new.
@@ -316,7 +318,7 @@ impl Accounts {
         match event.stream.category() {
             AgentRoom::CATEGORY => {
                 self.0.agents.observe(event);
-                self.reaches().changed();
+                self.reaches().note_change();
             }
             OwnerRoom::CATEGORY => self.0.owners.observe(event),
             OrgRoom::CATEGORY => self.0.orgs.observe(event),
@@ -403,8 +405,8 @@ impl Accounts {
                     .read_index(AGENTS, &prefix, after.as_deref(), page_size, Order::Ascending)
                     .await?;
                 for row in &rows {
-                    let known = self.agent(&listed(&row.key)?).await?;
-                    agents.extend(known.state.is_live().then_some(known));
+                    let agent = self.agent(&handle_of_key(&row.key)?).await?;
+                    agents.extend(agent.state.is_live().then_some(agent));
                 }
                 match rows.last() {
                     Some(last) if rows.len() == page_size => after = Some(last.key.clone()),
@@ -421,7 +423,7 @@ impl Accounts {
         for event in self.log().read_stream(&R::stream(id), version, READ_ROWS_MAX).await? {
             streams.observe(&event);
         }
-        self.reaches().changed();
+        self.reaches().note_change();
         Ok(())
     }
 }

@@ -78,19 +78,19 @@ impl Room for AgentRoom {
             key: token.hex(),
             value: Bytes::copy_from_slice(id.as_bytes()),
         };
-        let dead = |token: &TokenDigest| IndexOp::Delete { name: TOKENS, key: token.hex() };
+        let delete_token = |token: &TokenDigest| IndexOp::Delete { name: TOKENS, key: token.hex() };
         let expiring = |at, token: &str| IndexOp::Put {
             name: EXPIRING,
             key: expiring_key(at, token),
             value: Bytes::copy_from_slice(id.as_bytes()),
         };
         let not_expiring = |at, token: &str| IndexOp::Delete { name: EXPIRING, key: expiring_key(at, token) };
-        let all_dead = |ended: &[EndedToken]| -> Vec<IndexOp> {
-            let over = |ended: &EndedToken| {
+        let delete_tokens = |ended: &[EndedToken]| -> Vec<IndexOp> {
+            let ended_token_ops = |ended: &EndedToken| {
                 let expiring = ended.expires_at.map(|at| not_expiring(at, &ended.id));
-                ended.token.as_ref().map(dead).into_iter().chain(expiring).collect::<Vec<_>>()
+                ended.token.as_ref().map(delete_token).into_iter().chain(expiring).collect::<Vec<_>>()
             };
-            ended.iter().flat_map(over).collect()
+            ended.iter().flat_map(ended_token_ops).collect()
         };
         match event {
             AgentEvent::AgentRegistered(event) => vec![
@@ -116,17 +116,17 @@ impl Room for AgentRoom {
                 let lasting = event.expires_at.map(|at| expiring(at, &event.id));
                 pending.into_iter().chain(lasting).collect()
             }
-            AgentEvent::TokensEnded(event) => all_dead(&event.ended),
+            AgentEvent::TokensEnded(event) => delete_tokens(&event.ended),
             AgentEvent::TokenRotated(event) => {
-                let old = event.old.as_ref().map(dead).into_iter();
-                old.chain([bearer(&event.new)]).chain(all_dead(&event.ended)).collect()
+                let old = event.old.as_ref().map(delete_token).into_iter();
+                old.chain([bearer(&event.new)]).chain(delete_tokens(&event.ended)).collect()
             }
             AgentEvent::AgentDeleted(event) => event
                 .token
                 .as_ref()
-                .map(dead)
+                .map(delete_token)
                 .into_iter()
-                .chain(all_dead(&event.ended))
+                .chain(delete_tokens(&event.ended))
                 .chain([IndexOp::Delete { name: AGENTS, key: list_key(id) }])
                 .collect(),
         }
@@ -135,21 +135,21 @@ impl Room for AgentRoom {
 
 /// The changes of the token index by an event.
 fn claims(event: &AgentEvent) -> Vec<RowOp> {
-    let all_freed = |ended: &[EndedToken]| {
+    let release_all = |ended: &[EndedToken]| {
         let tokens = ended.iter().filter_map(|ended| ended.token.as_ref());
-        tokens.flat_map(|token| [claim::freed(token), claim::unused(token)]).collect::<Vec<_>>()
+        tokens.flat_map(|token| [claim::release(token), claim::forget_use(token)]).collect::<Vec<_>>()
     };
     match event {
-        AgentEvent::AgentRegistered(event) => vec![claim::claimed(&event.token)],
+        AgentEvent::AgentRegistered(event) => vec![claim::claim(&event.token)],
         AgentEvent::TokenRotated(event) => {
-            let old = event.old.as_ref().map(claim::freed).into_iter();
-            old.chain([claim::claimed(&event.new)]).chain(all_freed(&event.ended)).collect()
+            let old = event.old.as_ref().map(claim::release).into_iter();
+            old.chain([claim::claim(&event.new)]).chain(release_all(&event.ended)).collect()
         }
         AgentEvent::AgentDeleted(event) => {
-            event.token.as_ref().map(claim::freed).into_iter().chain(all_freed(&event.ended)).collect()
+            event.token.as_ref().map(claim::release).into_iter().chain(release_all(&event.ended)).collect()
         }
-        AgentEvent::TokenIssued(event) => event.token.as_ref().map(claim::claimed).into_iter().collect(),
-        AgentEvent::TokensEnded(event) => all_freed(&event.ended),
+        AgentEvent::TokenIssued(event) => event.token.as_ref().map(claim::claim).into_iter().collect(),
+        AgentEvent::TokensEnded(event) => release_all(&event.ended),
         AgentEvent::GrantRenewed(_) => Vec::new(),
         AgentEvent::AgentConfigured(_)
         | AgentEvent::EntriesAllowed(_)
@@ -165,7 +165,7 @@ pub(crate) fn list_key(handle: &str) -> String {
 }
 
 /// The handle of a list key.
-pub(crate) fn listed(key: &str) -> Result<AgentHandle, Fault> {
+pub(crate) fn handle_of_key(key: &str) -> Result<AgentHandle, Fault> {
     let handle = format!("@{}", key.replacen('/', ".", 1));
     handle.parse().map_err(|_| Fault::Corrupt(format!("{key} in the list of agents is no handle")))
 }
@@ -209,13 +209,13 @@ impl Command<AgentRoom> for RegisterWith<'_> {
         decide::register(state, facts, &self.command)
     }
 
-    fn side_events(&self, decided: &Decision<AgentEvent, RegisterOutcome>, _: &Stamp) -> SideEvents {
-        let mut side_events = if decided.reply.makes_owner {
-            owner::made_beside(&self.command.handle.owner_name(), &self.command.authority.by)
+    fn side_events(&self, decision: &Decision<AgentEvent, RegisterOutcome>, _: &Stamp) -> SideEvents {
+        let mut side_events = if decision.reply.makes_owner {
+            owner::registration_side_events(&self.command.handle.owner_name(), &self.command.authority.by)
         } else {
             SideEvents::default()
         };
-        side_events.rows.extend(decided.events.iter().flat_map(claims));
+        side_events.rows.extend(decision.events.iter().flat_map(claims));
         side_events
     }
 }
@@ -274,11 +274,11 @@ impl Command<AgentRoom> for EditWith<'_> {
         }
     }
 
-    fn side_events(&self, decided: &Decision<AgentEvent, EditOutcome>, _: &Stamp) -> SideEvents {
-        let due =
+    fn side_events(&self, decision: &Decision<AgentEvent, EditOutcome>, _: &Stamp) -> SideEvents {
+        let eviction_row =
             |eviction: &Eviction| RowOp { name: eviction.row(), expected: None, value: Some(Bytes::new()) };
-        let claims = decided.events.iter().flat_map(claims);
-        let rows = claims.chain(decided.reply.eviction.as_ref().map(due)).collect();
+        let claims = decision.events.iter().flat_map(claims);
+        let rows = claims.chain(decision.reply.eviction.as_ref().map(eviction_row)).collect();
         SideEvents { rows, ..SideEvents::default() }
     }
 }
@@ -311,7 +311,7 @@ impl Command<AgentRoom> for GrantCommand<'_> {
         true
     }
 
-    fn side_events(&self, decided: &Decision<AgentEvent, GrantOutcome>, _: &Stamp) -> SideEvents {
-        SideEvents { rows: decided.events.iter().flat_map(claims).collect(), ..SideEvents::default() }
+    fn side_events(&self, decision: &Decision<AgentEvent, GrantOutcome>, _: &Stamp) -> SideEvents {
+        SideEvents { rows: decision.events.iter().flat_map(claims).collect(), ..SideEvents::default() }
     }
 }

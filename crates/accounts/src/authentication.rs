@@ -47,7 +47,7 @@ impl Accounts {
         }
         match self.look_up(digest).await? {
             None if is_foreign => self.admit_foreign(token).await,
-            found => Ok(found),
+            principal => Ok(principal),
         }
     }
 

@@ -13,21 +13,21 @@ fn row(token: &TokenDigest) -> String {
 }
 
 /// The token gets its bearer, on the condition that it is not in use.
-pub(crate) fn claimed(token: &TokenDigest) -> RowOp {
+pub(crate) fn claim(token: &TokenDigest) -> RowOp {
     RowOp { name: row(token), expected: Some(0), value: Some(Bytes::new()) }
 }
 
 /// The token is invalid; any account may choose it again.
-pub(crate) fn freed(token: &TokenDigest) -> RowOp {
+pub(crate) fn release(token: &TokenDigest) -> RowOp {
     RowOp { name: row(token), expected: None, value: None }
 }
 
 /// The row `used/<hex digest>`: the last use of an additional token.
-pub(crate) fn used(token: &TokenDigest) -> String {
+pub(crate) fn use_row(token: &TokenDigest) -> String {
     format!("used/{}", token.hex())
 }
 
 /// The token is invalid, so its last use is no longer needed.
-pub(crate) fn unused(token: &TokenDigest) -> RowOp {
-    RowOp { name: used(token), expected: None, value: None }
+pub(crate) fn forget_use(token: &TokenDigest) -> RowOp {
+    RowOp { name: use_row(token), expected: None, value: None }
 }

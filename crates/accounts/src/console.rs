@@ -83,7 +83,7 @@ pub(crate) trait ConsoleCommand: Send + Sync {
     type Reply: Serialize + DeserializeOwned + Send + Sync;
 
     /// The token that must be valid, if any.
-    fn through<'a>(&'a self, _state: &'a ConsoleState) -> Option<&'a TokenDigest> {
+    fn required_token<'a>(&'a self, _state: &'a ConsoleState) -> Option<&'a TokenDigest> {
         None
     }
     fn decide(
@@ -111,8 +111,8 @@ impl<C: ConsoleCommand> Command<ConsoleRoom> for KeyringCommand<'_, C> {
     type Facts = KeyringFacts;
 
     async fn facts(&self, state: &ConsoleState) -> Result<Facts<KeyringFacts>, Fault> {
-        match self.command.through(state) {
-            Some(through) => self.accounts.keyring_facts(through).await,
+        match self.command.required_token(state) {
+            Some(token) => self.accounts.keyring_facts(token).await,
             None => Ok(Facts { value: KeyringFacts { is_token_valid: false }, conditions: Vec::new() }),
         }
     }
@@ -136,7 +136,7 @@ impl ConsoleCommand for MakeLink {
     const NAME: &'static str = "make_link";
     type Reply = ();
 
-    fn through<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
+    fn required_token<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
         Some(&self.through)
     }
 
@@ -154,7 +154,7 @@ impl ConsoleCommand for SignIn {
     const NAME: &'static str = "sign_in";
     type Reply = SignedIn;
 
-    fn through<'a>(&'a self, state: &'a ConsoleState) -> Option<&'a TokenDigest> {
+    fn required_token<'a>(&'a self, state: &'a ConsoleState) -> Option<&'a TokenDigest> {
         Some(&state.link(&self.link)?.through)
     }
 
@@ -200,7 +200,7 @@ impl ConsoleCommand for AddPasskey {
     const NAME: &'static str = "add_passkey";
     type Reply = String;
 
-    fn through<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
+    fn required_token<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
         Some(&self.through)
     }
 
@@ -222,7 +222,7 @@ impl ConsoleCommand for PasskeySignIn {
     const NAME: &'static str = "sign_in_by_passkey";
     type Reply = SignedIn;
 
-    fn through<'a>(&'a self, state: &'a ConsoleState) -> Option<&'a TokenDigest> {
+    fn required_token<'a>(&'a self, state: &'a ConsoleState) -> Option<&'a TokenDigest> {
         Some(&state.passkey(&self.passkey)?.through)
     }
 
@@ -246,7 +246,7 @@ impl ConsoleCommand for IssuerSignInWith<'_> {
     const NAME: &'static str = "sign_in_at_issuer";
     type Reply = SignedIn;
 
-    fn through<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
+    fn required_token<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
         Some(&self.sign_in.through)
     }
 

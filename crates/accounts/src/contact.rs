@@ -137,15 +137,15 @@ impl Command<ContactRoom> for RequestContactWith<'_> {
         decide::request(state, facts, &self.command)
     }
 
-    fn side_events(&self, decided: &Decision<ContactEvent, RequestedContact>, stamp: &Stamp) -> SideEvents {
+    fn side_events(&self, decision: &Decision<ContactEvent, RequestedContact>, stamp: &Stamp) -> SideEvents {
         let RequestContact { id, from, to, .. } = &self.command;
         let mut side_events = SideEvents::default();
-        for event in &decided.events {
+        for event in &decision.events {
             let (withheld, message) = match event {
                 ContactEvent::ContactRequested(event) => {
                     side_events.rows.push(RowOp {
                         name: pair_row(from, to),
-                        expected: Some(decided.reply.revision),
+                        expected: Some(decision.reply.revision),
                         value: Some(Bytes::new()),
                     });
                     (event.withheld, &event.message)
@@ -186,10 +186,10 @@ impl Command<ContactRoom> for AnswerContactWith<'_> {
         decide::answer(state, facts, &self.command)
     }
 
-    fn side_events(&self, decided: &Decision<ContactEvent, ()>, stamp: &Stamp) -> SideEvents {
+    fn side_events(&self, decision: &Decision<ContactEvent, ()>, stamp: &Stamp) -> SideEvents {
         let mut side_events = SideEvents::default();
         let id = &self.command.id;
-        for event in &decided.events {
+        for event in &decision.events {
             match event {
                 ContactEvent::ContactAccepted(event) => {
                     if event.listed_by_from {

@@ -13,20 +13,20 @@ use crate::{Accounts, agent::command::Eviction};
 /// What [`Consequences`] answer with.
 pub type ConsequenceFuture<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> + Send + 'a>>;
 
-/// What other rooms do when two agents may no longer share anything. Each may be called again for the same agents,
-/// and must then only do what is left to do.
+/// The actions of other rooms when two agents may no longer share anything. Each method may be called again for the same
+/// agents; it then does only the remaining work.
 pub trait Consequences: Send + Sync {
     /// The blocker's block is on disk: the blocked agent leaves every session the two share (ASP-14). The block is
     /// acknowledged only afterwards.
-    fn blocked<'a>(&'a self, blocker: &'a AgentHandle, blocked: &'a AgentHandle) -> ConsequenceFuture<'a>;
+    fn on_block<'a>(&'a self, blocker: &'a AgentHandle, blocked: &'a AgentHandle) -> ConsequenceFuture<'a>;
     /// The agent is gone: it leaves every session.
-    fn removed<'a>(&'a self, agent: &'a AgentHandle) -> ConsequenceFuture<'a>;
+    fn on_removal<'a>(&'a self, agent: &'a AgentHandle) -> ConsequenceFuture<'a>;
 }
 
 const ROWS: &str = "evict/";
 
 impl Eviction {
-    /// The row that stands until the eviction has happened.
+    /// The row that exists until the eviction has happened.
     pub(crate) fn row(&self) -> String {
         match self {
             Self::Pair { blocker, blocked, id } => format!("{ROWS}pair/{blocker}/{blocked}/{id}"),
@@ -34,7 +34,7 @@ impl Eviction {
         }
     }
 
-    /// What a row says.
+    /// The eviction of a row.
     fn read(row: &str) -> Option<Self> {
         let mut parts = row.strip_prefix(ROWS)?.split('/');
         let eviction = match parts.next()? {
@@ -51,20 +51,20 @@ impl Eviction {
 }
 
 impl Accounts {
-    /// Makes happen what must, then takes the row away.
+    /// Executes the eviction, then removes its row.
     pub(crate) async fn evict(&self, eviction: &Eviction) -> Result<(), Fault> {
         let Some(consequences) = self.consequences() else { return Ok(()) };
         match eviction {
-            Eviction::Pair { blocker, blocked, .. } => consequences.blocked(blocker, blocked).await?,
-            Eviction::Agent { agent, .. } => consequences.removed(agent).await?,
+            Eviction::Pair { blocker, blocked, .. } => consequences.on_block(blocker, blocked).await?,
+            Eviction::Agent { agent, .. } => consequences.on_removal(agent).await?,
         }
         let removal = RowOp { name: eviction.row(), expected: None, value: None };
         self.log().append(Batch { rows: vec![removal], ..Batch::default() }).await?;
         Ok(())
     }
 
-    /// Finishes evictions that a crash or a fault left undone; says how many. Called at start and every few
-    /// seconds. One that fails stays for the next time and does not keep the others from happening.
+    /// Finishes evictions that a crash or a fault interrupted, and returns their number. Called at the start and every few
+    /// seconds. One that fails is retried in the next call and does not prevent the others.
     pub fn sweep(&self) -> Sealed<'_, Result<usize, Fault>> {
         seal(async move {
             if self.consequences().is_none() {
@@ -82,7 +82,7 @@ impl Accounts {
                         Ok(()) => finished += 1,
                         Err(fault) => {
                             tracing::warn!(%fault, row = %name, "an eviction waits for the next sweep");
-                            // What is damaged stays so, and holds no start up.
+                            // A damaged row stays damaged, and must not prevent the start.
                             if !matches!(fault, Fault::Corrupt(_)) {
                                 failed = Some(fault);
                             }

@@ -51,7 +51,7 @@ pub fn identify<'a>(
     credentials: Credentials,
 ) -> Sealed<'a, Result<Principal, Refusal>> {
     seal(async move {
-        let principal = presented(accounts, parts, credentials).await?;
+        let principal = identify_bearer(accounts, parts, credentials).await?;
         checked(parts, accounts, principal).await
     })
 }
@@ -69,7 +69,7 @@ pub fn identified<'a>(
 }
 
 async fn checked(parts: &Parts, accounts: &Accounts, principal: Principal) -> Result<Principal, Refusal> {
-    agrees(&principal, &parts.headers)?;
+    check_agent_header(&principal, &parts.headers)?;
     still_valid(accounts, &principal).await?;
     accounts.is_within_scope(parts, &principal).await?;
     admitted(parts, Some(&principal)).await?;
@@ -159,8 +159,8 @@ where
 /// The caller of every operation, in one place for all rooms.
 fn caller(parts: &Parts, accounts: Accounts) -> Sealed<'_, Result<Principal, Refusal>> {
     seal(async move {
-        let principal = presented(&accounts, parts, Credentials::Header).await?;
-        agrees(&principal, &parts.headers)?;
+        let principal = identify_bearer(&accounts, parts, Credentials::Header).await?;
+        check_agent_header(&principal, &parts.headers)?;
         // What writes is checked again inside its append; what only reads has no append.
         if parts.method.is_safe() {
             still_valid(&accounts, &principal).await?;
@@ -202,15 +202,15 @@ where
     }
 }
 
-/// The bearer of what the request carries.
-async fn presented(
+/// The bearer of the credentials of a request.
+async fn identify_bearer(
     accounts: &Accounts,
     parts: &Parts,
     credentials: Credentials,
 ) -> Result<Principal, Refusal> {
-    // Only this process adds these two: they have no form in bytes.
-    if let Some(acting) = parts.extensions.get::<HostedIdentity>() {
-        return Ok(acting.principal());
+    // Only this process adds these two extensions; a request cannot contain them.
+    if let Some(identity) = parts.extensions.get::<HostedIdentity>() {
+        return Ok(identity.principal());
     }
     if let Some(guest) = parts.extensions.get::<GuestIdentity>() {
         return Ok(guest.principal());
@@ -219,17 +219,17 @@ async fn presented(
         let principal = by_token(accounts, token).await?;
         return as_person(accounts, parts, principal).await;
     }
-    if let Some(open) = signed_in(accounts, parts).await? {
-        return by_session(accounts, parts, &open).await;
+    if let Some(open_session) = signed_in(accounts, parts).await? {
+        return by_session(accounts, parts, &open_session).await;
     }
     if credentials == Credentials::Header {
         return Err(missing_authorization());
     }
-    let Ok(Query(sent)) = Query::<QueryCredentials>::try_from_uri(&parts.uri) else {
+    let Ok(Query(query_credentials)) = Query::<QueryCredentials>::try_from_uri(&parts.uri) else {
         return Err(invalid_authorization());
     };
-    let token = sent.token.filter(|_| credentials == Credentials::HeaderTicketOrToken);
-    match (sent.ticket, token) {
+    let token = query_credentials.token.filter(|_| credentials == Credentials::HeaderTicketOrToken);
+    match (query_credentials.ticket, token) {
         (Some(ticket), None) => match accounts.redeem(&ticket).await {
             Ok(Some(principal)) => Ok(principal),
             Ok(None) => Err(invalid_authorization()),
@@ -265,39 +265,44 @@ pub fn signed_in<'a>(
 ) -> Sealed<'a, Result<Option<OpenSession>, Refusal>> {
     seal(async move {
         let Some(cookie) = cookie_of(&parts.headers) else { return Ok(None) };
-        let found = accounts.console_session(cookie).await.map_err(|fault| fault_refusal(&fault))?;
-        let open = found.ok_or_else(invalid_authorization)?;
+        let open_session = accounts.console_session(cookie).await.map_err(|fault| fault_refusal(&fault))?;
+        let open_session = open_session.ok_or_else(invalid_authorization)?;
         if !parts.method.is_safe() {
-            let sent = parts.headers.get(CSRF).map(|sent| TokenDigest::of_bytes(sent.as_bytes()));
+            let csrf_token =
+                parts.headers.get(CSRF).map(|csrf_token| TokenDigest::of_bytes(csrf_token.as_bytes()));
             let is_own_page = parts.extensions.get::<OwnPage>().is_some();
             let expected = TokenDigest::of_bytes(csrf_of(cookie).as_bytes());
-            if !(is_own_page && sent.is_some_and(|sent| sent.matches(&expected))) {
+            if !(is_own_page && csrf_token.is_some_and(|csrf_token| csrf_token.matches(&expected))) {
                 return Err(csrf());
             }
         }
-        Ok(Some(open))
+        Ok(Some(open_session))
     })
 }
 
 /// The bearer of a session: its owner or the operator, or the agent that `X-ASP-Agent` names among its own.
-async fn by_session(accounts: &Accounts, parts: &Parts, open: &OpenSession) -> Result<Principal, Refusal> {
-    if open.session.role == ConsoleRole::Viewer && !parts.method.is_safe() {
+async fn by_session(
+    accounts: &Accounts,
+    parts: &Parts,
+    open_session: &OpenSession,
+) -> Result<Principal, Refusal> {
+    if open_session.session.role == ConsoleRole::Viewer && !parts.method.is_safe() {
         return Err(read_only());
     }
-    let mut named = parts.headers.get_all(AS_AGENT).iter();
-    let Some(name) = named.next() else { return Ok(open.principal(None)) };
+    let mut names = parts.headers.get_all(AS_AGENT).iter();
+    let Some(name) = names.next() else { return Ok(open_session.principal(None)) };
     let handle = name.to_str().ok().and_then(|name| name.parse::<AgentHandle>().ok());
-    let handle = handle.filter(|handle| named.next().is_none() && open.keyring.has(handle));
+    let handle = handle.filter(|handle| names.next().is_none() && open_session.keyring.has(handle));
     let Some(handle) = handle else { return Err(foreign_agent()) };
-    let known = accounts.fresh_agent(&handle).await.map_err(|fault| fault_refusal(&fault))?;
-    if known.state.is_live() { Ok(open.principal(Some(handle))) } else { Err(foreign_agent()) }
+    let agent = accounts.fresh_agent(&handle).await.map_err(|fault| fault_refusal(&fault))?;
+    if agent.state.is_live() { Ok(open_session.principal(Some(handle))) } else { Err(foreign_agent()) }
 }
 
 /// The person that `X-ASP-Agent` names beside the token of its owner or of the operator. Whoever else it names is judged by
-/// [`agrees`]: a token of an owner speaks as no agent.
+/// [`check_agent_header`]: a token of an owner speaks as no agent.
 async fn as_person(accounts: &Accounts, parts: &Parts, principal: Principal) -> Result<Principal, Refusal> {
-    let mut named = parts.headers.get_all(AS_AGENT).iter();
-    let (Some(name), None) = (named.next(), named.next()) else { return Ok(principal) };
+    let mut names = parts.headers.get_all(AS_AGENT).iter();
+    let (Some(name), None) = (names.next(), names.next()) else { return Ok(principal) };
     let handle = name.to_str().ok().and_then(|name| name.parse::<AgentHandle>().ok());
     let Some(handle) = handle else { return Ok(principal) };
     let of_operator = principal.who == TokenOwner::Operator;
@@ -305,18 +310,18 @@ async fn as_person(accounts: &Accounts, parts: &Parts, principal: Principal) -> 
     let Some(token) = principal.token.lent(of_operator).filter(|_| of_operator || is_own) else {
         return Ok(principal);
     };
-    let known = if handle == person_of(&handle.owner_name()) {
-        // It is made when it is first needed; where it may not be made, it is not there.
+    let person = if handle == person_of(&handle.owner_name()) {
+        // The default person is created when it is first needed. If it can't be created, it counts as absent.
         match accounts.default_person(&handle.owner_name()).await {
-            Ok(known) => known,
+            Ok(person) => person,
             Err(Failure::Fault(fault)) => return Err(fault_refusal(&fault)),
             Err(_) => None,
         }
     } else {
         Some(accounts.fresh_agent(&handle).await.map_err(|fault| fault_refusal(&fault))?)
     };
-    let is_person = |known: KnownAgent| known.state.is_live() && known.state.kind() == AgentKind::Person;
-    Ok(if known.is_some_and(is_person) {
+    let is_person = |person: KnownAgent| person.state.is_live() && person.state.kind() == AgentKind::Person;
+    Ok(if person.is_some_and(is_person) {
         Principal { who: TokenOwner::Agent(handle), token }
     } else {
         principal
@@ -341,12 +346,12 @@ async fn still_valid(accounts: &Accounts, principal: &Principal) -> Result<(), R
 }
 
 /// `X-ASP-Agent`, where it is sent, names the token's own agent.
-fn agrees(principal: &Principal, headers: &HeaderMap) -> Result<(), Refusal> {
+fn check_agent_header(principal: &Principal, headers: &HeaderMap) -> Result<(), Refusal> {
     let handle = match &principal.who {
         TokenOwner::Agent(handle) => handle.as_str(),
         TokenOwner::Operator | TokenOwner::Owner(_) => "",
     };
-    match headers.get_all(AS_AGENT).iter().all(|named| named.as_bytes() == handle.as_bytes()) {
+    match headers.get_all(AS_AGENT).iter().all(|name| name.as_bytes() == handle.as_bytes()) {
         true => Ok(()),
         false => Err(invalid_authorization()),
     }

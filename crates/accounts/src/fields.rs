@@ -45,12 +45,12 @@ impl Fields {
     }
 
     /// A member that is not among these.
-    pub(crate) fn strange(&self, known: &[&str]) -> Option<&str> {
-        self.0.keys().map(String::as_str).find(|name| !known.contains(name))
+    pub(crate) fn unknown_member(&self, names: &[&str]) -> Option<&str> {
+        self.0.keys().map(String::as_str).find(|name| !names.contains(name))
     }
 
     /// Whether a member is named, with a value or null.
-    pub(crate) fn names(&self, name: &str) -> bool {
+    pub(crate) fn has_member(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 
@@ -58,10 +58,14 @@ impl Fields {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    fn named<T: FromStr<Err = MalformedText>>(&self, name: &str, code: &'static str) -> Result<T, Refusal> {
+    fn parse_member<T: FromStr<Err = MalformedText>>(
+        &self,
+        name: &str,
+        code: &'static str,
+    ) -> Result<T, Refusal> {
         match self.get(name) {
             Some(Value::String(text)) => {
-                text.parse().map_err(|wrong| Refusal::malformed(code, format!("{name}: {wrong}.")))
+                text.parse().map_err(|reason| Refusal::malformed(code, format!("{name}: {reason}.")))
             }
             Some(_) => Err(Refusal::malformed(code, format!("{name} must be a string."))),
             None => Err(Refusal::malformed(code, format!("{name} is missing."))),
@@ -75,40 +79,40 @@ impl Fields {
 
     /// An agent's handle; wrong or absent it is `invalid_handle`.
     pub(crate) fn handle(&self, name: &str) -> Result<AgentHandle, Refusal> {
-        self.named(name, "invalid_handle")
+        self.parse_member(name, "invalid_handle")
     }
 
     /// An owner's name; wrong or absent it is `invalid_owner`.
     pub(crate) fn owner(&self, name: &str) -> Result<OwnerName, Refusal> {
-        self.named(name, "invalid_owner")
+        self.parse_member(name, "invalid_owner")
     }
 
     /// A policy, if any; wrong it is `invalid_policy`.
     pub(crate) fn policy(&self, name: &str) -> Result<Option<Policy>, Refusal> {
-        let wrong = || Refusal::malformed("invalid_policy", format!("{name} must be allowlist or open."));
+        let invalid = || Refusal::malformed("invalid_policy", format!("{name} must be allowlist or open."));
         match self.get(name).map(Value::as_str) {
             None => Ok(None),
             Some(Some("allowlist")) => Ok(Some(Policy::Allowlist)),
             Some(Some("open")) => Ok(Some(Policy::Open)),
-            Some(_) => Err(wrong()),
+            Some(_) => Err(invalid()),
         }
     }
 
     /// What an agent lets itself be disturbed by, and until when; wrong it is `invalid_attention`.
     pub(crate) fn attention(&self) -> Result<(Option<AttentionLevel>, Option<TimestampMs>), Refusal> {
-        let wrong = |text: &'static str| Refusal::malformed("invalid_attention", text);
+        let invalid = |text: &'static str| Refusal::malformed("invalid_attention", text);
         let level = match self.get("attention").map(Value::as_str) {
             None => None,
             Some(Some("open")) => Some(AttentionLevel::Open),
             Some(Some("focus")) => Some(AttentionLevel::Focus),
             Some(Some("dnd")) => Some(AttentionLevel::Dnd),
-            Some(_) => return Err(wrong("attention must be open, focus or dnd.")),
+            Some(_) => return Err(invalid("attention must be open, focus or dnd.")),
         };
         let until = match self.get("attention_until").map(Value::as_u64) {
             None => None,
             Some(Some(ms)) if level.is_some() => Some(TimestampMs(ms)),
             Some(_) => {
-                return Err(wrong("attention_until must be ms since the epoch, and comes with attention."));
+                return Err(invalid("attention_until must be ms since the epoch, and comes with attention."));
             }
         };
         Ok((level, until))
@@ -137,13 +141,13 @@ impl Fields {
         &self,
         name: &str,
         bytes_min: usize,
-        read: fn(&str) -> Option<Token>,
+        parse: fn(&str) -> Option<Token>,
     ) -> Result<Option<Token>, Refusal> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let text = format!(
             "{name} must be a string of {bytes_min} to {TOKEN_BYTES_MAX} printable ASCII characters without spaces."
         );
-        let token = value.as_str().and_then(read);
+        let token = value.as_str().and_then(parse);
         token.map(Some).ok_or_else(|| Refusal::malformed("invalid_token", text))
     }
 
@@ -185,13 +189,13 @@ impl Fields {
             }
             text::check_line(text)
         };
-        let display_name = self.described("display_name", "invalid_display_name", |name| match name {
+        let display_name = self.profile_text("display_name", "invalid_display_name", |name| match name {
             "" => Err("must not be empty; null removes it".to_owned()),
             name => line(name, DISPLAY_NAME_CHARS_MAX),
         })?;
-        let description =
-            self.described("description", "invalid_description", |text| line(text, DESCRIPTION_CHARS_MAX))?;
-        let card_body = self.described("card_body", "invalid_card_body", card)?;
+        let description = self
+            .profile_text("description", "invalid_description", |text| line(text, DESCRIPTION_CHARS_MAX))?;
+        let card_body = self.profile_text("card_body", "invalid_card_body", card)?;
         let visibility = match self.get("visibility").map(Value::as_str) {
             None => None,
             Some(Some("public")) => Some(Visibility::Public),
@@ -205,22 +209,22 @@ impl Fields {
     }
 
     /// A text of a profile; the empty text for null.
-    fn described(
+    fn profile_text(
         &self,
         name: &str,
         code: &'static str,
         check: impl FnOnce(&str) -> Result<(), String>,
     ) -> Result<Option<String>, Refusal> {
-        let why = match self.0.get(name) {
+        let reason = match self.0.get(name) {
             None => return Ok(None),
             Some(Value::Null) => return Ok(Some(String::new())),
             Some(Value::String(text)) => match check(text) {
                 Ok(()) => return Ok(Some(text.clone())),
-                Err(why) => why,
+                Err(reason) => reason,
             },
             Some(_) => "must be a string".to_owned(),
         };
-        Err(Refusal::malformed(code, format!("{name} {why}.")))
+        Err(Refusal::malformed(code, format!("{name} {reason}.")))
     }
 
     /// So many entries of an allowlist; wrong, too many or too few it is `invalid_allowlist_entry`.
@@ -258,8 +262,8 @@ impl Fields {
             value.as_array().and_then(|items| items.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
         let strings =
             strings.ok_or_else(|| Refusal::malformed(code, format!("{name} must be a list of strings.")))?;
-        let read = strings.into_iter().map(str::parse).collect::<Result<_, _>>();
-        read.map_err(|wrong| Refusal::malformed(code, format!("{name}: {wrong}.")))
+        let result = strings.into_iter().map(str::parse).collect::<Result<_, _>>();
+        result.map_err(|reason| Refusal::malformed(code, format!("{name}: {reason}.")))
     }
 }
 
@@ -268,8 +272,8 @@ fn card(text: &str) -> Result<(), String> {
     if text.len() > CARD_BYTES_MAX {
         return Err(format!("must have at most {CARD_BYTES_MAX} bytes"));
     }
-    let shown = |c: char| matches!(c, '\n' | '\r' | '\t');
-    text::hidden(text).find(|(_, c)| !shown(*c)).map_or(Ok(()), |(_, c)| {
+    let is_visible = |c: char| matches!(c, '\n' | '\r' | '\t');
+    text::hidden(text).find(|(_, c)| !is_visible(*c)).map_or(Ok(()), |(_, c)| {
         Err(format!(
             "must not contain control, direction or invisible characters; it contains U+{:04X}",
             u32::from(c)
@@ -283,8 +287,8 @@ fn card(text: &str) -> Result<(), String> {
 /// 400 `invalid_query`.
 pub fn searched_text(q: Option<&str>) -> Result<String, Refusal> {
     let q = q.filter(|q| (SEARCH_CHARS_MIN..=SEARCH_CHARS_MAX).contains(&q.chars().count()));
-    let why = || format!("q must be a text of {SEARCH_CHARS_MIN} to {SEARCH_CHARS_MAX} characters.");
-    q.map(str::to_lowercase).ok_or_else(|| Refusal::malformed("invalid_query", why()))
+    let text = || format!("q must be a text of {SEARCH_CHARS_MIN} to {SEARCH_CHARS_MAX} characters.");
+    q.map(str::to_lowercase).ok_or_else(|| Refusal::malformed("invalid_query", text()))
 }
 
 #[cfg(test)]

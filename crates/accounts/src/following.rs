@@ -50,9 +50,11 @@ impl Follower {
             (Some(TokenOwner::Agent(handle)), _) => change.rechecked() == Some(handle),
             (Some(TokenOwner::Owner(_) | TokenOwner::Operator) | None, _) => false,
         };
-        let (Some(trusted), Some(changed)) = (&self.trusts, change.agent()) else { return is_its_own };
-        let is_itself = matches!(&self.who, Some(TokenOwner::Agent(handle)) if handle == changed);
-        is_its_own || trusted == changed || is_itself
+        let (Some(trusted_agent), Some(changed_agent)) = (&self.trusts, change.agent()) else {
+            return is_its_own;
+        };
+        let is_itself = matches!(&self.who, Some(TokenOwner::Agent(handle)) if handle == changed_agent);
+        is_its_own || trusted_agent == changed_agent || is_itself
     }
 }
 

@@ -67,22 +67,22 @@ impl Accounts {
         let _first = self.foreign().set(foreign);
     }
 
-    /// Says which rules stand: what the sessions of the console and the tokens may hang on that began at issuers. The first
-    /// call counts; until then none holds.
+    /// Sets the proofs of the configured rules, on which sessions of the console and tokens from issuers depend. The first
+    /// call counts; before it no proof is valid.
     pub fn set_issuer_proofs(&self, proofs: impl Iterator<Item = TokenDigest>) {
         let _first = self.issuer_proofs().set(proofs.collect::<HashSet<_>>());
     }
 
-    /// Whether a session or a token that hangs on this began at an issuer, by a rule that stands.
+    /// Whether this is the proof of a configured rule, by which a session or a token began at an issuer.
     pub(crate) fn is_issuer_proof(&self, through: &TokenDigest) -> bool {
         self.issuer_proofs().get().is_some_and(|proofs| proofs.contains(through))
     }
 
-    /// Gives a new token by the word of an issuer: what its bearer sends, and what is known of it.
+    /// Issues a new token for a statement of an issuer. Returns the secret and the stored token.
     ///
     /// # Errors
-    /// `NotFound` where there is no such agent, `Revoked` where somebody ended what was given by the same word,
-    /// `TooManyTokens`, `NoTokens`, what the store says.
+    /// `NotFound` if there is no such agent; `Revoked` if a token for the same statement was revoked; `TooManyTokens`;
+    /// `NoTokens`; the fault of the store.
     pub fn give_foreign(&self, admission: Admission) -> Sealed<'_, Result<(Token, IssuedToken), Failure>> {
         seal(async move {
             let token = Token::random(TokenKind::Scoped);
@@ -105,9 +105,9 @@ impl Accounts {
         // The operator's configuration decides this.
         let authority = Authority { by: Actor::Operator, token: None };
         let edit = AgentEdit::IssueToken(new);
-        let known = self.edit_agent(EditAgent { authority, handle: admission.agent, edit }).await?;
-        let issued = known.state.issued().of(&token).map(|(_, issued)| issued.clone());
-        issued.ok_or(Failure::Rejected(Rejection::NotFound))
+        let agent = self.edit_agent(EditAgent { authority, handle: admission.agent, edit }).await?;
+        let issued_token = agent.state.issued().of(&token).map(|(_, issued_token)| issued_token.clone());
+        issued_token.ok_or(Failure::Rejected(Rejection::NotFound))
     }
 
     /// A token below another one of the same agent: it does no more, lasts no longer, and ends with it.
@@ -123,8 +123,12 @@ impl Accounts {
     ) -> Sealed<'a, Result<(Token, IssuedToken), Failure>> {
         seal(async move {
             let TokenOwner::Agent(handle) = &principal.who else { return Err(Rejection::NotFound.into()) };
-            let known = self.fresh_agent(handle).await?;
-            let parent = known.state.issued().of(&principal.token).and_then(|(_, issued)| issued.expires_at);
+            let agent = self.fresh_agent(handle).await?;
+            let parent = agent
+                .state
+                .issued()
+                .of(&principal.token)
+                .and_then(|(_, issued_token)| issued_token.expires_at);
             let ends = TimestampMs(self.now().0.saturating_add(lasts_ms));
             let token = Token::random(TokenKind::Scoped);
             let new = NewToken {
@@ -139,9 +143,10 @@ impl Accounts {
             };
             let authority = principal.clone().into();
             let edit = AgentEdit::IssueToken(new);
-            let known = self.edit_agent(EditAgent { authority, handle: handle.clone(), edit }).await?;
-            let issued = known.state.issued().of(&token.digest()).map(|(_, issued)| issued.clone());
-            Ok((token, issued.ok_or(Rejection::NotFound)?))
+            let agent = self.edit_agent(EditAgent { authority, handle: handle.clone(), edit }).await?;
+            let issued_token =
+                agent.state.issued().of(&token.digest()).map(|(_, issued_token)| issued_token.clone());
+            Ok((token, issued_token.ok_or(Rejection::NotFound)?))
         })
     }
 
@@ -149,24 +154,25 @@ impl Accounts {
     pub(crate) async fn admit_foreign(&self, token: &str) -> Result<Option<Principal>, Fault> {
         let Some(foreign) = self.foreign().get().filter(|_| may_be_foreign(token)) else { return Ok(None) };
         let now = self.now();
-        let Some(mut admission) = foreign.admitted(token).await?.filter(|found| found.ends > now) else {
+        let Some(mut admission) = foreign.admitted(token).await?.filter(|admission| admission.ends > now)
+        else {
             return Ok(None);
         };
         admission.ends = admission.ends.min(TimestampMs(now.0.saturating_add(FOREIGN_TOKEN_MS_MAX)));
         let (agent, digest) = (admission.agent.clone(), TokenDigest::of(token));
-        let mut issued = self.issue_foreign(digest, admission.clone()).await;
-        if matches!(issued, Err(Failure::Rejected(Rejection::TokenExists))) {
-            // Another request with the same token was faster, or its day is over and nobody has taken note of it yet.
-            if let Some(found) = self.look_up(digest).await? {
-                return Ok(Some(found));
+        let mut result = self.issue_foreign(digest, admission.clone()).await;
+        if matches!(result, Err(Failure::Rejected(Rejection::TokenExists))) {
+            // Another request with the same token was faster, or the stored token has expired and is not removed yet.
+            if let Some(principal) = self.look_up(digest).await? {
+                return Ok(Some(principal));
             }
             self.expire_tokens_of(&agent).await?;
-            issued = self.issue_foreign(digest, admission).await;
+            result = self.issue_foreign(digest, admission).await;
         }
-        match issued {
+        match result {
             Ok(_) => Ok(Some(Principal { who: TokenOwner::Agent(agent), token: digest })),
-            Err(Failure::Rejected(why)) => {
-                tracing::warn!(%agent, %why, "a token of an issuer was not admitted");
+            Err(Failure::Rejected(rejection)) => {
+                tracing::warn!(%agent, why = %rejection, "a token of an issuer was not admitted");
                 Ok(None)
             }
             Err(Failure::OverQuota(_)) => {

@@ -41,7 +41,7 @@ pub const REACHABLE_DEFAULT: usize = 50;
 /// Most rows of a page of reachable agents; beyond it 400 `invalid_limit`.
 pub const REACHABLE_PAGE_MAX: usize = 100;
 /// Most agents that one page examines; then the page ends, and its cursor continues there.
-pub const AGENTS_LOOKED_AT_MAX: usize = 1_000;
+pub const AGENTS_READ_MAX: usize = 1_000;
 /// Most agents that one `GET /search` examines; then the answer ends, and its cursor continues there.
 pub const AGENTS_SEARCHED_MAX: usize = 10_000;
 /// Default of concurrent searches of one owner, for agents and messages together; beyond it 429
@@ -54,9 +54,9 @@ pub const SEARCH_CHARS_MIN: usize = 2;
 /// Longest query, in characters; beyond it 400 `invalid_query`.
 pub const SEARCH_CHARS_MAX: usize = 100;
 /// Default agents of a page of a search.
-pub const FOUND_DEFAULT: usize = 20;
+pub const RESULTS_DEFAULT: usize = 20;
 /// Most agents of a page of a search; beyond it 400 `invalid_limit`.
-pub const FOUND_PAGE_MAX: usize = 50;
+pub const RESULTS_PAGE_MAX: usize = 50;
 /// Most unused tickets of one agent; beyond it the oldest becomes invalid.
 pub const TICKETS_PER_AGENT_MAX: usize = 16;
 /// Validity of a ticket, in seconds.

@@ -24,16 +24,16 @@ impl Accounts {
     }
 
     async fn contact_news(&self, stream: &StreamName, after: Version) -> Result<StreamOfNews, Fault> {
-        let mut found = StreamOfNews { read: after, ..StreamOfNews::default() };
+        let mut stream_news = StreamOfNews { read: after, ..StreamOfNews::default() };
         loop {
-            let events = self.log().read_stream(stream, found.read, READ_ROWS_MAX).await?;
+            let events = self.log().read_stream(stream, stream_news.read, READ_ROWS_MAX).await?;
             for event in &events {
-                found.read = event.version;
+                stream_news.read = event.version;
                 let Some(notice) = contact_request(event)? else { continue };
-                found.news.push(News::at_event(Kind::ContactRequested, event, Some(notice.from)));
+                stream_news.news.push(News::at_event(Kind::ContactRequested, event, Some(notice.from)));
             }
             if events.len() < READ_ROWS_MAX {
-                return Ok(found);
+                return Ok(stream_news);
             }
         }
     }

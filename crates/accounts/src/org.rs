@@ -87,11 +87,11 @@ impl Command<OrgRoom> for EditOrgWith<'_> {
         decide::edit(state, facts, &self.command)
     }
 
-    fn side_events(&self, decided: &Decision<OrgEvent, OrgEdited>, _: &Stamp) -> SideEvents {
-        if !decided.reply.makes_owner {
+    fn side_events(&self, decision: &Decision<OrgEvent, OrgEdited>, _: &Stamp) -> SideEvents {
+        if !decision.reply.makes_owner {
             return SideEvents::default();
         }
-        owner::made_beside(&self.command.org, &self.command.authority.by)
+        owner::registration_side_events(&self.command.org, &self.command.authority.by)
     }
 }
 
@@ -125,11 +125,11 @@ impl Accounts {
         seal(async move {
             let org = command.org.clone();
             let editing = EditOrgWith { accounts: self, command };
-            let executed = self.orgs().execute(org.as_str(), &editing, None).await?;
-            if executed.reply.makes_owner {
+            let execution = self.orgs().execute(org.as_str(), &editing, None).await?;
+            if execution.reply.makes_owner {
                 self.catch_up(self.owners(), org.as_str()).await?;
             }
-            Ok(executed.reply.is_new)
+            Ok(execution.reply.is_new)
         })
     }
 }

@@ -52,19 +52,19 @@ impl Room for OwnerRoom {
         };
         match event {
             OwnerEvent::OwnerRegistered(event) => {
-                let listed = IndexOp::Put { name: OWNERS, key: id.to_owned(), value: Bytes::new() };
-                [listed].into_iter().chain(event.token.as_ref().map(bearer)).collect()
+                let list_row = IndexOp::Put { name: OWNERS, key: id.to_owned(), value: Bytes::new() };
+                [list_row].into_iter().chain(event.token.as_ref().map(bearer)).collect()
             }
             OwnerEvent::OwnerTokenSet(event) => {
-                let dead = |old: TokenDigest| IndexOp::Delete { name: TOKENS, key: old.hex() };
-                event.old.map(dead).into_iter().chain([bearer(&event.new)]).collect()
+                let delete_token = |old: TokenDigest| IndexOp::Delete { name: TOKENS, key: old.hex() };
+                event.old.map(delete_token).into_iter().chain([bearer(&event.new)]).collect()
             }
         }
     }
 }
 
 /// A new owner, in the same append as its first agent or organisation, on the condition that the owner does not exist.
-pub(crate) fn made_beside(owner: &OwnerName, by: &Actor) -> SideEvents {
+pub(crate) fn registration_side_events(owner: &OwnerName, by: &Actor) -> SideEvents {
     let event = OwnerEvent::OwnerRegistered(OwnerRegistered { by: by.clone(), token: None });
     SideEvents {
         events: vec![(OwnerRoom::stream(owner.as_str()), event.encode())],
@@ -76,9 +76,9 @@ pub(crate) fn made_beside(owner: &OwnerName, by: &Actor) -> SideEvents {
 /// The changes of the token index by an event.
 fn claims(event: &OwnerEvent) -> Vec<RowOp> {
     match event {
-        OwnerEvent::OwnerRegistered(event) => event.token.as_ref().map(claim::claimed).into_iter().collect(),
+        OwnerEvent::OwnerRegistered(event) => event.token.as_ref().map(claim::claim).into_iter().collect(),
         OwnerEvent::OwnerTokenSet(event) => {
-            event.old.as_ref().map(claim::freed).into_iter().chain([claim::claimed(&event.new)]).collect()
+            event.old.as_ref().map(claim::release).into_iter().chain([claim::claim(&event.new)]).collect()
         }
     }
 }
@@ -116,7 +116,7 @@ impl Command<OwnerRoom> for GiveTokenWith<'_> {
         true
     }
 
-    fn side_events(&self, decided: &Decision<OwnerEvent, ()>, _: &Stamp) -> SideEvents {
-        SideEvents { rows: decided.events.iter().flat_map(claims).collect(), ..SideEvents::default() }
+    fn side_events(&self, decision: &Decision<OwnerEvent, ()>, _: &Stamp) -> SideEvents {
+        SideEvents { rows: decision.events.iter().flat_map(claims).collect(), ..SideEvents::default() }
     }
 }

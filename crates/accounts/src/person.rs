@@ -38,13 +38,13 @@ impl Accounts {
         display_name: Option<String>,
     ) -> Sealed<'_, Result<KnownAgent, Failure>> {
         seal(async move {
-            let own: AllowEntry =
+            let own_agents: AllowEntry =
                 format!("@{}.*", handle.owner()).parse().expect("an owner's name is in an entry");
             let command = RegisterAgent {
                 authority,
                 handle,
                 policy: Policy::Allowlist,
-                allowlist: vec![own],
+                allowlist: vec![own_agents],
                 self_service: true,
                 token: Token::random(TokenKind::Agent).digest(),
                 kind: AgentKind::Person,
@@ -58,14 +58,14 @@ impl Accounts {
     ///
     /// # Errors
     /// The fault of the store.
-    pub fn meet_own_person<'a>(
+    pub fn ensure_own_person<'a>(
         &'a self,
-        me: &'a AgentHandle,
-        named: &'a [AgentHandle],
+        agent: &'a AgentHandle,
+        named_agents: &'a [AgentHandle],
     ) -> Sealed<'a, Result<(), Fault>> {
         seal(async move {
-            let owner = me.owner_name();
-            if !named.contains(&person_of(&owner)) {
+            let owner = agent.owner_name();
+            if !named_agents.contains(&person_of(&owner)) {
                 return Ok(());
             }
             match self.default_person(&owner).await {
@@ -92,16 +92,16 @@ impl Accounts {
                     person: Some(person.clone()),
                 });
             }
-            let Some(open) = self.session_of(&principal).await? else {
+            let Some(open_session) = self.session_of(&principal).await? else {
                 return Ok(Decider { principal, person: None });
             };
-            let person = open.session.person.clone();
+            let person = open_session.session.person.clone();
             match &principal.who {
                 TokenOwner::Agent(agent) if person.as_ref() != Some(agent) => {
                     Ok(Decider { principal, person: None })
                 }
                 TokenOwner::Agent(_) | TokenOwner::Owner(_) | TokenOwner::Operator => {
-                    Ok(Decider { principal: open.principal(None), person })
+                    Ok(Decider { principal: open_session.principal(None), person })
                 }
             }
         })
@@ -118,19 +118,19 @@ impl Accounts {
     ) -> Sealed<'a, Result<Option<KnownAgent>, Failure>> {
         seal(async move {
             let handle = person_of(owner);
-            let known = self.agent(&handle).await?;
-            if known.state.is_reserved() {
-                return Ok(known.state.is_live().then_some(known));
+            let person = self.agent(&handle).await?;
+            if person.state.is_reserved() {
+                return Ok(person.state.is_live().then_some(person));
             }
             if !self.owner(owner).await?.state.exists() {
                 return Ok(None);
             }
             match self.make_person(Authority::seed(), handle.clone(), None).await {
-                Ok(known) => Ok(Some(known)),
+                Ok(person) => Ok(Some(person)),
                 // Another request was faster.
                 Err(Failure::Rejected(Rejection::AgentExists)) => {
-                    let known = self.fresh_agent(&handle).await?;
-                    Ok(known.state.is_live().then_some(known))
+                    let person = self.fresh_agent(&handle).await?;
+                    Ok(person.state.is_live().then_some(person))
                 }
                 Err(failure) => Err(failure),
             }

@@ -22,7 +22,7 @@ use crate::{
 pub(crate) struct Reaches {
     changes: AtomicU64,
     /// The key: an agent, or all agents of other networks together, because a peer can invent any number of them.
-    known: Cache<(Option<AgentHandle>, OwnerName), Reach>,
+    cached: Cache<(Option<AgentHandle>, OwnerName), Reach>,
 }
 
 /// The count of changes at the time of the computation, and the agents.
@@ -30,13 +30,13 @@ type Reach = (u64, Arc<[AgentHandle]>);
 
 impl Default for Reaches {
     fn default() -> Self {
-        Self { changes: AtomicU64::new(0), known: Cache::new(REACHES_CACHED_MAX) }
+        Self { changes: AtomicU64::new(0), cached: Cache::new(REACHES_CACHED_MAX) }
     }
 }
 
 impl Reaches {
     /// An agent may have changed: earlier results become invalid.
-    pub(crate) fn changed(&self) {
+    pub(crate) fn note_change(&self) {
         self.changes.fetch_add(1, Ordering::AcqRel);
     }
 }
@@ -50,7 +50,7 @@ impl Accounts {
         from: &'a AgentHandle,
         owner: &'a OwnerName,
     ) -> Sealed<'a, Result<Arc<[AgentHandle]>, Fault>> {
-        seal(async move { self.remembered(Some(from), owner).await })
+        seal(async move { self.cached_reach(Some(from), owner).await })
     }
 
     /// The agents of an owner whose allowlists name an agent of another network, and that do not block it, by
@@ -65,7 +65,7 @@ impl Accounts {
     ) -> Sealed<'a, Result<Arc<[AgentHandle]>, Fault>> {
         seal(async move {
             let mut agents = Vec::new();
-            for handle in self.remembered(None, owner).await?.iter() {
+            for handle in self.cached_reach(None, owner).await?.iter() {
                 if lists_stranger(&self.agent(handle).await?.state, from) {
                     agents.push(handle.clone());
                 }
@@ -75,7 +75,7 @@ impl Accounts {
     }
 
     /// The agents of an owner that an agent may contact, or that list an agent of another network.
-    async fn remembered(
+    async fn cached_reach(
         &self,
         from: Option<&AgentHandle>,
         owner: &OwnerName,
@@ -83,7 +83,7 @@ impl Accounts {
         let key = (from.cloned(), owner.clone());
         // The count is read before the states: a change in between makes the result stale, never wrongly fresh.
         let changes = self.reaches().changes.load(Ordering::Acquire);
-        if let Some((since, agents)) = self.reaches().known.get(&key)
+        if let Some((since, agents)) = self.reaches().cached.get(&key)
             && since == changes
         {
             return Ok(agents);
@@ -95,7 +95,7 @@ impl Accounts {
             }
             None => self.handles_where(owner, |agent| lists_anybody_elsewhere(&agent.state)).await?,
         };
-        self.reaches().known.insert(key, (changes, agents.clone()));
+        self.reaches().cached.insert(key, (changes, agents.clone()));
         Ok(agents)
     }
 

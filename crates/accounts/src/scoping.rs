@@ -65,7 +65,7 @@ impl Accounts {
             let (room, project_by_query) = (doc.room_name(), doc.is_in_project_of_query());
             ((doc.method().clone(), doc.path()), OperationDemand { room, access, is_free, project_by_query })
         };
-        let _first = self.described().set(Demands(docs.map(demand).collect()));
+        let _first = self.demands().set(Demands(docs.map(demand).collect()));
     }
 
     /// Checks that a request is within the scope of its token, and records the use of the token.
@@ -74,42 +74,42 @@ impl Accounts {
     /// 403 `insufficient_scope`; 401 if the token is for another resource; the answer to a fault of the store.
     pub(crate) async fn is_within_scope(&self, parts: &Parts, principal: &Principal) -> Result<(), Refusal> {
         let TokenOwner::Agent(handle) = &principal.who else { return Ok(()) };
-        let known = self.known_agent(handle).await.map_err(|fault| fault_refusal(&fault))?;
-        let Some((_, token)) = known.state.issued().of(&principal.token) else { return Ok(()) };
-        if let Some(resource) = known.state.issued().resource_of(token)
+        let agent = self.known_agent(handle).await.map_err(|fault| fault_refusal(&fault))?;
+        let Some((_, token)) = agent.state.issued().of(&principal.token) else { return Ok(()) };
+        if let Some(resource) = agent.state.issued().resource_of(token)
             && !is_for(resource, parts)
         {
             return Err(invalid_authorization());
         }
-        let refused = match self.demand_of(parts) {
+        let missing_scope = match self.demand_of(parts) {
             None => Some("no scope".to_owned()),
             Some(demand) if demand.is_free => None,
             Some(OperationDemand { room, access, project_by_query, .. }) => {
                 let path = Path::of(parts);
                 let [session, channel, project] =
-                    ["sessions", "agent-channel", "projects"].map(|part| path.named(part));
+                    ["sessions", "agent-channel", "projects"].map(|part| path.parameter_after(part));
                 let project = project.or_else(|| project_of_query(parts).filter(|_| project_by_query));
                 let (session, channel, project) =
                     (session.as_deref(), channel.as_deref(), project.as_deref());
-                let demanded = Demand { room, access, session, channel, project };
-                (!token.scope.admits(&demanded)).then(|| missing(&demanded, token.scope.is_limited()))
+                let demand = Demand { room, access, session, channel, project };
+                (!token.scope.admits(&demand)).then(|| missing(&demand, token.scope.is_limited()))
             }
         };
-        if let Some(demanded) = refused {
-            let issued = known.state.issued();
-            let is_clients = |id: &String| issued.get(id).is_some_and(|parent| parent.client.is_some());
+        if let Some(demand) = missing_scope {
+            let tokens = agent.state.issued();
+            let is_clients = |id: &String| tokens.get(id).is_some_and(|parent| parent.client.is_some());
             if let Some(cell) = parts.extensions.get::<MissingScope>()
                 && (token.issuer.is_some() || token.parent.as_ref().is_some_and(is_clients))
-                && let Ok(more) = format!("{} {demanded}", token.scope).parse::<Scope>()
+                && let Ok(wider_scope) = format!("{} {demand}", token.scope).parse::<Scope>()
             {
-                cell.set(&more.to_string());
+                cell.set(&wider_scope.to_string());
             }
             if let Some(challenge) = parts.extensions.get::<ScopeChallenge>()
-                && demanded.parse::<Scope>().is_ok()
+                && demand.parse::<Scope>().is_ok()
             {
-                challenge.misses(&demanded);
+                challenge.misses(&demand);
             }
-            return Err(insufficient_scope(&demanded));
+            return Err(insufficient_scope(&demand));
         }
         self.note_token_use(&principal.token).await;
         Ok(())
@@ -122,11 +122,11 @@ impl Accounts {
     pub fn scope_of<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<Option<Scope>, Fault>> {
         seal(async move {
             let TokenOwner::Agent(handle) = &principal.who else { return Ok(None) };
-            let known = self.agent(handle).await?;
-            if !known.state.accepts_token(&principal.token) {
+            let agent = self.agent(handle).await?;
+            if !agent.state.accepts_token(&principal.token) {
                 return Ok(Some(Scope::default()));
             }
-            Ok(known.state.issued().of(&principal.token).map(|(_, token)| token.scope.clone()))
+            Ok(agent.state.issued().of(&principal.token).map(|(_, token)| token.scope.clone()))
         })
     }
 
@@ -143,15 +143,15 @@ impl Accounts {
     ) -> Sealed<'a, Result<bool, Refusal>> {
         seal(async move {
             if !parts.headers.contains_key(header::AUTHORIZATION)
-                && let Some(open) = signed_in(self, parts).await?
-                && open.session.role == ConsoleRole::Viewer
+                && let Some(open_session) = signed_in(self, parts).await?
+                && open_session.session.role == ConsoleRole::Viewer
             {
                 return Ok(false);
             }
             let Some(scope) = self.scope_of(principal).await.map_err(|fault| fault_refusal(&fault))? else {
                 return Ok(true);
             };
-            let channel = Path::of(parts).named("agent-channel");
+            let channel = Path::of(parts).parameter_after("agent-channel");
             let channel = channel.as_deref();
             Ok(scope.admits(&Demand { room, access: Access::Write, session: None, channel, project: None }))
         })
@@ -160,7 +160,7 @@ impl Accounts {
     fn demand_of(&self, parts: &Parts) -> Option<OperationDemand> {
         let path = parts.extensions.get::<MatchedPath>()?.as_str();
         let method = if parts.method == Method::HEAD { &Method::GET } else { &parts.method };
-        let operations = &self.described().get()?.0;
+        let operations = &self.demands().get()?.0;
         operations
             .iter()
             .find(|((operation_method, pattern), _)| operation_method == method && *pattern == path)
@@ -199,29 +199,29 @@ fn missing(demand: &Demand<'_>, is_limited: bool) -> String {
 /// The project that the query names, if it names one.
 fn project_of_query(parts: &Parts) -> Option<String> {
     let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).ok()?;
-    let mut named = pairs.into_iter().filter(|(name, _)| name == "project");
-    named.next().filter(|_| named.next().is_none()).map(|(_, project)| project)
+    let mut values = pairs.into_iter().filter(|(name, _)| name == "project");
+    values.next().filter(|_| values.next().is_none()).map(|(_, project)| project)
 }
 
 /// The path of a request, and the pattern that it matched.
 struct Path<'a> {
     pattern: &'a str,
-    sent: &'a str,
+    request_path: &'a str,
 }
 
 impl<'a> Path<'a> {
     fn of(parts: &'a Parts) -> Self {
         let pattern = parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
-        Self { pattern, sent: parts.uri.path() }
+        Self { pattern, request_path: parts.uri.path() }
     }
 
     /// The parameter after a part of the pattern: `a` in `/sessions/a/events` for `sessions`.
-    fn named(&self, part: &str) -> Option<String> {
-        let mut pairs = self.pattern.split('/').zip(self.sent.split('/'));
+    fn parameter_after(&self, part: &str) -> Option<String> {
+        let mut pairs = self.pattern.split('/').zip(self.request_path.split('/'));
         pairs.find(|(pattern, _)| *pattern == part)?;
-        let (pattern, sent) = pairs.next()?;
-        let is_one = pattern.starts_with('{') && !pattern.starts_with("{*");
-        is_one.then(|| percent_decode_str(sent).decode_utf8_lossy().into_owned())
+        let (pattern, value) = pairs.next()?;
+        let is_single_part = pattern.starts_with('{') && !pattern.starts_with("{*");
+        is_single_part.then(|| percent_decode_str(value).decode_utf8_lossy().into_owned())
     }
 }
 
@@ -231,26 +231,26 @@ mod tests {
 
     #[test]
     fn a_query_names_a_project_once() {
-        let named = |query: &str| {
+        let project_in = |query: &str| {
             let request = http::Request::builder().uri(format!("/x?{query}")).body(()).unwrap();
             project_of_query(&request.into_parts().0)
         };
-        assert_eq!(named("a=b&project=nick%3Ap").as_deref(), Some("nick:p"));
-        assert_eq!(named("project=p&project=q"), None);
-        assert_eq!(named("a=b"), None);
+        assert_eq!(project_in("a=b&project=nick%3Ap").as_deref(), Some("nick:p"));
+        assert_eq!(project_in("project=p&project=q"), None);
+        assert_eq!(project_in("a=b"), None);
     }
 
     #[test]
     fn a_path_names_what_stands_behind_its_part() {
         let path = Path {
             pattern: "/v1/projects/{project_id}/sessions/{session_id}",
-            sent: "/v1/projects/nick%3Ap/sessions/s",
+            request_path: "/v1/projects/nick%3Ap/sessions/s",
         };
-        assert_eq!(path.named("projects").as_deref(), Some("nick:p"));
-        assert_eq!(path.named("sessions").as_deref(), Some("s"));
-        let path = Path { pattern: "/sessions", sent: "/sessions" };
-        assert_eq!(path.named("sessions"), None);
-        let path = Path { pattern: "/search/messages", sent: "/search/messages" };
-        assert_eq!(path.named("sessions"), None);
+        assert_eq!(path.parameter_after("projects").as_deref(), Some("nick:p"));
+        assert_eq!(path.parameter_after("sessions").as_deref(), Some("s"));
+        let path = Path { pattern: "/sessions", request_path: "/sessions" };
+        assert_eq!(path.parameter_after("sessions"), None);
+        let path = Path { pattern: "/search/messages", request_path: "/search/messages" };
+        assert_eq!(path.parameter_after("sessions"), None);
     }
 }

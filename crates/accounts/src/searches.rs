@@ -23,8 +23,8 @@ impl Searches {
 impl Accounts {
     /// Sets the share of an owner; [`SEARCHES_PER_OWNER_MAX`] unless it is set before the
     /// first one.
-    pub fn set_searches_per_owner_max(&self, most: usize) {
-        let _ = self.searches().set(Searches::new(most));
+    pub fn set_searches_per_owner_max(&self, max: usize) {
+        let _ = self.searches().set(Searches::new(max));
     }
 
     /// Takes one search of the owner's share, until the result is dropped. The operator counts as an owner.
@@ -38,11 +38,11 @@ impl Accounts {
             TokenOwner::Owner(owner) => owner.to_string(),
             TokenOwner::Agent(agent) => agent.owner().to_owned(),
         };
-        searches.under_way.take(owner, 1).map_err(|full| match full {
+        searches.under_way.take(owner, 1).map_err(|error| match error {
             SharesFull::Key => {
-                let most = searches.per_owner_max;
+                let max = searches.per_owner_max;
                 let text = format!(
-                    "Your owner's agents run {most} searches, the maximum (`searches_per_owner_max`); try again \
+                    "Your owner's agents run {max} searches, the maximum (`searches_per_owner_max`); try again \
                      when one ends."
                 );
                 Refusal::new(Class::TooMany, "too_many_searches", text)

@@ -96,10 +96,10 @@ impl Seed {
         let mut bearers = HashMap::new();
         let mut agents = Vec::with_capacity(members.len());
         for (name, value) in members {
-            let wrong = |why: String| SeedError::Wrong { agent: name.clone(), why };
-            let agent = agent(&name, value).map_err(wrong)?;
+            let invalid = |why: String| SeedError::Wrong { agent: name.clone(), why };
+            let agent = agent(&name, value).map_err(invalid)?;
             if let Some(other) = bearers.insert(agent.token, name.clone()) {
-                return Err(wrong(format!("{other} has the same token")));
+                return Err(invalid(format!("{other} has the same token")));
             }
             agents.push(agent);
         }
@@ -108,7 +108,7 @@ impl Seed {
 }
 
 fn agent(name: &str, value: Value) -> Result<SeedAgent, String> {
-    let handle = name.parse().map_err(|wrong| format!("{wrong}"))?;
+    let handle = name.parse().map_err(|reason| format!("{reason}"))?;
     let (mut members, is_plain) = match value {
         Value::Object(members) => (members, false),
         token @ Value::String(_) => (Map::from_iter([("token".to_owned(), token)]), true),
@@ -124,8 +124,8 @@ fn agent(name: &str, value: Value) -> Result<SeedAgent, String> {
         members.insert("policy".to_owned(), policy);
     }
     let fields = Fields::new(members);
-    if let Some(strange) = fields.strange(&KNOWN) {
-        return Err(format!("{strange} is not known"));
+    if let Some(unknown) = fields.unknown_member(&KNOWN) {
+        return Err(format!("{unknown} is not known"));
     }
     let text_of = |refusal: plenary_kernel::Refusal| refusal.message.into_owned();
     let token: Option<Token> = fields.seeded_token("token").map_err(text_of)?;
@@ -177,7 +177,7 @@ impl Accounts {
 mod tests {
     use super::*;
 
-    fn wrong(text: &str) -> String {
+    fn invalid(text: &str) -> String {
         Seed::parse(text.as_bytes()).unwrap_err().to_string()
     }
 
@@ -204,9 +204,9 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        assert!(wrong("{").contains("not acceptable JSON"));
-        assert!(wrong(r#"{"@a.b":"x","@a.b":"y"}"#).contains("is a duplicate"));
-        assert!(wrong("[]").contains("object of handles"));
+        assert!(invalid("{").contains("not acceptable JSON"));
+        assert!(invalid(r#"{"@a.b":"x","@a.b":"y"}"#).contains("is a duplicate"));
+        assert!(invalid("[]").contains("object of handles"));
         for (text, agent, expected) in [
             (r#"{"a.b":"t"}"#, "a.b", "agent handle"),
             (r#"{"@a.b":7}"#, "@a.b", "a token or an object"),
@@ -220,7 +220,7 @@ mod tests {
             (r#"{"@a.b":{"token":"t","visibility":"all"}}"#, "@a.b", "visibility must be"),
             (r#"{"@a.b":"t","@c.d":"t"}"#, "@c.d", "same token"),
         ] {
-            let text = wrong(text);
+            let text = invalid(text);
             assert!(text.contains(agent) && text.contains(expected), "{text}");
         }
     }

@@ -79,17 +79,19 @@ impl Accounts {
             };
             let name = format!("{}{}", rows(&handle), TokenDigest::of(ticket).hex());
             let Some(row) = self.log().read_row(&name).await? else { return Ok(None) };
-            let used = RowOp { name, expected: Some(row.revision), value: None };
-            let outcome = self.log().append(Batch { rows: vec![used], ..Batch::default() }).await?;
+            let removal = RowOp { name, expected: Some(row.revision), value: None };
+            let outcome = self.log().append(Batch { rows: vec![removal], ..Batch::default() }).await?;
             // An unreadable ticket is invalid; it would have been valid for 30 s.
-            let stored = serde_json::from_slice::<StoredTicket>(&row.value).ok();
-            let Some(stored) = stored.filter(|stored| self.clock().now() < stored.until) else {
+            let stored_ticket = serde_json::from_slice::<StoredTicket>(&row.value).ok();
+            let Some(stored_ticket) =
+                stored_ticket.filter(|stored_ticket| self.clock().now() < stored_ticket.until)
+            else {
                 return Ok(None);
             };
             if !matches!(outcome, Outcome::Appended(_)) {
                 return Ok(None);
             }
-            let principal = Principal { who: TokenOwner::Agent(handle), token: stored.token };
+            let principal = Principal { who: TokenOwner::Agent(handle), token: stored_ticket.token };
             Ok(self.is_valid(&principal).await?.then_some(principal))
         })
     }

@@ -58,7 +58,8 @@ impl Accounts {
                 resource: None,
             };
             let edit = AgentEdit::IssueToken(new);
-            let (_, id) = self.edited_agent(EditAgent { authority, handle: handle.clone(), edit }).await?;
+            let (_, id) =
+                self.edit_agent_with_token(EditAgent { authority, handle: handle.clone(), edit }).await?;
             id.ok_or(Failure::Rejected(Rejection::GrantInvalid))
         })
     }
@@ -73,8 +74,8 @@ impl Accounts {
         edit: &'a GrantEdit,
     ) -> Sealed<'a, Result<(GrantOutcome, KnownAgent), Failure>> {
         seal(async move {
-            let executed = self.agents().execute(handle.as_str(), &GrantCommand(edit, handle), None).await?;
-            Ok((executed.reply, self.agent(handle).await?))
+            let execution = self.agents().execute(handle.as_str(), &GrantCommand(edit, handle), None).await?;
+            Ok((execution.reply, self.agent(handle).await?))
         })
     }
 
@@ -86,8 +87,8 @@ impl Accounts {
     pub fn lasting<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<Principal, Fault>> {
         seal(async move {
             let TokenOwner::Agent(handle) = &principal.who else { return Ok(principal.clone()) };
-            let known = self.agent(handle).await?;
-            let issued = known.state.issued();
+            let agent = self.agent(handle).await?;
+            let issued = agent.state.issued();
             let parent = issued.of(&principal.token).and_then(|(_, token)| token.parent.as_deref());
             let grant = parent.filter(|id| issued.get(id).is_some_and(|parent| parent.client.is_some()));
             let token = grant.and_then(TokenDigest::of_grant).unwrap_or(principal.token);
@@ -105,8 +106,8 @@ impl Accounts {
             let Principal { who: TokenOwner::Agent(handle), token } = self.lasting(principal).await? else {
                 return Ok(None);
             };
-            let known = self.agent(&handle).await?;
-            let issued = known.state.issued().of(&token).map(|(id, _)| id.to_owned());
+            let agent = self.agent(&handle).await?;
+            let issued = agent.state.issued().of(&token).map(|(id, _)| id.to_owned());
             Ok(issued.or_else(|| token.bytes().map(|_| format!("{OWN_TOKEN}{}", token.hex()))))
         })
     }
@@ -117,12 +118,12 @@ impl Accounts {
     /// The fault of the store.
     pub fn opens<'a>(&'a self, handle: &'a AgentHandle, name: &'a str) -> Sealed<'a, Result<bool, Fault>> {
         seal(async move {
-            let known = self.fresh_agent(handle).await?;
+            let agent = self.fresh_agent(handle).await?;
             if let Some(digest) = name.strip_prefix(OWN_TOKEN) {
-                return Ok(TokenDigest::of_hex(digest).is_some_and(|token| known.state.accepts_token(&token)));
+                return Ok(TokenDigest::of_hex(digest).is_some_and(|token| agent.state.accepts_token(&token)));
             }
-            let token = known.state.issued().get(name).filter(|token| token.is_open(self.clock().now()));
-            Ok(known.state.is_live() && token.is_some())
+            let token = agent.state.issued().get(name).filter(|token| token.is_open(self.clock().now()));
+            Ok(agent.state.is_live() && token.is_some())
         })
     }
 
@@ -133,8 +134,8 @@ impl Accounts {
     pub fn can_ask_for_more<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<bool, Fault>> {
         seal(async move {
             let TokenOwner::Agent(handle) = &principal.who else { return Ok(false) };
-            let known = self.agent(handle).await?;
-            let issued = known.state.issued();
+            let agent = self.agent(handle).await?;
+            let issued = agent.state.issued();
             let Some((_, token)) = issued.of(&principal.token) else { return Ok(false) };
             let is_clients = |id: &str| issued.get(id).is_some_and(|parent| parent.client.is_some());
             Ok(token.issuer.is_some() || token.parent.as_deref().is_some_and(is_clients))
@@ -147,11 +148,11 @@ impl Accounts {
     /// The fault of the store; the next call continues.
     pub fn expire_tokens(&self) -> Sealed<'_, Result<(), Fault>> {
         seal(async move {
-            let over = expiring_key(self.clock().now(), "");
+            let end_key = expiring_key(self.clock().now(), "");
             let rows = self.log().read_index(EXPIRING, "", None, READ_ROWS_MAX, Order::Ascending).await?;
-            let over = rows.iter().take_while(|row| row.key < over);
+            let expired = rows.iter().take_while(|row| row.key < end_key);
             let agents: BTreeSet<AgentHandle> =
-                over.filter_map(|row| std::str::from_utf8(&row.value).ok()?.parse().ok()).collect();
+                expired.filter_map(|row| std::str::from_utf8(&row.value).ok()?.parse().ok()).collect();
             for agent in agents {
                 self.expire_tokens_of(&agent).await?;
             }
@@ -171,22 +172,22 @@ impl Accounts {
     /// Records a use of an additional token from time to time. A fault does not fail the request.
     pub(crate) async fn note_token_use(&self, token: &TokenDigest) {
         let now = self.clock().now();
-        let is_due = |noted: TimestampMs| now.0.saturating_sub(noted.0) >= USE_NOTED_EVERY_MS;
-        if self.uses().0.get(token).is_some_and(|noted| !is_due(noted)) {
+        let is_due = |noted_at: TimestampMs| now.0.saturating_sub(noted_at.0) >= USE_NOTED_EVERY_MS;
+        if self.uses().0.get(token).is_some_and(|noted_at| !is_due(noted_at)) {
             return;
         }
         self.uses().0.insert(*token, now);
         let value = Some(now.0.to_string().into());
-        let used = RowOp { name: claim::used(token), expected: None, value };
-        if let Err(fault) = self.log().append(Batch { rows: vec![used], ..Batch::default() }).await {
+        let use_row = RowOp { name: claim::use_row(token), expected: None, value };
+        if let Err(fault) = self.log().append(Batch { rows: vec![use_row], ..Batch::default() }).await {
             tracing::warn!(%fault, "the use of a token was not noted");
         }
     }
 
     /// The last use of a token, accurate to a minute.
     pub(crate) async fn token_used_at(&self, token: &TokenDigest) -> Result<Option<TimestampMs>, Fault> {
-        let row = self.log().read_row(&claim::used(token)).await?;
-        let used = row.and_then(|row| std::str::from_utf8(&row.value).ok()?.parse().ok());
-        Ok(used.map(TimestampMs))
+        let row = self.log().read_row(&claim::use_row(token)).await?;
+        let used_at = row.and_then(|row| std::str::from_utf8(&row.value).ok()?.parse().ok());
+        Ok(used_at.map(TimestampMs))
     }
 }

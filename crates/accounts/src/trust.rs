@@ -45,25 +45,25 @@ pub(crate) fn lists_stranger(state: &AgentState, other: &AgentHandle) -> bool {
 
 /// Whether an agent admits one of another network: its allowlist names it, and it is not blocked.
 #[must_use]
-pub fn admits_elsewhere(known: &KnownAgent, other: &AgentHandle) -> bool {
-    lists_stranger(&known.state, other)
+pub fn admits_elsewhere(agent: &KnownAgent, other: &AgentHandle) -> bool {
+    lists_stranger(&agent.state, other)
 }
 
 /// Whether an agent may contact one of another network: its own policy admits that one, and it does not block it.
 #[must_use]
-pub fn may_contact_elsewhere(known: &KnownAgent, other: &AgentHandle) -> bool {
-    known.state.is_live() && !known.state.blocks(other) && admits(&known.state, other)
+pub fn may_contact_elsewhere(agent: &KnownAgent, other: &AgentHandle) -> bool {
+    agent.state.is_live() && !agent.state.blocks(other) && admits(&agent.state, other)
 }
 
 /// Whether an agent admits agents of an owner: its own ones, or as its policy and its allowlist say.
 #[must_use]
-pub fn admits_owner(known: &KnownAgent, owner: &OwnerName) -> bool {
-    if known.handle.owner() == owner.as_str() || known.state.policy() == Policy::Open {
+pub fn admits_owner(agent: &KnownAgent, owner: &OwnerName) -> bool {
+    if agent.handle.owner() == owner.as_str() || agent.state.policy() == Policy::Open {
         return true;
     }
     // The glob sorts before all handles of its owner.
     let glob = format!("@{owner}.*").parse::<AllowEntry>();
-    let first = glob.ok().and_then(|glob| known.state.allowlist().range(glob..).next());
+    let first = glob.ok().and_then(|glob| agent.state.allowlist().range(glob..).next());
     first.is_some_and(|entry| entry.owner() == owner.as_str())
 }
 

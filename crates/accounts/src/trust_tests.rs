@@ -20,7 +20,7 @@ struct OwnerSettings {
     blocks: Vec<&'static str>,
 }
 
-fn known(settings: &OwnerSettings) -> KnownAgent {
+fn known_agent(settings: &OwnerSettings) -> KnownAgent {
     let actor = || Actor::Operator;
     let mut events = Vec::new();
     if settings.exists {
@@ -107,7 +107,7 @@ proptest! {
 
     #[test]
     fn asp_6_to_13_trust_is_what_the_clauses_say(a in settings(), b in settings()) {
-        let (one, other) = (known(&a), known(&b));
+        let (one, other) = (known_agent(&a), known_agent(&b));
         prop_assert_eq!(may_contact(&one, &other), naive(&a, &b));
         prop_assert_eq!(may_contact(&one, &other), may_contact(&other, &one), "ASP-8: symmetric");
     }
@@ -119,7 +119,7 @@ fn an_owner_is_admitted_by_an_entry_for_any_of_its_agents() {
         let list = list.to_vec();
         let settings =
             OwnerSettings { handle: "@bob.b", exists: true, deleted: false, open, list, blocks: Vec::new() };
-        admits_owner(&known(&settings), &"host".parse().unwrap())
+        admits_owner(&known_agent(&settings), &"host".parse().unwrap())
     };
     assert!(admits(true, &[]));
     for list in [["@host.*"], ["@host.bot"], ["@host.0"], ["@host.z-9"]] {
@@ -152,7 +152,7 @@ fn asp_9_to_13_the_whole_matrix_of_two_agents() {
                 let a = settings_of("@a.x", open & 1 > 0, lists[nth_a], (blocks & 1 > 0).then_some("@b.x"));
                 let b =
                     settings_of("@b.x", open & 2 > 0, mirrored[nth_b], (blocks & 2 > 0).then_some("@a.x"));
-                let (one, other) = (known(&a), known(&b));
+                let (one, other) = (known_agent(&a), known_agent(&b));
                 assert_eq!(may_contact(&one, &other), naive(&a, &b), "{a:?} {b:?}");
                 assert_eq!(blocked_between(&one, &other), blocks > 0);
                 reached += usize::from(may_contact(&one, &other));
@@ -174,9 +174,9 @@ fn asp_106_open_is_reachable_by_a_stranger_that_is_open_itself() {
         list: vec![],
         blocks: vec![],
     };
-    assert!(may_contact(&known(&settings_of("@a.x", true)), &known(&settings_of("@b.x", true))));
+    assert!(may_contact(&known_agent(&settings_of("@a.x", true)), &known_agent(&settings_of("@b.x", true))));
     assert!(
-        !may_contact(&known(&settings_of("@a.x", false)), &known(&settings_of("@b.x", true))),
+        !may_contact(&known_agent(&settings_of("@a.x", false)), &known_agent(&settings_of("@b.x", true))),
         "ASP-8: outbound as well"
     );
 }

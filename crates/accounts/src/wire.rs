@@ -183,7 +183,7 @@ impl OwnChanges {
         // Of these, null removes the text.
         let mut texts = ["display_name", "description", "card_body"].iter();
         let needs_leave =
-            texts.any(|name| fields.names(name)) || fields.has("policy") || fields.has("visibility");
+            texts.any(|name| fields.has_member(name)) || fields.has("policy") || fields.has("visibility");
         !needs_leave && (fields.has("attention") || fields.has("attention_until"))
     }
 }

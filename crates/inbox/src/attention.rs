@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use plenary_accounts::{Attention, AttentionLevel};
 use plenary_kernel::{AgentHandle, TimestampMs};
-use plenary_sessions::pressing::Pressing;
+use plenary_sessions::urgency::MessageUrgency;
 
 use crate::{
     items::Reader,
@@ -27,10 +27,15 @@ pub(crate) struct Passage {
 impl Passage {
     /// Whether it passes `focus`: items from agents of the same owner, urgent items, and replies to
     /// the agent.
-    pub(crate) fn of(me: &AgentHandle, kind: Kind, from: Option<&AgentHandle>, pressing: Pressing) -> Self {
+    pub(crate) fn of(
+        me: &AgentHandle,
+        kind: Kind,
+        from: Option<&AgentHandle>,
+        urgency: MessageUrgency,
+    ) -> Self {
         let is_own = from.is_none_or(|from| from.owner() == me.owner());
-        let is_answer = pressing.is_reply || kind == Kind::RequestAnswered;
-        Self { passes_focus: is_own || is_answer || pressing.is_urgent }
+        let is_answer = urgency.is_reply || kind == Kind::RequestAnswered;
+        Self { passes_focus: is_own || is_answer || urgency.is_urgent }
     }
 
     /// An item that passes only `open`.
@@ -130,17 +135,17 @@ mod tests {
     #[test]
     fn focus_passes_items_of_the_same_owner_urgent_items_and_replies() {
         let (me, own, other) = (agent("@nick.cc"), agent("@nick.web"), agent("@bob.cc"));
-        let (plain, message) = (Pressing::default(), Kind::SessionMessage);
-        for (kind, from, pressing, passes) in [
+        let (plain, message) = (MessageUrgency::default(), Kind::SessionMessage);
+        for (kind, from, urgency, passes) in [
             (message, Some(&own), plain, true),
             (message, Some(&other), plain, false),
-            (message, Some(&other), Pressing { is_urgent: true, ..plain }, true),
-            (message, Some(&other), Pressing { is_reply: true, ..plain }, true),
+            (message, Some(&other), MessageUrgency { is_urgent: true, ..plain }, true),
+            (message, Some(&other), MessageUrgency { is_reply: true, ..plain }, true),
             (Kind::SessionOffered, Some(&other), plain, false),
             (Kind::RequestAnswered, Some(&other), plain, true),
             (Kind::RunWaiting, None, plain, true),
         ] {
-            let passage = Passage::of(&me, kind, from, pressing);
+            let passage = Passage::of(&me, kind, from, urgency);
             assert_eq!(passage.passes(AttentionLevel::Focus), passes, "{kind:?} {from:?}");
             assert!(passage.passes(AttentionLevel::Open) && !passage.passes(AttentionLevel::Dnd));
         }

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use plenary_kernel::{AgentHandle, Position, SessionId};
 use plenary_log::{Fault, StreamName};
-use plenary_sessions::{news::session_of, pressing::Pressing};
+use plenary_sessions::{news::session_of, urgency::MessageUrgency};
 use tokio::time::Instant;
 
 use crate::{
@@ -175,7 +175,7 @@ impl Inbox {
         let me = &reader.me.handle;
         let (mut passing, mut held_numbers) = (Vec::new(), Vec::new());
         for frame in std::mem::take(&mut frames.news) {
-            let passage = Passage::of(me, Kind::Frame, Some(&frame.from), Pressing::default());
+            let passage = Passage::of(me, Kind::Frame, Some(&frame.from), MessageUrgency::default());
             if held_back.concerns(frame.at) {
                 held_back.count(passage, Some(&frame.from));
             }

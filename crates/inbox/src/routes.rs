@@ -344,7 +344,7 @@ async fn ack(
             inbox.raise(me, state.into(), (&to, after.as_ref()), &cut).await?
         }
         AckTarget::Session(id, run) => {
-            if !inbox.0.rooms.sessions.has_seen(me, &id, run).await? {
+            if !inbox.0.rooms.sessions.note_seen(me, &id, run).await? {
                 return Err(Rejection::NotFound.into());
             }
             inbox.marks(me).await?

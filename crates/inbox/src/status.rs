@@ -8,7 +8,7 @@ use plenary_accounts::{Attention, AttentionLevel, blocked_between};
 use plenary_kernel::{AgentHandle, Position, SessionId, TimestampMs};
 use plenary_log::Fault;
 use plenary_sessions::{
-    crossing::{Carrying, MessageStates},
+    crossing::{CarrierFuture, MessageStates},
     event::version,
     receipts::{Arrival, Recipient},
 };
@@ -81,16 +81,16 @@ impl Inbox {
         sender: &AgentHandle,
         message: (&SessionId, u64),
     ) -> Result<Vec<RecipientStatus>, Fault> {
-        let guests = recipients.iter().filter(|recipient| recipient.elsewhere);
+        let guests = recipients.iter().filter(|recipient| recipient.is_elsewhere);
         let guests: Vec<_> = guests.map(|recipient| recipient.agent.clone()).collect();
         let reported = if guests.is_empty() {
             BTreeMap::new()
         } else {
-            self.0.rooms.sessions.states_there(message, &guests).await?
+            self.0.rooms.sessions.peer_states(message, &guests).await?
         };
         let mut states = Vec::with_capacity(recipients.len());
         for recipient in recipients {
-            states.push(if recipient.elsewhere {
+            states.push(if recipient.is_elsewhere {
                 guest(&recipient, reported.get(&recipient.agent))
             } else {
                 self.state(recipient, sender, message).await?
@@ -196,8 +196,8 @@ impl Inbox {
         if agent.is_none() && sessions.iter().all(|coding| coding.level(now) == AttentionLevel::Open) {
             return Ok(None);
         }
-        let pressing = self.0.rooms.sessions.pressing(recipient, id, version(number)).await?;
-        let passage = Passage::of(recipient, Kind::SessionMessage, Some(sender), pressing);
+        let urgency = self.0.rooms.sessions.urgency_of(recipient, id, version(number)).await?;
+        let passage = Passage::of(recipient, Kind::SessionMessage, Some(sender), urgency);
         let period = match agent.filter(|agent| !passage.passes(agent.level)) {
             Some(agent) => Some(agent),
             None => {
@@ -222,7 +222,7 @@ impl MessageStates for Inbox {
         agent: &'a AgentHandle,
         session: &'a SessionId,
         sequence: u64,
-    ) -> Carrying<'a, Option<String>> {
+    ) -> CarrierFuture<'a, Option<String>> {
         Box::pin(async move {
             let state = self.state_for(agent, session, sequence).await?;
             let name = state.and_then(|state| serde_json::to_value(state).ok());

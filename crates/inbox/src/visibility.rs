@@ -9,8 +9,8 @@ use plenary_log::{Fault, StreamName};
 use plenary_sessions::{
     event::{FIRST_MESSAGE, sequence},
     news::session_of,
-    pressing::Pressing,
     reads::Runs,
+    urgency::MessageUrgency,
 };
 
 use crate::{
@@ -63,13 +63,13 @@ impl<'a> Visibility<'a> {
             return Ok(Passage::ORDINARY);
         }
         let (me, from) = (&self.reader.me.handle, stub.from.as_ref());
-        let plain = Passage::of(me, stub.kind, from, Pressing::default());
+        let plain = Passage::of(me, stub.kind, from, MessageUrgency::default());
         let has_message = matches!(stub.kind, Kind::SessionMessage | Kind::SessionInvited);
         let Some(id) = about.filter(|_| has_message && !plain.passes(AttentionLevel::Focus)) else {
             return Ok(plain);
         };
-        let pressing = self.inbox.0.rooms.sessions.pressing(me, id, stub.version).await?;
-        Ok(Passage::of(me, stub.kind, from, pressing))
+        let urgency = self.inbox.0.rooms.sessions.urgency_of(me, id, stub.version).await?;
+        Ok(Passage::of(me, stub.kind, from, urgency))
     }
 
     /// Counts an unread item that waits or waited, if nothing else keeps it from the session.
@@ -124,7 +124,7 @@ impl<'a> Visibility<'a> {
         if let Some(known) = self.invitations.get(&stub.stream) {
             return Ok(*known);
         }
-        let found = self.inbox.0.rooms.sessions.brought_first(&self.reader.me.handle, &id).await?;
+        let found = self.inbox.0.rooms.sessions.first_message_invitation(&self.reader.me.handle, &id).await?;
         let found = found.map(|(kind, position)| (kind, ItemPosition(position, 0)));
         self.invitations.insert(stub.stream.clone(), found);
         Ok(found)

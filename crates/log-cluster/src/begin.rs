@@ -81,7 +81,7 @@ pub async fn begin(journal: &dyn Journal, directory: &Path) -> Result<BeginRepor
     });
     let mut last = BEGINNING;
     while let Some(part) = parts.recv().await {
-        last = written(journal, &part, &last).await?;
+        last = publish_part(journal, &part, &last).await?;
     }
     let read = reading.await.map_err(|_| OpenError::BrokenOff)??;
     let export = read.ok_or(BeginError::IsReplica)?;
@@ -92,12 +92,12 @@ pub async fn begin(journal: &dyn Journal, directory: &Path) -> Result<BeginRepor
     Ok(BeginReport { records: last.sequence, head, aside })
 }
 
-async fn written(journal: &dyn Journal, part: &Writes, last: &Link) -> Result<Link, BeginError> {
+async fn publish_part(journal: &dyn Journal, part: &Writes, last: &Link) -> Result<Link, BeginError> {
     let sequence = last.sequence + 1;
     let broken = |why: String| BeginError::Broken(sequence, why);
     let mut nonce = [0; 16];
     getrandom::fill(&mut nonce).map_err(|error| broken(error.to_string()))?;
-    let body = record::written(part, last, nonce, &Notes::default());
+    let body = record::encode(part, last, nonce, &Notes::default());
     match settle(journal, last.sequence, &body, Instant::now() + SETTLE_MAX).await {
         PublicationOutcome::Ours => {
             let position = part.events.last().map_or(last.position, |event| event.position);

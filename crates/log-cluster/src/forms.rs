@@ -178,7 +178,7 @@ impl Refusal {
 mod tests {
     use super::*;
 
-    fn appended(first: u64, last: u64) -> PlanResult {
+    fn appended_result(first: u64, last: u64) -> PlanResult {
         Ok(Outcome::Appended(AppendedRange { first: Position(first), last: Position(last) }))
     }
 
@@ -187,13 +187,13 @@ mod tests {
         let conflict = Outcome::Conflict { stream: StreamName::new("t.t", "a"), actual: Version(4) };
         let outcomes = vec![
             Ok(conflict),
-            appended(8, 9),
+            appended_result(8, 9),
             Ok(Outcome::RowConflict { name: "r".into(), actual: 3 }),
-            appended(10, 9),
+            appended_result(10, 9),
             Ok(Outcome::AlreadyDone { outcome: "done".into() }),
             Ok(Outcome::KeyReused),
             Err(Fault::Corrupt("it is damaged".into())),
-            appended(10, 10),
+            appended_result(10, 10),
         ];
         let stored = StoredOutcomes::of(&outcomes).encode_to_vec();
         let read = StoredOutcomes::decode(&stored[..]).expect("it is one").read().expect("they are whole");

@@ -34,7 +34,7 @@ pub(crate) struct Mark(pub(crate) PathBuf);
 
 impl Mark {
     /// Marks the replica if a fault says that its file is damaged. Returns whether it does.
-    pub(crate) fn noted(&self, fault: &Fault) -> bool {
+    pub(crate) fn mark_if_damaged(&self, fault: &Fault) -> bool {
         let Some(why) = damage(fault) else { return false };
         if !self.0.exists() {
             let marked = fs::write(&self.0, why);
@@ -71,7 +71,7 @@ impl Fresh {
             self.ready().await;
             let answer = read.await;
             if let Err(fault) = &answer {
-                self.mark.noted(fault);
+                self.mark.mark_if_damaged(fault);
             }
             answer
         })
@@ -94,7 +94,7 @@ impl Gate {
                 waiting.push(more);
             }
             if cut_off_until.is_none_or(|until| Instant::now() >= until) {
-                let fresh = timeout(self.wait, self.reached()).await;
+                let fresh = timeout(self.wait, self.reach_target()).await;
                 let is_fresh = matches!(fresh, Ok(Ok(())));
                 if !is_fresh && cut_off_until.is_none() {
                     tracing::warn!("the journal does not answer: reads are as old as this node's file");
@@ -107,7 +107,7 @@ impl Gate {
         }
     }
 
-    async fn reached(&mut self) -> Result<(), ReadError> {
+    async fn reach_target(&mut self) -> Result<(), ReadError> {
         let last = self.journal.extent().await?.last;
         self.target.send_if_modified(|target| {
             let is_more = last > *target;

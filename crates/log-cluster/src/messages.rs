@@ -151,7 +151,7 @@ impl Beat {
         self.has_pen.then_some(Pen { node: self.node, epoch: self.epoch })
     }
 
-    pub(crate) fn written(self) -> Bytes {
+    pub(crate) fn encode(self) -> Bytes {
         let Self { node, name, applied, epoch, has_pen, is_query, leaves, is_alone } = self;
         let node = node.0;
         bytes(Content::Beat(StoredBeat { node, name, applied, epoch, has_pen, is_query, leaves, is_alone }))
@@ -175,7 +175,7 @@ pub fn take_the_pen() -> Bytes {
 
 /// The bytes of a request.
 pub(crate) fn request(from: NodeId, serial: u64, epoch: u64, batches: &[Batch]) -> Bytes {
-    let (batches, chains) = batches::written(batches);
+    let (batches, chains) = batches::encode(batches);
     bytes(Content::Request(StoredRequest { from: from.0, serial, epoch, batches, chains }))
 }
 
@@ -229,7 +229,7 @@ mod tests {
             leaves: false,
             is_alone: true,
         };
-        assert_eq!(Beat::read(beat.clone().written()), Some(beat.clone()));
+        assert_eq!(Beat::read(beat.clone().encode()), Some(beat.clone()));
         assert_eq!(beat.pen(), Some(Pen { node: NodeId(7), epoch: 4 }));
         assert_eq!(Beat::read(answer(1, 2, Ok(&[]))), None);
         assert_eq!(Beat::read(Bytes::from_static(b"\xff")), None);

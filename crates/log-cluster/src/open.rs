@@ -91,12 +91,12 @@ pub async fn open(
     let hints = journal.hints().await?;
     let me = node_id()?;
     let messages = journals.peers.listen(me).await?;
-    let (replica, closing) = sound(directory, &options, &*journal).await?;
+    let (replica, closing) = sound_replica(directory, &options, &*journal).await?;
     let mark = Mark(directory.join(MARK));
     let last = match caught_up(&replica, &*journal).await {
         // Without the mark each start would fail at the same record.
         Err(OpenError::Store(fault)) => {
-            mark.noted(&fault);
+            mark.mark_if_damaged(&fault);
             return Err(fault.into());
         }
         caught_up => caught_up?,
@@ -143,13 +143,13 @@ fn node_id() -> Result<NodeId, OpenError> {
 }
 
 /// A replica whose last record is in the journal, or an empty one.
-async fn sound(
+async fn sound_replica(
     directory: &Path,
     options: &Options,
     journal: &dyn Journal,
 ) -> Result<(Replica, StoreClose), OpenError> {
-    let why = match opened(directory, options).await {
-        Ok((replica, closing)) => match unfit(&replica, directory, journal).await? {
+    let why = match open_in_background(directory, options).await {
+        Ok((replica, closing)) => match defect(&replica, directory, journal).await? {
             None => return Ok((replica, closing)),
             Some(why) => {
                 drop(replica);
@@ -169,10 +169,10 @@ async fn sound(
         Ok(()) | Err(_) => {}
     }
     tracing::error!(why, aside = %moved.display(), "this node's file was wrong; it is built again from the journal");
-    opened(directory, options).await
+    open_in_background(directory, options).await
 }
 
-async fn opened(directory: &Path, options: &Options) -> Result<(Replica, StoreClose), OpenError> {
+async fn open_in_background(directory: &Path, options: &Options) -> Result<(Replica, StoreClose), OpenError> {
     let (directory, sqlite) = (directory.to_owned(), options.sqlite);
     let opening = move || open_replica(&directory, sqlite);
     Ok(tokio::task::spawn_blocking(opening).await.map_err(|_| OpenError::BrokenOff)??)
@@ -180,7 +180,7 @@ async fn opened(directory: &Path, options: &Options) -> Result<(Replica, StoreCl
 
 /// The defect of a replica: found at its end, or noted by an earlier read. A replica with more records
 /// than the journal is not touched, whatever its other defects.
-async fn unfit(
+async fn defect(
     replica: &Replica,
     directory: &Path,
     journal: &dyn Journal,
@@ -250,7 +250,7 @@ async fn caught_up(replica: &Replica, journal: &dyn Journal) -> Result<Link, Ope
         if records.is_empty() {
             return Ok(last);
         }
-        match followed(replica, &records, &mut last).await {
+        match apply_records(replica, &records, &mut last).await {
             Ok(()) => mistrusted = 0,
             Err(OpenError::Damage(damage)) if mistrusted < MISTRUSTED_MAX => {
                 tracing::warn!(%damage, "a replica of the journal is damaged");
@@ -268,7 +268,7 @@ async fn caught_up(replica: &Replica, journal: &dyn Journal) -> Result<Link, Ope
 }
 
 /// Applies consecutive records, up to the first damaged one.
-async fn followed(replica: &Replica, records: &[Record], last: &mut Link) -> Result<(), OpenError> {
+async fn apply_records(replica: &Replica, records: &[Record], last: &mut Link) -> Result<(), OpenError> {
     let (mut writes, mut links) = (Writes::default(), Vec::new());
     let mut damaged = Ok(());
     let mut end = *last;

@@ -146,7 +146,7 @@ impl Others {
             leaves,
             is_alone: has_pen && self.is_alone(),
         };
-        self.peers.send(to, beat.written()).await;
+        self.peers.send(to, beat.encode()).await;
     }
 
     /// Whether it acknowledges records that no other node has, because no node is alive or none keeps

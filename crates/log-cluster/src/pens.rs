@@ -71,7 +71,7 @@ impl PenState {
 
     /// Notes that this node no longer has the pen, or can't tell: it needs a new epoch before it writes
     /// again.
-    pub(crate) fn given_up(&mut self) {
+    pub(crate) fn note_given_up(&mut self) {
         self.note_released(self.me, None);
     }
 
@@ -129,7 +129,7 @@ mod tests {
         pens.note_taken(5, now);
         pens.note_holder(pen(YOU, 4), now);
         assert_eq!((pens.holder(now), pens.own_epoch()), (PenHolder::Ours(5), Some(5)));
-        pens.given_up();
+        pens.note_given_up();
         pens.note_holder(pen(ME, 5), now);
         assert_eq!((pens.holder(now), pens.own_epoch()), (PenHolder::Nobody, None));
         pens.note_holder(pen(YOU, 4), now);

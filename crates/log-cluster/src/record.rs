@@ -89,12 +89,12 @@ pub(crate) struct Notes {
     /// The writer; absent in records of releases without a pen.
     pub(crate) pen: Option<Pen>,
     /// The outcomes of requests of other nodes.
-    pub(crate) answers: Vec<Recorded>,
+    pub(crate) answers: Vec<RecordedAnswer>,
 }
 
 /// The outcomes of one request.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordedAnswer {
     /// The requesting node.
     pub(crate) node: NodeId,
     /// The number of its request.
@@ -143,7 +143,7 @@ struct StoredCharge {
 }
 
 /// The bytes of the record that follows `last`, with these writes.
-pub(crate) fn written(writes: &Writes, last: &Link, nonce: [u8; 16], notes: &Notes) -> Bytes {
+pub(crate) fn encode(writes: &Writes, last: &Link, nonce: [u8; 16], notes: &Notes) -> Bytes {
     let event = |event: &StoredEvent| StoredEventForm {
         stream: event.stream.as_str().to_owned(),
         version: event.version.0,
@@ -163,7 +163,7 @@ pub(crate) fn written(writes: &Writes, last: &Link, nonce: [u8; 16], notes: &Not
         bytes: change.bytes,
         events: change.events,
     };
-    let answer = |recorded: &Recorded| StoredAnswer {
+    let answer = |recorded: &RecordedAnswer| StoredAnswer {
         node: recorded.node.0,
         serial: recorded.serial,
         outcomes: Some(recorded.outcomes.clone()),
@@ -223,7 +223,7 @@ pub(crate) fn read(body: &Bytes, last: &Link) -> Result<(Writes, Link, Notes), D
         keys,
         charges: stored.charges.into_iter().map(charge).collect(),
     };
-    let recorded = |StoredAnswer { node, serial, outcomes }| Recorded {
+    let recorded = |StoredAnswer { node, serial, outcomes }| RecordedAnswer {
         node: NodeId(node),
         serial,
         outcomes: outcomes.unwrap_or_default(),
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_record_is_read_as_it_was_written() {
-        let body = written(&writes(), &LAST, [1; 16], &Notes::default());
+        let body = encode(&writes(), &LAST, [1; 16], &Notes::default());
         let (read, link, _) = read(&body, &LAST).expect("it follows");
         let expected = writes();
         assert_eq!(read.events, expected.events);
@@ -312,7 +312,7 @@ mod tests {
         assert_eq!(read.charges, expected.charges);
         assert_eq!(link, Link { sequence: 7, hash: hash(&body), position: Position(8) });
         let deleted = Writes { rows: HashMap::from([("r".to_owned(), None)]), ..Writes::default() };
-        let body = written(&deleted, &LAST, [1; 16], &Notes::default());
+        let body = encode(&deleted, &LAST, [1; 16], &Notes::default());
         assert_eq!(super::read(&body, &LAST).expect("it follows").0.rows, deleted.rows);
     }
 
@@ -320,7 +320,7 @@ mod tests {
     fn the_form_of_a_record_is_frozen() {
         let mut alone = writes();
         (alone.index, alone.rows, alone.keys, alone.charges) = Default::default();
-        let body = written(&alone, &LAST, [1; 16], &Notes::default());
+        let body = encode(&alone, &LAST, [1; 16], &Notes::default());
         let hex: String = body.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, GOLDEN);
     }
@@ -328,13 +328,13 @@ mod tests {
     #[test]
     fn a_record_names_its_writer_and_the_outcomes() {
         let outcomes = StoredOutcomes::of(&[Ok(plenary_log::Outcome::KeyReused)]);
-        let answers = vec![Recorded { node: NodeId(3), serial: 9, outcomes }];
+        let answers = vec![RecordedAnswer { node: NodeId(3), serial: 9, outcomes }];
         let pen = Some(Pen { node: NodeId(2), epoch: 5 });
         let notes = Notes { pen, answers };
-        let body = written(&writes(), &LAST, [1; 16], &notes);
+        let body = encode(&writes(), &LAST, [1; 16], &notes);
         assert_eq!(read(&body, &LAST).expect("it follows").2, notes);
         let taking = Notes { pen: Some(Pen { node: NodeId(2), epoch: 0 }), answers: Vec::new() };
-        let body = written(&Writes::default(), &LAST, [1; 16], &taking);
+        let body = encode(&Writes::default(), &LAST, [1; 16], &taking);
         let (writes, link, notes) = read(&body, &LAST).expect("it follows");
         assert!(writes.is_empty());
         assert_eq!((link.sequence, link.position), (7, Position(7)));
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn a_record_follows_only_its_predecessor() {
-        let body = written(&writes(), &LAST, [1; 16], &Notes::default());
+        let body = encode(&writes(), &LAST, [1; 16], &Notes::default());
         for other in [Link { hash: [8; 32], ..LAST }, Link { position: Position(6), ..LAST }] {
             assert_eq!(read(&body, &other).err(), Some(Damage::Unchained(7)));
         }

@@ -146,7 +146,7 @@ impl Notify {
             let mut link = None;
             if notice.event == Event::Created {
                 let id = &notice.request.request_id;
-                let request = self.0.requests.seen(id).await;
+                let request = self.0.requests.read(id).await;
                 let request =
                     Fault::skip_corrupt(request, "a damaged request is left out of a notification")?
                         .flatten();

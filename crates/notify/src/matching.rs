@@ -82,9 +82,9 @@ impl Notify {
     /// Handles an event of a request.
     pub(crate) async fn handle_event(&self, event: &StoredEvent) -> Result<(), Fault> {
         let (Some(kind), Ok(id)) = (event_of(&event.kind), event.stream.id().parse()) else { return Ok(()) };
-        let Some(request) = self.0.requests.seen(&id).await? else { return Ok(()) };
+        let Some(request) = self.0.requests.read(&id).await? else { return Ok(()) };
         // An answer that can still be undone is not final.
-        if kind == Event::Answered && request.settled != Some(event.version) {
+        if kind == Event::Answered && request.settled_version != Some(event.version) {
             return Ok(());
         }
         let owner = request.view.owner.clone();

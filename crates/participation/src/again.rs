@@ -30,7 +30,7 @@ impl Participation {
         if self.0.log.read_key(&key.scope, &key.key).await?.is_some() {
             return Ok(true);
         }
-        let (state, _) = self.0.sessions.look(session).await?;
+        let (state, _) = self.0.sessions.stored_state(session).await?;
         if !is_in(&state, handle) || self.0.runs.stopped(agent.name()).await?.is_some() {
             return Ok(false);
         }

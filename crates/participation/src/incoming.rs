@@ -51,7 +51,7 @@ impl Participation {
         stored: &StoredEvent,
     ) -> Result<(), Fault> {
         let SessionEvent::MessageSent(sent) = SessionEvent::decode(stored)? else { return Ok(()) };
-        let (state, _) = self.0.sessions.look(session).await?;
+        let (state, _) = self.0.sessions.stored_state(session).await?;
         for agent in self.members(&state).filter(|agent| agent.handle != sent.sender) {
             if is_in(&state, &agent.handle) {
                 self.handle_message(&agent, session, &state, stored, &sent).await?;

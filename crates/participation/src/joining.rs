@@ -46,7 +46,7 @@ impl Participation {
         if let Some(invited) = invited {
             self.enter(&agent, session, invited).await?;
         }
-        let (state, _) = self.0.sessions.look(session).await?;
+        let (state, _) = self.0.sessions.stored_state(session).await?;
         for (event, sent) in messages.iter().filter(|_| is_in(&state, &agent.handle)) {
             self.handle_message(&agent, session, &state, event, sent).await?;
         }
@@ -57,7 +57,7 @@ impl Participation {
     pub(crate) async fn enter_all(&self, handle: &AgentHandle) -> Result<(), Fault> {
         let Some(agent) = self.agent(handle) else { return Ok(()) };
         for session in self.0.sessions.open_invitations(handle).await? {
-            let (_, head) = self.0.sessions.look(&session).await?;
+            let (_, head) = self.0.sessions.stored_state(&session).await?;
             self.enter(&agent, &session, head).await?;
         }
         Ok(())
@@ -73,7 +73,7 @@ impl Participation {
         if ExecuteError::skip_refused(self.0.sessions.join(session, &acting).await)?.is_none() {
             return Ok(());
         }
-        let (state, _) = self.0.sessions.look(session).await?;
+        let (state, _) = self.0.sessions.stored_state(session).await?;
         if !is_in(&state, &agent.handle) {
             return Ok(());
         }

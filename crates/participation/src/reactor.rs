@@ -154,7 +154,7 @@ impl Participation {
 
     /// Handles the end of a session, or a participant's leaving: cancels the work of agents that are no longer in it.
     async fn over(&self, session: &SessionId, event: &StoredEvent) -> Result<(), Fault> {
-        let (state, _) = self.0.sessions.look(session).await?;
+        let (state, _) = self.0.sessions.stored_state(session).await?;
         match SessionEvent::decode(event)? {
             // Not if the session was reopened meanwhile.
             SessionEvent::SessionEnded(ended) if state.phase == Phase::Ended => {

@@ -154,7 +154,7 @@ impl Participation {
         key: &str,
     ) -> Result<(), Fault> {
         let key = Self::key(acting.handle(), session, "says", key);
-        match self.0.sessions.say(session, acting, message, &key).await {
+        match self.0.sessions.send_message(session, acting, message, &key).await {
             Ok(_) | Err(ExecuteError::KeyReused) => Ok(()),
             Err(ExecuteError::Rejected(rejection)) => {
                 tracing::debug!(agent = %acting.handle(), %session, ?rejection, "an agent may no longer speak in a session");
@@ -228,7 +228,7 @@ impl Participation {
             return known;
         }
         // If the state can't be read now, the reactor reads it later.
-        let Ok(state) = self.0.sessions.known(stream.id()).await else { return true };
+        let Ok(state) = self.0.sessions.current_state(stream.id()).await else { return true };
         let has = state.participants.keys().any(|handle| self.agent(handle).is_some());
         self.0.seats.insert(stream.clone(), has);
         has

@@ -117,18 +117,18 @@ fn is_ahead(time: TimestampMs, stamp: &Stamp) -> bool {
 }
 
 /// The request, if the caller is the owner or the operator.
-fn owned<'a>(state: &'a RequestState, authority: &Authority) -> Result<&'a Creation, Rejection> {
+fn owned_creation<'a>(state: &'a RequestState, authority: &Authority) -> Result<&'a Creation, Rejection> {
     let creation = state.creation.as_ref().ok_or(Rejection::NoSuchRequest)?;
-    let may = match &authority.by {
+    let may_see = match &authority.by {
         Actor::Operator => true,
         Actor::Owner(owner) => *owner == creation.subject.owner(),
         Actor::Agent(_) | Actor::Seed => false,
     };
-    if may { Ok(creation) } else { Err(Rejection::NoSuchRequest) }
+    if may_see { Ok(creation) } else { Err(Rejection::NoSuchRequest) }
 }
 
 /// `Err` with the reason if the request no longer waits.
-fn waits(state: &RequestState, now: TimestampMs) -> Result<(), Rejection> {
+fn check_waiting(state: &RequestState, now: TimestampMs) -> Result<(), Rejection> {
     match &state.progress {
         Progress::Open if state.is_late(now) => Err(Rejection::Expired),
         Progress::Open => Ok(()),
@@ -141,18 +141,18 @@ fn waits(state: &RequestState, now: TimestampMs) -> Result<(), Rejection> {
 /// Decides `AnswerRequest`. The first answer counts.
 pub fn answer(
     state: &RequestState,
-    standing: &AnswerFacts,
+    facts: &AnswerFacts,
     stamp: &Stamp,
     command: &AnswerRequest,
 ) -> RequestDecision {
-    if !standing.is_authorized {
+    if !facts.is_authorized {
         return Err(Rejection::Unauthenticated);
     }
     let creation = match &command.by {
-        AnsweredBy::Person(authority, _) => owned(state, authority)?,
+        AnsweredBy::Person(authority, _) => owned_creation(state, authority)?,
         AnsweredBy::Link => state.creation.as_ref().ok_or(Rejection::NoSuchRequest)?,
     };
-    waits(state, stamp.now)?;
+    check_waiting(state, stamp.now)?;
     if command.version.is_some_and(|version| version != state.version) {
         return Err(Rejection::StaleVersion);
     }
@@ -165,11 +165,11 @@ pub fn answer(
         if !is_plain || !is_of_owner || creation.tool.is_none() || command.by == AnsweredBy::Link {
             return Err(Rejection::InvalidRule);
         }
-        if standing.has_all_rules {
+        if facts.has_all_rules {
             return Err(Rejection::TooManyRules);
         }
     }
-    let (by, person) = match &command.by {
+    let (author, person) = match &command.by {
         AnsweredBy::Person(authority, person) => (AnswerAuthor::Person(authority.by.clone()), person.clone()),
         AnsweredBy::Link => (AnswerAuthor::Link, None),
     };
@@ -177,7 +177,7 @@ pub fn answer(
     let event = RequestAnswered {
         subject: creation.subject.clone(),
         answer: command.answer.answer,
-        by,
+        by: author,
         person,
         at: stamp.now,
         undo_until,
@@ -191,19 +191,24 @@ pub fn answer(
 /// Decides `HandleRequest`.
 pub fn handle(
     state: &RequestState,
-    standing: &AnswerFacts,
+    facts: &AnswerFacts,
     stamp: &Stamp,
     command: &HandleRequest,
 ) -> RequestDecision {
-    if !standing.is_authorized {
+    if !facts.is_authorized {
         return Err(Rejection::Unauthenticated);
     }
-    let subject = owned(state, &command.authority)?.subject.clone();
-    let by = command.authority.by.clone();
+    let subject = owned_creation(state, &command.authority)?.subject.clone();
+    let actor = command.authority.by.clone();
     let event = match &command.handling {
         Handling::Undo => match &state.progress {
             Progress::Answered { at, undo_until: Some(until), .. } if stamp.now < *until => {
-                RequestEvent::AnswerUndone(AnswerUndone { subject, by, answered: *at, undo_until: *until })
+                RequestEvent::AnswerUndone(AnswerUndone {
+                    subject,
+                    by: actor,
+                    answered: *at,
+                    undo_until: *until,
+                })
             }
             Progress::Answered { .. } => return Err(Rejection::TooLate),
             Progress::Open => return Err(Rejection::NotAnswered),
@@ -211,21 +216,21 @@ pub fn handle(
             Progress::Expired => return Err(Rejection::Expired),
         },
         Handling::Snooze(until) => {
-            waits(state, stamp.now)?;
+            check_waiting(state, stamp.now)?;
             if !is_ahead(*until, stamp) {
                 return Err(Rejection::InvalidUntil);
             }
-            RequestEvent::RequestSnoozed(RequestSnoozed { subject, by, until: *until })
+            RequestEvent::RequestSnoozed(RequestSnoozed { subject, by: actor, until: *until })
         }
         Handling::Delegate(to) => {
-            waits(state, stamp.now)?;
-            if !standing.knows_person || !is_person(to, &subject) {
+            check_waiting(state, stamp.now)?;
+            if !facts.knows_person || !is_person(to, &subject) {
                 return Err(Rejection::UnknownPerson);
             }
-            RequestEvent::RequestDelegated(RequestDelegated { subject, by, to: to.clone() })
+            RequestEvent::RequestDelegated(RequestDelegated { subject, by: actor, to: to.clone() })
         }
         Handling::Link(digest, until) => {
-            waits(state, stamp.now)?;
+            check_waiting(state, stamp.now)?;
             RequestEvent::LinkMade(LinkMade { subject, digest: *digest, until: *until })
         }
     };
@@ -252,13 +257,13 @@ pub fn withdraw(
         return Err(Rejection::Unauthenticated);
     }
     let creation = state.creation.as_ref().ok_or(Rejection::NoSuchRequest)?;
-    let may = match &command.source {
+    let may_withdraw = match &command.source {
         Source::Server => creation.by_server,
         Source::Agent(authority) => {
             authority.by == Actor::Agent(creation.subject.agent.clone()) && !creation.by_server
         }
     };
-    if !may {
+    if !may_withdraw {
         return Err(Rejection::NoSuchRequest);
     }
     let (answered, undo_until) = match &state.progress {

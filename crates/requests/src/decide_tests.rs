@@ -27,7 +27,7 @@ fn ask_facts() -> AskFacts {
     AskFacts { is_authorized: true, knows_person: true, is_full: false, rule: None }
 }
 
-fn standing() -> AnswerFacts {
+fn answer_facts() -> AnswerFacts {
     AnswerFacts { is_authorized: true, has_all_rules: false, knows_person: true }
 }
 
@@ -60,9 +60,9 @@ fn answer(author: &str, answer: AnswerType) -> AnswerRequest {
 
 fn step(
     state: &mut RequestState,
-    decided: Result<plenary_engine::Decision<RequestEvent, ()>, Rejection>,
+    decision: Result<plenary_engine::Decision<RequestEvent, ()>, Rejection>,
 ) -> Result<usize, Rejection> {
-    let events = decided?.events;
+    let events = decision?.events;
     for event in &events {
         let version = state.version.next();
         state.evolve(version, event);
@@ -72,39 +72,44 @@ fn step(
 
 fn created(deadline: Option<u64>, on_timeout: OnTimeout) -> RequestState {
     let mut state = RequestState::default();
-    let decided = decide::make(&state, &ask_facts(), &stamp(10), &make(deadline, on_timeout));
-    assert_eq!(step(&mut state, decided), Ok(1));
+    let decision = decide::make(&state, &ask_facts(), &stamp(10), &make(deadline, on_timeout));
+    assert_eq!(step(&mut state, decision), Ok(1));
     state
 }
 
-fn answered(state: &mut RequestState, now: u64, command: &AnswerRequest) -> Result<usize, Rejection> {
-    let decided = decide::answer(state, &standing(), &stamp(now), command);
-    step(state, decided)
+fn answer_at(state: &mut RequestState, now: u64, command: &AnswerRequest) -> Result<usize, Rejection> {
+    let decision = decide::answer(state, &answer_facts(), &stamp(now), command);
+    step(state, decision)
 }
 
-fn handled(state: &mut RequestState, now: u64, author: &str, handling: Handling) -> Result<usize, Rejection> {
+fn handle_at(
+    state: &mut RequestState,
+    now: u64,
+    author: &str,
+    handling: Handling,
+) -> Result<usize, Rejection> {
     let command = HandleRequest { authority: authority(author), handling };
-    let decided = decide::handle(state, &standing(), &stamp(now), &command);
-    step(state, decided)
+    let decision = decide::handle(state, &answer_facts(), &stamp(now), &command);
+    step(state, decision)
 }
 
-fn passed(state: &mut RequestState, now: u64) -> usize {
-    let decided = Ok(decide::pass_time(state, &stamp(now), PassTime));
-    step(state, decided).unwrap()
+fn pass_time_at(state: &mut RequestState, now: u64) -> usize {
+    let decision = Ok(decide::pass_time(state, &stamp(now), PassTime));
+    step(state, decision).unwrap()
 }
 
 fn withdrawn(state: &mut RequestState, author: &str) -> Result<usize, Rejection> {
     let command = WithdrawRequest { source: Source::Agent(authority(author)) };
-    let decided = decide::withdraw(state, true, &stamp(30), &command);
-    step(state, decided)
+    let decision = decide::withdraw(state, true, &stamp(30), &command);
+    step(state, decision)
 }
 
 #[test]
 fn given_a_request_when_two_answer_then_the_first_stands() {
     let mut state = created(None, OnTimeout::None);
-    assert_eq!(answered(&mut state, 20, &answer("~ann", AnswerType::Ignore)), Ok(1));
+    assert_eq!(answer_at(&mut state, 20, &answer("~ann", AnswerType::Ignore)), Ok(1));
     assert_eq!(
-        answered(&mut state, 20, &answer("operator", AnswerType::Accept)),
+        answer_at(&mut state, 20, &answer("operator", AnswerType::Accept)),
         Err(Rejection::AlreadyAnswered)
     );
     assert!(matches!(state.progress, Progress::Answered { answer: AnswerType::Ignore, .. }));
@@ -120,7 +125,7 @@ fn given_a_person_of_the_owner_when_it_answers_then_the_answer_names_it() {
             ..answer("~ann", AnswerType::Accept)
         };
         let state = created(None, OnTimeout::None);
-        let events = decide::answer(&state, &standing(), &stamp(20), &command).unwrap().events;
+        let events = decide::answer(&state, &answer_facts(), &stamp(20), &command).unwrap().events;
         let [RequestEvent::RequestAnswered(event)] = &events[..] else { panic!("{events:?}") };
         let author = AnswerAuthor::Person("~ann".parse().unwrap());
         assert_eq!((&event.by, &event.person), (&author, &person));
@@ -132,14 +137,17 @@ fn given_a_request_when_others_answer_then_it_is_not_there() {
     let mut state = created(None, OnTimeout::None);
     for author in ["~bob", "@ann.cc", "@ann.other", "seed"] {
         assert_eq!(
-            answered(&mut state, 20, &answer(author, AnswerType::Accept)),
+            answer_at(&mut state, 20, &answer(author, AnswerType::Accept)),
             Err(Rejection::NoSuchRequest)
         );
-        assert_eq!(handled(&mut state, 20, author, Handling::Undo), Err(Rejection::NoSuchRequest));
+        assert_eq!(handle_at(&mut state, 20, author, Handling::Undo), Err(Rejection::NoSuchRequest));
     }
     let mut absent = RequestState::default();
-    assert_eq!(answered(&mut absent, 20, &answer("~ann", AnswerType::Accept)), Err(Rejection::NoSuchRequest));
-    let dead = AnswerFacts { is_authorized: false, ..standing() };
+    assert_eq!(
+        answer_at(&mut absent, 20, &answer("~ann", AnswerType::Accept)),
+        Err(Rejection::NoSuchRequest)
+    );
+    let dead = AnswerFacts { is_authorized: false, ..answer_facts() };
     let command = answer("~ann", AnswerType::Accept);
     assert_eq!(decide::answer(&state, &dead, &stamp(20), &command), Err(Rejection::Unauthenticated));
 }
@@ -147,28 +155,28 @@ fn given_a_request_when_others_answer_then_it_is_not_there() {
 #[test]
 fn given_a_request_when_it_takes_no_such_answer_or_has_changed_then_it_is_refused() {
     let mut state = created(None, OnTimeout::None);
-    assert_eq!(answered(&mut state, 20, &answer("~ann", AnswerType::Edit)), Err(Rejection::NotAllowed));
+    assert_eq!(answer_at(&mut state, 20, &answer("~ann", AnswerType::Edit)), Err(Rejection::NotAllowed));
     let stale = AnswerRequest { version: Some(Version(7)), ..answer("~ann", AnswerType::Accept) };
-    assert_eq!(answered(&mut state, 20, &stale), Err(Rejection::StaleVersion));
+    assert_eq!(answer_at(&mut state, 20, &stale), Err(Rejection::StaleVersion));
     let fresh = AnswerRequest { version: Some(Version(1)), ..stale };
-    assert_eq!(answered(&mut state, 20, &fresh), Ok(1));
+    assert_eq!(answer_at(&mut state, 20, &fresh), Ok(1));
 }
 
 #[test]
 fn given_an_answer_that_may_be_taken_back_then_it_stands_only_when_its_time_is_over() {
     let mut state = created(None, OnTimeout::None);
     let undoable = AnswerRequest { undo_ms: 100, ..answer("~ann", AnswerType::Accept) };
-    assert_eq!(answered(&mut state, 20, &undoable), Ok(1));
+    assert_eq!(answer_at(&mut state, 20, &undoable), Ok(1));
     assert!(!state.is_settled());
-    assert_eq!(passed(&mut state, 119), 0);
-    assert_eq!(handled(&mut state, 119, "~ann", Handling::Undo), Ok(1));
+    assert_eq!(pass_time_at(&mut state, 119), 0);
+    assert_eq!(handle_at(&mut state, 119, "~ann", Handling::Undo), Ok(1));
     assert_eq!(state.progress, Progress::Open);
-    assert_eq!(answered(&mut state, 200, &undoable), Ok(1));
-    assert_eq!(handled(&mut state, 300, "~ann", Handling::Undo), Err(Rejection::TooLate));
-    assert_eq!(passed(&mut state, 300), 1);
+    assert_eq!(answer_at(&mut state, 200, &undoable), Ok(1));
+    assert_eq!(handle_at(&mut state, 300, "~ann", Handling::Undo), Err(Rejection::TooLate));
+    assert_eq!(pass_time_at(&mut state, 300), 1);
     assert!(state.is_settled());
-    assert_eq!(passed(&mut state, 301), 0);
-    assert_eq!(handled(&mut state, 301, "~ann", Handling::Undo), Err(Rejection::TooLate));
+    assert_eq!(pass_time_at(&mut state, 301), 0);
+    assert_eq!(handle_at(&mut state, 301, "~ann", Handling::Undo), Err(Rejection::TooLate));
 }
 
 #[test]
@@ -179,28 +187,28 @@ fn given_a_deadline_when_it_passes_then_what_was_said_counts_once() {
         (OnTimeout::None, None),
     ] {
         let mut state = created(Some(50), on_timeout);
-        assert_eq!(passed(&mut state, 49), 0);
+        assert_eq!(pass_time_at(&mut state, 49), 0);
         // The timer may be late: an answer after the deadline is refused all the same.
         let late = answer("~ann", AnswerType::Accept);
-        assert_eq!(answered(&mut state, 50, &late), Err(Rejection::Expired));
-        let decided = decide::pass_time(&state, &stamp(50), PassTime);
-        let RequestEvent::RequestExpired(event) = &decided.events[0] else { panic!("{decided:?}") };
+        assert_eq!(answer_at(&mut state, 50, &late), Err(Rejection::Expired));
+        let decision = decide::pass_time(&state, &stamp(50), PassTime);
+        let RequestEvent::RequestExpired(event) = &decision.events[0] else { panic!("{decision:?}") };
         assert_eq!(event.answer, expected);
-        assert_eq!(passed(&mut state, 50), 1);
-        assert_eq!(passed(&mut state, 51), 0);
+        assert_eq!(pass_time_at(&mut state, 50), 1);
+        assert_eq!(pass_time_at(&mut state, 51), 0);
         assert_eq!(withdrawn(&mut state, "@ann.cc"), Err(Rejection::Expired));
     }
     let mut in_time = created(Some(50), OnTimeout::Ignore);
-    assert_eq!(answered(&mut in_time, 49, &answer("~ann", AnswerType::Accept)), Ok(1));
-    assert_eq!(passed(&mut in_time, 50), 0, "an answer in time stands");
+    assert_eq!(answer_at(&mut in_time, 49, &answer("~ann", AnswerType::Accept)), Ok(1));
+    assert_eq!(pass_time_at(&mut in_time, 50), 0, "an answer in time stands");
 }
 
 #[test]
 fn given_a_deadline_that_is_not_ahead_or_too_far_then_nothing_is_asked() {
     for deadline in [0, 10, 10 + AHEAD_MS_MAX + 1] {
         let command = make(Some(deadline), OnTimeout::None);
-        let decided = decide::make(&RequestState::default(), &ask_facts(), &stamp(10), &command);
-        assert_eq!(decided, Err(Rejection::InvalidDeadline));
+        let decision = decide::make(&RequestState::default(), &ask_facts(), &stamp(10), &command);
+        assert_eq!(decision, Err(Rejection::InvalidDeadline));
     }
 }
 
@@ -210,13 +218,13 @@ fn given_a_rule_that_fits_then_it_answers_at_once_even_where_no_more_may_wait() 
     let with = |answer| AskFacts { is_full: true, rule: Some((rule.clone(), answer)), ..ask_facts() };
     let command = make(None, OnTimeout::None);
     let mut state = RequestState::default();
-    let decided = decide::make(&state, &with(AnswerType::Accept), &stamp(10), &command);
-    assert_eq!(step(&mut state, decided), Ok(2));
+    let decision = decide::make(&state, &with(AnswerType::Accept), &stamp(10), &command);
+    assert_eq!(step(&mut state, decision), Ok(2));
     assert!(matches!(&state.progress, Progress::Answered { by: AnswerAuthor::Rule(id), .. } if *id == rule));
     assert!(state.is_settled());
     let deaf = MakeRequest { allow: Allow { accept: false, ..Allow::default() }, ..command };
-    let decided = decide::make(&RequestState::default(), &with(AnswerType::Accept), &stamp(10), &deaf);
-    assert_eq!(decided, Err(Rejection::TooMany), "what a request does not take, no rule says");
+    let decision = decide::make(&RequestState::default(), &with(AnswerType::Accept), &stamp(10), &deaf);
+    assert_eq!(decision, Err(Rejection::TooMany), "what a request does not take, no rule says");
 }
 
 #[test]
@@ -233,14 +241,14 @@ fn given_an_answer_with_a_rule_then_only_a_plain_one_of_a_person_makes_it() {
         with("~ann", AnswerType::Accept, "@bob.cc"),
         AnswerRequest { by: AnsweredBy::Link, ..with("~ann", AnswerType::Accept, "@ann.cc") },
     ] {
-        assert_eq!(answered(&mut state, 20, &wrong), Err(Rejection::InvalidRule));
+        assert_eq!(answer_at(&mut state, 20, &wrong), Err(Rejection::InvalidRule));
     }
-    let full = AnswerFacts { has_all_rules: true, ..standing() };
+    let full = AnswerFacts { has_all_rules: true, ..answer_facts() };
     let right = AnswerRequest { undo_ms: 10, ..with("~ann", AnswerType::Accept, "@ann.cc") };
     assert_eq!(decide::answer(&state, &full, &stamp(20), &right), Err(Rejection::TooManyRules));
-    assert_eq!(answered(&mut state, 20, &right), Ok(1));
-    let decided = decide::pass_time(&state, &stamp(30), PassTime);
-    let RequestEvent::AnswerSettled(settled) = &decided.events[0] else { panic!("{decided:?}") };
+    assert_eq!(answer_at(&mut state, 20, &right), Ok(1));
+    let decision = decide::pass_time(&state, &stamp(30), PassTime);
+    let RequestEvent::AnswerSettled(settled) = &decision.events[0] else { panic!("{decision:?}") };
     let rule_of_answer = settled.rule.as_ref().expect("the rule of the answer");
     assert_eq!(
         (&rule_of_answer.by, rule_of_answer.answer),
@@ -256,9 +264,9 @@ fn given_that_it_was_given_up_then_no_answer_is_taken() {
     }
     assert_eq!(withdrawn(&mut state, "@ann.cc"), Ok(1));
     assert_eq!(withdrawn(&mut state, "@ann.cc"), Ok(0));
-    assert_eq!(answered(&mut state, 40, &answer("~ann", AnswerType::Accept)), Err(Rejection::Withdrawn));
+    assert_eq!(answer_at(&mut state, 40, &answer("~ann", AnswerType::Accept)), Err(Rejection::Withdrawn));
     let mut answered_before = created(None, OnTimeout::None);
-    assert_eq!(answered(&mut answered_before, 20, &answer("~ann", AnswerType::Accept)), Ok(1));
+    assert_eq!(answer_at(&mut answered_before, 20, &answer("~ann", AnswerType::Accept)), Ok(1));
     assert_eq!(withdrawn(&mut answered_before, "@ann.cc"), Err(Rejection::AlreadyAnswered));
 }
 
@@ -266,35 +274,35 @@ fn given_that_it_was_given_up_then_no_answer_is_taken() {
 fn given_a_request_that_waits_then_it_may_be_put_off_and_left_to_somebody_of_the_owner() {
     let mut state = created(None, OnTimeout::None);
     assert_eq!(
-        handled(&mut state, 20, "~ann", Handling::Snooze(TimestampMs(20))),
+        handle_at(&mut state, 20, "~ann", Handling::Snooze(TimestampMs(20))),
         Err(Rejection::InvalidUntil)
     );
-    assert_eq!(handled(&mut state, 20, "~ann", Handling::Snooze(TimestampMs(90))), Ok(1));
+    assert_eq!(handle_at(&mut state, 20, "~ann", Handling::Snooze(TimestampMs(90))), Ok(1));
     assert_eq!(state.snoozed_until, Some(TimestampMs(90)));
     let to = |handle: &str| Handling::Delegate(handle.parse().unwrap());
-    assert_eq!(handled(&mut state, 20, "~ann", to("@bob.maria")), Err(Rejection::UnknownPerson));
-    assert_eq!(handled(&mut state, 20, "~ann", to("@ann.cc")), Err(Rejection::UnknownPerson));
-    assert_eq!(handled(&mut state, 20, "~ann", to("@ann.maria")), Ok(1));
+    assert_eq!(handle_at(&mut state, 20, "~ann", to("@bob.maria")), Err(Rejection::UnknownPerson));
+    assert_eq!(handle_at(&mut state, 20, "~ann", to("@ann.cc")), Err(Rejection::UnknownPerson));
+    assert_eq!(handle_at(&mut state, 20, "~ann", to("@ann.maria")), Ok(1));
     assert_eq!(state.version, Version(3));
     for _ in 2..CHANGES_MAX {
-        assert_eq!(handled(&mut state, 20, "~ann", to("@ann.maria")), Ok(1));
+        assert_eq!(handle_at(&mut state, 20, "~ann", to("@ann.maria")), Ok(1));
     }
-    assert_eq!(handled(&mut state, 20, "~ann", to("@ann.maria")), Err(Rejection::TooManyChanges));
-    assert_eq!(answered(&mut state, 20, &answer("~ann", AnswerType::Accept)), Ok(1), "it can be ended");
+    assert_eq!(handle_at(&mut state, 20, "~ann", to("@ann.maria")), Err(Rejection::TooManyChanges));
+    assert_eq!(answer_at(&mut state, 20, &answer("~ann", AnswerType::Accept)), Ok(1), "it can be ended");
 }
 
 #[test]
 fn given_the_server_itself_asks_then_only_it_gives_up_and_asking_again_changes_nothing() {
     let mut state = RequestState::default();
     let command = MakeRequest { source: Source::Server, ..make(None, OnTimeout::None) };
-    let decided = decide::make(&state, &ask_facts(), &stamp(10), &command);
-    assert_eq!(step(&mut state, decided), Ok(1));
-    let decided = decide::make(&state, &ask_facts(), &stamp(11), &command);
-    assert_eq!(step(&mut state, decided), Ok(0));
+    let decision = decide::make(&state, &ask_facts(), &stamp(10), &command);
+    assert_eq!(step(&mut state, decision), Ok(1));
+    let decision = decide::make(&state, &ask_facts(), &stamp(11), &command);
+    assert_eq!(step(&mut state, decision), Ok(0));
     assert_eq!(withdrawn(&mut state, "@ann.cc"), Err(Rejection::NoSuchRequest));
     let by_server = WithdrawRequest { source: Source::Server };
-    let decided = decide::withdraw(&state, true, &stamp(12), &by_server);
-    assert_eq!(step(&mut state, decided), Ok(1));
+    let decision = decide::withdraw(&state, true, &stamp(12), &by_server);
+    assert_eq!(step(&mut state, decision), Ok(1));
     assert_eq!(AskId::of_source("run-1"), AskId::of_source("run-1"));
     assert_ne!(AskId::of_source("run-1"), AskId::of_source("run-2"));
 }

@@ -36,8 +36,8 @@ impl Requests {
                 break;
             }
             if let Ok(id) = id.parse::<AskId>() {
-                let passed = self.pass_time(&id).await;
-                Fault::skip_corrupt(passed, "the time of a damaged request does not pass")?;
+                let result = self.pass_time(&id).await;
+                Fault::skip_corrupt(result, "the time of a damaged request does not pass")?;
             }
         }
         Ok(())

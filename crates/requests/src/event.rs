@@ -293,22 +293,24 @@ impl RequestEvent {
     }
 
     /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored.kind {
-            "RequestMade" => {
-                Self::RequestMade(RequestMade { content: stored.payload.clone(), ..read(stored)? })
-            }
-            "RequestAnswered" => {
-                Self::RequestAnswered(RequestAnswered { content: stored.payload.clone(), ..read(stored)? })
-            }
-            "AnswerSettled" => Self::AnswerSettled(read(stored)?),
-            "AnswerUndone" => Self::AnswerUndone(read(stored)?),
-            "RequestSnoozed" => Self::RequestSnoozed(read(stored)?),
-            "RequestDelegated" => Self::RequestDelegated(read(stored)?),
-            "RequestWithdrawn" => Self::RequestWithdrawn(read(stored)?),
-            "RequestExpired" => Self::RequestExpired(read(stored)?),
-            "LinkMade" => Self::LinkMade(read(stored)?),
-            _ => return unknown(stored),
+    pub(crate) fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
+        Ok(match &*stored_event.kind {
+            "RequestMade" => Self::RequestMade(RequestMade {
+                content: stored_event.payload.clone(),
+                ..read(stored_event)?
+            }),
+            "RequestAnswered" => Self::RequestAnswered(RequestAnswered {
+                content: stored_event.payload.clone(),
+                ..read(stored_event)?
+            }),
+            "AnswerSettled" => Self::AnswerSettled(read(stored_event)?),
+            "AnswerUndone" => Self::AnswerUndone(read(stored_event)?),
+            "RequestSnoozed" => Self::RequestSnoozed(read(stored_event)?),
+            "RequestDelegated" => Self::RequestDelegated(read(stored_event)?),
+            "RequestWithdrawn" => Self::RequestWithdrawn(read(stored_event)?),
+            "RequestExpired" => Self::RequestExpired(read(stored_event)?),
+            "LinkMade" => Self::LinkMade(read(stored_event)?),
+            _ => return unknown(stored_event),
         })
     }
 }

@@ -45,8 +45,8 @@ impl Requests {
             for (key, row) in self.rows(WAITING, &format!("{list}/"), Order::Ascending).await? {
                 let is_snoozed = row.snoozed_until.is_some_and(|until| now < until);
                 let created = key.split('/').next().and_then(|created| created.parse().ok());
-                let is_looked_at = owners.contains(row.agent.owner());
-                if let Some(created) = created.filter(|_| is_looked_at && !is_snoozed) {
+                let is_requested = owners.contains(row.agent.owner());
+                if let Some(created) = created.filter(|_| is_requested && !is_snoozed) {
                     glances.waits(TimestampMs(created));
                 }
             }

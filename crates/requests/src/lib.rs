@@ -68,7 +68,7 @@ pub const LIMIT_DEFAULT: usize = 50;
 /// Most requests of a page; beyond it 400 `invalid_limit`.
 pub const LIMIT_MAX: usize = 100;
 /// Most requests that are searched for one page and its counts; later ones are not counted.
-pub const LOOKED_AT_MAX: usize = 5_000;
+pub const ROWS_READ_MAX: usize = 5_000;
 /// Most requests that are read for one page with a person as a filter; beyond it the page ends with a `next_cursor`.
 pub const READ_FOR_PERSON_MAX: usize = 200;
 /// The longest wait for an answer, in seconds; beyond it 400 `invalid_wait`.

@@ -16,10 +16,11 @@ use crate::{
     wire::RequestView,
 };
 
-/// A settled request that the inbox of agent `me` reports, with the version of its settlement.
-fn answered(seen: RequestReading, me: &AgentHandle) -> Option<(RequestView, Version)> {
-    let settled = seen.settled.filter(|_| seen.notifies_inbox && seen.view.from == *me)?;
-    Some((seen.view, settled))
+/// A settled request that the inbox of `agent` reports, with the version of its settlement.
+fn outcome_for(reading: RequestReading, agent: &AgentHandle) -> Option<(RequestView, Version)> {
+    let settled_version =
+        reading.settled_version.filter(|_| reading.notifies_inbox && reading.view.from == *agent)?;
+    Some((reading.view, settled_version))
 }
 
 /// The outcome as text.
@@ -38,11 +39,11 @@ fn text(view: &RequestView) -> String {
 impl Requests {
     async fn answer_for(
         &self,
-        me: &AgentHandle,
+        agent: &AgentHandle,
         stream: &StreamName,
     ) -> Result<Option<(RequestView, Version)>, Fault> {
         let Ok(id) = stream.id().parse::<AskId>() else { return Ok(None) };
-        Ok(self.seen(&id).await?.and_then(|seen| answered(seen, me)))
+        Ok(self.read(&id).await?.and_then(|reading| outcome_for(reading, agent)))
     }
 }
 
@@ -55,9 +56,9 @@ impl NewsSource for Requests {
         Senders::Any
     }
 
-    fn streams<'a>(&'a self, me: &'a AgentHandle) -> BoxFuture<'a, Result<Vec<StreamName>, Fault>> {
+    fn streams<'a>(&'a self, agent: &'a AgentHandle) -> BoxFuture<'a, Result<Vec<StreamName>, Fault>> {
         Box::pin(async move {
-            let prefix = format!("{me}/");
+            let prefix = format!("{agent}/");
             let log = self.log();
             let rows =
                 log.read_index(OUTCOMES, &prefix, None, ANSWERS_REPORTED_MAX, Order::Descending).await?;
@@ -72,8 +73,8 @@ impl NewsSource for Requests {
         _waiting: &'a (dyn Fn() -> Vec<AgentHandle> + Sync),
     ) -> BoxFuture<'a, Result<Vec<AgentHandle>, Fault>> {
         Box::pin(async move {
-            for stored in events {
-                let event = RequestEvent::decode(stored)?;
+            for stored_event in events {
+                let event = RequestEvent::decode(stored_event)?;
                 if event.reaches_inbox() {
                     return Ok(vec![event.subject().agent.clone()]);
                 }
@@ -84,32 +85,39 @@ impl NewsSource for Requests {
 
     fn news<'a>(
         &'a self,
-        me: &'a AgentHandle,
+        agent: &'a AgentHandle,
         stream: &'a StreamName,
         after: Version,
         _max: usize,
     ) -> BoxFuture<'a, Result<StreamOfNews, Fault>> {
         Box::pin(async move {
-            let mut found = StreamOfNews { read: after, ..StreamOfNews::default() };
-            let Some((_, settled)) = self.answer_for(me, stream).await? else { return Ok(found) };
-            if settled > after {
-                let before = Version(settled.0.saturating_sub(1));
+            let mut stream_news = StreamOfNews { read: after, ..StreamOfNews::default() };
+            let Some((_, settled_version)) = self.answer_for(agent, stream).await? else {
+                return Ok(stream_news);
+            };
+            if settled_version > after {
+                let before = Version(settled_version.0.saturating_sub(1));
                 let event = self.log().read_stream(stream, before, 1).await?.pop();
-                found.read = settled;
-                found.news.extend(event.map(|event| News::at_event(Kind::RequestAnswered, &event, None)));
+                stream_news.read = settled_version;
+                stream_news
+                    .news
+                    .extend(event.map(|event| News::at_event(Kind::RequestAnswered, &event, None)));
             }
-            Ok(found)
+            Ok(stream_news)
         })
     }
 
     fn describe<'a>(
         &'a self,
-        me: &'a AgentHandle,
+        agent: &'a AgentHandle,
         stream: &'a StreamName,
         version: Version,
     ) -> BoxFuture<'a, Result<Option<Description>, Fault>> {
         Box::pin(async move {
-            let answer = self.answer_for(me, stream).await?.filter(|(_, settled)| *settled == version);
+            let answer = self
+                .answer_for(agent, stream)
+                .await?
+                .filter(|(_, settled_version)| *settled_version == version);
             Ok(answer.map(|(view, _)| Description {
                 subject: view.title.clone(),
                 text: text(&view),

@@ -45,7 +45,7 @@ pub struct RequestReading {
     /// Whether the outcome is final, so that the agent gets it.
     pub is_settled: bool,
     /// The version of the event that made it final.
-    pub settled: Option<Version>,
+    pub settled_version: Option<Version>,
     /// Whether the agent's inbox reports the outcome.
     pub notifies_inbox: bool,
     /// Whether the server made the request by itself.
@@ -117,18 +117,18 @@ fn answer_of(by: &AnswerAuthor, answer: AnswerType, at: TimestampMs) -> AnswerVi
 }
 
 /// Folds the events of a request; `None` if there are none.
-pub(crate) fn seen(
+pub(crate) fn fold_request(
     id: &AskId,
     events: &[StoredEvent],
     now: TimestampMs,
 ) -> Result<Option<RequestReading>, Fault> {
-    let (mut state, mut view, mut settled) = (RequestState::default(), None::<RequestView>, None);
+    let (mut state, mut view, mut settled_version) = (RequestState::default(), None::<RequestView>, None);
     let mut notifies_inbox = false;
-    for stored in events {
-        let event = RequestEvent::decode(stored)?;
-        state.evolve(stored.version, &event);
-        if state.is_settled() && settled.is_none() {
-            (settled, notifies_inbox) = (Some(stored.version), event.reaches_inbox());
+    for stored_event in events {
+        let event = RequestEvent::decode(stored_event)?;
+        state.evolve(stored_event.version, &event);
+        if state.is_settled() && settled_version.is_none() {
+            (settled_version, notifies_inbox) = (Some(stored_event.version), event.reaches_inbox());
         }
         match event {
             RequestEvent::RequestMade(event) => view = Some(view_of(id, event)?),
@@ -170,19 +170,19 @@ pub(crate) fn seen(
     let Some(mut view) = view else { return Ok(None) };
     view.version = state.version.0;
     view.to = state.creation.as_ref().and_then(|creation| creation.to.clone());
-    let snoozed = state.snoozed_until.filter(|until| now < *until);
+    let snoozed_until = state.snoozed_until.filter(|until| now < *until);
     view.state = match &state.progress {
-        Progress::Open if snoozed.is_some() => Phase::Snoozed,
+        Progress::Open if snoozed_until.is_some() => Phase::Snoozed,
         Progress::Open => Phase::Open,
         Progress::Answered { .. } => Phase::Answered,
         Progress::Withdrawn => Phase::Withdrawn,
         Progress::Expired => Phase::Expired,
     };
-    view.snoozed_until = snoozed.filter(|_| view.state == Phase::Snoozed).map(|until| until.0);
+    view.snoozed_until = snoozed_until.filter(|_| view.state == Phase::Snoozed).map(|until| until.0);
     let by_server = state.creation.as_ref().is_some_and(|creation| creation.by_server);
     let is_settled = state.is_settled();
     let stranger = state.creation.and_then(|creation| creation.subject.stranger);
-    Ok(Some(RequestReading { view, is_settled, settled, notifies_inbox, by_server, stranger }))
+    Ok(Some(RequestReading { view, is_settled, settled_version, notifies_inbox, by_server, stranger }))
 }
 
 impl Requests {
@@ -190,24 +190,24 @@ impl Requests {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn seen(&self, id: &AskId) -> Result<Option<RequestReading>, Fault> {
+    pub async fn read(&self, id: &AskId) -> Result<Option<RequestReading>, Fault> {
         let events =
             self.log().read_stream(&RequestRoom::stream(id.as_str()), Version::ZERO, READ_ROWS_MAX).await?;
-        seen(id, &events, self.now())
+        fold_request(id, &events, self.now())
     }
 
     /// A request for callers that may see it: the agent that asks, its owner, the operator.
-    pub(crate) async fn seen_by(
+    pub(crate) async fn reading_for(
         &self,
         caller: &TokenOwner,
         id: &AskId,
     ) -> Result<Option<RequestReading>, Fault> {
-        Ok(self.seen(id).await?.filter(|seen| sees(caller, &seen.view.from)))
+        Ok(self.read(id).await?.filter(|reading| may_see(caller, &reading.view.from)))
     }
 }
 
 /// Whether a caller may see the requests of an agent.
-pub(crate) fn sees(caller: &TokenOwner, from: &AgentHandle) -> bool {
+pub(crate) fn may_see(caller: &TokenOwner, from: &AgentHandle) -> bool {
     match caller {
         TokenOwner::Operator => true,
         TokenOwner::Owner(owner) => owner.as_str() == from.owner(),
@@ -216,9 +216,9 @@ pub(crate) fn sees(caller: &TokenOwner, from: &AgentHandle) -> bool {
 }
 
 /// The view for a caller that may see the request.
-pub(crate) fn shown(caller: &TokenOwner, seen: RequestReading) -> RequestView {
+pub(crate) fn view_for(caller: &TokenOwner, reading: RequestReading) -> RequestView {
     match caller {
-        TokenOwner::Operator | TokenOwner::Owner(_) => seen.view,
-        TokenOwner::Agent(_) => seen.for_agent(),
+        TokenOwner::Operator | TokenOwner::Owner(_) => reading.view,
+        TokenOwner::Agent(_) => reading.for_agent(),
     }
 }

@@ -106,8 +106,8 @@ impl From<RuleRejection> for RequestRefusal {
 }
 
 /// The refusal of a wait.
-pub(crate) fn cannot_wait(why: CannotWatch) -> Refusal {
-    match why {
+pub(crate) fn cannot_wait(reason: CannotWatch) -> Refusal {
+    match reason {
         CannotWatch::TooMany => Refusal::new(
             Class::TooMany,
             "too_many_waits",

@@ -13,16 +13,16 @@ use crate::{
     wire::{Allow, AnswerType, Content, NewAnswer, NewRequest, NewRule, RequestView},
 };
 
-fn bad(code: &'static str, text: impl Into<String>) -> Refusal {
+fn malformed(code: &'static str, text: impl Into<String>) -> Refusal {
     Refusal::malformed(code, text.into())
 }
 
 /// A line of limited length, without invisible characters.
 fn line(name: &str, value: &str, chars_max: usize, code: &'static str) -> Result<(), Refusal> {
     if value.is_empty() || value.chars().count() > chars_max {
-        return Err(bad(code, format!("`{name}` must have 1 to {chars_max} characters.")));
+        return Err(malformed(code, format!("`{name}` must have 1 to {chars_max} characters.")));
     }
-    text::check_line(value).map_err(|wrong| bad(code, format!("`{name}` {wrong}.")))
+    text::check_line(value).map_err(|reason| malformed(code, format!("`{name}` {reason}.")))
 }
 
 fn json(value: &impl Serialize, bytes_max: usize, code: &'static str) -> Result<Bytes, Refusal> {
@@ -52,13 +52,13 @@ pub(crate) fn content(content: &Content) -> Result<Bytes, Refusal> {
         }
     }
     if content.choices.len() > CHOICES_MAX {
-        return Err(bad("invalid_choices", format!("There may be at most {CHOICES_MAX} choices.")));
+        return Err(malformed("invalid_choices", format!("There may be at most {CHOICES_MAX} choices.")));
     }
     for choice in &content.choices {
         line("choices", choice, TITLE_CHARS_MAX, "invalid_choices")?;
     }
     if let Some(form) = &content.form {
-        Form::read(form).map_err(|wrong| bad("invalid_form", format!("`form` {wrong}.")))?;
+        Form::read(form).map_err(|reason| malformed("invalid_form", format!("`form` {reason}.")))?;
     }
     json(content, CONTENT_BYTES_MAX, "request_too_large")
 }
@@ -68,7 +68,7 @@ impl NewRequest {
     pub(crate) fn command(self, source: Source, agent: AgentHandle) -> Result<MakeRequest, Refusal> {
         if !self.kind.is_asked_by_agents() {
             let text = "`kind` must be `permission`, `question` or `hold`; only the server makes requests of other kinds.";
-            return Err(bad("invalid_kind", text));
+            return Err(malformed("invalid_kind", text));
         }
         // Pages describe what the server does with the answer; an agent must not be able to claim that for its own
         // request.
@@ -79,21 +79,21 @@ impl NewRequest {
         {
             let text =
                 "A `hold` of an agent may not have the `source.room` of a request that the server makes.";
-            return Err(bad("invalid_source", text));
+            return Err(malformed("invalid_source", text));
         }
-        let of_form = Allow { accept: false, edit: true, respond: false, ignore: true };
-        let allow = self.allow.unwrap_or(if self.form.is_some() { of_form } else { Allow::default() });
+        let allow_of_form = Allow { accept: false, edit: true, respond: false, ignore: true };
+        let allow = self.allow.unwrap_or(if self.form.is_some() { allow_of_form } else { Allow::default() });
         if allow.is_empty() {
-            return Err(bad("invalid_allow", "`allow` must permit at least one type of answer."));
+            return Err(malformed("invalid_allow", "`allow` must permit at least one type of answer."));
         }
         if allow.accept && self.form.is_some() {
-            return Err(bad(
+            return Err(malformed(
                 "invalid_allow",
                 "`allow` may not permit `accept` with a form; its values come with `edit`.",
             ));
         }
         let tool = self.action.as_ref().map(|action| action.name.clone());
-        let stored = Content {
+        let stored_content = Content {
             title: self.title,
             on_behalf_of: self.on_behalf_of,
             action: self.action,
@@ -113,9 +113,9 @@ impl NewRequest {
             deadline: self.deadline_at.map(plenary_kernel::TimestampMs),
             on_timeout: self.on_timeout,
             tool,
-            directory: stored.directory.clone(),
+            directory: stored_content.directory.clone(),
             notifies_inbox: self.inbox.unwrap_or(true),
-            content: content(&stored)?,
+            content: content(&stored_content)?,
         })
     }
 }
@@ -136,13 +136,13 @@ pub(crate) fn answer(
 ) -> Result<Answer, Refusal> {
     match answer {
         AnswerType::Edit if args.is_none() => {
-            return Err(bad("invalid_answer", "`edit` needs `args`: the arguments to use."));
+            return Err(malformed("invalid_answer", "`edit` needs `args`: the arguments to use."));
         }
         AnswerType::Respond if text.is_none_or(str::is_empty) => {
-            return Err(bad("invalid_answer", "`respond` needs `text`."));
+            return Err(malformed("invalid_answer", "`respond` needs `text`."));
         }
         AnswerType::Accept | AnswerType::Respond | AnswerType::Ignore if args.is_some() => {
-            return Err(bad("invalid_answer", "`args` is valid only with `edit`."));
+            return Err(malformed("invalid_answer", "`args` is valid only with `edit`."));
         }
         AnswerType::Accept | AnswerType::Edit | AnswerType::Respond | AnswerType::Ignore => {}
     }
@@ -151,23 +151,23 @@ pub(crate) fn answer(
 
 impl NewAnswer {
     /// The answer, the time in which it can be undone in milliseconds, and the rule to create.
-    pub(crate) fn checked(&self) -> Result<(Answer, u64, Option<NewRule>), Refusal> {
+    pub(crate) fn check(&self) -> Result<(Answer, u64, Option<NewRule>), Refusal> {
         let answer = answer(self.answer, self.args.as_ref(), self.text.as_deref())?;
         let undo = self.undo_seconds.unwrap_or(0);
         if undo > UNDO_SECONDS_MAX {
             let text = format!("`undo_seconds` must be 0 to {UNDO_SECONDS_MAX}.");
-            return Err(bad("invalid_undo_seconds", text));
+            return Err(malformed("invalid_undo_seconds", text));
         }
         if let Some(rule) = &self.rule {
             line("rule.tool", &rule.tool, NAME_CHARS_MAX, "invalid_rule")?;
             if !(1..=RULE_DAYS_MAX).contains(&rule.expires_in_days) {
                 let text = format!("`rule.expires_in_days` must be 1 to {RULE_DAYS_MAX}.");
-                return Err(bad("invalid_rule", text));
+                return Err(malformed("invalid_rule", text));
             }
             if let Some(directory) = &rule.directory {
                 line("rule.directory", directory, NAME_CHARS_MAX, "invalid_rule")?;
                 if !directory.starts_with('/') || directory.split('/').any(|part| part == "..") {
-                    return Err(bad(
+                    return Err(malformed(
                         "invalid_rule",
                         "`rule.directory` must be an absolute path without `..`.",
                     ));
@@ -179,14 +179,14 @@ impl NewAnswer {
 }
 
 /// Whether the arguments of an answer match the form of the request.
-pub(crate) fn fits_form(
+pub(crate) fn check_form(
     request: &RequestView,
     answer: AnswerType,
     args: Option<&Map<String, Value>>,
 ) -> Result<(), Refusal> {
     let (Some(form), AnswerType::Edit, Some(args)) = (&request.form, answer, args) else { return Ok(()) };
-    let checked = Form::read(form).and_then(|form| form.check(args));
-    checked.map_err(|wrong| bad("invalid_answer", format!("`args`: {wrong}.")))
+    let result = Form::read(form).and_then(|form| form.check(args));
+    result.map_err(|reason| malformed("invalid_answer", format!("`args`: {reason}.")))
 }
 
 /// The id in a path; an invalid id counts as an unknown request.

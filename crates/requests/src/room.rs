@@ -81,13 +81,13 @@ fn delete(name: &'static str, key: String) -> IndexOp {
 }
 
 /// An operation on both lists: that of the owner and that of everybody.
-fn listed(subject: &RequestSubject, op: impl Fn(&str) -> IndexOp) -> [IndexOp; 2] {
+fn in_both_lists(subject: &RequestSubject, op: impl Fn(&str) -> IndexOp) -> [IndexOp; 2] {
     [op(subject.owner().as_str()), op(EVERYBODY)]
 }
 
 /// Adds a request to the waiting ones.
 fn waiting_rows(id: &str, subject: &RequestSubject, snoozed_until: Option<TimestampMs>) -> Vec<IndexOp> {
-    let mut ops = listed(subject, |list| {
+    let mut ops = in_both_lists(subject, |list| {
         put(WAITING, key(list, subject.created, id), row(subject, Phase::Open, snoozed_until))
     })
     .to_vec();
@@ -108,13 +108,13 @@ fn closed_rows(
     at: TimestampMs,
     (phase, notifies_inbox): (Phase, bool),
 ) -> Vec<IndexOp> {
-    let mut ops = listed(subject, |list| delete(WAITING, key(list, subject.created, id))).to_vec();
+    let mut ops = in_both_lists(subject, |list| delete(WAITING, key(list, subject.created, id))).to_vec();
     ops.push(match &subject.stranger {
         Some(stranger) => delete(WAITING_OF_STRANGERS, format!("{}/{stranger}/{id}", subject.owner())),
         None => delete(WAITING_OF, format!("{}/{id}", subject.agent)),
     });
     ops.extend(subject.deadline.map(|at| delete(DUE, format!("{}/{id}", time(at)))));
-    ops.extend(listed(subject, |list| put(CLOSED, key(list, at, id), row(subject, phase, None))));
+    ops.extend(in_both_lists(subject, |list| put(CLOSED, key(list, at, id), row(subject, phase, None))));
     ops.extend(notifies_inbox.then(|| outcome_row(id, subject, at)));
     ops
 }
@@ -183,19 +183,20 @@ impl Room for RequestRoom {
             RequestEvent::AnswerUndone(event) => {
                 let mut ops = waiting_rows(id, subject, None);
                 ops.push(delete(DUE, due(event.undo_until)));
-                ops.extend(listed(subject, |list| delete(CLOSED, key(list, event.answered, id))));
+                ops.extend(in_both_lists(subject, |list| delete(CLOSED, key(list, event.answered, id))));
                 // Both timers may be due at the same time: the one of the deadline stays.
                 ops.extend(subject.deadline.map(|at| put(DUE, due(at), Bytes::new())));
                 ops
             }
             RequestEvent::RequestSnoozed(event) => {
                 let row = || row(subject, Phase::Open, Some(event.until));
-                listed(subject, |list| put(WAITING, key(list, subject.created, id), row())).to_vec()
+                in_both_lists(subject, |list| put(WAITING, key(list, subject.created, id), row())).to_vec()
             }
             RequestEvent::RequestWithdrawn(event) => {
-                let before = event.answered.into_iter();
-                let before = before.flat_map(|at| listed(subject, |list| delete(CLOSED, key(list, at, id))));
-                let mut ops: Vec<_> = before.collect();
+                let earlier_rows = event.answered.into_iter();
+                let earlier_rows = earlier_rows
+                    .flat_map(|at| in_both_lists(subject, |list| delete(CLOSED, key(list, at, id))));
+                let mut ops: Vec<_> = earlier_rows.collect();
                 ops.extend(event.undo_until.map(|until| delete(DUE, due(until))));
                 ops.extend(closed_rows(id, subject, event.at, (Phase::Withdrawn, false)));
                 ops
@@ -246,9 +247,9 @@ impl<C> CommandContext<'_, C> {
         if person.name() == person.owner() {
             return Ok(true);
         }
-        let known = self.requests.accounts().agent(person).await?;
-        conditions.push(known.condition());
-        Ok(known.state.is_live())
+        let named_person = self.requests.accounts().agent(person).await?;
+        conditions.push(named_person.condition());
+        Ok(named_person.state.is_live())
     }
 
     /// Whether the limit of waiting requests is reached. Requests of strangers have their own limit, so that they
@@ -267,8 +268,8 @@ impl<C> CommandContext<'_, C> {
         self.has(WAITING, &all, OPEN_PER_OWNER_MAX + of_strangers).await
     }
 
-    async fn has(&self, index: &str, prefix: &str, many: usize) -> Result<bool, Fault> {
-        Ok(self.count(index, prefix, many).await? >= many)
+    async fn has(&self, index: &str, prefix: &str, limit: usize) -> Result<bool, Fault> {
+        Ok(self.count(index, prefix, limit).await? >= limit)
     }
 
     /// The number of rows, up to `max`.
@@ -310,8 +311,8 @@ impl Command<RequestRoom> for CommandContext<'_, MakeRequest> {
             Some(tool) => {
                 let rules = self.requests.rules().look_up(agent.owner()).await?;
                 let now = self.requests.clock().now();
-                let fitting = rules.state.fitting(now, agent, tool, directory.as_deref());
-                let rule = fitting.map(|rule| (rule.rule.clone(), rule.answer));
+                let matching_rule = rules.state.newest_match(now, agent, tool, directory.as_deref());
+                let rule = matching_rule.map(|rule| (rule.rule.clone(), rule.answer));
                 // A rule that was removed meanwhile must not answer.
                 let stream = RuleRoom::stream(agent.owner());
                 conditions.push(Condition { stream, expected: rules.version, upon: rules.upon });
@@ -360,14 +361,14 @@ impl Command<RequestRoom> for CommandContext<'_, AnswerRequest> {
         &self,
         state: &RequestState,
         _: Version,
-        standing: &AnswerFacts,
+        facts: &AnswerFacts,
         stamp: &Stamp,
     ) -> Result<Decision<RequestEvent, ()>, Rejection> {
-        decide::answer(state, standing, stamp, &self.command)
+        decide::answer(state, facts, stamp, &self.command)
     }
 
-    fn side_events(&self, decided: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {
-        rules_of(&self.id, decided, stamp)
+    fn side_events(&self, decision: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {
+        rules_of(&self.id, decision, stamp)
     }
 
     fn exceeds_quota(&self) -> bool {
@@ -376,9 +377,9 @@ impl Command<RequestRoom> for CommandContext<'_, AnswerRequest> {
 }
 
 /// The rules from final answers, as side events on the stream of their owner's rules.
-fn rules_of(id: &AskId, decided: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {
+fn rules_of(id: &AskId, decision: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {
     let mut side_events = SideEvents::default();
-    for event in &decided.events {
+    for event in &decision.events {
         let rule_of_answer = match event {
             RequestEvent::RequestAnswered(event) if event.undo_until.is_none() => match &event.by {
                 AnswerAuthor::Person(by) => event.rule.as_ref().map(|rule| (rule, event.answer, by)),
@@ -438,10 +439,10 @@ impl Command<RequestRoom> for CommandContext<'_, HandleRequest> {
         &self,
         state: &RequestState,
         _: Version,
-        standing: &AnswerFacts,
+        facts: &AnswerFacts,
         stamp: &Stamp,
     ) -> Result<Decision<RequestEvent, Option<TimestampMs>>, Rejection> {
-        let Decision { events, reply: () } = decide::handle(state, standing, stamp, &self.command)?;
+        let Decision { events, reply: () } = decide::handle(state, facts, stamp, &self.command)?;
         let until = match self.command.handling {
             Handling::Link(_, until) => Some(until),
             Handling::Undo | Handling::Snooze(_) | Handling::Delegate(_) => None,
@@ -500,8 +501,8 @@ impl Command<RequestRoom> for CommandContext<'_, PassTime> {
         Ok(decide::pass_time(state, stamp, self.command))
     }
 
-    fn side_events(&self, decided: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {
-        rules_of(&self.id, decided, stamp)
+    fn side_events(&self, decision: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {
+        rules_of(&self.id, decision, stamp)
     }
 
     fn exceeds_quota(&self) -> bool {

@@ -48,13 +48,13 @@ impl Secret {
 impl Requests {
     /// Sets the origin of the links' URLs.
     pub(crate) fn set_origin(&self, origin: &Origin) {
-        let _known = self.0.origin.set(origin.clone());
+        let _first = self.0.origin.set(origin.clone());
     }
 
     /// The URL for a secret.
     pub(crate) fn tap_url(&self, secret: &Secret) -> String {
-        let nobody = std::net::SocketAddr::from(([0; 4], 0));
-        let base = self.0.origin.get().map(|origin| origin.base_url(nobody, &http::HeaderMap::new()));
+        let unknown_peer = std::net::SocketAddr::from(([0; 4], 0));
+        let base = self.0.origin.get().map(|origin| origin.base_url(unknown_peer, &http::HeaderMap::new()));
         format!("{}/tap/{}", base.unwrap_or_default(), secret.0)
     }
 
@@ -66,7 +66,7 @@ impl Requests {
     pub async fn link_of(&self, id: &AskId, secret: [u8; 32]) -> Result<Option<String>, Fault> {
         let secret = Secret::of(secret);
         // An expired link is created again.
-        if self.linked(&secret.0).await?.is_none() {
+        if self.request_of_link(&secret.0).await?.is_none() {
             let digest = secret.digest();
             let until = TimestampMs(self.now().0.saturating_add(TAP_MS_MAX));
             let authority = Authority { by: Actor::Operator, token: None };
@@ -79,7 +79,7 @@ impl Requests {
     }
 
     /// The request of a link, if the link is still valid.
-    pub(crate) async fn linked(&self, secret: &str) -> Result<Option<RequestReading>, Fault> {
+    pub(crate) async fn request_of_link(&self, secret: &str) -> Result<Option<RequestReading>, Fault> {
         let digest = TokenDigest::of(secret);
         let rows = self.log().read_index(LINKS, &digest.hex(), None, 1, Order::Ascending).await?;
         let Some(id) = rows.first().and_then(|row| std::str::from_utf8(&row.value).ok()) else {
@@ -88,12 +88,12 @@ impl Requests {
         let Ok(id) = id.parse::<AskId>() else { return Ok(None) };
         let stream = RequestRoom::stream(id.as_str());
         let now = self.now();
-        for stored in self.log().read_stream(&stream, Version::ZERO, READ_ROWS_MAX).await? {
-            if let RequestEvent::LinkMade(event) = RequestEvent::decode(&stored)?
+        for stored_event in self.log().read_stream(&stream, Version::ZERO, READ_ROWS_MAX).await? {
+            if let RequestEvent::LinkMade(event) = RequestEvent::decode(&stored_event)?
                 && event.digest.matches(&digest)
                 && is_open(now, event.until)
             {
-                return self.seen(&id).await;
+                return self.read(&id).await;
             }
         }
         Ok(None)

@@ -13,13 +13,13 @@ use tokio::time::{Instant, timeout_at};
 use crate::{Requests, reading::RequestReading, room::RequestRoom};
 
 /// The interval of checks without a wake-up.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(15);
+const RECHECK_AFTER: Duration = Duration::from_secs(15);
 
 /// The end of a wait.
 #[derive(Debug)]
 pub(crate) enum WaitOutcome {
     /// The request: settled, or unsettled after the time limit.
-    Seen(Box<RequestReading>),
+    Reading(Box<RequestReading>),
     /// The request does not exist, or not for the caller.
     NoSuchRequest,
     /// The token was revoked meanwhile.
@@ -38,15 +38,15 @@ impl Requests {
     ) -> Result<WaitOutcome, Fault> {
         let deadline = Instant::now() + wait;
         let stream = RequestRoom::stream(id.as_str());
-        let Some(seen) = self.seen_by(&principal.who, id).await? else {
+        let Some(reading) = self.reading_for(&principal.who, id).await? else {
             return Ok(WaitOutcome::NoSuchRequest);
         };
-        if seen.is_settled || wait.is_zero() {
-            return Ok(WaitOutcome::Seen(Box::new(seen)));
+        if reading.is_settled || wait.is_zero() {
+            return Ok(WaitOutcome::Reading(Box::new(reading)));
         }
-        let watch = match self.0.waiting.watch(&stream, (), seen.view.owner.clone()) {
+        let watch = match self.0.waiting.watch(&stream, (), reading.view.owner.clone()) {
             Ok(watch) => watch,
-            Err(why) => return Ok(WaitOutcome::CannotWait(why)),
+            Err(reason) => return Ok(WaitOutcome::CannotWait(reason)),
         };
         loop {
             // Before the read, so that a change after it is not missed.
@@ -57,13 +57,13 @@ impl Requests {
             if !self.accounts().is_valid(principal).await? {
                 return Ok(WaitOutcome::Revoked);
             }
-            let Some(seen) = self.seen_by(&principal.who, id).await? else {
+            let Some(reading) = self.reading_for(&principal.who, id).await? else {
                 return Ok(WaitOutcome::NoSuchRequest);
             };
-            if seen.is_settled || Instant::now() >= deadline {
-                return Ok(WaitOutcome::Seen(Box::new(seen)));
+            if reading.is_settled || Instant::now() >= deadline {
+                return Ok(WaitOutcome::Reading(Box::new(reading)));
             }
-            let until = deadline.min(Instant::now() + LOOK_AGAIN_AFTER);
+            let until = deadline.min(Instant::now() + RECHECK_AFTER);
             let _woken = timeout_at(until, watch.mailbox().wait()).await;
         }
     }

@@ -50,8 +50,8 @@ mod tests {
             assert_eq!(text.parse(), Ok(cursor));
         }
         assert_eq!("@a.b".parse(), Ok(Cursor { hits: None, agents: Some("@a.b".to_owned()) }));
-        for wrong in ["", "!", "x!", "-1!@a.b"] {
-            assert_eq!(wrong.parse::<Cursor>(), Err(()), "{wrong}");
+        for invalid in ["", "!", "x!", "-1!@a.b"] {
+            assert_eq!(invalid.parse::<Cursor>(), Err(()), "{invalid}");
         }
     }
 }

@@ -12,7 +12,7 @@ use plenary_retrieval::{Competition, HITS_MAX, Hit, Scope, Score, fuse};
 use plenary_room::{FoundItem, Searcher};
 
 use crate::{
-    COMPARED_MAX, LOOKED_AT_MAX, RANKED_BYTES_MAX, RANKED_MAX, READS_AT_ONCE, SHELVES_MAX, Search,
+    COMPARED_MAX, HITS_READ_MAX, RANKED_BYTES_MAX, RANKED_MAX, READS_AT_ONCE, SHELVES_MAX, Search,
     request::SearchFilter,
     snippet::snippet,
     wire::{FoundHit, Why},
@@ -37,9 +37,9 @@ pub(crate) struct SearchHits {
 impl SearchHits {
     /// The hits of a page, and whether more follow.
     pub(crate) fn page(&self, filter: &SearchFilter, offset: usize) -> (Vec<FoundHit>, bool) {
-        let rest = self.candidates.get(offset..).unwrap_or_default();
-        let page = rest.iter().take(filter.limit).map(|candidate| candidate.hit(filter));
-        (page.collect(), rest.len() > filter.limit)
+        let remaining = self.candidates.get(offset..).unwrap_or_default();
+        let page = remaining.iter().take(filter.limit).map(|candidate| candidate.hit(filter));
+        (page.collect(), remaining.len() > filter.limit)
     }
 }
 
@@ -80,7 +80,7 @@ impl Search {
         filter: &SearchFilter,
     ) -> Result<SearchHits, Fault> {
         // A filter by author may reject many hits, so look at more.
-        let max = if filter.author.is_some() { HITS_MAX } else { LOOKED_AT_MAX };
+        let max = if filter.author.is_some() { HITS_MAX } else { HITS_READ_MAX };
         let is_complete = self.0.words.is_fresh().await?;
         let rankings = self.rankings(searcher, scope, filter, max).await?;
         let hits = fuse(&rankings.lists, max);
@@ -97,8 +97,8 @@ impl Search {
             candidate.score = score;
         }
         candidates.sort_by(|a, b| {
-            let newer = b.item.at_ms.cmp(&a.item.at_ms);
-            b.score.total.total_cmp(&a.score.total).then(newer).then_with(|| a.id.cmp(&b.id))
+            let newest_first = b.item.at_ms.cmp(&a.item.at_ms);
+            b.score.total.total_cmp(&a.score.total).then(newest_first).then_with(|| a.id.cmp(&b.id))
         });
         Ok(SearchHits { candidates, is_complete })
     }
@@ -109,26 +109,32 @@ impl Search {
     async fn meaning(
         &self,
         filter: &SearchFilter,
-        known: Option<HashMap<String, f64>>,
+        known_meaning: Option<HashMap<String, f64>>,
         candidates: &[Candidate],
         by_words: &[Score],
     ) -> Vec<f64> {
         let Some(semantic) = self.0.semantic.as_ref().filter(|semantic| semantic.works()) else {
             return Vec::new();
         };
-        let mut near = known.unwrap_or_default();
-        let mut others: Vec<usize> =
-            (0..candidates.len()).filter(|nth| !near.contains_key(&candidates[*nth].id)).collect();
-        others.sort_by(|a, b| by_words[*b].total.total_cmp(&by_words[*a].total));
-        others.truncate(COMPARED_MAX);
-        let texts: Vec<String> =
-            others.iter().map(|nth| snippet(&filter.query, &candidates[*nth].item.sections).text).collect();
+        let mut similarity = known_meaning.unwrap_or_default();
+        let mut without_vectors: Vec<usize> =
+            (0..candidates.len()).filter(|nth| !similarity.contains_key(&candidates[*nth].id)).collect();
+        without_vectors.sort_by(|a, b| by_words[*b].total.total_cmp(&by_words[*a].total));
+        without_vectors.truncate(COMPARED_MAX);
+        let texts: Vec<String> = without_vectors
+            .iter()
+            .map(|nth| snippet(&filter.query, &candidates[*nth].item.sections).text)
+            .collect();
         if !texts.is_empty() {
-            let Ok(alike) = semantic.likeness(&filter.query, texts).await else { return Vec::new() };
-            near.extend(others.iter().map(|nth| candidates[*nth].id.clone()).zip(alike));
+            let Ok(similarities) = semantic.likeness(&filter.query, texts).await else { return Vec::new() };
+            similarity
+                .extend(without_vectors.iter().map(|nth| candidates[*nth].id.clone()).zip(similarities));
         }
-        let usual = usual(near.values().copied().collect());
-        candidates.iter().map(|candidate| near.get(&candidate.id).copied().unwrap_or(usual)).collect()
+        let median_similarity = median(similarity.values().copied().collect());
+        candidates
+            .iter()
+            .map(|candidate| similarity.get(&candidate.id).copied().unwrap_or(median_similarity))
+            .collect()
     }
 
     /// How similar the query's words are to those of each candidate that has vectors, where it is known.
@@ -158,31 +164,31 @@ impl Search {
         max: usize,
     ) -> Result<Rankings, Fault> {
         let window = Scope { since_ms: filter.since_ms, until_ms: filter.until_ms, ..Scope::default() };
-        let (mut rankings, mut everything) = (Rankings::default(), window.clone());
+        let (mut rankings, mut all_shelves) = (Rankings::default(), window.clone());
         for room in self.0.sources.rooms.iter().filter(|room| filter.has_room(room.room())) {
             let mut shelves = room.shelves(searcher, SHELVES_MAX).await?;
             shelves.retain(|shelf| {
-                let reads =
+                let may_read =
                     |scope: &TokenScope| scope.reads(room.room(), shelf.session.as_deref(), &shelf.projects);
-                scope.is_none_or(reads)
+                scope.is_none_or(may_read)
             });
-            everything.projects.extend(shelves.iter().map(|shelf| within(room.room(), &shelf.name)));
+            all_shelves.projects.extend(shelves.iter().map(|shelf| within(room.room(), &shelf.name)));
             if shelves.is_empty() {
                 continue;
             }
             let projects = shelves.into_iter().map(|shelf| shelf.name).collect();
-            let own = room.own_hits(&filter.query, Scope { projects, ..window.clone() }, max).await?;
-            let named = |hits: Vec<Hit>| -> Vec<Hit> {
+            let room_hits = room.own_hits(&filter.query, Scope { projects, ..window.clone() }, max).await?;
+            let with_room_prefix = |hits: Vec<Hit>| -> Vec<Hit> {
                 hits.into_iter().map(|hit| Hit { id: within(room.room(), &hit.id), ..hit }).collect()
             };
-            rankings.lists.push(named(own.words));
-            if let Some(meaning) = own.meaning.map(named) {
-                let near = rankings.meaning.get_or_insert_default();
-                near.extend(meaning.iter().map(|hit| (hit.id.clone(), hit.score)));
+            rankings.lists.push(with_room_prefix(room_hits.words));
+            if let Some(meaning) = room_hits.meaning.map(with_room_prefix) {
+                let similarity = rankings.meaning.get_or_insert_default();
+                similarity.extend(meaning.iter().map(|hit| (hit.id.clone(), hit.score)));
                 rankings.lists.push(meaning);
             }
         }
-        rankings.lists.push(self.0.words.search(&filter.query, &everything, max).await?);
+        rankings.lists.push(self.0.words.search(&filter.query, &all_shelves, max).await?);
         Ok(rankings)
     }
 
@@ -211,12 +217,12 @@ impl Search {
     }
 
     async fn read_one(&self, searcher: &Searcher, id: &str) -> Result<Option<Candidate>, Fault> {
-        let Some((name, rest)) = id.split_once('/') else { return Ok(None) };
+        let Some((name, item_id)) = id.split_once('/') else { return Ok(None) };
         let Some(room) = self.0.sources.rooms.iter().find(|room| room.room() == name) else {
             return Ok(None);
         };
-        let read = room.read(searcher, rest).await;
-        let item = Fault::skip_corrupt(read, "a damaged thing is left out of a search")?.flatten();
+        let result = room.read(searcher, item_id).await;
+        let item = Fault::skip_corrupt(result, "a damaged thing is left out of a search")?.flatten();
         let room = room.room();
         Ok(item.map(|item| Candidate { id: id.to_owned(), room, item, score: Score::default() }))
     }
@@ -235,9 +241,9 @@ fn matches(filter: &SearchFilter, item: &FoundItem) -> bool {
 }
 
 /// The median, for items without vectors.
-fn usual(mut near: Vec<f64>) -> f64 {
-    near.sort_unstable_by(f64::total_cmp);
-    near.get(near.len() / 2).copied().unwrap_or_default()
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -266,13 +272,15 @@ mod tests {
 
     #[test]
     fn a_filter_matches_author_and_time() {
-        let by = filter(&[("q", "red"), ("who", "@nick.bot")]);
-        assert!(matches(&by, &item("@nick.bot", 0)) && matches(&by, &item("nick.bot", 0)));
-        assert!(!matches(&by, &item("@nick.other", 0)) && !matches(&by, &item("", 0)));
-        let since = filter(&[("q", "red"), ("since", "1970-01-02"), ("until", "1970-01-02")]);
+        let author_filter = filter(&[("q", "red"), ("who", "@nick.bot")]);
+        assert!(
+            matches(&author_filter, &item("@nick.bot", 0)) && matches(&author_filter, &item("nick.bot", 0))
+        );
+        assert!(!matches(&author_filter, &item("@nick.other", 0)) && !matches(&author_filter, &item("", 0)));
+        let time_filter = filter(&[("q", "red"), ("since", "1970-01-02"), ("until", "1970-01-02")]);
         let day = 24 * 60 * 60 * 1_000;
-        let at = |at_ms| matches(&since, &item("@nick.bot", at_ms));
-        assert!(!at(day - 1) && at(day) && at(2 * day - 1) && !at(2 * day));
+        let matches_at = |at_ms| matches(&time_filter, &item("@nick.bot", at_ms));
+        assert!(!matches_at(day - 1) && matches_at(day) && matches_at(2 * day - 1) && !matches_at(2 * day));
     }
 
     #[test]
@@ -283,11 +291,11 @@ mod tests {
             item: item("@nick.bot", nth),
             score: Score::default(),
         };
-        let found = SearchHits { candidates: (0..5).map(candidate).collect(), is_complete: true };
+        let search_hits = SearchHits { candidates: (0..5).map(candidate).collect(), is_complete: true };
         let filter = filter(&[("q", "red"), ("limit", "2")]);
         let ids = |offset: usize| {
-            let (hits, more) = found.page(&filter, offset);
-            (hits.into_iter().map(|hit| hit.id).collect::<Vec<_>>().join(" "), more)
+            let (hits, has_more) = search_hits.page(&filter, offset);
+            (hits.into_iter().map(|hit| hit.id).collect::<Vec<_>>().join(" "), has_more)
         };
         assert_eq!(ids(0), ("0 1".to_owned(), true));
         assert_eq!(ids(4), ("4".to_owned(), false));
@@ -296,6 +304,6 @@ mod tests {
 
     #[test]
     fn what_has_no_vectors_is_as_near_as_most() {
-        assert!((usual(vec![0.9, 0.1, 0.5]) - 0.5).abs() < 1e-9 && usual(Vec::new()) == 0.0);
+        assert!((median(vec![0.9, 0.1, 0.5]) - 0.5).abs() < 1e-9 && median(Vec::new()) == 0.0);
     }
 }

@@ -36,7 +36,7 @@ pub const RANKED_MAX: usize = 200;
 pub const RANKED_BYTES_MAX: usize = 8 << 20;
 /// Most items of each ranking that are read; more than are ranked, because some are filtered out or not
 /// readable.
-pub const LOOKED_AT_MAX: usize = 2 * RANKED_MAX;
+pub const HITS_READ_MAX: usize = 2 * RANKED_MAX;
 /// Most items without vectors whose snippets are compared with a query, the best by words first.
 pub const COMPARED_MAX: usize = 20;
 /// Concurrent reads of one search.

@@ -3,7 +3,7 @@
 
 use plenary_accounts::{
     Actor,
-    limits::{FOUND_DEFAULT, FOUND_PAGE_MAX},
+    limits::{RESULTS_DEFAULT, RESULTS_PAGE_MAX},
 };
 use plenary_kernel::{AgentHandle, Refusal, rfc3339};
 use plenary_retrieval::Query;
@@ -52,8 +52,8 @@ pub(crate) struct SearchFilter {
 }
 
 /// The value of a parameter that may occur at most once.
-fn one<'a>(pairs: &'a [(String, String)], name: &str) -> Result<Option<&'a str>, Refusal> {
-    let mut values = pairs.iter().filter(|(found, _)| found == name).map(|(_, value)| value.as_str());
+fn single_value<'a>(pairs: &'a [(String, String)], name: &str) -> Result<Option<&'a str>, Refusal> {
+    let mut values = pairs.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
     match (values.next(), values.next()) {
         (value, None) => Ok(value),
         _ => Err(Refusal::malformed("invalid_query", format!("{name} must be sent once."))),
@@ -63,32 +63,35 @@ fn one<'a>(pairs: &'a [(String, String)], name: &str) -> Result<Option<&'a str>,
 impl SearchFilter {
     /// Reads the parameters of a request.
     pub(crate) fn read(pairs: &[(String, String)]) -> Result<Self, Refusal> {
-        let text =
-            one(pairs, "q")?.filter(|q| (QUERY_CHARS_MIN..=QUERY_CHARS_MAX).contains(&q.chars().count()));
-        let wrong = || {
+        let text = single_value(pairs, "q")?
+            .filter(|q| (QUERY_CHARS_MIN..=QUERY_CHARS_MAX).contains(&q.chars().count()));
+        let invalid = || {
             let text = format!("q must be a text of {QUERY_CHARS_MIN} to {QUERY_CHARS_MAX} characters.");
             Refusal::malformed("invalid_query", text)
         };
-        let query = text.and_then(|text| Query::read(text).ok()).ok_or_else(wrong)?;
+        let query = text.and_then(|text| Query::read(text).ok()).ok_or_else(invalid)?;
         // `@owner` is the owner's person, as for the recipient of a message.
         let parse = |text: &str| text.parse().or_else(|_| AgentHandle::of_recipient(text).map(Actor::Agent));
-        let author = one(pairs, "who")?.map(parse).transpose();
+        let author = single_value(pairs, "who")?.map(parse).transpose();
         let author = author.map_err(|_| {
             Refusal::malformed("invalid_handle", "who must be @owner.name, @owner, ~owner or operator.")
         })?;
-        let limit = match one(pairs, "limit")? {
-            None => FOUND_DEFAULT,
+        let limit = match single_value(pairs, "limit")? {
+            None => RESULTS_DEFAULT,
             Some(text) => {
-                let wrong = || {
+                let invalid = || {
                     Refusal::malformed(
                         "invalid_limit",
-                        format!("limit must be a number from 1 to {FOUND_PAGE_MAX}."),
+                        format!("limit must be a number from 1 to {RESULTS_PAGE_MAX}."),
                     )
                 };
-                text.parse().ok().filter(|limit| (1..=FOUND_PAGE_MAX).contains(limit)).ok_or_else(wrong)?
+                text.parse()
+                    .ok()
+                    .filter(|limit| (1..=RESULTS_PAGE_MAX).contains(limit))
+                    .ok_or_else(invalid)?
             }
         };
-        let cursor = one(pairs, "cursor")?.map(str::parse::<Cursor>).transpose();
+        let cursor = single_value(pairs, "cursor")?.map(str::parse::<Cursor>).transpose();
         let cursor = cursor.map_err(|()| {
             Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
         })?;
@@ -108,24 +111,25 @@ impl SearchFilter {
 }
 
 fn rooms(pairs: &[(String, String)]) -> Result<Vec<&'static str>, Refusal> {
-    let named = pairs.iter().filter(|(name, _)| name == "room");
-    let words = named.flat_map(|(_, value)| value.split(',')).map(str::trim).filter(|word| !word.is_empty());
-    let known = |word: &str| {
-        let wrong =
+    let parameters = pairs.iter().filter(|(name, _)| name == "room");
+    let words =
+        parameters.flat_map(|(_, value)| value.split(',')).map(str::trim).filter(|word| !word.is_empty());
+    let parse_room = |word: &str| {
+        let invalid =
             || Refusal::malformed("invalid_room", format!("room must be one of {}.", ROOMS.join(", ")));
-        ROOMS.into_iter().find(|room| *room == word).ok_or_else(wrong)
+        ROOMS.into_iter().find(|room| *room == word).ok_or_else(invalid)
     };
-    words.map(known).collect()
+    words.map(parse_room).collect()
 }
 
 /// A time: RFC 3339, or the beginning of a day plus `of_day_ms`.
 fn moment(pairs: &[(String, String)], name: &'static str, of_day_ms: i64) -> Result<Option<i64>, Refusal> {
-    let Some(text) = one(pairs, name)? else { return Ok(None) };
+    let Some(text) = single_value(pairs, name)? else { return Ok(None) };
     let day = || Some(rfc3339::parse(&format!("{text}T00:00:00Z"))? + of_day_ms);
     let code = if name == "since" { "invalid_since" } else { "invalid_until" };
-    let wrong =
+    let invalid =
         || Refusal::malformed(code, format!("{name} must be an RFC 3339 time, or a day such as 2026-01-31."));
-    rfc3339::parse(text).or_else(day).map(Some).ok_or_else(wrong)
+    rfc3339::parse(text).or_else(day).map(Some).ok_or_else(invalid)
 }
 
 #[cfg(test)]
@@ -145,7 +149,7 @@ mod tests {
         assert!(filter.has_room("runs") && filter.has_room("channels") && !filter.has_room("context"));
         assert!(!filter.has_agents());
         let filter = read(&[("q", "red door")]).unwrap();
-        assert!(filter.has_agents() && filter.has_room("context") && filter.limit == FOUND_DEFAULT);
+        assert!(filter.has_agents() && filter.has_room("context") && filter.limit == RESULTS_DEFAULT);
         assert!(!read(&[("q", "ab"), ("who", "@a.b")]).unwrap().has_agents());
     }
 

@@ -81,18 +81,18 @@ async fn search_all(
     if let Some(offset) = cursor.hits {
         let scope = accounts.scope_of(&principal).await?;
         let searcher = Searcher::from(&principal.who);
-        let found = search.find(&searcher, scope.as_ref(), &filter).await?;
-        let (page, more) = found.page(&filter, offset);
-        next.hits = more.then(|| offset + page.len());
-        (hits, complete) = (page, found.is_complete);
+        let search_hits = search.find(&searcher, scope.as_ref(), &filter).await?;
+        let (page, has_more) = search_hits.page(&filter, offset);
+        next.hits = has_more.then(|| offset + page.len());
+        (hits, complete) = (page, search_hits.is_complete);
     }
     let mut agents = Vec::new();
     let text = filter.query.text().to_lowercase();
     let is_of_agents = filter.has_agents() && text.chars().count() <= SEARCH_CHARS_MAX;
     if is_of_agents && (is_first || cursor.agents.is_some()) {
-        let most = (filter.limit, AGENTS_SEARCHED_MAX);
+        let limits = (filter.limit, AGENTS_SEARCHED_MAX);
         (agents, next.agents) =
-            find_agents(accounts, principal, &text, most, cursor.agents.as_deref()).await?;
+            find_agents(accounts, principal, &text, limits, cursor.agents.as_deref()).await?;
     }
     let has_more = next.hits.is_some() || next.agents.is_some();
     Ok(Json(FoundAll {

@@ -12,12 +12,13 @@ pub(crate) fn snippet(query: &Query, sections: &[Section]) -> Snippet {
     let mut best: Option<(f64, bool, &str)> = None;
     let mut remaining = SNIPPET_BYTES_MAX;
     for section in sections {
-        let text = cut(&section.text, remaining);
+        let text = truncate(&section.text, remaining);
         remaining -= text.len();
         let is_text = section.kind != Kind::Title;
         for passage in passages(text, SNIPPET_CHARS_MAX) {
             let coverage = query.coverage(passage);
-            if best.is_none_or(|(most, was_text, _)| (coverage, is_text) > (most, was_text)) {
+            if best.is_none_or(|(best_coverage, was_text, _)| (coverage, is_text) > (best_coverage, was_text))
+            {
                 best = Some((coverage, is_text, passage));
             }
         }
@@ -39,7 +40,7 @@ fn marks(query: &Query, text: &str) -> Vec<[usize; 2]> {
 }
 
 /// The beginning of a text, at most `bytes_max` bytes.
-fn cut(text: &str, bytes_max: usize) -> &str {
+fn truncate(text: &str, bytes_max: usize) -> &str {
     let mut end = text.len().min(bytes_max);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -51,7 +52,7 @@ fn cut(text: &str, bytes_max: usize) -> &str {
 mod tests {
     use super::*;
 
-    fn found_snippet(query: &str, sections: &[(Kind, &str)]) -> Snippet {
+    fn snippet_of(query: &str, sections: &[(Kind, &str)]) -> Snippet {
         let section = |(kind, text): &(Kind, &str)| Section { kind: *kind, text: (*text).to_owned() };
         let sections: Vec<Section> = sections.iter().map(section).collect();
         snippet(&Query::read(query).unwrap(), &sections)
@@ -61,27 +62,27 @@ mod tests {
     fn the_passage_that_has_most_of_the_words_is_shown_with_what_matched() {
         let far = "nothing of it ".repeat(100);
         let body = format!("{far}\n\nÄ: the red doors are locked.\n\n{far}");
-        let found = found_snippet("red door", &[(Kind::Title, "Red"), (Kind::Body, &body)]);
-        let chars: Vec<char> = found.text.chars().collect();
-        let marked: Vec<String> =
-            found.matches.iter().map(|[from, to]| chars[*from..*to].iter().collect()).collect();
-        assert_eq!(marked, ["red", "doors"], "{found:?}");
+        let snippet = snippet_of("red door", &[(Kind::Title, "Red"), (Kind::Body, &body)]);
+        let chars: Vec<char> = snippet.text.chars().collect();
+        let marked_words: Vec<String> =
+            snippet.matches.iter().map(|[from, to]| chars[*from..*to].iter().collect()).collect();
+        assert_eq!(marked_words, ["red", "doors"], "{snippet:?}");
         assert!(chars.len() <= SNIPPET_CHARS_MAX);
     }
 
     #[test]
     fn a_body_comes_before_an_equal_title_and_without_a_match_the_beginning_is_returned() {
         let sections = [(Kind::Title, "A door"), (Kind::Body, "The door is red")];
-        assert_eq!(found_snippet("door", &sections).text, "The door is red");
-        assert_eq!(found_snippet("door", &sections[..1]).text, "A door");
-        let found = found_snippet("gate", &[(Kind::Body, "The door is red")]);
-        assert_eq!((found.text.as_str(), found.matches.len()), ("The door is red", 0));
-        assert_eq!(found_snippet("gate", &[]).text, "");
+        assert_eq!(snippet_of("door", &sections).text, "The door is red");
+        assert_eq!(snippet_of("door", &sections[..1]).text, "A door");
+        let snippet = snippet_of("gate", &[(Kind::Body, "The door is red")]);
+        assert_eq!((snippet.text.as_str(), snippet.matches.len()), ("The door is red", 0));
+        assert_eq!(snippet_of("gate", &[]).text, "");
     }
 
     #[test]
     fn text_beyond_the_limit_is_not_read() {
         let body = format!("{} needle", "hay ".repeat(SNIPPET_BYTES_MAX / 4));
-        assert!(found_snippet("needle", &[(Kind::Body, &body)]).matches.is_empty());
+        assert!(snippet_of("needle", &[(Kind::Body, &body)]).matches.is_empty());
     }
 }

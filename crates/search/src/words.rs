@@ -22,8 +22,8 @@ struct Inner {
 
 impl Words {
     pub(crate) fn new(log: Log, index: Option<Arc<dyn Index>>, categories: BTreeSet<&'static str>) -> Self {
-        let holds = move |stream: &StreamName| categories.contains(stream.category());
-        let follower = index.map(|index| Follower::new(index, holds, CHANGES_MAX));
+        let is_indexed = move |stream: &StreamName| categories.contains(stream.category());
+        let follower = index.map(|index| Follower::new(index, is_indexed, CHANGES_MAX));
         Self(Arc::new(Inner { log, follower }))
     }
 

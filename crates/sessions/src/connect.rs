@@ -42,7 +42,7 @@ impl Sessions {
         if connection.first {
             let (sessions, handle) = (self.clone(), connection.handle.clone());
             tokio::spawn(async move {
-                if let Err(fault) = sessions.came_online(&handle).await {
+                if let Err(fault) = sessions.handle_online(&handle).await {
                     tracing::warn!(%fault, "a return was not written; the grace window decides");
                 }
             });
@@ -52,6 +52,6 @@ impl Sessions {
 
     fn disconnect(self, connection: Connection) {
         let Some(closed) = self.0.presence.close(&connection) else { return };
-        tokio::spawn(async move { self.goes_offline(&connection.handle, closed).await });
+        tokio::spawn(async move { self.handle_offline_with_retries(&connection.handle, closed).await });
     }
 }

@@ -26,8 +26,8 @@ pub(crate) fn check(raw: &RawValue) -> Result<Vec<FileId>, String> {
     }
     let mut files = Vec::new();
     for (nth, part) in parts.iter().enumerate() {
-        let named = check_part(part).map_err(|why| format!("content[{nth}]: {why}"))?;
-        files.extend(named.filter(|id| !files.contains(id)));
+        let file = check_part(part).map_err(|reason| format!("content[{nth}]: {reason}"))?;
+        files.extend(file.filter(|id| !files.contains(id)));
     }
     if files.len() > FILES_PER_MESSAGE_MAX {
         return Err(format!("content must name at most {FILES_PER_MESSAGE_MAX} files"));
@@ -36,21 +36,21 @@ pub(crate) fn check(raw: &RawValue) -> Result<Vec<FileId>, String> {
 }
 
 /// Checked content that names these files by other ids. Parts that name none of them keep their bytes.
-pub(crate) fn renamed(raw: &RawValue, names: &BTreeMap<FileId, FileId>) -> Option<Box<RawValue>> {
+pub(crate) fn rename_files(raw: &RawValue, names: &BTreeMap<FileId, FileId>) -> Option<Box<RawValue>> {
     let parts: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
-    let mut written = Vec::new();
+    let mut renamed_parts = Vec::new();
     for part in parts {
         let mut value: Map<String, Value> = serde_json::from_str(part.get()).ok()?;
         let id = value.get("file_id").and_then(|id| id.as_str()?.parse::<FileId>().ok());
         match id.and_then(|id| names.get(&id)) {
             Some(name) => {
                 value.insert("file_id".to_owned(), name.as_str().into());
-                written.push(Value::Object(value).to_string());
+                renamed_parts.push(Value::Object(value).to_string());
             }
-            None => written.push(part.get().to_owned()),
+            None => renamed_parts.push(part.get().to_owned()),
         }
     }
-    RawValue::from_string(format!("[{}]", written.join(","))).ok()
+    RawValue::from_string(format!("[{}]", renamed_parts.join(","))).ok()
 }
 
 /// The file that a part names, if it names one.
@@ -122,10 +122,10 @@ fn text<'a>(part: &'a Map<String, Value>, member: &str, required: bool) -> Resul
 fn reference(part: &Map<String, Value>) -> Result<Option<&str>, String> {
     let url = text(part, "url", false)?;
     // A URL parser drops these characters at the front, and tabs and line breaks anywhere.
-    let is_kept = |letter: &char| !matches!(letter, '\t' | '\n' | '\r');
+    let is_significant = |letter: &char| !matches!(letter, '\t' | '\n' | '\r');
     let begins = |url: &str, scheme: &str| {
         let url = url.trim_start_matches(|letter: char| letter <= ' ');
-        let begin: String = url.chars().filter(is_kept).take(scheme.len()).collect();
+        let begin: String = url.chars().filter(is_significant).take(scheme.len()).collect();
         begin.eq_ignore_ascii_case(scheme)
     };
     match url.filter(|url| begins(url, "data:") || begins(url, "javascript:")) {
@@ -135,8 +135,8 @@ fn reference(part: &Map<String, Value>) -> Result<Option<&str>, String> {
 }
 
 fn file_id(part: &Map<String, Value>) -> Result<Option<FileId>, String> {
-    let named = text(part, "file_id", false)?;
-    named.map(str::parse).transpose().map_err(|_| "`file_id` must be the id of a file, `file_…`".to_owned())
+    let id = text(part, "file_id", false)?;
+    id.map(str::parse).transpose().map_err(|_| "`file_id` must be the id of a file, `file_…`".to_owned())
 }
 
 fn size(part: &Map<String, Value>) -> Result<(), String> {
@@ -231,20 +231,20 @@ mod tests {
     fn files_get_other_ids_and_everything_else_keeps_its_bytes() {
         let names =
             [("file_A", "file_B")].map(|(from, to)| (from.parse().unwrap(), to.parse().unwrap())).into();
-        let written = |json: &str| {
+        let rewrite = |json: &str| {
             let raw = RawValue::from_string(json.to_owned()).unwrap();
-            renamed(&raw, &names).map(|raw| raw.get().to_owned())
+            rename_files(&raw, &names).map(|raw| raw.get().to_owned())
         };
-        let other = r#"{"type":"data" , "data":{"file_id":"file_A","n":1.0}}"#;
+        let data = r#"{"type":"data" , "data":{"file_id":"file_A","n":1.0}}"#;
         let text = r#"{"type":"text","text":"file_A"}"#;
         let content = format!(
-            r#"[{other}, {{"file_id":"\u0066ile_A","type":"file"}}, {text},{{"type":"image","file_id":"file_C"}}]"#
+            r#"[{data}, {{"file_id":"\u0066ile_A","type":"file"}}, {text},{{"type":"image","file_id":"file_C"}}]"#
         );
         let expected = format!(
-            r#"[{other},{{"file_id":"file_B","type":"file"}},{text},{{"type":"image","file_id":"file_C"}}]"#
+            r#"[{data},{{"file_id":"file_B","type":"file"}},{text},{{"type":"image","file_id":"file_C"}}]"#
         );
-        assert_eq!(written(&content).unwrap(), expected);
-        assert_eq!(written(r#""file_A""#), None);
+        assert_eq!(rewrite(&content).unwrap(), expected);
+        assert_eq!(rewrite(r#""file_A""#), None);
     }
 
     #[test]

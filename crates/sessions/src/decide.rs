@@ -59,7 +59,7 @@ pub enum Rejection {
 }
 
 /// Rejects a command on a session that a peer hosts, unless the copy is closed.
-fn here(state: &SessionState) -> Result<(), Rejection> {
+fn check_local(state: &SessionState) -> Result<(), Rejection> {
     let host = state.host().filter(|_| !state.closed);
     host.map_or(Ok(()), |peer| Err(Rejection::Elsewhere(peer.clone())))
 }
@@ -90,7 +90,7 @@ fn participant<'a>(state: &'a SessionState, caller: &Caller) -> Result<&'a Parti
 }
 
 /// Checks that the participant is joined in an active session (ASP-72, ASP-73).
-fn joined(state: &SessionState, participant: &Participant) -> Result<(), Rejection> {
+fn check_joined(state: &SessionState, participant: &Participant) -> Result<(), Rejection> {
     if state.phase == Phase::Ended {
         return Err(Rejection::SessionEnded);
     }
@@ -111,7 +111,7 @@ fn message(
     let mut files = Vec::new();
     for id in draft.files {
         match people.files.get(&id) {
-            Some(FileNaming::Again) => {}
+            Some(FileNaming::NamedBefore) => {}
             Some(FileNaming::First { sessions, .. }) if *sessions >= SESSIONS_PER_FILE_MAX => {
                 return Err(Rejection::Body(named_too_often()));
             }
@@ -133,11 +133,11 @@ fn message(
     })
 }
 
-fn moved(ids: &mut Ids<'_>, agent: &AgentHandle) -> AgentMoved {
+fn agent_moved(ids: &mut Ids<'_>, agent: &AgentHandle) -> AgentMoved {
     AgentMoved { id: ids.next(), agent: agent.clone(), released: false, settles: None }
 }
 
-fn ended(
+fn session_ended(
     ids: &mut Ids<'_>,
     by: Option<&AgentHandle>,
     joined: Vec<AgentHandle>,
@@ -148,9 +148,9 @@ fn ended(
 
 /// The offers that lapse because an agent of the invitee's owner ends the session. Others still count: otherwise to
 /// invite and end, again and again, would have no limit.
-fn uncounted(state: &SessionState, ends: &AgentHandle) -> Vec<LapsedOffer> {
+fn uncounted_offers(state: &SessionState, ender: &AgentHandle) -> Vec<LapsedOffer> {
     let offer = |(invitee, part): (&AgentHandle, &Participant)| {
-        let is_own = part.standing == Standing::Invited && invitee.owner() == ends.owner();
+        let is_own = part.standing == Standing::Invited && invitee.owner() == ender.owner();
         let owner = part.offered_by.clone().filter(|_| is_own)?;
         Some(LapsedOffer { invitee: invitee.clone(), owner })
     };
@@ -165,16 +165,16 @@ pub fn create(
     stamp: &Stamp,
 ) -> Answer<SessionOpened> {
     let creator = &command.caller.handle;
-    people.checked(&command.caller)?;
+    people.check_caller(&command.caller)?;
     let CreateBody { invite, topic, initial_message, end_after_send } =
         command.body.clone().map_err(Rejection::Body)?;
     let invite: Vec<_> = invite.into_iter().filter(|invitee| invitee != creator).collect();
-    people.asked(invite.iter())?;
+    people.check_peers_asked(invite.iter())?;
     if !invite.iter().all(|invitee| people.reaches(invitee, invite.iter())) {
         return Err(Rejection::NotFound);
     }
-    let nobody = SessionState::default();
-    if invite.iter().any(|invitee| people.is_crowded(&nobody, invitee)) {
+    let empty_state = SessionState::default();
+    if invite.iter().any(|invitee| people.is_crowded(&empty_state, invitee)) {
         return Err(Rejection::TooManyInvitations);
     }
     let mut ids = Ids(stamp, 0);
@@ -184,36 +184,39 @@ pub fn create(
         initial_message.map(|draft| message(&mut ids, people, Version(2), draft, stamp)).transpose()?;
     let has_message = first.is_some();
     events.extend(first.map(SessionEvent::MessageSent));
-    let invitation = |invitee| people.invitation(&mut ids, &nobody, invitee, end_after_send);
+    let invitation = |invitee| people.invitation(&mut ids, &empty_state, invitee, end_after_send);
     events.extend(invite.iter().map(invitation));
     if end_after_send {
-        let mut joined = invite;
-        joined.push(creator.clone());
-        joined.sort();
-        events.push(ended(&mut ids, Some(creator), joined, Vec::new()));
+        let mut participants = invite;
+        participants.push(creator.clone());
+        participants.sort();
+        events.push(session_ended(&mut ids, Some(creator), participants, Vec::new()));
     }
     Ok(Decision::new(events, SessionOpened { session_id: id.clone(), sequence: has_message.then_some(1) }))
 }
 
 /// Joins (ASP-42, ASP-58). Joining twice changes nothing.
 pub fn join(state: &SessionState, command: &JoinSession, people: &People, stamp: &Stamp) -> Answer<Done> {
-    people.checked(&command.0)?;
-    let me = participant(state, &command.0)?;
+    people.check_caller(&command.0)?;
+    let participant = participant(state, &command.0)?;
     // The decision of a person of this network applies also if a peer hosts the session.
-    if !(me.standing == Standing::Invited && me.held.is_some() && state.phase == Phase::Active) {
-        here(state)?;
+    if !(participant.standing == Standing::Invited
+        && participant.held.is_some()
+        && state.phase == Phase::Active)
+    {
+        check_local(state)?;
     }
     if state.phase == Phase::Ended {
         return Err(Rejection::SessionEnded);
     }
-    match me.standing {
+    match participant.standing {
         Standing::Joined => Ok(Decision::unchanged(Done { ok: true })),
         Standing::Left => Err(Rejection::NotJoined),
-        Standing::Invited if me.held.is_some() => Err(Rejection::InvitationHeld),
+        Standing::Invited if participant.held.is_some() => Err(Rejection::InvitationHeld),
         Standing::Invited => {
-            let settles = me.offered_by.clone();
-            let joined = AgentMoved { settles, ..moved(&mut Ids(stamp, 0), &command.0.handle) };
-            Ok(Decision::new(vec![SessionEvent::AgentJoined(joined)], Done { ok: true }))
+            let settles = participant.offered_by.clone();
+            let change = AgentMoved { settles, ..agent_moved(&mut Ids(stamp, 0), &command.0.handle) };
+            Ok(Decision::new(vec![SessionEvent::AgentJoined(change)], Done { ok: true }))
         }
     }
 }
@@ -226,11 +229,11 @@ pub fn send(
     people: &People,
     stamp: &Stamp,
 ) -> Answer<MessageAccepted> {
-    people.checked(&command.caller)?;
-    let me = participant(state, &command.caller)?;
+    people.check_caller(&command.caller)?;
+    let participant = participant(state, &command.caller)?;
     let draft = command.draft.clone().map_err(Rejection::Body)?;
-    here(state)?;
-    joined(state, me)?;
+    check_local(state)?;
+    check_joined(state, participant)?;
     let message = message(&mut Ids(stamp, 0), people, at.next(), draft, stamp)?;
     let reply = MessageAccepted { message_id: message_id(&message.id), sequence: sequence(at.next()) };
     Ok(Decision::new(vec![SessionEvent::MessageSent(message)], reply))
@@ -245,47 +248,47 @@ pub fn invite(
     stamp: &Stamp,
 ) -> Answer<InviteReceipt> {
     let caller = &command.caller.handle;
-    people.checked(&command.caller)?;
-    let me = participant(state, &command.caller)?;
-    let named = command.invite.clone().map_err(Rejection::Body)?;
-    here(state)?;
-    joined(state, me)?;
+    people.check_caller(&command.caller)?;
+    let participant = participant(state, &command.caller)?;
+    let candidates = command.invite.clone().map_err(Rejection::Body)?;
+    check_local(state)?;
+    check_joined(state, participant)?;
     // An invitation by an agent of the invitee's owner replaces one that is held. The copies of other networks know no
     // invitation of an invitee.
     let replaces =
         |part: &Participant, invitee: &AgentHandle| part.held.is_some() && invitee.owner() == caller.owner();
-    let absent = |invitee: &&AgentHandle| {
+    let is_absent = |invitee: &&AgentHandle| {
         let part = state.participant(invitee).filter(|part| part.is_present());
         *invitee != caller && part.is_none_or(|part| replaces(part, invitee) && !state.crosses)
     };
-    people.asked(named.iter().filter(absent))?;
-    let company = || named.iter().filter(|named| people.is_company(named));
-    let (invited, denied): (Vec<_>, Vec<_>) = named
+    people.check_peers_asked(candidates.iter().filter(is_absent))?;
+    let company = || candidates.iter().filter(|candidate| people.is_company(candidate));
+    let (invitees, denied_invitees): (Vec<_>, Vec<_>) = candidates
         .iter()
-        .filter(absent)
+        .filter(is_absent)
         .partition(|invitee| people.reaches(invitee, state.present().chain(company())));
-    if invited.is_empty() && !denied.is_empty() {
+    if invitees.is_empty() && !denied_invitees.is_empty() {
         return Err(Rejection::NotFound);
     }
-    let (crowded, invited): (Vec<_>, Vec<_>) =
-        invited.into_iter().partition(|invitee| people.is_crowded(state, invitee));
-    if invited.is_empty() && !crowded.is_empty() {
+    let (crowded_invitees, invitees): (Vec<_>, Vec<_>) =
+        invitees.into_iter().partition(|invitee| people.is_crowded(state, invitee));
+    if invitees.is_empty() && !crowded_invitees.is_empty() {
         return Err(Rejection::TooManyInvitations);
     }
-    room_for(state, &invited)?;
+    check_room(state, &invitees)?;
     let mut ids = Ids(stamp, 0);
-    let events = invited.iter().map(|invitee| people.invitation(&mut ids, state, invitee, false)).collect();
-    Ok(Decision::new(events, InviteReceipt { invited: invited.into_iter().cloned().collect() }))
+    let events = invitees.iter().map(|invitee| people.invitation(&mut ids, state, invitee, false)).collect();
+    Ok(Decision::new(events, InviteReceipt { invited: invitees.into_iter().cloned().collect() }))
 }
 
-fn room_for(state: &SessionState, invited: &[&AgentHandle]) -> Result<(), Rejection> {
-    let new = invited.iter().filter(|invitee| state.participant(invitee).is_none()).count();
+fn check_room(state: &SessionState, invitees: &[&AgentHandle]) -> Result<(), Rejection> {
+    let new = invitees.iter().filter(|invitee| state.participant(invitee).is_none()).count();
     if state.participants.len() + new > PARTICIPANTS_MAX { Err(Rejection::SessionFull) } else { Ok(()) }
 }
 
 /// The events of a leaving. They include the end if nobody is joined any more (ASP-23), or if a block leaves only the
 /// blocker and no invitation is open (ASP-14).
-fn left(
+fn departure(
     state: &SessionState,
     ids: &mut Ids<'_>,
     agent: &AgentHandle,
@@ -294,39 +297,39 @@ fn left(
     forced: bool,
 ) -> Vec<SessionEvent> {
     let part = state.participant(agent);
-    let settles = part.and_then(|gone| gone.offered_by.clone());
-    let held = part.is_some_and(|gone| gone.held.is_some());
-    let gone = AgentLeft { id: ids.next(), agent: agent.clone(), reason, forced, held, settles };
-    let mut events = vec![SessionEvent::AgentLeft(gone)];
+    let settles = part.and_then(|part| part.offered_by.clone());
+    let held = part.is_some_and(|part| part.held.is_some());
+    let event = AgentLeft { id: ids.next(), agent: agent.clone(), reason, forced, held, settles };
+    let mut events = vec![SessionEvent::AgentLeft(event)];
     let remaining: Vec<_> =
         state.standing(Standing::Joined).filter(|handle| *handle != agent).cloned().collect();
-    let invited = state.standing(Standing::Invited).any(|handle| handle != agent);
-    let only_blocker = forced_by.is_some_and(|by| remaining == [by.clone()]) && !invited;
-    if remaining.is_empty() || only_blocker {
-        events.push(ended(ids, None, remaining, uncounted(state, forced_by.unwrap_or(agent))));
+    let has_invited = state.standing(Standing::Invited).any(|handle| handle != agent);
+    let is_blocker_alone = forced_by.is_some_and(|blocker| remaining == [blocker.clone()]) && !has_invited;
+    if remaining.is_empty() || is_blocker_alone {
+        events.push(session_ended(ids, None, remaining, uncounted_offers(state, forced_by.unwrap_or(agent))));
     }
     events
 }
 
 /// Leaves (ASP-60, ASP-68).
 pub fn leave(state: &SessionState, command: &LeaveSession, people: &People, stamp: &Stamp) -> Answer<Done> {
-    people.checked(&command.0)?;
-    let me = participant(state, &command.0)?;
-    here(state)?;
-    joined(state, me)?;
-    let events = left(state, &mut Ids(stamp, 0), &command.0.handle, LeftReason::Left, None, false);
+    people.check_caller(&command.0)?;
+    let participant = participant(state, &command.0)?;
+    check_local(state)?;
+    check_joined(state, participant)?;
+    let events = departure(state, &mut Ids(stamp, 0), &command.0.handle, LeftReason::Left, None, false);
     Ok(Decision::new(events, Done { ok: true }))
 }
 
 /// Ends the session (ASP-60, ASP-68, ASP-75).
 pub fn end(state: &SessionState, command: &EndSession, people: &People, stamp: &Stamp) -> Answer<Done> {
-    people.checked(&command.0)?;
-    let me = participant(state, &command.0)?;
-    here(state)?;
-    joined(state, me)?;
+    people.check_caller(&command.0)?;
+    let participant = participant(state, &command.0)?;
+    check_local(state)?;
+    check_joined(state, participant)?;
     let remaining = state.standing(Standing::Joined).cloned().collect();
-    let by = &command.0.handle;
-    let event = ended(&mut Ids(stamp, 0), Some(by), remaining, uncounted(state, by));
+    let caller = &command.0.handle;
+    let event = session_ended(&mut Ids(stamp, 0), Some(caller), remaining, uncounted_offers(state, caller));
     Ok(Decision::new(vec![event], Done { ok: true }))
 }
 
@@ -339,14 +342,14 @@ pub fn reopen(
     stamp: &Stamp,
 ) -> Answer<Done> {
     let caller = &command.caller.handle;
-    people.checked(&command.caller)?;
-    let me = participant(state, &command.caller)?;
-    if me.forced {
+    people.check_caller(&command.caller)?;
+    let participant = participant(state, &command.caller)?;
+    if participant.forced {
         return Err(Rejection::NotFound);
     }
     let body = command.body.clone().map_err(Rejection::Body)?;
     // The decision of a person of this network applies also if a peer hosts the session.
-    let is_held = me.may_reopen && me.held.is_some();
+    let is_held = participant.may_reopen && participant.held.is_some();
     if is_held && state.phase == Phase::Ended {
         match people.consent {
             None => return Err(Rejection::InvitationHeld),
@@ -354,15 +357,15 @@ pub fn reopen(
             Some(true) => {}
         }
     }
-    here(state)?;
+    check_local(state)?;
     if state.phase == Phase::Active {
         return Err(Rejection::SessionActive);
     }
-    if !me.may_reopen {
+    if !participant.may_reopen {
         return Err(Rejection::NotReopenable);
     }
     let candidates: Vec<_> = match body.invite {
-        Some(named) => named,
+        Some(invitees) => invitees,
         None => state
             .participants
             .iter()
@@ -370,26 +373,26 @@ pub fn reopen(
             .map(|(handle, _)| handle.clone())
             .collect(),
     };
-    people.asked(candidates.iter().filter(|invitee| *invitee != caller))?;
+    people.check_peers_asked(candidates.iter().filter(|invitee| *invitee != caller))?;
     let company = || candidates.iter().filter(|candidate| people.is_company(candidate));
-    let invited: Vec<_> = candidates
+    let invitees: Vec<_> = candidates
         .iter()
         .filter(|invitee| *invitee != caller && people.reaches(invitee, company()))
         .filter(|invitee| !people.is_crowded(state, invitee))
         .collect();
-    room_for(state, &invited)?;
+    check_room(state, &invitees)?;
     let mut returning: Vec<_> =
-        invited.iter().copied().filter(|invitee| state.participant(invitee).is_some()).cloned().collect();
+        invitees.iter().copied().filter(|invitee| state.participant(invitee).is_some()).cloned().collect();
     returning.sort();
     let mut ids = Ids(stamp, 0);
-    let settles = me.offered_by.clone();
-    let reopened = SessionReopened { id: ids.next(), by: caller.clone(), returning, settles };
-    let mut events = vec![SessionEvent::SessionReopened(reopened)];
+    let settles = participant.offered_by.clone();
+    let event = SessionReopened { id: ids.next(), by: caller.clone(), returning, settles };
+    let mut events = vec![SessionEvent::SessionReopened(event)];
     if let Some(draft) = body.initial_message {
         let message = message(&mut ids, people, at.next().next(), draft, stamp)?;
         events.push(SessionEvent::MessageSent(message));
     }
-    events.extend(invited.into_iter().map(|invitee| people.invitation(&mut ids, state, invitee, false)));
+    events.extend(invitees.into_iter().map(|invitee| people.invitation(&mut ids, state, invitee, false)));
     Ok(Decision::new(events, Done { ok: true }))
 }
 
@@ -409,7 +412,7 @@ pub fn disconnect(
 ) -> Decision<SessionEvent, Done> {
     match active(state, &command.0) {
         Some(participant) if participant.away.is_none() => {
-            let event = SessionEvent::AgentDisconnected(moved(&mut Ids(stamp, 0), &command.0));
+            let event = SessionEvent::AgentDisconnected(agent_moved(&mut Ids(stamp, 0), &command.0));
             Decision::new(vec![event], Done { ok: true })
         }
         _ => Decision::unchanged(Done { ok: true }),
@@ -424,7 +427,7 @@ pub fn reconnect(
 ) -> Decision<SessionEvent, Done> {
     match active(state, &command.0) {
         Some(participant) if participant.away.is_some() => {
-            let event = SessionEvent::AgentReconnected(moved(&mut Ids(stamp, 0), &command.0));
+            let event = SessionEvent::AgentReconnected(agent_moved(&mut Ids(stamp, 0), &command.0));
             Decision::new(vec![event], Done { ok: true })
         }
         _ => Decision::unchanged(Done { ok: true }),
@@ -436,7 +439,7 @@ pub fn expire(state: &SessionState, command: &ExpireGrace, stamp: &Stamp) -> Dec
     match active(state, &command.agent) {
         Some(participant) if participant.away == Some(command.since) => {
             let mut ids = Ids(stamp, 0);
-            let events = left(state, &mut ids, &command.agent, LeftReason::GraceExpired, None, false);
+            let events = departure(state, &mut ids, &command.agent, LeftReason::GraceExpired, None, false);
             Decision::new(events, Done { ok: true })
         }
         _ => Decision::unchanged(Done { ok: true }),
@@ -458,7 +461,7 @@ pub fn evict(state: &SessionState, command: &EvictAgent, stamp: &Stamp) -> Decis
     }
     let mut ids = Ids(stamp, 0);
     let blocker = command.blocker.as_ref();
-    let events = left(state, &mut ids, &command.agent, LeftReason::Left, blocker, blocker.is_some());
+    let events = departure(state, &mut ids, &command.agent, LeftReason::Left, blocker, blocker.is_some());
     Decision::new(events, Done { ok: true })
 }
 
@@ -473,15 +476,19 @@ pub fn settle(
         return Decision::unchanged(Done { ok: false });
     }
     let SettleInvitation { agent, at, accepted } = command;
-    let waits = |part: &&Participant| part.standing == Standing::Invited && part.held == Some(*at);
-    let part = state.participant(agent).filter(waits).filter(|_| state.phase == Phase::Active);
+    let is_waiting = |part: &&Participant| part.standing == Standing::Invited && part.held == Some(*at);
+    let part = state.participant(agent).filter(is_waiting).filter(|_| state.phase == Phase::Active);
     let Some(part) = part else { return Decision::unchanged(Done { ok: true }) };
     let mut ids = Ids(stamp, 0);
     let events = if *accepted {
         let settles = part.offered_by.clone();
-        vec![SessionEvent::AgentJoined(AgentMoved { released: true, settles, ..moved(&mut ids, agent) })]
+        vec![SessionEvent::AgentJoined(AgentMoved {
+            released: true,
+            settles,
+            ..agent_moved(&mut ids, agent)
+        })]
     } else {
-        left(state, &mut ids, agent, LeftReason::Left, None, false)
+        departure(state, &mut ids, agent, LeftReason::Left, None, false)
     };
     Decision::new(events, Done { ok: true })
 }
@@ -489,16 +496,16 @@ pub fn settle(
 /// Ends what an accord allowed: the peer's agents leave, or in a copy of the peer's session the agents of this network.
 pub fn part(state: &SessionState, peer: &OwnerName, stamp: &Stamp) -> Decision<SessionEvent, Done> {
     let is_copy = state.host() == Some(peer);
-    let leaves = |(handle, part): &(&AgentHandle, &Participant)| {
-        let is_theirs = part.elsewhere && handle.of_peer().is_some_and(|(_, at)| at == *peer);
-        part.is_present() && if is_copy { !part.elsewhere } else { is_theirs }
+    let must_leave = |(handle, part): &(&AgentHandle, &Participant)| {
+        let is_of_peer = part.elsewhere && handle.of_peer().is_some_and(|(_, at)| at == *peer);
+        part.is_present() && if is_copy { !part.elsewhere } else { is_of_peer }
     };
-    let leaving: Vec<_> = state.participants.iter().filter(leaves).collect();
+    let leaving: Vec<_> = state.participants.iter().filter(must_leave).collect();
     if leaving.is_empty() || is_elsewhere(state) && !is_copy {
         return Decision::unchanged(Done { ok: true });
     }
     let mut ids = Ids(stamp, 0);
-    let gone = leaving.iter().map(|(agent, part)| {
+    let departures = leaving.iter().map(|(agent, part)| {
         SessionEvent::AgentLeft(AgentLeft {
             id: ids.next(),
             agent: (*agent).clone(),
@@ -508,11 +515,11 @@ pub fn part(state: &SessionState, peer: &OwnerName, stamp: &Stamp) -> Decision<S
             settles: part.offered_by.clone(),
         })
     });
-    let mut events: Vec<_> = gone.collect();
+    let mut events: Vec<_> = departures.collect();
     let is_leaving = |handle: &&AgentHandle| leaving.iter().any(|(agent, _)| agent == handle);
     let is_over = state.standing(Standing::Joined).all(|handle| is_leaving(&handle));
     if is_over && !is_copy && state.phase == Phase::Active {
-        events.push(ended(&mut ids, None, Vec::new(), Vec::new()));
+        events.push(session_ended(&mut ids, None, Vec::new(), Vec::new()));
     }
     Decision::new(events, Done { ok: true })
 }

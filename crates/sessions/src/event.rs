@@ -281,20 +281,21 @@ impl SessionEvent {
     ///
     /// # Errors
     /// `Corrupt`.
-    pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored.kind {
-            "SessionCreated" => Self::SessionCreated(read(stored)?),
-            "MessageSent" => {
-                Self::MessageSent(MessageSent { members: stored.payload.clone(), ..read(stored)? })
-            }
-            "AgentInvited" => Self::AgentInvited(read(stored)?),
-            "AgentJoined" => Self::AgentJoined(read(stored)?),
-            "AgentDisconnected" => Self::AgentDisconnected(read(stored)?),
-            "AgentReconnected" => Self::AgentReconnected(read(stored)?),
-            "AgentLeft" => Self::AgentLeft(read(stored)?),
-            "SessionEnded" => Self::SessionEnded(read(stored)?),
-            "SessionReopened" => Self::SessionReopened(read(stored)?),
-            _ => return unknown(stored),
+    pub fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
+        Ok(match &*stored_event.kind {
+            "SessionCreated" => Self::SessionCreated(read(stored_event)?),
+            "MessageSent" => Self::MessageSent(MessageSent {
+                members: stored_event.payload.clone(),
+                ..read(stored_event)?
+            }),
+            "AgentInvited" => Self::AgentInvited(read(stored_event)?),
+            "AgentJoined" => Self::AgentJoined(read(stored_event)?),
+            "AgentDisconnected" => Self::AgentDisconnected(read(stored_event)?),
+            "AgentReconnected" => Self::AgentReconnected(read(stored_event)?),
+            "AgentLeft" => Self::AgentLeft(read(stored_event)?),
+            "SessionEnded" => Self::SessionEnded(read(stored_event)?),
+            "SessionReopened" => Self::SessionReopened(read(stored_event)?),
+            _ => return unknown(stored_event),
         })
     }
 }

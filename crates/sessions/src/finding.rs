@@ -35,9 +35,10 @@ impl Sessions {
         state: &SessionState,
         version: Version,
     ) -> Result<Option<AgentHandle>, Fault> {
-        if let Searcher::Agent(me) = searcher {
-            let has = |own: &&Participant| own.may_read(version) || own.has_inline(version);
-            return Ok(state.participant(me).filter(has).map(|_| me.clone()));
+        if let Searcher::Agent(agent) = searcher {
+            let may_read =
+                |participant: &&Participant| participant.may_read(version) || participant.has_inline(version);
+            return Ok(state.participant(agent).filter(may_read).map(|_| agent.clone()));
         }
         for (handle, participant) in &state.participants {
             // A deleted agent reads nothing, and nobody can read as it.
@@ -51,14 +52,15 @@ impl Sessions {
         Ok(None)
     }
 
-    async fn found(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault> {
+    async fn read_item(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault> {
         let Some((session, version)) = indexed_at::<SessionId>(id) else { return Ok(None) };
         let (state, _) = self.0.streams.fresh(session.as_str()).await?;
         let Some(reader) = self.reader(searcher, &state, version).await? else { return Ok(None) };
         let stream = SessionRoom::stream(session.as_str());
-        let stored = self.log().read_stream(&stream, Version(version.0 - 1), 1).await?.pop();
-        let Some((stored, SessionEvent::MessageSent(sent))) =
-            stored.map(|stored| SessionEvent::decode(&stored).map(|event| (stored, event))).transpose()?
+        let stored_event = self.log().read_stream(&stream, Version(version.0 - 1), 1).await?.pop();
+        let Some((stored_event, SessionEvent::MessageSent(message))) = stored_event
+            .map(|stored_event| SessionEvent::decode(&stored_event).map(|event| (stored_event, event)))
+            .transpose()?
         else {
             return Ok(None);
         };
@@ -74,9 +76,9 @@ impl Sessions {
                 number.saturating_sub(1)
             ),
             about: state.created.as_ref().and_then(|created| created.topic.clone()),
-            by: Some(sent.sender.to_string()),
-            at_ms: event_time(&sent.id, stored.at).ms(),
-            sections: body(plain(&sent)),
+            by: Some(message.sender.to_string()),
+            at_ms: event_time(&message.id, stored_event.at).ms(),
+            sections: body(plain(&message)),
             reference: Reference {
                 session_id: Some(session),
                 sequence: Some(number),
@@ -87,15 +89,15 @@ impl Sessions {
 }
 
 fn change(event: &StoredEvent) -> Option<Change> {
-    let sent = match SessionEvent::decode(event) {
-        Ok(SessionEvent::MessageSent(sent)) => sent,
+    let message = match SessionEvent::decode(event) {
+        Ok(SessionEvent::MessageSent(message)) => message,
         Ok(_) => return None,
         Err(fault) => {
             tracing::error!(%fault, "the event of a session cannot be read and is not indexed");
             return None;
         }
     };
-    Some(indexed(event, plain(&sent)))
+    Some(indexed(event, plain(&message)))
 }
 
 impl Findable for Sessions {
@@ -114,7 +116,7 @@ impl Findable for Sessions {
     fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
         Box::pin(async move {
             let ids = match searcher {
-                Searcher::Agent(me) => self.ids_of(me, None, Order::Descending, max).await?,
+                Searcher::Agent(agent) => self.ids_of(agent, None, Order::Descending, max).await?,
                 Searcher::Owner(owner) => self.newest_ids(Some(owner), max).await?,
                 Searcher::Operator => self.newest_ids(None, max).await?,
             };
@@ -128,6 +130,6 @@ impl Findable for Sessions {
         searcher: &'a Searcher,
         id: &'a str,
     ) -> BoxFuture<'a, Result<Option<FoundItem>, Fault>> {
-        Box::pin(self.found(searcher, id))
+        Box::pin(self.read_item(searcher, id))
     }
 }

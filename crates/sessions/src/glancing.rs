@@ -9,11 +9,11 @@ use plenary_room::{Glancer, Glances};
 use crate::{Sessions, room::JOINED};
 
 impl Glancer for Sessions {
-    fn glance<'a>(&'a self, at: &'a mut Glances) -> BoxFuture<'a, Result<(), Fault>> {
+    fn glance<'a>(&'a self, glances: &'a mut Glances) -> BoxFuture<'a, Result<(), Fault>> {
         Box::pin(async move {
-            for (handle, glance) in &mut at.agents {
-                let joined = self.ids(JOINED, handle, None, Order::Ascending, READ_ROWS_MAX).await?;
-                glance.sessions_active = u64::try_from(joined.len()).unwrap_or(u64::MAX);
+            for (handle, glance) in &mut glances.agents {
+                let session_ids = self.ids(JOINED, handle, None, Order::Ascending, READ_ROWS_MAX).await?;
+                glance.sessions_active = u64::try_from(session_ids.len()).unwrap_or(u64::MAX);
                 glance.is_there |= self.0.presence.is_online(handle);
             }
             Ok(())

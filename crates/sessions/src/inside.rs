@@ -47,23 +47,24 @@ impl Message {
 
 impl Draft {
     /// The draft with the origin of an agent that this server runs, and with the span of its request.
-    pub(crate) fn passed_on(self, acting: Option<&HostedIdentity>) -> Self {
-        let origin = acting.map(|acting| Origin { hops: acting.hops().saturating_add(1), notice: false });
-        let trace = plenary_telemetry::current().map(|own| own.to_string().into());
+    pub(crate) fn with_origin(self, identity: Option<&HostedIdentity>) -> Self {
+        let origin =
+            identity.map(|identity| Origin { hops: identity.hops().saturating_add(1), notice: false });
+        let trace = plenary_telemetry::current().map(|span| span.to_string().into());
         Self { origin, trace, ..self }
     }
 }
 
 impl CreateBody {
-    pub(crate) fn passed_on(self, acting: Option<&HostedIdentity>) -> Self {
-        let initial_message = self.initial_message.map(|draft| draft.passed_on(acting));
+    pub(crate) fn with_origin(self, identity: Option<&HostedIdentity>) -> Self {
+        let initial_message = self.initial_message.map(|draft| draft.with_origin(identity));
         Self { initial_message, ..self }
     }
 }
 
 impl ReopenBody {
-    pub(crate) fn passed_on(self, acting: Option<&HostedIdentity>) -> Self {
-        let initial_message = self.initial_message.map(|draft| draft.passed_on(acting));
+    pub(crate) fn with_origin(self, identity: Option<&HostedIdentity>) -> Self {
+        let initial_message = self.initial_message.map(|draft| draft.with_origin(identity));
         Self { initial_message, ..self }
     }
 }
@@ -73,8 +74,8 @@ fn consent_row(id: &SessionId, agent: &AgentHandle) -> String {
     format!("session_released/{agent}/{id}")
 }
 
-fn caller(acting: &HostedIdentity) -> Caller {
-    Caller { handle: acting.handle().clone(), token: acting.proof() }
+fn caller(identity: &HostedIdentity) -> Caller {
+    Caller { handle: identity.handle().clone(), token: identity.proof() }
 }
 
 impl Sessions {
@@ -85,7 +86,7 @@ impl Sessions {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn look(&self, id: &SessionId) -> Result<(Arc<SessionState>, Version), Fault> {
+    pub async fn stored_state(&self, id: &SessionId) -> Result<(Arc<SessionState>, Version), Fault> {
         self.0.streams.fresh(id.as_str()).await
     }
 
@@ -94,7 +95,7 @@ impl Sessions {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn known(&self, id: &str) -> Result<Arc<SessionState>, Fault> {
+    pub async fn current_state(&self, id: &str) -> Result<Arc<SessionState>, Fault> {
         Ok(self.0.streams.state(id).await?.0)
     }
 
@@ -105,9 +106,9 @@ impl Sessions {
     pub fn join<'a>(
         &'a self,
         id: &'a SessionId,
-        acting: &'a HostedIdentity,
+        identity: &'a HostedIdentity,
     ) -> Sealed<'a, Result<Executed<Okay>, ExecuteError<Rejection>>> {
-        seal(async move { self.ask(id, JoinSession(caller(acting)), None).await })
+        seal(async move { self.ask(id, JoinSession(caller(identity)), None).await })
     }
 
     /// Applies a person's decision about the held invitation at a version: the agent joins or leaves, or may or may not reopen
@@ -126,7 +127,7 @@ impl Sessions {
             let command = SettleInvitation { agent: agent.clone(), at, accepted };
             self.note_consent(id, &command).await?;
             let answer = match self.0.streams.execute(id.as_str(), &command, None).await {
-                Ok(done) => done.reply,
+                Ok(execution) => execution.reply,
                 // An owner whose quota is used up can't join.
                 Err(ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => return Ok(()),
                 Err(ExecuteError::Fault(fault)) => return Err(fault),
@@ -137,8 +138,8 @@ impl Sessions {
             }
             let (state, _) = self.0.streams.state(id.as_str()).await?;
             match state.host() {
-                Some(peer) if accepted => self.accept_there((peer, id), &command).await,
-                Some(peer) => self.evict_there((peer, id), agent, None).await.map(drop),
+                Some(peer) if accepted => self.accept_at_host((peer, id), &command).await,
+                Some(peer) => self.evict_at_host((peer, id), agent, None).await.map(drop),
                 None => Ok(()),
             }
         })
@@ -167,7 +168,7 @@ impl Sessions {
         let row = self.log().read_row(&consent_row(id, agent)).await?;
         let at = at.0.to_string();
         Ok(row.and_then(|row| match row.value.strip_prefix(b"-") {
-            Some(declined) => (declined == at.as_bytes()).then_some(false),
+            Some(version) => (version == at.as_bytes()).then_some(false),
             None => (row.value == at).then_some(true),
         }))
     }
@@ -176,15 +177,16 @@ impl Sessions {
     ///
     /// # Errors
     /// The rejections of any agent's command, or a fault of the store.
-    pub fn say<'a>(
+    pub fn send_message<'a>(
         &'a self,
         id: &'a SessionId,
-        acting: &'a HostedIdentity,
+        identity: &'a HostedIdentity,
         message: &'a Message,
         key: &'a KeyUse,
     ) -> Sealed<'a, Result<Executed<MessageAccepted>, ExecuteError<Rejection>>> {
         seal(async move {
-            self.ask(id, SendMessage { caller: caller(acting), draft: Ok(message.draft()) }, Some(key)).await
+            self.ask(id, SendMessage { caller: caller(identity), draft: Ok(message.draft()) }, Some(key))
+                .await
         })
     }
 
@@ -208,18 +210,19 @@ impl Sessions {
         handle: &'a AgentHandle,
     ) -> Sealed<'a, Result<Vec<SessionId>, Fault>> {
         seal(async move {
-            let (mut after, mut open) = (None::<String>, Vec::new());
+            let (mut after, mut invitations) = (None::<String>, Vec::new());
             loop {
                 let ids = self.ids_of(handle, after.as_deref(), Order::Ascending, READ_ROWS_MAX).await?;
                 for id in &ids {
                     let (state, _) = self.0.streams.state(id).await?;
-                    let invited = state.participant(handle).is_some_and(|p| p.standing == Standing::Invited);
-                    if invited && state.phase == Phase::Active {
-                        open.extend(id.parse());
+                    let is_invited =
+                        state.participant(handle).is_some_and(|p| p.standing == Standing::Invited);
+                    if is_invited && state.phase == Phase::Active {
+                        invitations.extend(id.parse());
                     }
                 }
                 if ids.len() < READ_ROWS_MAX {
-                    return Ok(open);
+                    return Ok(invitations);
                 }
                 after = ids.into_iter().next_back();
             }

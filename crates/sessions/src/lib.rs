@@ -14,7 +14,6 @@ mod inside;
 pub mod news;
 mod onlooking;
 mod owned;
-pub mod pressing;
 mod pump;
 mod reading;
 pub mod reads;
@@ -31,6 +30,7 @@ pub mod state;
 #[cfg(test)]
 mod tests;
 mod transport;
+pub mod urgency;
 pub mod views;
 pub mod wire;
 
@@ -55,10 +55,10 @@ pub const TOPIC_CHARS_MAX: usize = 512;
 pub const LIST_MAX: usize = 1_000;
 /// Of how many agents of an owner `GET /_admin/sessions` lists the sessions, by handle; of more it lists none.
 pub const AGENTS_LISTED_MAX: usize = 10_000;
-/// Messages that a search finds where no number is asked for.
-pub const FOUND_DEFAULT: usize = 20;
-/// Most messages of a page that a search finds; beyond it 400 `invalid_limit`.
-pub const FOUND_MAX: usize = 100;
+/// The number of messages on a page of a search, unless the request sets it.
+pub const RESULTS_DEFAULT: usize = 20;
+/// Most messages on a page of a search; beyond it 400 `invalid_limit`.
+pub const RESULTS_MAX: usize = 100;
 /// Largest frame that a client may send on `/connect`, in bytes; beyond it the connection is closed (1009).
 pub const CLIENT_FRAME_BYTES_MAX: usize = 256 << 10;
 /// How long a client may leave a write waiting before its connection is closed with "resume".

@@ -27,11 +27,11 @@ pub struct SessionNews {
     /// The news, in position order.
     pub news: Vec<News>,
     /// The version up to which the session was read.
-    pub read: Version,
+    pub read_version: Version,
     /// The version of the agent's last message.
-    pub answered: Version,
+    pub answered_version: Version,
     /// The version of the agent's last joining or reopening: every earlier invitation counts as answered.
-    pub joined: Version,
+    pub joined_version: Version,
     max: usize,
     /// Whether the invitations come from a stranger.
     is_offered: bool,
@@ -66,10 +66,10 @@ impl Sessions {
     /// many sessions to check each; then the log is read part by part.
     pub async fn with_news(
         &self,
-        me: &AgentHandle,
+        agent: &AgentHandle,
         after: Position,
     ) -> Result<Option<Vec<StreamNews>>, Fault> {
-        let ids = self.ids(BY_AGENT, me, None, Order::Ascending, READ_ROWS_MAX).await?;
+        let ids = self.ids(BY_AGENT, agent, None, Order::Ascending, READ_ROWS_MAX).await?;
         if ids.len() >= READ_ROWS_MAX {
             return Ok(None);
         }
@@ -81,16 +81,16 @@ impl Sessions {
     /// number of events in that part.
     pub async fn with_news_between(
         &self,
-        me: &AgentHandle,
+        agent: &AgentHandle,
         after: Position,
         until: Position,
     ) -> Result<Vec<StreamNews>, Fault> {
-        let mut found = self.log().streams_between(SessionRoom::CATEGORY, after, until).await?;
-        found.sort_by(|a, b| a.stream.id().cmp(b.stream.id()));
-        let ids: Vec<&str> = found.iter().map(|news| news.stream.id()).collect();
-        let own = self.own_of(BY_AGENT, me, &ids).await?;
-        found.retain(|news| own.contains(news.stream.id()));
-        Ok(found)
+        let mut streams = self.log().streams_between(SessionRoom::CATEGORY, after, until).await?;
+        streams.sort_by(|a, b| a.stream.id().cmp(b.stream.id()));
+        let ids: Vec<&str> = streams.iter().map(|news| news.stream.id()).collect();
+        let own_ids = self.own_of(BY_AGENT, agent, &ids).await?;
+        streams.retain(|news| own_ids.contains(news.stream.id()));
+        Ok(streams)
     }
 
     /// The subset of these sessions, which are sorted, that an index lists for an agent. One index read covers every
@@ -99,58 +99,62 @@ impl Sessions {
     pub(crate) async fn own_of(
         &self,
         index: &str,
-        me: &AgentHandle,
+        agent: &AgentHandle,
         ids: &[&str],
     ) -> Result<BTreeSet<String>, Fault> {
-        let (mut own, mut rest, mut reading) = (BTreeSet::new(), ids, ROWS_AT_FIRST);
-        while let Some(first) = rest.first() {
+        let (mut own_ids, mut remaining, mut rows_to_read) = (BTreeSet::new(), ids, ROWS_AT_FIRST);
+        while let Some(first) = remaining.first() {
             // Starts just before the first, because a read returns the keys after the given one.
             let before = &first[..first.len().saturating_sub(1)];
-            let max = reading.min(rest.len() + 1).clamp(2, READ_ROWS_MAX);
-            let rows = self.ids(index, me, Some(before), Order::Ascending, max).await?;
-            let passed = match rows.last() {
-                Some(last) if rows.len() == max => rest.partition_point(|id| *id <= last.as_str()).max(1),
-                _ => rest.len(),
+            let max = rows_to_read.min(remaining.len() + 1).clamp(2, READ_ROWS_MAX);
+            let rows = self.ids(index, agent, Some(before), Order::Ascending, max).await?;
+            let passed_count = match rows.last() {
+                Some(last) if rows.len() == max => {
+                    remaining.partition_point(|id| *id <= last.as_str()).max(1)
+                }
+                _ => remaining.len(),
             };
-            own.extend(rows.into_iter().filter(|id| rest[..passed].binary_search(&id.as_str()).is_ok()));
-            rest = &rest[passed..];
-            reading = if passed * 4 > max { max * 4 } else { (max / 4).max(2) };
+            own_ids.extend(
+                rows.into_iter().filter(|id| remaining[..passed_count].binary_search(&id.as_str()).is_ok()),
+            );
+            remaining = &remaining[passed_count..];
+            rows_to_read = if passed_count * 4 > max { max * 4 } else { (max / 4).max(2) };
         }
-        Ok(own)
+        Ok(own_ids)
     }
 
     /// A page of the sessions that strangers offer to an agent and that have events after a position, and the last one
     /// checked if there are more.
     pub async fn offers_with_news(
         &self,
-        me: &AgentHandle,
-        behind: Option<&str>,
+        agent: &AgentHandle,
+        after_id: Option<&str>,
         after: Position,
     ) -> Result<(Vec<StreamNews>, Option<String>), Fault> {
-        let ids = self.ids(OFFERED, me, behind, Order::Ascending, READ_ROWS_MAX).await?;
+        let ids = self.ids(OFFERED, agent, after_id, Order::Ascending, READ_ROWS_MAX).await?;
         let streams: Vec<_> = ids.iter().map(|id| SessionRoom::stream(id)).collect();
         let news = self.log().streams_after(&streams, after).await?;
-        let more = ids.len() == READ_ROWS_MAX;
-        Ok((news, ids.into_iter().next_back().filter(|_| more)))
+        let has_more = ids.len() == READ_ROWS_MAX;
+        Ok((news, ids.into_iter().next_back().filter(|_| has_more)))
     }
 
     /// The invitation that carried a session's first message to an agent (ASP-29): its kind of news, and its position.
-    pub async fn brought_first(
+    pub async fn first_message_invitation(
         &self,
-        me: &AgentHandle,
+        agent: &AgentHandle,
         id: &SessionId,
     ) -> Result<Option<(Kind, Position)>, Fault> {
         let (state, _) = self.0.streams.observed(id.as_str()).await?;
-        match state.participant(me) {
+        match state.participant(agent) {
             Some(participant) => self.inline_invitation(id, participant).await,
             None => Ok(None),
         }
     }
 
     /// Whether the agent has not yet answered a stranger's invitation to the session.
-    pub async fn is_offered(&self, me: &AgentHandle, id: &SessionId) -> Result<bool, Fault> {
+    pub async fn is_offered(&self, agent: &AgentHandle, id: &SessionId) -> Result<bool, Fault> {
         let (state, _) = self.0.streams.observed(id.as_str()).await?;
-        Ok(state.participant(me).is_some_and(|participant| participant.offered_by.is_some()))
+        Ok(state.participant(agent).is_some_and(|participant| participant.offered_by.is_some()))
     }
 
     /// The agents that may have something new to read after these events of a session.
@@ -158,97 +162,97 @@ impl Sessions {
         let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(Vec::new()) };
         let (state, _) = self.0.streams.observed(first.stream.id()).await?;
         let before = Version(first.version.0 - 1);
-        let concerned = state.participants.iter().filter(|(_, participant)| {
+        let readers = state.participants.iter().filter(|(_, participant)| {
             participant.stay.is_some() || participant.next_readable(before, last.version).is_some()
         });
-        Ok(concerned.map(|(handle, _)| handle.clone()).collect())
+        Ok(readers.map(|(handle, _)| handle.clone()).collect())
     }
 
     /// The news for an agent in a session after a version; beyond `max` only the first are listed.
     pub async fn news(
         &self,
-        me: &AgentHandle,
+        agent: &AgentHandle,
         id: &SessionId,
         after: Version,
         max: usize,
     ) -> Result<SessionNews, Fault> {
         let (state, head) = self.0.streams.fresh(id.as_str()).await?;
-        let mut found = SessionNews { read: after, max, ..SessionNews::default() };
-        let Some(participant) = state.participant(me) else { return Ok(found) };
-        found.is_offered = participant.offered_by.is_some();
+        let mut news = SessionNews { read_version: after, max, ..SessionNews::default() };
+        let Some(participant) = state.participant(agent) else { return Ok(news) };
+        news.is_offered = participant.offered_by.is_some();
         let stream = SessionRoom::stream(id.as_str());
         let mut size = PageSize::default();
-        while let Some(next) = participant.next_readable(found.read, head) {
-            let whole = participant.stay.is_some() || next <= participant.frozen;
-            let max = if whole { size.events() } else { 1 };
+        while let Some(next) = participant.next_readable(news.read_version, head) {
+            let reads_all = participant.stay.is_some() || next <= participant.frozen;
+            let max = if reads_all { size.events() } else { 1 };
             let events = self.log().read_stream(&stream, Version(next.0 - 1), max).await?;
             size.learn(&events);
             if events.is_empty() {
                 break;
             }
             for event in events.iter().take_while(|event| event.version <= head) {
-                found.read = event.version;
-                if joined_at(participant) == Some(event.version) {
-                    self.transcript(me, participant, event, &mut found).await?;
+                news.read_version = event.version;
+                if joining_version(participant) == Some(event.version) {
+                    self.transcript(agent, participant, event, &mut news).await?;
                 }
                 if participant.may_read(event.version) && !is_transcript(participant, event.version) {
-                    found.take(me, event, (event.position, 0))?;
+                    news.add_event(agent, event, (event.position, 0))?;
                 }
             }
         }
-        Ok(found)
+        Ok(news)
     }
 
     /// The messages before the agent's joining, as news at the position of the joining.
     async fn transcript(
         &self,
-        me: &AgentHandle,
+        agent: &AgentHandle,
         participant: &Participant,
-        joined: &StoredEvent,
-        found: &mut SessionNews,
+        joining: &StoredEvent,
+        news: &mut SessionNews,
     ) -> Result<(), Fault> {
-        let mut read = transcript_begins(participant, joined.version);
+        let mut read_version = transcript_start(participant, joining.version);
         let mut size = PageSize::default();
-        while read.next() < joined.version {
-            let left = usize::try_from(joined.version.0 - read.0 - 1).unwrap_or(1);
-            let max = size.events().min(left);
-            let events = self.log().read_stream(&joined.stream, read, max).await?;
+        while read_version.next() < joining.version {
+            let remaining = usize::try_from(joining.version.0 - read_version.0 - 1).unwrap_or(1);
+            let max = size.events().min(remaining);
+            let events = self.log().read_stream(&joining.stream, read_version, max).await?;
             size.learn(&events);
             let Some(last) = events.last() else { break };
-            read = last.version;
+            read_version = last.version;
             for event in events.iter().filter(|event| event.kind == "MessageSent") {
-                found.take(me, event, (joined.position, event.version.0))?;
+                news.add_event(agent, event, (joining.position, event.version.0))?;
             }
         }
         Ok(())
     }
 
     /// The text of a piece of news, if the agent may read it now.
-    pub async fn said(
+    pub async fn text_of(
         &self,
-        me: &AgentHandle,
+        agent: &AgentHandle,
         id: &SessionId,
         at: Version,
     ) -> Result<Option<NewsText>, Fault> {
         let (state, _) = self.0.streams.fresh(id.as_str()).await?;
-        if !state.participant(me).is_some_and(|participant| participant.may_read(at)) {
+        if !state.participant(agent).is_some_and(|participant| participant.may_read(at)) {
             return Ok(None);
         }
         let stream = SessionRoom::stream(id.as_str());
         let Some(event) = self.log().read_stream(&stream, Version(at.0 - 1), 1).await?.pop() else {
             return Ok(None);
         };
-        let mut said = SessionEvent::decode(&event)?;
+        let mut event = SessionEvent::decode(&event)?;
         // The invitation carries the first message (ASP-29).
-        if matches!(&said, SessionEvent::AgentInvited(invited) if invited.inline)
-            && let Some(first) = self.log().read_stream(&stream, Version(1), 1).await?.pop()
+        if matches!(&event, SessionEvent::AgentInvited(invitation) if invitation.inline)
+            && let Some(first_message) = self.log().read_stream(&stream, Version(1), 1).await?.pop()
         {
-            said = SessionEvent::decode(&first)?;
+            event = SessionEvent::decode(&first_message)?;
         }
-        let text = if let SessionEvent::MessageSent(sent) = &said {
-            plain(sent)
+        let text = if let SessionEvent::MessageSent(message) = &event {
+            plain(message)
         } else {
-            invitation(&*self.seen(me, id, &state).await?).to_owned()
+            invitation(&*self.visible_state(agent, id, &state).await?).to_owned()
         };
         let topic = state.created.as_ref().and_then(|created| created.topic.clone());
         Ok(Some(NewsText { topic, text }))
@@ -257,43 +261,44 @@ impl Sessions {
     /// Whether a session may be shown to an agent now: not while the agent still has to leave it because of a block.
     pub async fn is_open_to(
         &self,
-        me: &AgentHandle,
+        agent: &AgentHandle,
         id: &SessionId,
         blockers: &[AgentHandle],
     ) -> Result<bool, Fault> {
         let (state, _) = self.0.streams.observed(id.as_str()).await?;
-        let Some(participant) = state.participant(me) else { return Ok(false) };
-        let is_present = |by: &AgentHandle| state.participant(by).is_some_and(Participant::is_present);
+        let Some(participant) = state.participant(agent) else { return Ok(false) };
+        let is_present =
+            |blocker: &AgentHandle| state.participant(blocker).is_some_and(Participant::is_present);
         Ok(!(participant.is_present() && blockers.iter().any(is_present)))
     }
 }
 
 /// The version of the joining that began the present stay; a creator has none.
-fn joined_at(participant: &Participant) -> Option<Version> {
+fn joining_version(participant: &Participant) -> Option<Version> {
     participant.stay.filter(|stay| stay.0 > 1)
 }
 
 /// The version after which the transcript of a joining begins.
-fn transcript_begins(participant: &Participant, joined: Version) -> Version {
-    let oldest = joined.0.saturating_sub(1 + TRANSCRIPT_EVENTS_MAX);
+fn transcript_start(participant: &Participant, joining: Version) -> Version {
+    let oldest = joining.0.saturating_sub(1 + TRANSCRIPT_EVENTS_MAX);
     Version(oldest.max(participant.frozen.0).max(1))
 }
 
 /// Whether the event is too old to be news for an agent that joined later.
 pub(crate) fn is_history(participant: &Participant, version: Version) -> bool {
-    let begins = joined_at(participant).map(|joined| transcript_begins(participant, joined));
-    is_transcript(participant, version) && begins.is_some_and(|begins| version <= begins)
+    let start = joining_version(participant).map(|joining| transcript_start(participant, joining));
+    is_transcript(participant, version) && start.is_some_and(|start| version <= start)
 }
 
 /// Whether the event precedes the present stay and was not readable in a former one.
 pub(crate) fn is_transcript(participant: &Participant, version: Version) -> bool {
-    joined_at(participant).is_some_and(|joined| version < joined) && !participant.has_glimpse(version)
+    joining_version(participant).is_some_and(|joining| version < joining) && !participant.has_glimpse(version)
 }
 
 impl SessionNews {
-    fn take(
+    fn add_event(
         &mut self,
-        me: &AgentHandle,
+        agent: &AgentHandle,
         event: &StoredEvent,
         (position, nth): (Position, u64),
     ) -> Result<(), Fault> {
@@ -304,14 +309,16 @@ impl SessionNews {
             }
         };
         match SessionEvent::decode(event)? {
-            SessionEvent::MessageSent(sent) if sent.sender == *me => self.answered = version,
-            SessionEvent::MessageSent(sent) => push(Kind::SessionMessage, sent.sender),
-            SessionEvent::AgentInvited(invited) if invited.invitee == *me => {
+            SessionEvent::MessageSent(message) if message.sender == *agent => self.answered_version = version,
+            SessionEvent::MessageSent(message) => push(Kind::SessionMessage, message.sender),
+            SessionEvent::AgentInvited(invitation) if invitation.invitee == *agent => {
                 let kind = if self.is_offered { Kind::SessionOffered } else { Kind::SessionInvited };
-                push(kind, invited.by);
+                push(kind, invitation.by);
             }
-            SessionEvent::AgentJoined(joined) if joined.agent == *me => self.joined = version,
-            SessionEvent::SessionReopened(reopened) if reopened.by == *me => self.joined = version,
+            SessionEvent::AgentJoined(joining) if joining.agent == *agent => self.joined_version = version,
+            SessionEvent::SessionReopened(reopening) if reopening.by == *agent => {
+                self.joined_version = version
+            }
             SessionEvent::SessionCreated(_)
             | SessionEvent::AgentInvited(_)
             | SessionEvent::AgentJoined(_)
@@ -339,8 +346,8 @@ struct Members<'a> {
 }
 
 /// A message as plain text: its text parts, and a line for each other part.
-pub(crate) fn plain(sent: &MessageSent) -> String {
-    let object = [b"{", &*sent.members, b"}"].concat();
+pub(crate) fn plain(message: &MessageSent) -> String {
+    let object = [b"{", &*message.members, b"}"].concat();
     let Ok(members) = serde_json::from_slice::<Members<'_>>(&object) else { return String::new() };
     match serde_json::from_str(members.content.get()) {
         Ok(Value::String(text)) => text,

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Most participants that are listed with an event.
-const NAMED_MAX: usize = 16;
+const AGENTS_PER_EVENT_MAX: usize = 16;
 
 impl Teller for Sessions {
     fn room(&self) -> &'static str {
@@ -33,19 +33,20 @@ impl Teller for Sessions {
             let (state, _) = self.0.streams.observed(event.stream.id()).await?;
             let decoded = SessionEvent::decode(event)?;
             let trace = trace_of(&decoded);
-            let (kind, by, mut data) = said(&decoded);
+            let (kind, actor, mut data) = describe(&decoded);
             if let Some(members) = data.as_object_mut() {
                 members.insert("session_id".into(), event.stream.id().into());
                 members.insert("sequence".into(), sequence(event.version).into());
                 let topic = state.created.as_ref().and_then(|created| created.topic.as_deref());
                 topic.map(|topic| members.insert("topic".into(), excerpt(topic).into()));
             }
-            let others = state.present().filter(|other| Some(*other) != by.as_ref()).cloned();
-            let agents = by.iter().cloned().chain(others).take(NAMED_MAX).collect();
+            let others = state.present().filter(|other| Some(*other) != actor.as_ref()).cloned();
+            let agents = actor.iter().cloned().chain(others).take(AGENTS_PER_EVENT_MAX).collect();
             let version = event.version;
             let audience = move |onlooker: &Onlooker| {
-                let mut own = state.participants.iter().filter(|(handle, _)| onlooker.has(handle));
-                own.any(|(_, participant)| participant.may_read(version))
+                let mut own_participants =
+                    state.participants.iter().filter(|(handle, _)| onlooker.has(handle));
+                own_participants.any(|(_, participant)| participant.may_read(version))
             };
             let stream = event.stream.id().to_owned();
             Ok(Some(OnlookerEvent {
@@ -62,12 +63,12 @@ impl Teller for Sessions {
 
 /// The trace of the request that sent a message.
 fn trace_of(event: &SessionEvent) -> Option<String> {
-    let SessionEvent::MessageSent(sent) = event else { return None };
-    TraceParent::trace_of(sent.trace.as_deref()?)
+    let SessionEvent::MessageSent(message) = event else { return None };
+    TraceParent::trace_of(message.trace.as_deref()?)
 }
 
 /// The event's name, its actor, and its data for a list view.
-fn said(event: &SessionEvent) -> (&'static str, Option<AgentHandle>, Value) {
+fn describe(event: &SessionEvent) -> (&'static str, Option<AgentHandle>, Value) {
     match event {
         SessionEvent::SessionCreated(event) => ("session.created", Some(event.creator.clone()), json!({})),
         SessionEvent::MessageSent(event) => {
@@ -79,9 +80,9 @@ fn said(event: &SessionEvent) -> (&'static str, Option<AgentHandle>, Value) {
             let data = json!({"invitee": event.invitee, "by": event.by});
             ("session.invited", Some(event.by.clone()), data)
         }
-        SessionEvent::AgentJoined(event) => moved("session.joined", &event.agent),
-        SessionEvent::AgentDisconnected(event) => moved("session.disconnected", &event.agent),
-        SessionEvent::AgentReconnected(event) => moved("session.reconnected", &event.agent),
+        SessionEvent::AgentJoined(event) => describe_change("session.joined", &event.agent),
+        SessionEvent::AgentDisconnected(event) => describe_change("session.disconnected", &event.agent),
+        SessionEvent::AgentReconnected(event) => describe_change("session.reconnected", &event.agent),
         SessionEvent::AgentLeft(event) => {
             let data = json!({"agent": event.agent, "reason": event.reason});
             ("session.left", Some(event.agent.clone()), data)
@@ -95,6 +96,6 @@ fn said(event: &SessionEvent) -> (&'static str, Option<AgentHandle>, Value) {
     }
 }
 
-fn moved(kind: &'static str, agent: &AgentHandle) -> (&'static str, Option<AgentHandle>, Value) {
+fn describe_change(kind: &'static str, agent: &AgentHandle) -> (&'static str, Option<AgentHandle>, Value) {
     (kind, Some(agent.clone()), json!({"agent": agent}))
 }

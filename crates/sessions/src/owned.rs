@@ -68,15 +68,16 @@ pub(crate) struct AccountSessionList {
 
 impl AccountSessionList {
     /// A page of the sessions of an owner's agents, in one state or in both.
-    pub(crate) fn new(listed: OwnedSessionList, state: Option<Phase>) -> Self {
-        let asked = |owned: &OwnedSession| state.is_none_or(|state| owned.session.state == state);
-        let shown = |OwnedSession { session, seen_by }| {
+    pub(crate) fn new(list: OwnedSessionList, state: Option<Phase>) -> Self {
+        let has_requested_state =
+            |owned: &OwnedSession| state.is_none_or(|state| owned.session.state == state);
+        let account_session = |OwnedSession { session, seen_by }| {
             let SessionView { id, state, topic, participants, created_at, ended_at } = session;
             let acting_handle = seen_by.into_iter().next();
             AccountSession { id, state, topic, participants, created_at, ended_at, acting_handle }
         };
-        let sessions = listed.sessions.into_iter().filter(asked).map(shown).collect();
-        Self { sessions, next_cursor: listed.next_cursor }
+        let sessions = list.sessions.into_iter().filter(has_requested_state).map(account_session).collect();
+        Self { sessions, next_cursor: list.next_cursor }
     }
 }
 
@@ -89,33 +90,33 @@ impl Sessions {
         limit: usize,
     ) -> Result<OwnedSessionList, Fault> {
         let mut ids = self.newest_owned(owner, before, limit + 1).await?;
-        let mut more = ids.len() > limit;
-        if more {
+        let mut has_more = ids.len() > limit;
+        if has_more {
             ids.pop_first();
         }
         let mut sessions = Vec::with_capacity(ids.len());
         let (mut bytes, mut last) = (0, None);
         for (id, agents) in ids.into_iter().rev() {
-            let session = self.owned(&id, agents).await;
+            let session = self.owned_session(&id, agents).await;
             let session = Fault::skip_corrupt(session, "a damaged session is left out of a list")?.flatten();
             bytes += session.as_ref().map_or(0, |owned| bytes_of(&owned.session));
             if bytes > PAGE_BYTES_MAX && !sessions.is_empty() {
-                more = true;
+                has_more = true;
                 break;
             }
             sessions.extend(session);
             last = Some(id);
         }
-        Ok(OwnedSessionList { sessions, next_cursor: last.filter(|_| more) })
+        Ok(OwnedSessionList { sessions, next_cursor: last.filter(|_| has_more) })
     }
 
     /// The newest ids only, newest first.
     pub(crate) async fn newest_ids(
         &self,
         owner: Option<&OwnerName>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<String>, Fault> {
-        Ok(self.newest_owned(owner, None, most).await?.into_keys().rev().collect())
+        Ok(self.newest_owned(owner, None, max).await?.into_keys().rev().collect())
     }
 
     /// The newest ids, each with its agents. Reads no more ids per agent than can be in the result.
@@ -123,44 +124,54 @@ impl Sessions {
         &self,
         owner: Option<&OwnerName>,
         before: Option<&str>,
-        most: usize,
+        max: usize,
     ) -> Result<BTreeMap<String, Vec<AgentHandle>>, Fault> {
-        let mut found: BTreeMap<String, Vec<AgentHandle>> = BTreeMap::new();
+        let mut agents_by_session: BTreeMap<String, Vec<AgentHandle>> = BTreeMap::new();
         for agent in self.accounts().agents_of(owner, AGENTS_LISTED_MAX).await? {
-            let mut behind = before.map(str::to_owned);
+            let mut last_id = before.map(str::to_owned);
             loop {
                 let ids =
-                    self.ids_of(&agent.handle, behind.as_deref(), Order::Descending, IDS_AT_ONCE).await?;
+                    self.ids_of(&agent.handle, last_id.as_deref(), Order::Descending, IDS_AT_ONCE).await?;
                 let is_end = ids.len() < IDS_AT_ONCE;
-                behind = ids.last().cloned();
+                last_id = ids.last().cloned();
                 for id in ids {
-                    found.entry(id).or_default().push(agent.handle.clone());
+                    agents_by_session.entry(id).or_default().push(agent.handle.clone());
                 }
-                while found.len() > most {
-                    found.pop_first();
+                while agents_by_session.len() > max {
+                    agents_by_session.pop_first();
                 }
-                let oldest = found.first_key_value().map(|(id, _)| id).filter(|_| found.len() == most);
-                if is_end || oldest > behind.as_ref() && oldest.is_some() {
+                let oldest = agents_by_session
+                    .first_key_value()
+                    .map(|(id, _)| id)
+                    .filter(|_| agents_by_session.len() == max);
+                if is_end || oldest > last_id.as_ref() && oldest.is_some() {
                     break;
                 }
             }
         }
-        Ok(found)
+        Ok(agents_by_session)
     }
 
-    async fn owned(&self, id: &str, mut agents: Vec<AgentHandle>) -> Result<Option<OwnedSession>, Fault> {
-        let named = id.parse().map_err(|_| Fault::Corrupt(format!("a session id in the index: {id}")))?;
+    async fn owned_session(
+        &self,
+        id: &str,
+        mut agents: Vec<AgentHandle>,
+    ) -> Result<Option<OwnedSession>, Fault> {
+        let session_id =
+            id.parse().map_err(|_| Fault::Corrupt(format!("a session id in the index: {id}")))?;
         let (state, _) = self.0.streams.fresh(id).await?;
         agents.retain(|agent| state.participant(agent).is_some());
         agents.sort_by_key(|agent| {
-            let most = state.participant(agent).map(|seen| (seen.stay.is_some(), seen.frozen));
-            std::cmp::Reverse(most)
+            let visibility = state.participant(agent).map(|part| (part.stay.is_some(), part.frozen));
+            std::cmp::Reverse(visibility)
         });
-        let Some((me, mine)) = agents.first().and_then(|me| Some((me, state.participant(me)?))) else {
+        let Some((viewer, participant)) =
+            agents.first().and_then(|viewer| Some((viewer, state.participant(viewer)?)))
+        else {
             return Ok(None);
         };
-        let seen = self.seen(me, &named, &state).await?;
-        let session = view(named, &seen, me, mine);
+        let visible_state = self.visible_state(viewer, &session_id, &state).await?;
+        let session = view(session_id, &visible_state, viewer, participant);
         Ok(session.map(|session| OwnedSession { session, seen_by: agents }))
     }
 }

@@ -38,7 +38,7 @@ const READINGS_MAX: usize = 16_384;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// The peer closed the connection or is unreachable.
-    Gone,
+    Disconnected,
     /// The server closes the connection with this code and reason.
     Close(u16, &'static str),
 }
@@ -53,13 +53,13 @@ impl End {
 
 impl End {
     /// The end of a connection whose client breaks the protocol, so that the client can tell it from a lost network.
-    fn broken(error: axum::Error) -> Self {
+    fn from_protocol_error(error: axum::Error) -> Self {
         match error.into_inner().downcast_ref() {
             Some(Broken::Capacity(_)) => Self::Close(1009, "the message is too long"),
             Some(Broken::Utf8(_)) => Self::Close(1007, "the text is not UTF-8"),
-            Some(Broken::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => Self::Gone,
+            Some(Broken::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => Self::Disconnected,
             Some(Broken::Protocol(_)) => Self::Close(1002, "the frame breaks the protocol"),
-            _ => Self::Gone,
+            _ => Self::Disconnected,
         }
     }
 }
@@ -94,7 +94,7 @@ pub(crate) struct Pump<'a, S> {
     socket: &'a mut S,
     readings: HashMap<StreamName, ReadPosition>,
     /// Everything for this agent up to this position has been sent.
-    sent: Position,
+    sent_position: Position,
     /// Bytes handed to the socket since the last flush.
     buffered: usize,
     confirmation: Confirmation,
@@ -117,10 +117,11 @@ impl<'a, S: Socket> Pump<'a, S> {
     ) -> Result<Self, End> {
         // An accepted joining is then part of the states, and is not read after its own invitation.
         sessions.0.presence.caught_up(sessions.log().head().await?).await;
-        let stored = sessions.0.cursors.take_up(&connection.handle).await?;
-        let start = sessions.0.presence.start_at(connection, stored);
-        let last = Instant::now();
-        let confirmation = Confirmation { number: 0, ping: None, uncovered: None, newest: start, last };
+        let stored_cursor = sessions.0.cursors.take_up(&connection.handle).await?;
+        let start = sessions.0.presence.start_at(connection, stored_cursor);
+        let now = Instant::now();
+        let confirmation =
+            Confirmation { number: 0, ping: None, uncovered_since: None, newest: start, last_contact: now };
         Ok(Self {
             sessions,
             caller,
@@ -128,10 +129,10 @@ impl<'a, S: Socket> Pump<'a, S> {
             form,
             socket,
             readings: HashMap::new(),
-            sent: start,
+            sent_position: start,
             buffered: 0,
             confirmation,
-            alarm: Box::pin(sleep_until(last)),
+            alarm: Box::pin(sleep_until(now)),
             blockers: Vec::new(),
         })
     }
@@ -150,49 +151,49 @@ impl<'a, S: Socket> Pump<'a, S> {
         let mut marks = Marks::default();
         loop {
             // First the position up to which marks are complete, then the marks: so the marks cover it.
-            let through = self.sessions.0.presence.dispatched();
+            let dispatched_position = self.sessions.0.presence.dispatched();
             self.connection.mailbox.take_into(&mut marks);
             self.apply_orders(&marks).await?;
-            self.deliver(marks.streams.drain(), ReadLimit::Observed, Some(through)).await?;
-            self.sent = self.sent.max(through);
+            self.deliver(marks.streams.drain(), ReadLimit::Observed, Some(dispatched_position)).await?;
+            self.sent_position = self.sent_position.max(dispatched_position);
             self.wait().await?;
         }
     }
 
     /// Reads everything after the cursor: the streams with news are read like marked streams.
     async fn catch_up(&mut self) -> Result<(), End> {
-        let (log, start) = (self.sessions.log(), self.sent);
+        let (log, start) = (self.sessions.log(), self.sent_position);
         let head = log.head().await?;
         let inbox = StreamName::new(INBOX, self.connection.handle.as_str());
-        self.take_up(log.streams_after(&[inbox], start).await?, None).await?;
+        self.deliver_news(log.streams_after(&[inbox], start).await?, None).await?;
         let (sessions, handle) = (self.sessions, &self.connection.handle);
         let mut ids = sessions.page_of(handle, None).await?;
         if ids.len() == READ_ROWS_MAX && head.0.saturating_sub(start.0) <= NEWS_DISTANCE_MAX {
             let news = log.streams_between(SessionRoom::CATEGORY, start, head).await?;
-            self.take_up(news, Some(head)).await?;
+            self.deliver_news(news, Some(head)).await?;
         } else {
             loop {
                 let streams: Vec<_> = ids.iter().map(|id| SessionRoom::stream(id)).collect();
                 // Until the last page, older events of other sessions are still to be sent.
                 let is_last = ids.len() < READ_ROWS_MAX;
-                self.take_up(log.streams_after(&streams, start).await?, is_last.then_some(head)).await?;
+                self.deliver_news(log.streams_after(&streams, start).await?, is_last.then_some(head)).await?;
                 if is_last {
                     break;
                 }
                 ids = sessions.page_of(handle, ids.last().map(String::as_str)).await?;
             }
         }
-        self.sent = self.sent.max(head);
+        self.sent_position = self.sent_position.max(head);
         Ok(())
     }
 
-    async fn take_up(
+    async fn deliver_news(
         &mut self,
         news: Vec<plenary_log::StreamNews>,
-        covered: Option<Position>,
+        covered_position: Option<Position>,
     ) -> Result<(), End> {
         let news = news.into_iter().map(|news| (news.stream, news.first));
-        self.deliver(news, ReadLimit::Committed, covered).await
+        self.deliver(news, ReadLimit::Committed, covered_position).await
     }
 
     /// Follows the instructions that came with the marks.
@@ -208,12 +209,16 @@ impl<'a, S: Socket> Pump<'a, S> {
     /// Checks trust again at delivery: whether the token is still valid, and who blocks the agent.
     async fn recheck(&mut self) -> Result<(), End> {
         let accounts = &self.sessions.0.accounts;
-        let me = accounts.agent(&self.connection.handle).await?;
-        if !me.state.is_live() || !me.state.accepts_token(&self.caller.token) {
+        let agent = accounts.agent(&self.connection.handle).await?;
+        if !agent.state.is_live() || !agent.state.accepts_token(&self.caller.token) {
             return Err(End::REVOKED);
         }
-        self.blockers =
-            accounts.blockers(&self.connection.handle).await?.into_iter().map(|(by, _)| by).collect();
+        self.blockers = accounts
+            .blockers(&self.connection.handle)
+            .await?
+            .into_iter()
+            .map(|(blocker, _)| blocker)
+            .collect();
         Ok(())
     }
 
@@ -222,8 +227,8 @@ impl<'a, S: Socket> Pump<'a, S> {
         self.buffered += text.len();
         self.confirmation.newest = self.confirmation.newest.max(position);
         in_time(self.socket.feed(Message::Text(text))).await?;
-        if self.confirmation.uncovered.is_none() {
-            self.confirmation.uncovered = Some(Instant::now());
+        if self.confirmation.uncovered_since.is_none() {
+            self.confirmation.uncovered_since = Some(Instant::now());
             self.sessions.0.presence.owe(self.connection);
         }
         if self.buffered >= BURST_BYTES { self.flush().await } else { Ok(()) }
@@ -236,27 +241,27 @@ impl<'a, S: Socket> Pump<'a, S> {
 
     /// Between two pages of a long read: reads from the peer, requests confirmation, follows instructions.
     async fn serve_between_pages(&mut self) -> Result<(), End> {
-        while let Some(heard) = self.socket.next().now_or_never() {
-            self.hear(heard).await?;
+        while let Some(received) = self.socket.next().now_or_never() {
+            self.handle_message(received).await?;
         }
-        if self.due() <= Instant::now() {
+        if self.next_deadline() <= Instant::now() {
             self.tick().await?;
         }
         Ok(())
     }
 
     async fn wait(&mut self) -> Result<(), End> {
-        let due = self.due();
+        let deadline = self.next_deadline();
         // The due time mostly moves later, so the alarm is reset only to an earlier time or after it has fired.
-        if due < self.alarm.deadline() || self.alarm.is_elapsed() {
-            self.alarm.as_mut().reset(due);
+        if deadline < self.alarm.deadline() || self.alarm.is_elapsed() {
+            self.alarm.as_mut().reset(deadline);
         }
         tokio::select! {
             () = self.connection.mailbox.wait() => Ok(()),
-            heard = self.socket.next() => self.hear(heard).await,
+            received = self.socket.next() => self.handle_message(received).await,
             () = &mut self.alarm => {
-                if self.due() <= Instant::now() {
-                    self.raise_sent();
+                if self.next_deadline() <= Instant::now() {
+                    self.raise_sent_position();
                     self.tick().await
                 } else {
                     Ok(())
@@ -277,7 +282,7 @@ impl Sessions {
 async fn in_time(write: impl Future<Output = Result<(), axum::Error>>) -> Result<(), End> {
     match timeout(Duration::from_millis(STALLED_MS_MAX), write).await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) => Err(End::Gone),
+        Ok(Err(_)) => Err(End::Disconnected),
         Err(_) => Err(End::STALLED),
     }
 }

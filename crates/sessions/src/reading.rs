@@ -17,7 +17,7 @@ pub(crate) struct ReadPosition {
     /// Every event up to this version has been handled: shown or skipped.
     cursor: Version,
     /// Whether the connection has read, or confirmed, everything up to the cursor as a member.
-    whole: bool,
+    is_complete: bool,
 }
 
 impl ReadPosition {
@@ -26,14 +26,17 @@ impl ReadPosition {
         let since = participant.since;
         let was_member = since > Version::ZERO && since <= committed;
         if was_member && since > cursor {
-            return Self { cursor: Version::ZERO, whole: true };
+            return Self { cursor: Version::ZERO, is_complete: true };
         }
-        Self { cursor, whole: was_member && (participant.stay.is_some() || cursor < participant.frozen) }
+        Self {
+            cursor,
+            is_complete: was_member && (participant.stay.is_some() || cursor < participant.frozen),
+        }
     }
 
     /// A plain cursor, for a stream that is shown completely.
     pub(crate) fn at(cursor: Version) -> Self {
-        Self { cursor, whole: true }
+        Self { cursor, is_complete: true }
     }
 
     /// The version up to which every event has been handled.
@@ -44,7 +47,7 @@ impl ReadPosition {
     /// The next version worth reading; `None` if the agent may currently read nothing after the cursor.
     pub(crate) fn next(&self, participant: &Participant) -> Option<Version> {
         let next = self.cursor.next();
-        if self.whole && participant.stay.is_some() || next <= participant.frozen {
+        if self.is_complete && participant.stay.is_some() || next <= participant.frozen {
             return Some(next);
         }
         let single = participant.glimpses.iter().copied().chain(participant.stay);
@@ -54,7 +57,7 @@ impl ReadPosition {
     /// Moves the cursor to directly before `next`, and returns it.
     pub(crate) fn skip_to(&mut self, next: Version) -> Version {
         if next > self.cursor.next() {
-            self.whole = false;
+            self.is_complete = false;
         }
         self.cursor = Version(next.0.saturating_sub(1));
         self.cursor
@@ -63,19 +66,19 @@ impl ReadPosition {
     /// Handles the event at `version`, which directly follows the cursor.
     pub(crate) fn pass(&mut self, participant: &Participant, version: Version) -> Step {
         // Applies also if the agent has left again since: the joining brought the transcript.
-        if !self.whole && participant.since == version {
+        if !self.is_complete && participant.since == version {
             if version > CREATION {
-                *self = Self { cursor: Version::ZERO, whole: true };
+                *self = Self { cursor: Version::ZERO, is_complete: true };
                 return Step::Restart;
             }
-            self.whole = true;
+            self.is_complete = true;
         }
         self.cursor = version;
         if participant.stay.is_none() && version >= participant.frozen {
-            self.whole = false;
+            self.is_complete = false;
         }
-        let readable = self.whole && participant.stay.is_some() || participant.has_glimpse(version);
-        if readable && version > CREATION { Step::Show } else { Step::Skip }
+        let is_readable = self.is_complete && participant.stay.is_some() || participant.has_glimpse(version);
+        if is_readable && version > CREATION { Step::Show } else { Step::Skip }
     }
 }
 
@@ -158,8 +161,8 @@ mod tests {
     }
 
     /// What a connection is shown that reads `log` in the given steps, each with the state of its moment.
-    fn shown(log: &str, cursor: u64, moments: &[usize]) -> Vec<u64> {
-        let (mut shown, mut reading) = (Vec::new(), None);
+    fn versions_shown(log: &str, cursor: u64, moments: &[usize]) -> Vec<u64> {
+        let (mut versions, mut reading) = (Vec::new(), None);
         for moment in moments {
             let participant = fold(&log[..*moment]);
             let head = Version(*moment as u64);
@@ -168,44 +171,44 @@ mod tests {
             while let Some(next) = reading.next(&participant).filter(|next| *next <= head) {
                 reading.skip_to(next);
                 if reading.pass(&participant, next) == Step::Show {
-                    shown.push(next.0);
+                    versions.push(next.0);
                 }
             }
         }
-        shown
+        versions
     }
 
     #[test]
     fn asp_26_the_creator_sees_everything() {
-        assert_eq!(shown("Cmmi", 0, &[1, 2, 4]), [2, 3, 4]);
-        assert_eq!(shown("Cmmi", 2, &[4]), [3, 4], "behind its cursor");
+        assert_eq!(versions_shown("Cmmi", 0, &[1, 2, 4]), [2, 3, 4]);
+        assert_eq!(versions_shown("Cmmi", 2, &[4]), [3, 4], "behind its cursor");
     }
 
     #[test]
     fn asp_25_asp_46_an_invitee_sees_its_invitation_and_the_end() {
-        assert_eq!(shown("cmimme", 0, &[6]), [3, 6]);
-        assert_eq!(shown("cmimme", 0, &[3, 4, 6]), [3, 6]);
-        assert_eq!(shown("cmimme", 3, &[6]), [6]);
+        assert_eq!(versions_shown("cmimme", 0, &[6]), [3, 6]);
+        assert_eq!(versions_shown("cmimme", 0, &[3, 4, 6]), [3, 6]);
+        assert_eq!(versions_shown("cmimme", 3, &[6]), [6]);
     }
 
     #[test]
     fn asp_47_asp_58_joining_brings_the_transcript_then_the_joining() {
-        assert_eq!(shown("cmimjm", 0, &[3, 6]), [3, 2, 3, 4, 5, 6]);
-        assert_eq!(shown("cmimjm", 3, &[6]), [2, 3, 4, 5, 6], "joined while away: once, in order");
-        assert_eq!(shown("cmimjm", 5, &[6]), [6], "the joining was confirmed");
+        assert_eq!(versions_shown("cmimjm", 0, &[3, 6]), [3, 2, 3, 4, 5, 6]);
+        assert_eq!(versions_shown("cmimjm", 3, &[6]), [2, 3, 4, 5, 6], "joined while away: once, in order");
+        assert_eq!(versions_shown("cmimjm", 5, &[6]), [6], "the joining was confirmed");
     }
 
     #[test]
     fn asp_27_asp_80_after_leaving_nothing_more() {
-        assert_eq!(shown("cijmlmm", 0, &[3, 4, 7]), [2, 3, 4, 5]);
-        assert_eq!(shown("cijmlmm", 3, &[7]), [4, 5]);
-        assert_eq!(shown("cijmlmm", 1, &[7]), [2, 3, 4, 5], "joined and left while away");
+        assert_eq!(versions_shown("cijmlmm", 0, &[3, 4, 7]), [2, 3, 4, 5]);
+        assert_eq!(versions_shown("cijmlmm", 3, &[7]), [4, 5]);
+        assert_eq!(versions_shown("cijmlmm", 1, &[7]), [2, 3, 4, 5], "joined and left while away");
     }
 
     #[test]
     fn asp_81_a_former_member_sees_its_new_invitation_and_everything_once_it_joins_again() {
         let log = "cijlmimjm";
-        assert_eq!(shown(log, 0, &[3, 4, 5, 6, 7]), [2, 3, 4, 6]);
-        assert_eq!(shown(log, 4, &[7, 9]), [6, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(versions_shown(log, 0, &[3, 4, 5, 6, 7]), [2, 3, 4, 6]);
+        assert_eq!(versions_shown(log, 4, &[7, 9]), [6, 2, 3, 4, 5, 6, 7, 8, 9]);
     }
 }

@@ -53,8 +53,8 @@ enum StoredRuns {
 impl From<StoredRuns> for Runs {
     fn from(stored: StoredRuns) -> Self {
         match stored {
-            StoredRuns::One(run) => Self::default().joined(run),
-            StoredRuns::Several(runs) => runs.into_iter().fold(Self::default(), Self::joined),
+            StoredRuns::One(run) => Self::default().with_range(run),
+            StoredRuns::Several(runs) => runs.into_iter().fold(Self::default(), Self::with_range),
         }
     }
 }
@@ -77,28 +77,28 @@ impl Runs {
 
     /// Adds a range.
     #[must_use]
-    fn joined(mut self, mut run: Run) -> Self {
+    fn with_range(mut self, mut run: Run) -> Self {
         if run.to <= run.after {
             return self;
         }
-        self.0.retain(|known| {
-            let touches = known.after <= run.to && run.after <= known.to;
-            if touches {
-                run = Run { after: run.after.min(known.after), to: run.to.max(known.to) };
+        self.0.retain(|existing| {
+            let overlaps = existing.after <= run.to && run.after <= existing.to;
+            if overlaps {
+                run = Run { after: run.after.min(existing.after), to: run.to.max(existing.to) };
             }
-            !touches
+            !overlaps
         });
-        let at = self.0.partition_point(|known| known.to < run.after);
-        self.0.insert(at, run);
-        let surplus = self.0.len().saturating_sub(RUNS_MAX);
-        self.0.drain(..surplus);
+        let index = self.0.partition_point(|existing| existing.to < run.after);
+        self.0.insert(index, run);
+        let excess = self.0.len().saturating_sub(RUNS_MAX);
+        self.0.drain(..excess);
         self
     }
 
     /// Adds the ranges of another value.
     #[must_use]
-    fn with(self, other: &Self) -> Self {
-        other.0.iter().fold(self, |runs, run| runs.joined(*run))
+    fn merged_with(self, other: &Self) -> Self {
+        other.0.iter().fold(self, |runs, run| runs.with_range(*run))
     }
 }
 
@@ -114,18 +114,18 @@ impl Reads {
     }
 
     /// Notes a range that the agent's model has seen.
-    pub(crate) fn note(&self, me: &AgentHandle, id: &SessionId, run: Run) {
+    pub(crate) fn note(&self, agent: &AgentHandle, id: &SessionId, run: Run) {
         let mut unwritten = self.lock();
-        let known = unwritten.entry((me.clone(), id.clone())).or_default();
-        *known = std::mem::take(known).joined(run);
+        let runs = unwritten.entry((agent.clone(), id.clone())).or_default();
+        *runs = std::mem::take(runs).with_range(run);
     }
 }
 
-fn row((me, id): &Part) -> String {
-    format!("session_read/{me}/{id}")
+fn row((agent, id): &Part) -> String {
+    format!("session_read/{agent}/{id}")
 }
 
-async fn written(log: &Log, part: &Part) -> Result<(Runs, u64), Fault> {
+async fn stored_runs(log: &Log, part: &Part) -> Result<(Runs, u64), Fault> {
     let name = row(part);
     let Some(row) = log.read_row(&name).await? else { return Ok((Runs::default(), 0)) };
     let run = serde_json::from_slice(&row.value)
@@ -135,45 +135,46 @@ async fn written(log: &Log, part: &Part) -> Result<(Runs, u64), Fault> {
 
 impl Sessions {
     /// The ranges of a session that an agent's model has seen.
-    pub async fn has_read(&self, me: &AgentHandle, id: &SessionId) -> Result<Runs, Fault> {
-        let part = (me.clone(), id.clone());
+    pub async fn has_read(&self, agent: &AgentHandle, id: &SessionId) -> Result<Runs, Fault> {
+        let part = (agent.clone(), id.clone());
         // The memory first: between the two reads a flush may move ranges to the row, and never back.
         let unwritten = self.0.reads.lock().get(&part).cloned().unwrap_or_default();
-        let (runs, _) = written(self.log(), &part).await?;
-        Ok(runs.with(&unwritten))
+        let (runs, _) = stored_runs(self.log(), &part).await?;
+        Ok(runs.merged_with(&unwritten))
     }
 
     /// Notes events of a session that an agent's model has seen; false if the agent takes no part in it. Events that a
     /// former member may not see are left out.
-    pub async fn has_seen(&self, me: &AgentHandle, id: &SessionId, run: Run) -> Result<bool, Fault> {
-        if run.to > i64::MAX.unsigned_abs() || !self.takes_part(me, id).await? {
+    pub async fn note_seen(&self, agent: &AgentHandle, id: &SessionId, run: Run) -> Result<bool, Fault> {
+        if run.to > i64::MAX.unsigned_abs() || !self.takes_part(agent, id).await? {
             return Ok(false);
         }
         let (state, head) = self.0.streams.fresh(id.as_str()).await?;
-        let Some(participant) = state.participant(me) else { return Ok(false) };
+        let Some(participant) = state.participant(agent) else { return Ok(false) };
         if participant.stay.is_some() {
             let to = version(run.to).min(head);
-            self.0.reads.note(me, id, Run { after: run.after, to: sequence(to) });
+            self.0.reads.note(agent, id, Run { after: run.after, to: sequence(to) });
         }
         Ok(true)
     }
 
     /// Stores the noted ranges. Called periodically and at the end.
     pub async fn flush_reads(&self) -> Result<(), Fault> {
-        let noted: Vec<(Part, Runs)> = {
+        let pending_runs: Vec<(Part, Runs)> = {
             let unwritten = self.0.reads.lock();
             unwritten.iter().take(READ_ROWS_MAX).map(|(part, runs)| (part.clone(), runs.clone())).collect()
         };
-        let mut rows = Vec::with_capacity(noted.len());
-        for (part, runs) in &noted {
-            let found = written(self.log(), part).await;
-            let Some((known, revision)) = Fault::skip_corrupt(found, "damaged read ranges are not written")?
+        let mut rows = Vec::with_capacity(pending_runs.len());
+        for (part, runs) in &pending_runs {
+            let result = stored_runs(self.log(), part).await;
+            let Some((stored_runs, revision)) =
+                Fault::skip_corrupt(result, "damaged read ranges are not written")?
             else {
                 continue;
             };
-            let joined = known.clone().with(runs);
-            if joined != known {
-                let value = serde_json::to_vec(&joined).map_err(|error| Fault::Corrupt(error.to_string()))?;
+            let merged = stored_runs.clone().merged_with(runs);
+            if merged != stored_runs {
+                let value = serde_json::to_vec(&merged).map_err(|error| Fault::Corrupt(error.to_string()))?;
                 let value = Some(Bytes::from(value));
                 rows.push(RowOp { name: row(part), expected: Some(revision), value });
             }
@@ -189,7 +190,7 @@ impl Sessions {
             }
         }
         let mut unwritten = self.0.reads.lock();
-        for (part, runs) in noted {
+        for (part, runs) in pending_runs {
             // Ranges noted meanwhile stay for the next turn.
             if unwritten.get(&part) == Some(&runs) {
                 unwritten.remove(&part);
@@ -208,12 +209,12 @@ mod tests {
     }
 
     fn runs(all: &[(u64, u64)]) -> Runs {
-        all.iter().fold(Runs::default(), |runs, (after, to)| runs.joined(run(*after, *to)))
+        all.iter().fold(Runs::default(), |runs, (after, to)| runs.with_range(run(*after, *to)))
     }
 
     #[test]
     fn runs_grow_where_they_touch_and_nothing_is_claimed_that_was_not_read() {
-        for (known, read, joined) in [
+        for (before, added, merged) in [
             (vec![], (4, 9), vec![(4, 9)]),
             (vec![(0, 5)], (5, 9), vec![(0, 9)]),
             (vec![(4, 9)], (0, 4), vec![(0, 9)]),
@@ -223,20 +224,20 @@ mod tests {
             (vec![(0, 5), (6, 9)], (5, 6), vec![(0, 9)]),
             (vec![(0, 5)], (7, 7), vec![(0, 5)]),
         ] {
-            let found = runs(&known).joined(run(read.0, read.1));
-            let expected: Vec<Run> = joined.iter().map(|(after, to)| run(*after, *to)).collect();
-            assert_eq!(found.0, expected, "{known:?} {read:?}");
+            let actual = runs(&before).with_range(run(added.0, added.1));
+            let expected: Vec<Run> = merged.iter().map(|(after, to)| run(*after, *to)).collect();
+            assert_eq!(actual.0, expected, "{before:?} {added:?}");
         }
-        let seen = runs(&[(4, 9), (11, 12)]);
-        let numbers: Vec<u64> = (0..15).filter(|number| seen.has(*number)).collect();
+        let ranges = runs(&[(4, 9), (11, 12)]);
+        let numbers: Vec<u64> = (0..15).filter(|number| ranges.has(*number)).collect();
         assert_eq!(numbers, [5, 6, 7, 8, 9, 12]);
     }
 
     #[test]
     fn past_their_number_the_lowest_are_forgotten() {
         let many: Vec<(u64, u64)> = (0..RUNS_MAX as u64 + 1).map(|n| (3 * n, 3 * n + 1)).collect();
-        let kept = runs(&many);
-        assert!(kept.0.len() == RUNS_MAX && !kept.has(1) && kept.has(4));
+        let ranges = runs(&many);
+        assert!(ranges.0.len() == RUNS_MAX && !ranges.has(1) && ranges.has(4));
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub struct Recipient {
     /// The time of its first message after this one.
     pub answered_at: Option<TimestampMs>,
     /// Whether it belongs to another network, which knows the message's state.
-    pub elsewhere: bool,
+    pub is_elsewhere: bool,
 }
 
 /// An item of a recipient's inbox that brings a message.
@@ -64,53 +64,62 @@ impl Sessions {
     /// The delivery state of a message; `None` if the caller may not read it, or the event is not a message.
     pub fn receipt<'a>(
         &'a self,
-        me: &'a AgentHandle,
+        caller: &'a AgentHandle,
         id: &'a SessionId,
         number: u64,
     ) -> Sealed<'a, Result<Option<Receipt>, Fault>> {
-        seal(self.receipt_if(me, id, number, Participant::may_read))
+        seal(self.receipt_if(caller, id, number, Participant::may_read))
     }
 
     /// The delivery state of a message that the caller may read, or has with its invitation.
     pub fn receipt_of_own<'a>(
         &'a self,
-        me: &'a AgentHandle,
+        caller: &'a AgentHandle,
         id: &'a SessionId,
         number: u64,
     ) -> Sealed<'a, Result<Option<Receipt>, Fault>> {
-        seal(self.receipt_if(me, id, number, |own, at| own.may_read(at) || own.has_inline(at)))
+        seal(self.receipt_if(caller, id, number, |participant, at| {
+            participant.may_read(at) || participant.has_inline(at)
+        }))
     }
 
     async fn receipt_if(
         &self,
-        me: &AgentHandle,
+        caller: &AgentHandle,
         id: &SessionId,
         number: u64,
-        may_ask: fn(&Participant, Version) -> bool,
+        is_permitted: fn(&Participant, Version) -> bool,
     ) -> Result<Option<Receipt>, Fault> {
-        if number == 0 || number >= i64::MAX.unsigned_abs() || !self.takes_part(me, id).await? {
+        if number == 0 || number >= i64::MAX.unsigned_abs() || !self.takes_part(caller, id).await? {
             return Ok(None);
         }
         let at = version(number);
         let (state, head) = self.0.streams.fresh(id.as_str()).await?;
-        let Some(own) = state.participant(me).filter(|own| may_ask(own, at) && at <= head) else {
+        let Some(participant) =
+            state.participant(caller).filter(|participant| is_permitted(participant, at) && at <= head)
+        else {
             return Ok(None);
         };
-        let Some(event) = self.one(id, at).await? else { return Ok(None) };
-        let SessionEvent::MessageSent(sent) = SessionEvent::decode(&event)? else { return Ok(None) };
+        let Some(event) = self.event_at(id, at).await? else { return Ok(None) };
+        let SessionEvent::MessageSent(message) = SessionEvent::decode(&event)? else { return Ok(None) };
         let mut recipients = Vec::new();
-        let seen = self.seen(me, id, &state).await?;
+        let visible_state = self.visible_state(caller, id, &state).await?;
         for (agent, participant) in &state.participants {
-            let is_known = *agent != sent.sender && seen.participant(agent).is_some();
-            if is_known && is_for(participant, at) {
+            let is_visible = *agent != message.sender && visible_state.participant(agent).is_some();
+            if is_visible && is_for(participant, at) {
                 recipients.push(self.recipient(id, &event, agent, participant).await?);
             }
         }
-        let is_frozen = own.stay.is_none();
+        let is_frozen = participant.stay.is_none();
         // A caller that has left learns of no answer that it may not read.
-        let last = if is_frozen { own.frozen.min(head) } else { head };
+        let last = if is_frozen { participant.frozen.min(head) } else { head };
         self.answers(id, at, last, &mut recipients).await?;
-        Ok(Some(Receipt { at: event_time(&sent.id, event.at), sender: sent.sender, recipients, is_frozen }))
+        Ok(Some(Receipt {
+            at: event_time(&message.id, event.at),
+            sender: message.sender,
+            recipients,
+            is_frozen,
+        }))
     }
 
     async fn recipient(
@@ -129,19 +138,19 @@ impl Sessions {
                 is_news: true,
             }));
         }
-        if let Some(place) = self.place(id, message, participant).await? {
+        if let Some(place) = self.readable_position(id, message, participant).await? {
             let is_news = !is_history(participant, message.version);
             arrivals.push(Arrival { kind: Kind::SessionMessage, place, is_news });
         }
         // An invitee of a send-and-end that did not reopen the session never was in it.
-        let was_in = participant.may_read(message.version) || arrivals.is_empty();
+        let was_member = participant.may_read(message.version) || arrivals.is_empty();
         Ok(Recipient {
             agent: agent.clone(),
             arrivals,
-            left_at: participant.left_at.filter(|_| was_in && participant.standing == Standing::Left),
+            left_at: participant.left_at.filter(|_| was_member && participant.standing == Standing::Left),
             has_read: self.has_read(agent, id).await?.has(sequence(message.version)),
             answered_at: None,
-            elsewhere: participant.elsewhere,
+            is_elsewhere: participant.elsewhere,
         })
     }
 
@@ -153,20 +162,20 @@ impl Sessions {
         participant: &Participant,
     ) -> Result<Option<(Kind, Position)>, Fault> {
         let Some(at) = participant.inline else { return Ok(None) };
-        let Some(event) = self.one(id, at).await? else { return Ok(None) };
-        let invited = SessionEvent::decode(&event)?;
-        let is_offer = matches!(invited, SessionEvent::AgentInvited(AgentInvited { offered: true, .. }));
+        let Some(event) = self.event_at(id, at).await? else { return Ok(None) };
+        let invitation = SessionEvent::decode(&event)?;
+        let is_offer = matches!(invitation, SessionEvent::AgentInvited(AgentInvited { offered: true, .. }));
         let kind = if is_offer { Kind::SessionOffered } else { Kind::SessionInvited };
         Ok(Some((kind, event.position)))
     }
 
-    async fn one(&self, id: &SessionId, at: Version) -> Result<Option<StoredEvent>, Fault> {
+    async fn event_at(&self, id: &SessionId, at: Version) -> Result<Option<StoredEvent>, Fault> {
         let stream = SessionRoom::stream(id.as_str());
         Ok(self.log().read_stream(&stream, Version(at.0.saturating_sub(1)), 1).await?.pop())
     }
 
     /// The position at which a message became readable for a participant.
-    async fn place(
+    async fn readable_position(
         &self,
         id: &SessionId,
         message: &StoredEvent,
@@ -178,8 +187,8 @@ impl Sessions {
         if !is_transcript(participant, message.version) {
             return Ok(Some((message.position, 0)));
         }
-        let joined = self.one(id, participant.since).await?;
-        Ok(joined.map(|joined| (joined.position, message.version.0)))
+        let joining = self.event_at(id, participant.since).await?;
+        Ok(joining.map(|joining| (joining.position, message.version.0)))
     }
 
     /// The recipients that have sent a message since, up to `head`. Only a recipient that can read the message can answer it.
@@ -192,20 +201,20 @@ impl Sessions {
     ) -> Result<(), Fault> {
         let stream = SessionRoom::stream(id.as_str());
         let last = head.min(at.plus(ANSWERS_LOOKED_THROUGH_MAX));
-        let (mut size, mut read) = (PageSize::default(), at);
+        let (mut size, mut read_version) = (PageSize::default(), at);
         let is_silent =
             |recipient: &Recipient| !recipient.arrivals.is_empty() && recipient.answered_at.is_none();
-        while read < last && recipients.iter().any(is_silent) {
-            let events = self.log().read_stream(&stream, read, size.events()).await?;
+        while read_version < last && recipients.iter().any(is_silent) {
+            let events = self.log().read_stream(&stream, read_version, size.events()).await?;
             size.learn(&events);
             let Some(newest) = events.last() else { break };
-            read = newest.version;
+            read_version = newest.version;
             let is_message = |event: &&StoredEvent| event.kind == "MessageSent" && event.version <= last;
             for event in events.iter().filter(is_message) {
-                let SessionEvent::MessageSent(sent) = SessionEvent::decode(event)? else { continue };
-                let spoke = recipients.iter_mut().find(|recipient| recipient.agent == sent.sender);
-                if let Some(recipient) = spoke.filter(|recipient| is_silent(recipient)) {
-                    recipient.answered_at = Some(event_time(&sent.id, event.at));
+                let SessionEvent::MessageSent(message) = SessionEvent::decode(event)? else { continue };
+                let sender = recipients.iter_mut().find(|recipient| recipient.agent == message.sender);
+                if let Some(recipient) = sender.filter(|recipient| is_silent(recipient)) {
+                    recipient.answered_at = Some(event_time(&message.id, event.at));
                 }
             }
         }

@@ -19,7 +19,8 @@ use crate::{
 
 /// The key in the head of a request whose body has none.
 pub(crate) fn header_key(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
-    idempotency_key(headers).map_err(|why| Refusal::malformed("invalid_idempotency_key", format!("{why}.")))
+    idempotency_key(headers)
+        .map_err(|reason| Refusal::malformed("invalid_idempotency_key", format!("{reason}.")))
 }
 
 /// The body of `POST /sessions`.
@@ -168,14 +169,14 @@ impl<'a> Fields<'a> {
 
     /// The idempotency key: the member, else the header (2.5 row 16). Both must be well-formed.
     pub(crate) fn key(&self, header: Option<&str>) -> Result<Option<String>, Refusal> {
-        let wrong = || {
+        let invalid = || {
             let text = "`idempotency_key` must be a string of 1 to 255 characters.";
             Refusal::malformed("invalid_idempotency_key", text)
         };
-        let member = self.idempotency_key.map(|raw| value::<String>(raw).ok_or_else(wrong)).transpose()?;
+        let member = self.idempotency_key.map(|raw| value::<String>(raw).ok_or_else(invalid)).transpose()?;
         let is_key = |key: &String| (1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.chars().count());
         if !member.as_ref().is_none_or(is_key) {
-            return Err(wrong());
+            return Err(invalid());
         }
         Ok(member.or_else(|| header.map(str::to_owned)))
     }
@@ -199,16 +200,16 @@ impl<'a> Fields<'a> {
 
     /// `POST /sessions/{id}/messages`. The key, when it came in the body, is part of the message as sent.
     pub(crate) fn message(&self, key: Option<&str>) -> Result<Draft, Refusal> {
-        let refused = |why: String| Refusal::malformed("invalid_content", format!("{why}."));
-        let content = self.content.ok_or_else(|| refused("`content` is missing".into()))?;
-        let files = content::check(content).map_err(refused)?;
+        let refusal = |reason: String| Refusal::malformed("invalid_content", format!("{reason}."));
+        let content = self.content.ok_or_else(|| refusal("`content` is missing".into()))?;
+        let files = content::check(content).map_err(refusal)?;
         draft(content, files, key, self.metadata)
     }
 
     /// `POST /sessions/{id}/invite`.
     pub(crate) fn invitees(&self) -> Result<Vec<AgentHandle>, Refusal> {
         match self.invite.map(invitees).transpose()? {
-            Some(named) if !named.is_empty() => Ok(named),
+            Some(handles) if !handles.is_empty() => Ok(handles),
             _ => Err(invalid_invite()),
         }
     }
@@ -221,34 +222,35 @@ impl<'a> Fields<'a> {
 
     fn topic(&self) -> Result<Option<String>, Refusal> {
         let Some(raw) = self.topic else { return Ok(None) };
-        let refused = |why: String| Refusal::malformed("invalid_topic", format!("`topic` {why}."));
+        let refusal = |reason: String| Refusal::malformed("invalid_topic", format!("`topic` {reason}."));
         match value::<String>(raw) {
             Some(topic) if topic.chars().count() <= TOPIC_CHARS_MAX => {
-                check_line(&topic).map_err(refused)?;
+                check_line(&topic).map_err(refusal)?;
                 Ok(Some(topic))
             }
-            _ => Err(refused(format!("must be a string of at most {TOPIC_CHARS_MAX} characters"))),
+            _ => Err(refusal(format!("must be a string of at most {TOPIC_CHARS_MAX} characters"))),
         }
     }
 
     fn initial_message(&self) -> Result<Option<Draft>, Refusal> {
         let Some(raw) = self.initial_message else { return Ok(None) };
-        let refused =
-            |why: String| Refusal::malformed("invalid_initial_message", format!("`initial_message`: {why}."));
+        let refusal = |reason: String| {
+            Refusal::malformed("invalid_initial_message", format!("`initial_message`: {reason}."))
+        };
         let fields: Fields<'_> =
-            serde_json::from_str(raw.get()).map_err(|_| refused("must be an object".into()))?;
-        let content = fields.content.ok_or_else(|| refused("`content` is missing".into()))?;
-        let files = content::check(content).map_err(refused)?;
+            serde_json::from_str(raw.get()).map_err(|_| refusal("must be an object".into()))?;
+        let content = fields.content.ok_or_else(|| refusal("`content` is missing".into()))?;
+        let files = content::check(content).map_err(refusal)?;
         draft(content, files, None, fields.metadata).map(Some)
     }
 }
 
 /// A checked message that names these files by other ids; `None` if it cannot be read.
-pub(crate) fn renamed(draft: &Draft, names: &BTreeMap<FileId, FileId>) -> Option<Draft> {
+pub(crate) fn rename_files(draft: &Draft, names: &BTreeMap<FileId, FileId>) -> Option<Draft> {
     let text = [b"{", &*draft.members, b"}"].concat();
     let fields = Fields::read(&text).ok()?;
     let key = fields.key(None).ok()?;
-    let content = content::renamed(fields.content?, names)?;
+    let content = content::rename_files(fields.content?, names)?;
     let message = Fields { content: Some(&content), ..fields }.message(key.as_deref()).ok()?;
     Some(Draft { origin: draft.origin, trace: draft.trace.clone(), ..message })
 }
@@ -276,14 +278,14 @@ fn invalid_invite() -> Refusal {
     Refusal::malformed("invalid_invite", text)
 }
 
-/// Handles, each once, in the order given (2.5 row 18).
+/// Parses handles. Repeated ones are dropped; the order is kept (2.5 row 18).
 fn invitees(raw: &RawValue) -> Result<Vec<AgentHandle>, Refusal> {
-    let named: Vec<AgentHandle> = value(raw).ok_or_else(invalid_invite)?;
-    if named.len() > INVITE_MAX {
+    let handles: Vec<AgentHandle> = value(raw).ok_or_else(invalid_invite)?;
+    if handles.len() > INVITE_MAX {
         return Err(invalid_invite());
     }
     let mut seen = HashSet::new();
-    Ok(named.into_iter().filter(|handle| seen.insert(handle.clone())).collect())
+    Ok(handles.into_iter().filter(|handle| seen.insert(handle.clone())).collect())
 }
 
 fn draft(

@@ -73,7 +73,7 @@ impl Room for SessionRoom {
     }
     /// In a copy, the session's creator pays, so that no owner of this network pays for a peer's events.
     fn payer(_: &str, state: &SessionState, event: &SessionEvent) -> Option<OwnerName> {
-        let speaker = match event {
+        let actor = match event {
             SessionEvent::SessionCreated(event) => &event.creator,
             SessionEvent::MessageSent(event) => &event.sender,
             SessionEvent::AgentJoined(event) => &event.agent,
@@ -84,8 +84,8 @@ impl Room for SessionRoom {
             | SessionEvent::AgentLeft(_)
             | SessionEvent::SessionEnded(_) => return None,
         };
-        let elsewhere = state.created.as_ref().filter(|created| created.host.is_some());
-        Some(elsewhere.map_or(speaker, |created| &created.creator).owner_name())
+        let copy = state.created.as_ref().filter(|created| created.host.is_some());
+        Some(copy.map_or(actor, |created| &created.creator).owner_name())
     }
     /// A fixed charge: the size of an invitation would reveal whether the invitee knows the inviter.
     fn fixed_usage(event: &SessionEvent) -> Option<Usage> {
@@ -100,11 +100,11 @@ impl Room for SessionRoom {
             return Vec::new();
         }
         let Ok(session) = id.parse::<SessionId>() else { return Vec::new() };
-        let told = |file: &NamedFile| {
+        let file_named_event = |file: &NamedFile| {
             let event = FileEvent::FileNamed(FileNamed { session: session.clone() });
             (FileRoom::stream(file.id.as_str()), FileRoom::encode(&event))
         };
-        names.files.iter().map(told).collect()
+        names.files.iter().map(file_named_event).collect()
     }
     fn index(id: &str, event: &SessionEvent) -> Vec<IndexOp> {
         let key = |handle: &AgentHandle| format!("{handle}/{id}");
@@ -113,58 +113,65 @@ impl Room for SessionRoom {
         match event {
             SessionEvent::SessionCreated(event) => {
                 let mut rows = vec![put(BY_AGENT, &event.creator), put(JOINED, &event.creator)];
-                rows.extend(event.host.as_ref().map(|peer| of_peer(COPIES, peer, id)));
+                rows.extend(event.host.as_ref().map(|peer| peer_row(COPIES, peer, id)));
                 rows
             }
             SessionEvent::MessageSent(event) => {
-                event.names.iter().flat_map(|names| named(id, names)).collect()
+                event.names.iter().flat_map(|names| file_rows(id, names)).collect()
             }
             SessionEvent::AgentInvited(event) if event.denied => Vec::new(),
             SessionEvent::AgentInvited(event) if event.offered => {
-                let by = |owner| offer(&event.invitee, owner, id);
-                let earlier = event.settles.iter();
-                let earlier = earlier.map(|owner| IndexOp::Delete { name: OFFERED_BY, key: by(owner) });
-                let (key, value) = (by(event.by.owner()), Bytes::new());
-                let now = [put(OFFERED, &event.invitee), IndexOp::Put { name: OFFERED_BY, key, value }];
-                earlier.chain(now).collect()
+                let key_of = |owner| offer_key(&event.invitee, owner, id);
+                let earlier_rows = event.settles.iter();
+                let earlier_rows =
+                    earlier_rows.map(|owner| IndexOp::Delete { name: OFFERED_BY, key: key_of(owner) });
+                let (key, value) = (key_of(event.by.owner()), Bytes::new());
+                let new_rows = [put(OFFERED, &event.invitee), IndexOp::Put { name: OFFERED_BY, key, value }];
+                earlier_rows.chain(new_rows).collect()
             }
-            SessionEvent::AgentInvited(event) => settled(id, &event.invitee, event.settles.as_deref())
-                .into_iter()
-                .chain([put(BY_AGENT, &event.invitee)])
-                .chain(crossing_to(event).map(|(_, peer)| of_peer(BY_PEER, &peer, id)))
-                .collect(),
-            SessionEvent::AgentJoined(event) => settled(id, &event.agent, event.settles.as_deref())
-                .into_iter()
-                .chain([put(JOINED, &event.agent)])
-                .collect(),
+            SessionEvent::AgentInvited(event) => {
+                answered_offer_rows(id, &event.invitee, event.settles.as_deref())
+                    .into_iter()
+                    .chain([put(BY_AGENT, &event.invitee)])
+                    .chain(crossing_to(event).map(|(_, peer)| peer_row(BY_PEER, &peer, id)))
+                    .collect()
+            }
+            SessionEvent::AgentJoined(event) => {
+                answered_offer_rows(id, &event.agent, event.settles.as_deref())
+                    .into_iter()
+                    .chain([put(JOINED, &event.agent)])
+                    .collect()
+            }
             SessionEvent::AgentDisconnected(event) => vec![put(AWAY, &event.agent)],
             SessionEvent::AgentReconnected(event) => vec![delete(AWAY, &event.agent)],
-            SessionEvent::AgentLeft(event) => settled(id, &event.agent, event.settles.as_deref())
+            SessionEvent::AgentLeft(event) => answered_offer_rows(id, &event.agent, event.settles.as_deref())
                 .into_iter()
                 .chain([delete(JOINED, &event.agent), delete(AWAY, &event.agent)])
                 .collect(),
             SessionEvent::SessionEnded(event) => {
-                let lapsed = event.uncounted.iter().map(|lapsed| IndexOp::Delete {
+                let lapsed_rows = event.uncounted.iter().map(|offer| IndexOp::Delete {
                     name: OFFERED_BY,
-                    key: offer(&lapsed.invitee, &lapsed.owner, id),
+                    key: offer_key(&offer.invitee, &offer.owner, id),
                 });
-                let joined =
+                let joined_rows =
                     event.joined.iter().flat_map(|agent| [delete(JOINED, agent), delete(AWAY, agent)]);
-                joined.chain(lapsed).collect()
+                joined_rows.chain(lapsed_rows).collect()
             }
-            SessionEvent::SessionReopened(event) => settled(id, &event.by, event.settles.as_deref())
-                .into_iter()
-                .chain([put(JOINED, &event.by)])
-                .collect(),
+            SessionEvent::SessionReopened(event) => {
+                answered_offer_rows(id, &event.by, event.settles.as_deref())
+                    .into_iter()
+                    .chain([put(JOINED, &event.by)])
+                    .collect()
+            }
         }
     }
 }
 
 /// The index rows for files that a message is the first of its session to name. The first message of all sessions also
 /// removes a file from the unnamed ones.
-fn named<'a>(id: &'a str, names: &'a Names) -> impl Iterator<Item = IndexOp> + 'a {
+fn file_rows<'a>(id: &'a str, names: &'a Names) -> impl Iterator<Item = IndexOp> + 'a {
     names.files.iter().flat_map(move |file| {
-        let key = files::named_key(&file.id, id, names.at);
+        let key = files::naming_key(&file.id, id, names.at);
         let name = if names.elsewhere { files::NAMED_ELSEWHERE } else { files::NAMED };
         let put = IndexOp::Put { name, key, value: Bytes::new() };
         let pending = file.pending.iter().flat_map(move |pending| {
@@ -181,7 +188,7 @@ fn named<'a>(id: &'a str, names: &'a Names) -> impl Iterator<Item = IndexOp> + '
     })
 }
 
-fn of_peer(name: &'static str, peer: &OwnerName, id: &str) -> IndexOp {
+fn peer_row(name: &'static str, peer: &OwnerName, id: &str) -> IndexOp {
     IndexOp::Put { name, key: format!("{peer}/{id}"), value: Bytes::new() }
 }
 
@@ -190,18 +197,18 @@ fn crossing_to(event: &AgentInvited) -> Option<(AgentHandle, OwnerName)> {
     event.elsewhere.then(|| event.invitee.of_peer()).flatten()
 }
 
-fn offer(invitee: &AgentHandle, owner: &str, id: &str) -> String {
+fn offer_key(invitee: &AgentHandle, owner: &str, id: &str) -> String {
     format!("{invitee}/{owner}/{id}")
 }
 
 /// The index rows after an agent has answered a stranger's offer: the session moves to its own list.
-fn settled(id: &str, agent: &AgentHandle, owner: Option<&str>) -> Vec<IndexOp> {
+fn answered_offer_rows(id: &str, agent: &AgentHandle, owner: Option<&str>) -> Vec<IndexOp> {
     let Some(owner) = owner else { return Vec::new() };
     let key = format!("{agent}/{id}");
     vec![
         IndexOp::Put { name: BY_AGENT, key: key.clone(), value: Bytes::new() },
         IndexOp::Delete { name: OFFERED, key },
-        IndexOp::Delete { name: OFFERED_BY, key: offer(agent, owner, id) },
+        IndexOp::Delete { name: OFFERED_BY, key: offer_key(agent, owner, id) },
     ]
 }
 
@@ -224,13 +231,13 @@ pub(crate) struct CommandContext<C> {
     pub(crate) id: SessionId,
     pub(crate) command: C,
     /// The agents named in the command, and whether each was read from the store when it was loaded.
-    pub(crate) named: Mutex<Vec<(KnownAgent, bool)>>,
+    pub(crate) named_agents: Mutex<Vec<(KnownAgent, bool)>>,
     /// The sessions, for file lookups.
     pub(crate) sessions: Sessions,
     /// The files of its message that the caller may read. This permission is never lost, so it is checked once.
-    pub(crate) readable: BTreeSet<FileId>,
+    pub(crate) readable_files: BTreeSet<FileId>,
     /// The peer of the caller, if the caller belongs to another network.
-    pub(crate) from: Option<OwnerName>,
+    pub(crate) caller_peer: Option<OwnerName>,
     /// The answers of other networks to the invitations.
     pub(crate) consents: BTreeMap<AgentHandle, Option<Consent>>,
 }
@@ -246,8 +253,8 @@ pub(crate) struct Offers {
 impl Offers {
     /// Whether an owner's agents have the maximum number of unanswered invitations at an agent.
     async fn are_full(&self, invitee: &AgentHandle, owner: &str) -> Result<bool, Fault> {
-        let prefix = offer(invitee, owner, "");
-        let (mut after, mut count) = (offer(invitee, owner, self.since.as_str()), 0);
+        let prefix = offer_key(invitee, owner, "");
+        let (mut after, mut count) = (offer_key(invitee, owner, self.since.as_str()), 0);
         while count < self.max {
             let max = READ_ROWS_MAX.min(self.max - count);
             let rows = self.log.read_index(OFFERED_BY, &prefix, Some(&after), max, Order::Ascending).await?;
@@ -265,18 +272,18 @@ impl Offers {
 impl<C> CommandContext<C> {
     /// Makes a denied agent cost the same as an absent one: each named agent is read from the store exactly once
     /// (ASP-18, ASP-19).
-    pub(crate) async fn level(&self) -> Result<(), Fault> {
-        let named = std::mem::take(&mut *self.named.lock());
-        for (known, _) in named.iter().filter(|(_, asked)| !asked) {
-            self.accounts.imitate_load(known).await?;
+    pub(crate) async fn equalize_cost(&self) -> Result<(), Fault> {
+        let named_agents = std::mem::take(&mut *self.named_agents.lock());
+        for (agent, _) in named_agents.iter().filter(|(_, was_read)| !was_read) {
+            self.accounts.imitate_load(agent).await?;
         }
         Ok(())
     }
 
-    fn note(&self, known: &KnownAgent, asked: bool) {
-        let mut named = self.named.lock();
-        if named.iter().all(|(earlier, _)| earlier.handle != known.handle) {
-            named.push((known.clone(), asked));
+    fn note(&self, agent: &KnownAgent, was_read: bool) {
+        let mut named_agents = self.named_agents.lock();
+        if named_agents.iter().all(|(earlier, _)| earlier.handle != agent.handle) {
+            named_agents.push((agent.clone(), was_read));
         }
     }
 }
@@ -287,36 +294,38 @@ impl<C: OfAgent + Sync> CommandContext<C> {
     async fn people<'a>(
         &self,
         caller: &Caller,
-        named: &'a [AgentHandle],
+        named_agents: &'a [AgentHandle],
         present: impl Iterator<Item = &'a AgentHandle> + Send,
     ) -> Result<Facts<People>, Fault> {
-        let known = self.accounts.agent(&caller.handle).await?;
-        let mut conditions = vec![known.condition()];
-        let (mut others, mut crowded) = (BTreeMap::new(), BTreeSet::new());
+        let caller_agent = self.accounts.agent(&caller.handle).await?;
+        let mut conditions = vec![caller_agent.condition()];
+        let (mut others, mut crowded_agents) = (BTreeMap::new(), BTreeSet::new());
         let mut crossing = self.crossing(&mut conditions).await?;
-        let everyone = named.iter().map(|handle| (handle, true)).chain(present.map(|handle| (handle, false)));
+        let everyone =
+            named_agents.iter().map(|handle| (handle, true)).chain(present.map(|handle| (handle, false)));
         for (handle, is_named) in everyone {
             if *handle != caller.handle && !others.contains_key(handle) {
-                let (other, asked) = self.accounts.look_agent_up(handle).await?;
+                let (other, was_read) = self.accounts.look_agent_up(handle).await?;
                 if handle.is_elsewhere() {
-                    self.cross(&other, &mut crossing, &mut conditions).await?;
+                    self.add_peer_agent(&other, &mut crossing, &mut conditions).await?;
                 } else if is_named && !self.takes_part_with_caller(handle).await? {
-                    crossing.apart.insert(handle.clone());
+                    crossing.nonparticipants.insert(handle.clone());
                 }
                 if is_named {
-                    self.note(&other, asked);
-                    let is_offer = may_contact(&known, &other) && decide::are_strangers(&known, &other);
+                    self.note(&other, was_read);
+                    let is_offer =
+                        may_contact(&caller_agent, &other) && decide::are_strangers(&caller_agent, &other);
                     if is_offer && self.offers.are_full(handle, caller.handle.owner()).await? {
-                        crowded.insert(handle.clone());
+                        crowded_agents.insert(handle.clone());
                     }
                 }
                 conditions.push(other.condition());
                 others.insert(handle.clone(), other);
             }
         }
-        let files = self.naming(&mut conditions).await?;
+        let files = self.file_namings(&mut conditions).await?;
         Ok(Facts {
-            value: People { caller: known, others, crowded, files, consent: None, crossing },
+            value: People { caller: caller_agent, others, crowded_agents, files, consent: None, crossing },
             conditions,
         })
     }
@@ -324,38 +333,38 @@ impl<C: OfAgent + Sync> CommandContext<C> {
     /// The facts about a caller of another network: whether the accord holds, and no owner here has its name.
     async fn crossing(&self, conditions: &mut Vec<Condition>) -> Result<Crossing, Fault> {
         let mut crossing = Crossing { consents: self.consents.clone(), ..Crossing::default() };
-        if let Some(peer) = &self.from {
+        if let Some(peer) = &self.caller_peer {
             let caller = self.command.caller().handle.owner_name();
-            crossing.caller = Some(self.stands(peer, &caller, conditions).await?);
+            crossing.caller = Some(self.has_accord(peer, &caller, conditions).await?);
         }
         Ok(crossing)
     }
 
     /// Whether the agent's owner takes part in the accord with the caller's network; true for a caller of this network.
     async fn takes_part_with_caller(&self, handle: &AgentHandle) -> Result<bool, Fault> {
-        let (Some(peer), Some(carrier)) = (&self.from, self.sessions.0.crossings.carrier()) else {
+        let (Some(peer), Some(carrier)) = (&self.caller_peer, self.sessions.0.crossings.carrier()) else {
             return Ok(true);
         };
         carrier.takes_part(peer, &handle.owner_name()).await
     }
 
     /// Records an agent of another network whose accord holds.
-    async fn cross(
+    async fn add_peer_agent(
         &self,
         other: &KnownAgent,
         crossing: &mut Crossing,
         conditions: &mut Vec<Condition>,
     ) -> Result<(), Fault> {
         if let Some((_, peer)) = other.handle.of_peer()
-            && self.stands(&peer, &other.handle.owner_name(), conditions).await?
+            && self.has_accord(&peer, &other.handle.owner_name(), conditions).await?
         {
-            crossing.elsewhere.insert(other.handle.clone());
+            crossing.peer_agents.insert(other.handle.clone());
         }
         Ok(())
     }
 
     /// Whether the accord with a peer holds, and no owner of this network has the same name.
-    async fn stands(
+    async fn has_accord(
         &self,
         peer: &OwnerName,
         owner: &OwnerName,
@@ -365,47 +374,50 @@ impl<C: OfAgent + Sync> CommandContext<C> {
         if self.accounts.owner(owner).await?.state.exists() {
             return Ok(false);
         }
-        let Some(condition) = carrier.standing(peer).await? else { return Ok(false) };
+        let Some(condition) = carrier.accord_condition(peer).await? else { return Ok(false) };
         conditions.push(condition);
         Ok(true)
     }
 
     /// The state of the files that the message names. The version of a file that is new to the session becomes a
     /// condition, so that a named file is not removed concurrently.
-    async fn naming(&self, conditions: &mut Vec<Condition>) -> Result<BTreeMap<FileId, FileNaming>, Fault> {
-        let mut naming = BTreeMap::new();
-        for id in self.command.files().iter().filter(|id| self.readable.contains(id)) {
-            let named = format!("{id}/{}/", self.id);
+    async fn file_namings(
+        &self,
+        conditions: &mut Vec<Condition>,
+    ) -> Result<BTreeMap<FileId, FileNaming>, Fault> {
+        let mut namings = BTreeMap::new();
+        for id in self.command.files().iter().filter(|id| self.readable_files.contains(id)) {
+            let prefix = format!("{id}/{}/", self.id);
             let rows =
-                self.sessions.log().read_index(files::NAMED, &named, None, 1, Order::Ascending).await?;
+                self.sessions.log().read_index(files::NAMED, &prefix, None, 1, Order::Ascending).await?;
             if !rows.is_empty() {
-                naming.insert(id.clone(), FileNaming::Again);
+                namings.insert(id.clone(), FileNaming::NamedBefore);
                 continue;
             }
-            let found = self.sessions.0.files.streams.look_up(id.as_str()).await?;
+            let file = self.sessions.0.files.streams.look_up(id.as_str()).await?;
             conditions.push(Condition {
                 stream: FileRoom::stream(id.as_str()),
-                expected: found.version,
-                upon: found.upon,
+                expected: file.version,
+                upon: file.upon,
             });
-            if let FileState::Kept { by, until, sessions, .. } = &*found.state {
+            if let FileState::Kept { by, until, sessions, .. } = &*file.state {
                 let pending = (*sessions == 0).then(|| Pending { by: by.clone(), until: *until });
-                naming.insert(id.clone(), FileNaming::First { pending, sessions: *sessions });
+                namings.insert(id.clone(), FileNaming::First { pending, sessions: *sessions });
             }
         }
-        Ok(naming)
+        Ok(namings)
     }
 }
 
 impl CommandContext<ReopenSession> {
-    async fn reopening<'a>(
+    async fn reopening_facts<'a>(
         &self,
         state: &'a SessionState,
-        named: &'a [AgentHandle],
+        invitees: &'a [AgentHandle],
         present: impl Iterator<Item = &'a AgentHandle> + Send,
     ) -> Result<Facts<People>, Fault> {
         let caller = &self.command.caller;
-        let mut facts = self.people(caller, named, present).await?;
+        let mut facts = self.people(caller, invitees, present).await?;
         if let Some(at) = state.participant(&caller.handle).and_then(|own| own.held) {
             facts.value.consent = self.sessions.consent(&self.id, &caller.handle, at).await?;
         }
@@ -414,7 +426,7 @@ impl CommandContext<ReopenSession> {
 }
 
 /// A command of an authenticated agent.
-macro_rules! asked {
+macro_rules! agent_command {
     ($name:literal, $command:ty => $reply:ty, |$this:ident, $state:ident| $facts:expr, |$s:ident, $at:ident, $c:ident, $id:ident, $people:ident, $stamp:ident| $decide:expr) => {
         impl Command<SessionRoom> for CommandContext<$command> {
             const NAME: &'static str = $name;
@@ -439,40 +451,40 @@ macro_rules! asked {
     };
 }
 
-fn nobody<'a>() -> std::iter::Empty<&'a AgentHandle> {
+fn no_agents<'a>() -> std::iter::Empty<&'a AgentHandle> {
     std::iter::empty()
 }
 
-asked!("create_session", CreateSession => SessionOpened,
+agent_command!("create_session", CreateSession => SessionOpened,
     |this, _state| {
-        let named = this.command.body.as_ref().map_or(&[][..], |body| &body.invite);
-        this.people(&this.command.caller, named, nobody())
+        let invitees = this.command.body.as_ref().map_or(&[][..], |body| &body.invite);
+        this.people(&this.command.caller, invitees, no_agents())
     },
     |_s, _at, c, id, people, stamp| decide::create(id, c, people, stamp));
-asked!("invite_agents", InviteAgents => InviteReceipt,
+agent_command!("invite_agents", InviteAgents => InviteReceipt,
     |this, state| {
-        let named = this.command.invite.as_ref().map_or(&[][..], |named| named);
-        this.people(&this.command.caller, named, state.present())
+        let invitees = this.command.invite.as_ref().map_or(&[][..], |invitees| invitees);
+        this.people(&this.command.caller, invitees, state.present())
     },
     |s, _at, c, _id, people, stamp| decide::invite(s, c, people, stamp));
-asked!("reopen_session", ReopenSession => Done,
+agent_command!("reopen_session", ReopenSession => Done,
     |this, state| {
-        let named = this.command.body.as_ref().ok().and_then(|body| body.invite.as_deref());
-        let everyone = named.is_none().then_some(state.participants.keys()).into_iter().flatten();
-        this.reopening(state, named.unwrap_or_default(), everyone)
+        let invitees = this.command.body.as_ref().ok().and_then(|body| body.invite.as_deref());
+        let everyone = invitees.is_none().then_some(state.participants.keys()).into_iter().flatten();
+        this.reopening_facts(state, invitees.unwrap_or_default(), everyone)
     },
     |s, at, c, _id, people, stamp| decide::reopen(s, at, c, people, stamp));
-asked!("send_message", SendMessage => MessageAccepted,
-    |this, _state| this.people(&this.command.caller, &[], nobody()),
+agent_command!("send_message", SendMessage => MessageAccepted,
+    |this, _state| this.people(&this.command.caller, &[], no_agents()),
     |s, at, c, _id, people, stamp| decide::send(s, at, c, people, stamp));
-asked!("join_session", JoinSession => Done,
-    |this, _state| this.people(&this.command.0, &[], nobody()),
+agent_command!("join_session", JoinSession => Done,
+    |this, _state| this.people(&this.command.0, &[], no_agents()),
     |s, _at, c, _id, people, stamp| decide::join(s, c, people, stamp));
-asked!("leave_session", LeaveSession => Done,
-    |this, _state| this.people(&this.command.0, &[], nobody()),
+agent_command!("leave_session", LeaveSession => Done,
+    |this, _state| this.people(&this.command.0, &[], no_agents()),
     |s, _at, c, _id, people, stamp| decide::leave(s, c, people, stamp));
-asked!("end_session", EndSession => Done,
-    |this, _state| this.people(&this.command.0, &[], nobody()),
+agent_command!("end_session", EndSession => Done,
+    |this, _state| this.people(&this.command.0, &[], no_agents()),
     |s, _at, c, _id, people, stamp| decide::end(s, c, people, stamp));
 
 macro_rules! of_agent {
@@ -504,7 +516,7 @@ macro_rules! of_agent {
 of_agent!(CreateSession => SessionOpened, caller, |_command, _reply| true,
     |this| this.body.as_ref().ok().and_then(|body| body.initial_message.as_ref()));
 of_agent!(InviteAgents => InviteReceipt, caller,
-    |this, reply| this.invite.as_ref().is_ok_and(|named| named.len() == reply.invited.len()));
+    |this, reply| this.invite.as_ref().is_ok_and(|invitees| invitees.len() == reply.invited.len()));
 // Does not report which agents were left out.
 of_agent!(ReopenSession => Done, caller,
     |this, _reply| this.body.as_ref().is_ok_and(|body| body.invite.is_none()),

@@ -17,10 +17,10 @@ impl Observer for Sessions {
             by_stream.sort_by(|a, b| a.stream.cmp(&b.stream));
             for run in by_stream.chunk_by(|a, b| a.stream == b.stream) {
                 match run[0].stream.category() {
-                    SessionRoom::CATEGORY => self.session_grew(run).await,
+                    SessionRoom::CATEGORY => self.mark_readers(run).await,
                     FileRoom::CATEGORY => run.iter().for_each(|event| self.0.files.streams.observe(event)),
-                    INBOX => self.inbox_grew(run[0]),
-                    _ => self.accounts_changed(run),
+                    INBOX => self.mark_inbox(run[0]),
+                    _ => self.recheck_connections(run),
                 }
             }
         })
@@ -29,7 +29,7 @@ impl Observer for Sessions {
 
 impl Sessions {
     /// Marks every agent that may read one of the events. The tail has the events before any reader wakes.
-    async fn session_grew(&self, run: &[&StoredEvent]) {
+    async fn mark_readers(&self, run: &[&StoredEvent]) {
         let (first, last) = (run[0], run[run.len() - 1]);
         run.iter().for_each(|event| self.0.streams.observe(event));
         let state = match self.0.streams.state(first.stream.id()).await {
@@ -40,13 +40,13 @@ impl Sessions {
             }
         };
         if state.crosses {
-            self.0.crossings.grew();
+            self.0.crossings.notify_growth();
         }
         let before = plenary_kernel::Version(first.version.0 - 1);
-        let concerned = state.participants.iter().filter(|(_, participant)| {
+        let readers = state.participants.iter().filter(|(_, participant)| {
             participant.stay.is_some() || participant.next_readable(before, last.version).is_some()
         });
-        let mailboxes = self.0.presence.mailboxes(concerned.map(|(handle, _)| handle));
+        let mailboxes = self.0.presence.mailboxes(readers.map(|(handle, _)| handle));
         if mailboxes.is_empty() {
             return;
         }
@@ -56,7 +56,7 @@ impl Sessions {
         }
     }
 
-    fn inbox_grew(&self, first: &StoredEvent) {
+    fn mark_inbox(&self, first: &StoredEvent) {
         let Ok(handle) = first.stream.id().parse() else { return };
         for mailbox in self.0.presence.mailboxes(std::iter::once(&handle)) {
             mailbox.mark(&first.stream, first.version);
@@ -65,7 +65,7 @@ impl Sessions {
 
     /// After a change of a token, a deletion or a block: the connections concerned check again before the next event is
     /// sent.
-    fn accounts_changed(&self, run: &[&StoredEvent]) {
+    fn recheck_connections(&self, run: &[&StoredEvent]) {
         for change in run.iter().filter_map(|event| AccountEvent::of(event)) {
             for mailbox in self.0.presence.mailboxes(change.rechecked().into_iter()) {
                 mailbox.recheck();

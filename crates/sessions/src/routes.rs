@@ -199,7 +199,7 @@ fn ending() -> Vec<Operation<Sessions>> {
 }
 
 /// Refuses an absent body: it is not JSON.
-fn required(body: StrictJson) -> Result<StrictJson, SessionRefusal> {
+fn required_body(body: StrictJson) -> Result<StrictJson, SessionRefusal> {
     if body.is_empty() {
         return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object.").into());
     }
@@ -211,7 +211,7 @@ fn caller(caller: AgentCaller) -> Caller {
 }
 
 /// Parses an id. An invalid id gets the same answer as an unknown one.
-fn session(id: &str) -> Result<SessionId, SessionRefusal> {
+fn parse_session_id(id: &str) -> Result<SessionId, SessionRefusal> {
     let id: SessionId = id.parse().map_err(|_| SessionRefusal::new(Refusal::not_found()))?;
     plenary_telemetry::note_conversation(&id);
     Ok(id)
@@ -230,9 +230,9 @@ fn key(
     Ok(Some(KeyUse { scope: operation, key, digest }))
 }
 
-pub(crate) fn answer<T: Serialize>(status: StatusCode, done: Executed<T>) -> Response {
-    let mut response = (status, Json(done.reply)).into_response();
-    if done.replayed {
+pub(crate) fn answer<T: Serialize>(status: StatusCode, execution: Executed<T>) -> Response {
+    let mut response = (status, Json(execution.reply)).into_response();
+    if execution.replayed {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }
     response
@@ -241,47 +241,48 @@ pub(crate) fn answer<T: Serialize>(status: StatusCode, done: Executed<T>) -> Res
 async fn create(
     State(sessions): State<Sessions>,
     agent: AgentCaller,
-    acting: Option<Extension<HostedIdentity>>,
+    identity: Option<Extension<HostedIdentity>>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Answer {
     let body = body?;
-    let read = Fields::read(body.bytes());
-    let fields = read.as_ref().map_err(Clone::clone);
-    let key =
-        fields.clone().and_then(|f| key(|| format!("create/{}", agent.handle), f, &headers, body.bytes()));
+    let members = Fields::read(body.bytes());
+    let fields = members.as_ref().map_err(Clone::clone);
+    let key = fields
+        .clone()
+        .and_then(|fields| key(|| format!("create/{}", agent.handle), fields, &headers, body.bytes()));
     // An invalid key refuses the body.
-    let (key, checked) = match key {
-        Ok(key) => (key, fields.and_then(Fields::create).map(|body| body.passed_on(acting.as_deref()))),
+    let (key, create_body) = match key {
+        Ok(key) => (key, fields.and_then(Fields::create).map(|body| body.with_origin(identity.as_deref()))),
         Err(refusal) => (None, Err(refusal)),
     };
-    if let Ok(body) = &checked {
-        sessions.accounts().meet_own_person(&agent.handle, &body.invite).await?;
+    if let Ok(body) = &create_body {
+        sessions.accounts().ensure_own_person(&agent.handle, &body.invite).await?;
     }
-    let command = CreateSession { caller: caller(agent), body: checked };
-    let done = sessions.carry_out(&sessions.mint().await?, command, key.as_ref()).await?;
-    Ok(answer(StatusCode::CREATED, done))
+    let command = CreateSession { caller: caller(agent), body: create_body };
+    let execution = sessions.carry_out(&sessions.mint().await?, command, key.as_ref()).await?;
+    Ok(answer(StatusCode::CREATED, execution))
 }
 
 async fn send(
     State(sessions): State<Sessions>,
     agent: AgentCaller,
-    acting: Option<Extension<HostedIdentity>>,
+    identity: Option<Extension<HostedIdentity>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let body = required(body?)?;
-    let id = session(&id)?;
-    let read = Fields::read(body.bytes());
-    let fields = read.as_ref().map_err(Clone::clone);
+    let body = required_body(body?)?;
+    let id = parse_session_id(&id)?;
+    let members = Fields::read(body.bytes());
+    let fields = members.as_ref().map_err(Clone::clone);
     let scope = || format!("send/{id}/{}", agent.handle);
     let key = fields.clone().and_then(|fields| key(scope, fields, &headers, body.bytes()));
     let (key, draft) = match key {
         Ok(key) => {
             let text = key.as_ref().map(|key| key.key.as_str());
             let draft = fields.and_then(|fields| fields.message(text));
-            (key, draft.map(|draft| draft.passed_on(acting.as_deref())))
+            (key, draft.map(|draft| draft.with_origin(identity.as_deref())))
         }
         Err(refusal) => (None, Err(refusal)),
     };
@@ -295,27 +296,27 @@ async fn invite(
     Path(id): Path<String>,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let body = required(body?)?;
+    let body = required_body(body?)?;
     let invite = Fields::read(body.bytes()).and_then(|fields| fields.invitees());
-    if let Ok(named) = &invite {
-        sessions.accounts().meet_own_person(&agent.handle, named).await?;
+    if let Ok(invitees) = &invite {
+        sessions.accounts().ensure_own_person(&agent.handle, invitees).await?;
     }
     let command = InviteAgents { caller: caller(agent), invite };
-    Ok(answer(StatusCode::OK, sessions.ask(&session(&id)?, command, None).await?))
+    Ok(answer(StatusCode::OK, sessions.ask(&parse_session_id(&id)?, command, None).await?))
 }
 
 async fn reopen(
     State(sessions): State<Sessions>,
     agent: AgentCaller,
-    acting: Option<Extension<HostedIdentity>>,
+    identity: Option<Extension<HostedIdentity>>,
     Path(id): Path<String>,
     JsonBody(body): JsonBody,
 ) -> Answer {
     let body = body?;
-    let checked = Fields::read(body.bytes()).and_then(|fields| fields.reopen());
-    let checked = checked.map(|body| body.passed_on(acting.as_deref()));
-    let command = ReopenSession { caller: caller(agent), body: checked };
-    Ok(answer(StatusCode::OK, sessions.ask(&session(&id)?, command, None).await?))
+    let reopen_body = Fields::read(body.bytes()).and_then(|fields| fields.reopen());
+    let reopen_body = reopen_body.map(|body| body.with_origin(identity.as_deref()));
+    let command = ReopenSession { caller: caller(agent), body: reopen_body };
+    Ok(answer(StatusCode::OK, sessions.ask(&parse_session_id(&id)?, command, None).await?))
 }
 
 macro_rules! bodiless {
@@ -329,7 +330,7 @@ macro_rules! bodiless {
         ) -> Answer {
             body?;
             let command = $command(caller(agent));
-            Ok(answer(StatusCode::OK, sessions.ask(&session(&id)?, command, None).await?))
+            Ok(answer(StatusCode::OK, sessions.ask(&parse_session_id(&id)?, command, None).await?))
         }
     };
 }

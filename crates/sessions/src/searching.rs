@@ -29,11 +29,11 @@ use crate::{
 };
 
 /// Most events that one search reads; beyond it the page ends.
-const EVENTS_LOOKED_AT_MAX: usize = 10_000;
+const EVENTS_READ_MAX: usize = 10_000;
 /// Most bytes of events that one search reads; beyond it the page ends.
-const BYTES_LOOKED_AT_MAX: usize = 32 << 20;
+const BYTES_READ_MAX: usize = 32 << 20;
 /// Most sessions that one search looks into; beyond it the page ends.
-const SESSIONS_LOOKED_AT_MAX: usize = 1_000;
+const SESSIONS_SEARCHED_MAX: usize = 1_000;
 /// Sessions per index read.
 const IDS_AT_ONCE: usize = 64;
 
@@ -110,7 +110,7 @@ impl Page {
             || self.bytes_left == 0
     }
 
-    fn looked_at(&mut self, events: &[StoredEvent]) {
+    fn count_read(&mut self, events: &[StoredEvent]) {
         let bytes: usize = events.iter().map(|event| event.envelope.len() + event.payload.len()).sum();
         self.events_left = self.events_left.saturating_sub(events.len().max(1));
         self.bytes_left = self.bytes_left.saturating_sub(bytes);
@@ -125,12 +125,12 @@ struct SearchedMessage {
 
 impl Search {
     /// Whether a message contains the text, or all its words in any form.
-    fn takes(&self, members: &[u8]) -> bool {
-        let braced = [b"{", members, b"}"].concat();
-        let Ok(SearchedMessage { content }) = serde_json::from_slice(&braced) else { return false };
-        let is_in = |said: &str| said.to_lowercase().contains(&self.text) || self.query.coverage(said) >= 1.0;
+    fn matches(&self, members: &[u8]) -> bool {
+        let object = [b"{", members, b"}"].concat();
+        let Ok(SearchedMessage { content }) = serde_json::from_slice(&object) else { return false };
+        let is_in = |text: &str| text.to_lowercase().contains(&self.text) || self.query.coverage(text) >= 1.0;
         match &content {
-            Value::String(said) => is_in(said),
+            Value::String(text) => is_in(text),
             Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).any(is_in),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
         }
@@ -149,67 +149,73 @@ struct Part {
 
 impl Sessions {
     /// A page of the messages that an agent may read and that have the text.
-    pub(crate) async fn search(&self, me: &AgentHandle, search: &Search) -> Result<FoundMessages, ReadError> {
+    pub(crate) async fn search(
+        &self,
+        agent: &AgentHandle,
+        search: &Search,
+    ) -> Result<FoundMessages, ReadError> {
         let mut page = Page {
             messages: Vec::new(),
             bytes: 0,
             limit: search.limit,
-            events_left: EVENTS_LOOKED_AT_MAX,
-            bytes_left: BYTES_LOOKED_AT_MAX,
+            events_left: EVENTS_READ_MAX,
+            bytes_left: BYTES_READ_MAX,
         };
         let mut place = search.place.clone();
-        let (mut behind, mut looked, mut is_indexed) = (None, 0, true);
+        let (mut last_searched, mut searched_count, mut is_indexed) = (None, 0, true);
         loop {
             let ids = match (&place, &search.session) {
                 (Some(place), _) => vec![place.session.clone()],
                 (None, Some(session)) => vec![session.clone()],
-                (None, None) => self.newest_before(me, behind.as_ref()).await?,
+                (None, None) => self.newest_before(agent, last_searched.as_ref()).await?,
             };
             let Some(last) = ids.last().cloned() else { break };
-            let candidates = if is_indexed { self.candidates(me, &ids, search).await? } else { None };
+            let candidates = if is_indexed { self.candidates(agent, &ids, search).await? } else { None };
             // If the index has too many matches or is behind, the remaining sessions are scanned without another query.
             is_indexed = candidates.is_some();
             for id in ids {
                 let before = place.take().map(|place| place.before);
-                looked += 1;
-                let known = candidates.as_ref().map(|known| known.get(&id));
-                let ended = match known {
+                searched_count += 1;
+                let versions = candidates.as_ref().map(|candidates| candidates.get(&id));
+                let continuation = match versions {
                     Some(None) => Ok(None),
-                    Some(Some(known)) => self.search_among(me, &id, (before, known), search, &mut page).await,
-                    None => self.search_session(me, &id, before, search, &mut page).await,
+                    Some(Some(versions)) => {
+                        self.check_candidates(agent, &id, (before, versions), search, &mut page).await
+                    }
+                    None => self.search_session(agent, &id, before, search, &mut page).await,
                 };
-                let ended =
-                    Fault::skip_corrupt(ended, "a damaged session is left out of a search")?.flatten();
-                let at_end = looked == SESSIONS_LOOKED_AT_MAX || page.is_full();
-                let next = ended.or_else(|| at_end.then_some(FIRST));
+                let continuation =
+                    Fault::skip_corrupt(continuation, "a damaged session is left out of a search")?.flatten();
+                let at_end = searched_count == SESSIONS_SEARCHED_MAX || page.is_full();
+                let next = continuation.or_else(|| at_end.then_some(FIRST));
                 if let Some(before) = next {
-                    return Ok(page.ended(Some(SearchCursor { session: id, before })));
+                    return Ok(page.finish(Some(SearchCursor { session: id, before })));
                 }
             }
             if search.session.is_some() {
                 break;
             }
-            behind = Some(last);
+            last_searched = Some(last);
         }
-        Ok(page.ended(None))
+        Ok(page.finish(None))
     }
 
     async fn newest_before(
         &self,
-        me: &AgentHandle,
-        behind: Option<&SessionId>,
+        agent: &AgentHandle,
+        before: Option<&SessionId>,
     ) -> Result<Vec<SessionId>, Fault> {
-        let ids = self.ids_of(me, behind.map(SessionId::as_str), Order::Descending, IDS_AT_ONCE).await?;
-        let read =
+        let ids = self.ids_of(agent, before.map(SessionId::as_str), Order::Descending, IDS_AT_ONCE).await?;
+        let parse =
             |id: String| id.parse().map_err(|_| Fault::Corrupt(format!("a session id in the index: {id}")));
-        ids.into_iter().map(read).collect()
+        ids.into_iter().map(parse).collect()
     }
 
     /// The messages of these sessions that contain a word of the search; `None` if the index can't give a complete
     /// answer.
     async fn candidates(
         &self,
-        me: &AgentHandle,
+        agent: &AgentHandle,
         ids: &[SessionId],
         search: &Search,
     ) -> Result<Option<Candidates>, Fault> {
@@ -217,16 +223,16 @@ impl Sessions {
         let mut shelves = BTreeSet::new();
         for id in ids {
             // Sessions of others are not looked up in the index: the response time would reveal something about them.
-            if self.takes_part(me, id).await? {
+            if self.takes_part(agent, id).await? {
                 shelves.insert(id.to_string());
             }
         }
-        let found = words.matches(ROOM, &search.query, shelves).await?;
-        if !found.is_whole {
+        let hits = words.matches(ROOM, &search.query, shelves).await?;
+        if !hits.is_whole {
             return Ok(None);
         }
         let mut candidates = Candidates::new();
-        for (session, version) in found.ids.iter().filter_map(|id| indexed_at(id)) {
+        for (session, version) in hits.ids.iter().filter_map(|id| indexed_at(id)) {
             candidates.entry(session).or_default().insert(version);
         }
         Ok(Some(candidates))
@@ -235,22 +241,22 @@ impl Sessions {
     /// A session, if the search covers it and the caller takes or took part in it.
     async fn part(
         &self,
-        me: &AgentHandle,
+        agent: &AgentHandle,
         id: &SessionId,
         search: &Search,
         page: &mut Page,
     ) -> Result<Option<Part>, Fault> {
-        if !self.takes_part(me, id).await? {
+        if !self.takes_part(agent, id).await? {
             return Ok(None);
         }
         let (state, head) = self.0.streams.fresh(id.as_str()).await?;
-        let Some(participant) = state.participant(me).cloned() else { return Ok(None) };
+        let Some(participant) = state.participant(agent).cloned() else { return Ok(None) };
         if search.counterpart.is_some() {
             // Single readable events after the end of the agent's stay are read one by one, so they count as reads.
             page.events_left = page.events_left.saturating_sub(participant.glimpses.len());
         }
         if let Some(other) = &search.counterpart
-            && self.seen(me, id, &state).await?.participant(other).is_none()
+            && self.visible_state(agent, id, &state).await?.participant(other).is_none()
         {
             return Ok(None);
         }
@@ -259,27 +265,27 @@ impl Sessions {
     }
 
     /// Checks the index's matches in one session, from `before` backwards. Returns where to continue if the page ended.
-    async fn search_among(
+    async fn check_candidates(
         &self,
-        me: &AgentHandle,
+        agent: &AgentHandle,
         id: &SessionId,
-        (before, known): (Option<Version>, &BTreeSet<Version>),
+        (before, candidates): (Option<Version>, &BTreeSet<Version>),
         search: &Search,
         page: &mut Page,
     ) -> Result<Option<Version>, Fault> {
-        let Some(Part { participant, last }) = self.part(me, id, search, page).await? else {
+        let Some(Part { participant, last }) = self.part(agent, id, search, page).await? else {
             return Ok(None);
         };
         let stream = SessionRoom::stream(id.as_str());
         let before = before.unwrap_or(Version(u64::MAX)).max(FIRST);
-        for version in known.range(FIRST..before).rev().copied() {
+        for version in candidates.range(FIRST..before).rev().copied() {
             if page.is_full() {
                 return Ok(Some(version.next()));
             }
             if version <= last || participant.has_inline(version) {
-                let stored = self.log().read_stream(&stream, Version(version.0 - 1), 1).await?;
-                page.looked_at(&stored);
-                page.take(id, search, &stored)?;
+                let events = self.log().read_stream(&stream, Version(version.0 - 1), 1).await?;
+                page.count_read(&events);
+                page.add_matches(id, search, &events)?;
             }
         }
         Ok(None)
@@ -288,20 +294,20 @@ impl Sessions {
     /// Scans one session from `before` backwards. Returns where to continue if the page ended.
     async fn search_session(
         &self,
-        me: &AgentHandle,
+        agent: &AgentHandle,
         id: &SessionId,
         before: Option<Version>,
         search: &Search,
         page: &mut Page,
     ) -> Result<Option<Version>, Fault> {
-        let Some(Part { participant, last }) = self.part(me, id, search, page).await? else {
+        let Some(Part { participant, last }) = self.part(agent, id, search, page).await? else {
             return Ok(None);
         };
         let stream = SessionRoom::stream(id.as_str());
         let mut before = before.unwrap_or(Version(u64::MAX));
         if before > FIRST && last < FIRST && participant.has_inline(FIRST) {
             let first = self.log().read_stream(&stream, Version(FIRST.0 - 1), 1).await?;
-            page.take(id, search, &first)?;
+            page.add_matches(id, search, &first)?;
         }
         before = before.min(last.next());
         let mut size = PageSize::default();
@@ -311,14 +317,14 @@ impl Sessions {
             }
             let count = u64::try_from(size.events()).unwrap_or(u64::MAX).min(before.0 - FIRST.0);
             let after = Version(before.0 - 1 - count);
-            let stored = self.log().read_stream(&stream, after, usize::try_from(count).unwrap_or(1)).await?;
-            size.learn(&stored);
-            page.looked_at(&stored);
-            for event in stored.iter().rev() {
+            let events = self.log().read_stream(&stream, after, usize::try_from(count).unwrap_or(1)).await?;
+            size.learn(&events);
+            page.count_read(&events);
+            for event in events.iter().rev() {
                 if page.messages.len() == page.limit || page.bytes > PAGE_BYTES_MAX {
                     return Ok(Some(event.version.next()));
                 }
-                page.take(id, search, std::slice::from_ref(event))?;
+                page.add_matches(id, search, std::slice::from_ref(event))?;
             }
             before = after.next();
         }
@@ -328,15 +334,15 @@ impl Sessions {
 
 impl Page {
     /// Adds the messages that contain the text.
-    fn take(&mut self, id: &SessionId, search: &Search, events: &[StoredEvent]) -> Result<(), Fault> {
-        for stored in events {
+    fn add_matches(&mut self, id: &SessionId, search: &Search, events: &[StoredEvent]) -> Result<(), Fault> {
+        for event in events {
             let SessionEvent::MessageSent(MessageSent { id: message, sender, members, .. }) =
-                SessionEvent::decode(stored)?
+                SessionEvent::decode(event)?
             else {
                 continue;
             };
-            if search.takes(&members) {
-                let text = format!("{{{}}}", wire::message(id, stored, &message, &sender)?);
+            if search.matches(&members) {
+                let text = format!("{{{}}}", wire::message(id, event, &message, &sender)?);
                 self.bytes += text.len();
                 let raw = RawValue::from_string(text).map_err(|error| Fault::Corrupt(error.to_string()))?;
                 self.messages.push(raw);
@@ -345,7 +351,7 @@ impl Page {
         Ok(())
     }
 
-    fn ended(self, place: Option<SearchCursor>) -> FoundMessages {
+    fn finish(self, place: Option<SearchCursor>) -> FoundMessages {
         FoundMessages { messages: self.messages, next_cursor: place.map(|place| place.to_string()) }
     }
 }
@@ -356,14 +362,14 @@ mod tests {
 
     #[test]
     fn the_text_of_a_message_is_searched_whatever_its_case() {
-        for (members, found) in [
+        for (members, is_match) in [
             (r#""content":"Ship the Überraschung","metadata":{"a":1}"#, true),
             (r#""content":[{"type":"data","data":{}},{"type":"text","text":"überraschung"}]"#, true),
             (r#""content":"something else","idempotency_key":"überraschung""#, false),
             (r#""content":[{"type":"file","url":"https://a/überraschung"}]"#, false),
             (r#""content":"no","metadata":{"text":"überraschung"}"#, false),
         ] {
-            assert_eq!(search("überraschung").takes(members.as_bytes()), found, "{members}");
+            assert_eq!(search("überraschung").matches(members.as_bytes()), is_match, "{members}");
         }
     }
 
@@ -374,9 +380,9 @@ mod tests {
 
     #[test]
     fn all_words_in_whatever_form_are_as_good_as_the_text_itself() {
-        let takes = |text: &str| search(text).takes(br#""content":"The parsers failed, twice""#);
-        assert!(takes("rsers fai") && takes("failing parser") && takes("parser"));
-        assert!(!takes("failing parser thrice") && !takes("??"));
+        let matches = |text: &str| search(text).matches(br#""content":"The parsers failed, twice""#);
+        assert!(matches("rsers fai") && matches("failing parser") && matches("parser"));
+        assert!(!matches("failing parser thrice") && !matches("??"));
     }
 
     #[test]
@@ -384,9 +390,10 @@ mod tests {
         let session: SessionId = "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().unwrap();
         let place = SearchCursor { session, before: Version(7) };
         assert_eq!(place.to_string().parse(), Ok(place));
-        for wrong in ["", ".", "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV", "x.7", "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV.x"]
+        for invalid in
+            ["", ".", "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV", "x.7", "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV.x"]
         {
-            assert_eq!(wrong.parse::<SearchCursor>(), Err(()), "{wrong}");
+            assert_eq!(invalid.parse::<SearchCursor>(), Err(()), "{invalid}");
         }
     }
 
@@ -394,16 +401,16 @@ mod tests {
     fn a_page_ends_at_its_messages_its_events_and_its_bytes() {
         let page = || Page { messages: Vec::new(), bytes: 0, limit: 1, events_left: 1, bytes_left: 1 };
         assert!(!page().is_full());
-        for full in [
+        for full_page in [
             Page { limit: 0, ..page() },
             Page { bytes: PAGE_BYTES_MAX + 1, ..page() },
             Page { events_left: 0, ..page() },
             Page { bytes_left: 0, ..page() },
         ] {
-            assert!(full.is_full());
+            assert!(full_page.is_full());
         }
         let mut page = page();
-        page.looked_at(&[]);
+        page.count_read(&[]);
         assert_eq!(page.events_left, 0, "a read that brings nothing counts too");
     }
 }

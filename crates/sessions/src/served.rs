@@ -76,22 +76,22 @@ impl Recount {
     ///
     /// # Errors
     /// The event can't be read.
-    pub fn next(&mut self, stored: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        match stored.stream.category() {
-            FileRoom::CATEGORY => return recount::<FileRoom>(&FileState::default(), stored),
+    pub fn next(&mut self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        match event.stream.category() {
+            FileRoom::CATEGORY => return recount::<FileRoom>(&FileState::default(), event),
             SessionRoom::CATEGORY => {}
             _ => return Ok(None),
         }
-        if stored.version == Version::ZERO.next() {
+        if event.version == Version::ZERO.next() {
             let mut state = SessionState::default();
-            state.evolve(stored.version, stored.at, &SessionRoom::decode(stored)?);
+            state.evolve(event.version, event.at, &SessionRoom::decode(event)?);
             if state.host().is_some() {
-                self.copies.insert(stored.stream.id().to_owned(), state);
+                self.copies.insert(event.stream.id().to_owned(), state);
             }
         }
-        match self.copies.get(stored.stream.id()) {
-            Some(copy) => recount::<SessionRoom>(copy, stored),
-            None => recount::<SessionRoom>(&SessionState::default(), stored),
+        match self.copies.get(event.stream.id()) {
+            Some(copy) => recount::<SessionRoom>(copy, event),
+            None => recount::<SessionRoom>(&SessionState::default(), event),
         }
     }
 }
@@ -134,7 +134,7 @@ impl ServedRoom for Sessions {
     fn resume(&self) -> BoxFuture<'_, Result<(), Fault>> {
         Box::pin(async move {
             self.resume_grace().await?;
-            self.give_up_uploads().await
+            self.discard_interrupted_uploads().await
         })
     }
 
@@ -195,12 +195,13 @@ impl NewsSource for Sessions {
         max: usize,
     ) -> BoxFuture<'a, Result<StreamOfNews, Fault>> {
         Box::pin(async move {
-            let mut found = StreamOfNews { read: after, ..StreamOfNews::default() };
-            let Some(id) = session_of(stream) else { return Ok(found) };
+            let mut stream_news = StreamOfNews { read: after, ..StreamOfNews::default() };
+            let Some(id) = session_of(stream) else { return Ok(stream_news) };
             let session = Sessions::news(self, me, &id, after, max).await?;
-            found.news = session.news;
-            (found.read, found.answered, found.joined) = (session.read, session.answered, session.joined);
-            Ok(found)
+            stream_news.news = session.news;
+            (stream_news.read, stream_news.answered, stream_news.joined) =
+                (session.read_version, session.answered_version, session.joined_version);
+            Ok(stream_news)
         })
     }
 
@@ -212,9 +213,9 @@ impl NewsSource for Sessions {
     ) -> BoxFuture<'a, Result<Option<Description>, Fault>> {
         Box::pin(async move {
             let Some(session) = session_of(stream) else { return Ok(None) };
-            Ok(self.said(me, &session, at).await?.map(|said| Description {
-                subject: said.topic.unwrap_or_default(),
-                text: said.text,
+            Ok(self.text_of(me, &session, at).await?.map(|text| Description {
+                subject: text.topic.unwrap_or_default(),
+                text: text.text,
                 reference: Reference {
                     session_id: Some(session),
                     sequence: Some(sequence(at)),

@@ -142,8 +142,8 @@ impl Sessions {
         let newest = self.0.newest.get_or_try_init(|| self.newest()).await?;
         let stamp = self.0.streams.clock().stamp();
         let rise = |newest: u64| Some(if stamp.now.0 < newest { newest + 1 } else { stamp.now.0 });
-        let before = newest.fetch_update(Ordering::AcqRel, Ordering::Acquire, rise).unwrap_or_default();
-        Ok(SessionId::mint(&stamp.at(TimestampMs(rise(before).unwrap_or(stamp.now.0))), 0))
+        let previous = newest.fetch_update(Ordering::AcqRel, Ordering::Acquire, rise).unwrap_or_default();
+        Ok(SessionId::mint(&stamp.at(TimestampMs(rise(previous).unwrap_or(stamp.now.0))), 0))
     }
 
     /// The newest time in the ids of recently active sessions.
@@ -220,37 +220,37 @@ impl Sessions {
         id: &SessionId,
         command: C,
         key: Option<&KeyUse>,
-        from: Option<OwnerName>,
+        caller_peer: Option<OwnerName>,
     ) -> Result<(Decided<C::Reply>, C), Fault>
     where
         CommandContext<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
     {
-        let named = parking_lot::Mutex::default();
-        let readable = self.readable(&command.caller().handle, command.files()).await?;
-        let mut asked = CommandContext {
+        let named_agents = parking_lot::Mutex::default();
+        let readable_files = self.readable_files(&command.caller().handle, command.files()).await?;
+        let mut context = CommandContext {
             sessions: self.clone(),
-            readable,
+            readable_files,
             accounts: self.0.accounts.clone(),
             offers: self.offers(),
             id: id.clone(),
             command,
-            named,
-            from,
+            named_agents,
+            caller_peer,
             consents: BTreeMap::new(),
         };
-        let mut answer = self.0.streams.execute(id.as_str(), &asked, key).await;
+        let mut answer = self.0.streams.execute(id.as_str(), &context, key).await;
         if let Err(ExecuteError::Rejected(Rejection::AskElsewhere(invitees))) = &mut answer {
             let invitees = std::mem::take(invitees);
-            let all_answered = self.ask_there(&mut asked, invitees).await?;
-            answer = self.0.streams.execute(id.as_str(), &asked, key).await;
+            let all_answered = self.ask_peers(&mut context, invitees).await?;
+            answer = self.0.streams.execute(id.as_str(), &context, key).await;
             if !all_answered && matches!(answer, Err(ExecuteError::Rejected(Rejection::NotFound))) {
                 answer = Err(ExecuteError::Rejected(Rejection::InviteeUnreachable));
             }
         }
-        if !answer.as_ref().is_ok_and(|done| asked.command.reached_all(&done.reply)) {
-            asked.level().await?;
+        if !answer.as_ref().is_ok_and(|execution| context.command.reached_all(&execution.reply)) {
+            context.equalize_cost().await?;
         }
-        Ok((answer, asked.command))
+        Ok((answer, context.command))
     }
 
     fn offers(&self) -> Offers {
@@ -268,12 +268,12 @@ impl Sessions {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn takes_part(&self, me: &AgentHandle, id: &SessionId) -> Result<bool, Fault> {
-        let part = (me.clone(), id.clone());
+    pub async fn takes_part(&self, agent: &AgentHandle, id: &SessionId) -> Result<bool, Fault> {
+        let part = (agent.clone(), id.clone());
         if self.0.parts.get(&part).is_some() {
             return Ok(true);
         }
-        let key = format!("{me}/{id}");
+        let key = format!("{agent}/{id}");
         // In this order: an offer that is answered between the two reads moves to the second index.
         for index in [OFFERED, BY_AGENT] {
             let rows = self.log().read_index(index, &key, None, 1, Order::Ascending).await?;
@@ -290,16 +290,16 @@ impl Sessions {
     where
         C: Command<SessionRoom, Rejection = std::convert::Infallible, Reply = Okay>,
     {
-        self.noted(id, command).await.map(drop)
+        self.note_with_reply(id, command).await.map(drop)
     }
 
     /// Executes a command of the server itself and returns its reply: not `ok` if a peer decides.
-    pub(crate) async fn noted<C>(&self, id: &str, command: &C) -> Result<Okay, Fault>
+    pub(crate) async fn note_with_reply<C>(&self, id: &str, command: &C) -> Result<Okay, Fault>
     where
         C: Command<SessionRoom, Rejection = std::convert::Infallible, Reply = Okay>,
     {
         match self.0.streams.execute(id, command, None).await {
-            Ok(done) => Ok(done.reply),
+            Ok(execution) => Ok(execution.reply),
             Err(ExecuteError::KeyReused) => Ok(Okay { ok: true }),
             Err(ExecuteError::OverQuota(exceeded)) => Err(exceeded.without_payer()),
             Err(ExecuteError::Fault(fault)) => Err(fault),
@@ -345,13 +345,14 @@ impl Sessions {
     /// Makes an agent leave every session that it shares with its blocker, or every session if it was deleted.
     async fn evict(&self, agent: &AgentHandle, blocker: Option<&AgentHandle>) -> Result<(), Fault> {
         let command = EvictAgent { agent: agent.clone(), blocker: blocker.cloned() };
-        let own = [Some(agent), blocker].into_iter().flatten().any(|one| !one.is_elsewhere());
-        let (mut after, mut there) = (None, Vec::new());
+        let has_local_agent =
+            [Some(agent), blocker].into_iter().flatten().any(|handle| !handle.is_elsewhere());
+        let (mut after, mut peer_session_ids) = (None, Vec::new());
         loop {
             let ids = self.ids_of(agent, after.as_deref(), Order::Ascending, READ_ROWS_MAX).await?;
             for id in &ids {
-                if !self.noted(id, &command).await?.ok && own {
-                    there.push(id.clone());
+                if !self.note_with_reply(id, &command).await?.ok && has_local_agent {
+                    peer_session_ids.push(id.clone());
                 }
             }
             if ids.len() < READ_ROWS_MAX {
@@ -360,39 +361,45 @@ impl Sessions {
             after = ids.into_iter().next_back();
         }
         // In the background: a slow peer must not delay the caller.
-        if !there.is_empty() {
+        if !peer_session_ids.is_empty() {
             let sessions = self.clone();
-            tokio::spawn(async move { sessions.evicted_there(there, &command).await });
+            tokio::spawn(async move { sessions.evict_at_hosts(peer_session_ids, &command).await });
         }
         Ok(())
     }
 
     /// Asks peers to make the agent leave the sessions that they host. A peer that is unreachable is asked again when
     /// it returns.
-    async fn evicted_there(&self, ids: Vec<String>, command: &EvictAgent) {
+    async fn evict_at_hosts(&self, ids: Vec<String>, command: &EvictAgent) {
         let (agent, blocker) = (&command.agent, command.blocker.as_ref());
-        let mut away = BTreeSet::new();
+        let mut unreachable_peers = BTreeSet::new();
         for id in ids {
             let Ok((state, _)) = self.0.streams.state(&id).await else { continue };
-            let is_present = |who| state.participant(who).is_some_and(Participant::is_present);
+            let is_present = |handle| state.participant(handle).is_some_and(Participant::is_present);
             let (Some(peer), Ok(id)) = (state.host(), id.parse()) else { continue };
-            let is_due = is_present(agent) && blocker.is_none_or(is_present) && !away.contains(peer);
-            if is_due && !self.evict_there((peer, &id), agent, blocker).await.is_ok_and(|heard| heard) {
-                away.insert(peer.clone());
+            let is_due =
+                is_present(agent) && blocker.is_none_or(is_present) && !unreachable_peers.contains(peer);
+            if is_due
+                && !self
+                    .evict_at_host((peer, &id), agent, blocker)
+                    .await
+                    .is_ok_and(|has_answered| has_answered)
+            {
+                unreachable_peers.insert(peer.clone());
             }
         }
     }
 }
 
 impl plenary_accounts::Consequences for Sessions {
-    fn blocked<'a>(
+    fn on_block<'a>(
         &'a self,
         blocker: &'a AgentHandle,
         blocked: &'a AgentHandle,
     ) -> plenary_accounts::ConsequenceFuture<'a> {
         Box::pin(self.evict(blocked, Some(blocker)))
     }
-    fn removed<'a>(&'a self, agent: &'a AgentHandle) -> plenary_accounts::ConsequenceFuture<'a> {
+    fn on_removal<'a>(&'a self, agent: &'a AgentHandle) -> plenary_accounts::ConsequenceFuture<'a> {
         Box::pin(async move {
             self.evict(agent, None).await?;
             self.remove_unnamed_of(agent).await

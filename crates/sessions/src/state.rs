@@ -121,16 +121,16 @@ impl Participant {
     /// Records its present standing, if that changed.
     fn note(&mut self, from: Version) {
         let Self { standing, joined_at, left_at, .. } = *self;
-        let now = StandingChange { from, standing, joined_at, left_at };
-        let is_same = |last: &StandingChange| StandingChange { from, ..*last } == now;
+        let change = StandingChange { from, standing, joined_at, left_at };
+        let is_same = |last: &StandingChange| StandingChange { from, ..*last } == change;
         if !self.stood.last().is_some_and(is_same) {
-            self.stood.push(now);
+            self.stood.push(change);
         }
     }
 
     /// The participant as shown at a version; `None` if it did not take part yet.
     fn at(&self, version: Version) -> Option<Self> {
-        let count = self.stood.partition_point(|stood| stood.from <= version);
+        let count = self.stood.partition_point(|change| change.from <= version);
         let StandingChange { standing, joined_at, left_at, .. } = *self.stood[..count].last()?;
         Some(Self { standing, joined_at, left_at, ..Self::new() })
     }
@@ -224,7 +224,7 @@ pub struct VisibleSession {
     /// The state at the end of the agent's stay.
     pub base: SessionState,
     /// The versions of the later events that it may read, in order.
-    pub further: Vec<Version>,
+    pub later_versions: Vec<Version>,
 }
 
 /// The creation of a session.
@@ -272,25 +272,26 @@ impl SessionState {
     /// The visible part for a participant without a present stay; `None` for one that reads everything, or that never
     /// took part.
     #[must_use]
-    pub fn seen_by(&self, handle: &AgentHandle) -> Option<VisibleSession> {
-        let me = self.participant(handle).filter(|me| me.stay.is_none())?;
+    pub fn visible_to(&self, handle: &AgentHandle) -> Option<VisibleSession> {
+        let participant = self.participant(handle).filter(|participant| participant.stay.is_none())?;
         // Everyone may see the creation: the invitation names the topic.
-        let end = me.frozen.max(Version(1));
-        let mut further: Vec<_> = me.glimpses.iter().copied().filter(|glimpse| *glimpse > end).collect();
-        further.sort_unstable();
-        further.dedup();
-        Some(VisibleSession { base: self.at(end), further })
+        let end = participant.frozen.max(Version(1));
+        let mut later_versions: Vec<_> =
+            participant.glimpses.iter().copied().filter(|glimpse| *glimpse > end).collect();
+        later_versions.sort_unstable();
+        later_versions.dedup();
+        Some(VisibleSession { base: self.at(end), later_versions })
     }
 
     /// The state as shown at a version.
     fn at(&self, version: Version) -> Self {
-        let turned = self.turned.iter().rfind(|turned| turned.from <= version);
+        let phase_change = self.turned.iter().rfind(|phase_change| phase_change.from <= version);
         let participants = self.participants.iter();
         let participants = participants.filter_map(|(handle, p)| Some((handle.clone(), p.at(version)?)));
         Self {
             created: self.created.clone(),
-            phase: turned.map_or(Phase::Active, |turned| turned.phase),
-            ended_at: turned.and_then(|turned| turned.ended_at),
+            phase: phase_change.map_or(Phase::Active, |phase_change| phase_change.phase),
+            ended_at: phase_change.and_then(|phase_change| phase_change.ended_at),
             participants: participants.collect(),
             ..Self::default()
         }
@@ -349,20 +350,20 @@ impl SessionState {
             }) => {
                 let is_elsewhere = *elsewhere || self.host().is_some() && invitee.is_elsewhere();
                 self.crosses |= is_elsewhere;
-                let invited = self.entry(invitee);
-                invited.elsewhere = is_elsewhere;
-                invited.standing = Standing::Invited;
-                invited.left_at = None;
-                invited.forced = false;
-                invited.glimpses.push(version);
-                invited.held = held.then_some(version);
+                let participant = self.entry(invitee);
+                participant.elsewhere = is_elsewhere;
+                participant.standing = Standing::Invited;
+                participant.left_at = None;
+                participant.forced = false;
+                participant.glimpses.push(version);
+                participant.held = held.then_some(version);
                 if *inline {
-                    invited.inline = Some(version);
+                    participant.inline = Some(version);
                 }
                 if *offered {
-                    invited.offered_by = Some(by.owner().to_owned());
+                    participant.offered_by = Some(by.owner().to_owned());
                 } else if settles.is_some() {
-                    invited.offered_by = None;
+                    participant.offered_by = None;
                 }
             }
             SessionEvent::AgentJoined(event) => self.entry(&event.agent).join(version, at),
@@ -371,11 +372,11 @@ impl SessionState {
             SessionEvent::AgentLeft(AgentLeft { agent, forced, reason, .. }) => {
                 let is_own = self.host().is_some() && !agent.is_elsewhere();
                 self.closed |= is_own && *reason == LeftReason::AccordRevoked;
-                let left = self.entry(agent);
-                left.leave(version, at);
-                left.forced = *forced;
-                left.offered_by = None;
-                left.held = None;
+                let participant = self.entry(agent);
+                participant.leave(version, at);
+                participant.forced = *forced;
+                participant.offered_by = None;
+                participant.held = None;
             }
             SessionEvent::SessionEnded(event) => self.end(version, at, event),
             SessionEvent::SessionReopened(event) => self.reopen(version, at, event),

@@ -23,8 +23,8 @@ const UPDATES_AT_ONCE: usize = 64;
 const TRANSITIONS_MAX: usize = 65_536;
 
 /// The delay before a failed disconnect is tried again: the first and the longest.
-const AGAIN_MIN: Duration = Duration::from_secs(1);
-const AGAIN_MAX: Duration = Duration::from_secs(30);
+const RETRY_DELAY_MIN: Duration = Duration::from_secs(1);
+const RETRY_DELAY_MAX: Duration = Duration::from_secs(30);
 
 type Window = (AgentHandle, String, Version);
 
@@ -44,9 +44,9 @@ impl Default for Transport {
 
 impl Transport {
     fn transition(&self, handle: &AgentHandle) -> Arc<tokio::sync::Mutex<()>> {
-        let made: Result<_, std::convert::Infallible> =
+        let lock: Result<_, std::convert::Infallible> =
             self.transitions.get_or_insert_with(handle, || Ok(Arc::default()));
-        match made {
+        match lock {
             Ok(lock) => lock,
             Err(never) => match never {},
         }
@@ -55,50 +55,50 @@ impl Transport {
 
 impl Sessions {
     /// Handles an agent's first connection: it returns to every session where its transport had dropped (ASP-50).
-    pub(crate) async fn came_online(&self, handle: &AgentHandle) -> Result<(), Fault> {
+    pub(crate) async fn handle_online(&self, handle: &AgentHandle) -> Result<(), Fault> {
         let transition = self.0.transport.transition(handle);
-        let _one = transition.lock().await;
-        let back = NoteReconnect(handle.clone());
+        let _guard = transition.lock().await;
+        let reconnect = NoteReconnect(handle.clone());
         self.for_each_session(AWAY, handle, |id| {
-            let back = &back;
+            let reconnect = &reconnect;
             async move {
                 // It may be offline again: its disconnect may have been written before this task ran.
-                if self.0.presence.is_online(handle) { self.note(&id, back).await } else { Ok(()) }
+                if self.0.presence.is_online(handle) { self.note(&id, reconnect).await } else { Ok(()) }
             }
         })
         .await
     }
 
     /// Handles the close of the agent's last connection to this process (ASP-49).
-    pub(crate) async fn went_offline(&self, handle: &AgentHandle, closed: LastClosed) -> Result<(), Fault> {
+    pub(crate) async fn handle_offline(&self, handle: &AgentHandle, closed: LastClosed) -> Result<(), Fault> {
         let transition = self.0.transport.transition(handle);
-        let _one = transition.lock().await;
-        // It is connected again: its row says online, and must keep saying so.
+        let _guard = transition.lock().await;
+        // The agent is connected again. Its row says online, and must not change.
         if self.0.presence.is_online(handle) {
             return Ok(());
         }
-        let offline = match closed.cursor {
+        let is_offline = match closed.cursor {
             Some(cursor) => {
-                let offline = self.0.cursors.release_cursor(handle, cursor).await?;
-                // Back while that was written.
+                let is_offline = self.0.cursors.release_cursor(handle, cursor).await?;
+                // The agent came back during the write.
                 if self.0.presence.is_online(handle) {
                     let cursor = self.0.presence.cursor(handle).unwrap_or(cursor);
                     self.0.cursors.moved(handle, cursor, true);
                 }
-                offline
+                is_offline
             }
             None => !self.0.cursors.is_online_elsewhere(handle).await?,
         };
-        if offline { self.note_offline(handle).await } else { Ok(()) }
+        if is_offline { self.note_offline(handle).await } else { Ok(()) }
     }
 
-    /// Like [`Self::went_offline`], but retries while the store fails: nothing else would notice the agent's absence.
-    pub(crate) async fn goes_offline(&self, handle: &AgentHandle, closed: LastClosed) {
-        let mut pause = AGAIN_MIN;
-        while let Err(fault) = self.went_offline(handle, closed).await {
+    /// Like [`Self::handle_offline`], but retries while the store fails: nothing else would notice the agent's absence.
+    pub(crate) async fn handle_offline_with_retries(&self, handle: &AgentHandle, closed: LastClosed) {
+        let mut pause = RETRY_DELAY_MIN;
+        while let Err(fault) = self.handle_offline(handle, closed).await {
             tracing::warn!(%fault, "a disconnect was not written; it is tried again");
             tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(AGAIN_MAX);
+            pause = (pause * 2).min(RETRY_DELAY_MAX);
             if self.0.presence.is_closed() {
                 return;
             }
@@ -107,15 +107,15 @@ impl Sessions {
 
     /// Handles an agent that is offline in every process.
     async fn note_offline(&self, handle: &AgentHandle) -> Result<(), Fault> {
-        let gone = NoteDisconnect(handle.clone());
+        let disconnect = NoteDisconnect(handle.clone());
         self.for_each_session(JOINED, handle, |id| {
-            let gone = &gone;
+            let disconnect = &disconnect;
             async move {
                 // Not if the agent is back, or if the server is stopping, which is not a disconnect (2.5 row 12).
                 if self.0.presence.is_online(handle) || self.0.presence.is_closed() {
                     return Ok(());
                 }
-                self.note(&id, gone).await?;
+                self.note(&id, disconnect).await?;
                 self.await_grace(handle, &id).await
             }
         })
@@ -129,8 +129,8 @@ impl Sessions {
         while let Some(row) = rows.next().await? {
             let Some((handle, id)) = row.key.split_once('/') else { continue };
             let Ok(handle) = handle.parse() else { continue };
-            let awaited = self.await_grace(&handle, id).await;
-            Fault::skip_corrupt(awaited, "a damaged session's grace window is not kept")?;
+            let result = self.await_grace(&handle, id).await;
+            Fault::skip_corrupt(result, "a damaged session's grace window is not kept")?;
         }
         Ok(())
     }
@@ -141,10 +141,10 @@ impl Sessions {
         for orphan in self.0.cursors.orphans().await? {
             let handle = &orphan.handle;
             let transition = self.0.transport.transition(handle);
-            let _one = transition.lock().await;
-            let online =
+            let _guard = transition.lock().await;
+            let is_online =
                 self.0.presence.is_online(handle) || self.0.cursors.is_online_elsewhere(handle).await?;
-            if !online {
+            if !is_online {
                 self.note_offline(handle).await?;
             }
             // Last, so that work that a fault interrupts is found again.
@@ -171,15 +171,15 @@ impl Sessions {
         let (sessions, grace) = (self.clone(), self.0.config.grace);
         tokio::spawn(async move {
             tokio::time::sleep(grace).await;
-            let mut pause = AGAIN_MIN;
-            let ended = async || {
-                let ended = sessions.end_grace(&window).await;
-                Fault::skip_corrupt(ended, "the grace window in a damaged session does not end")
+            let mut pause = RETRY_DELAY_MIN;
+            let end_window = async || {
+                let result = sessions.end_grace(&window).await;
+                Fault::skip_corrupt(result, "the grace window in a damaged session does not end")
             };
-            while let Err(fault) = ended().await {
+            while let Err(fault) = end_window().await {
                 tracing::warn!(%fault, "the end of a grace window was not written; it is tried again");
                 tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(AGAIN_MAX);
+                pause = (pause * 2).min(RETRY_DELAY_MAX);
             }
             sessions.0.transport.windows.lock().remove(&window);
         });
@@ -188,7 +188,7 @@ impl Sessions {
 
     async fn end_grace(&self, (handle, id, since): &Window) -> Result<(), Fault> {
         let transition = self.0.transport.transition(handle);
-        let _one = transition.lock().await;
+        let _guard = transition.lock().await;
         if self.0.presence.is_closed() {
             return Ok(());
         }

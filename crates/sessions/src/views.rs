@@ -96,22 +96,22 @@ pub struct EventPage {
 pub(crate) fn view(
     id: SessionId,
     state: &SessionState,
-    me: &AgentHandle,
-    mine: &Participant,
+    viewer: &AgentHandle,
+    own_participant: &Participant,
 ) -> Option<SessionView> {
     let created = state.created.as_ref()?;
     // In the copy of a peer's session, the creation was stored later than it happened.
     let created_at = id.minted_at().map_or(created.at, |minted| minted.min(created.at));
     let joined_at =
         |part: &Participant| part.joined_at.map(|at| if at == created.at { created_at } else { at });
-    let left_at = mine.left_at.map(|left| state.ended_at.map_or(left, |ended| ended.min(left)));
+    let left_at = own_participant.left_at.map(|left| state.ended_at.map_or(left, |ended| ended.min(left)));
     let participants = state.participants.iter().map(|(handle, participant)| {
-        let shown = if handle == me { mine } else { participant };
+        let participant = if handle == viewer { own_participant } else { participant };
         ParticipantView {
             handle: handle.clone(),
-            status: shown.standing,
-            joined_at: joined_at(shown),
-            left_at: if handle == me { left_at } else { shown.left_at },
+            status: participant.standing,
+            joined_at: joined_at(participant),
+            left_at: if handle == viewer { left_at } else { participant.left_at },
         }
     });
     Some(SessionView {
@@ -153,97 +153,102 @@ impl From<Refusal> for ReadError {
 
 impl Sessions {
     /// A session, for its current and former participants (ASP-70).
-    pub(crate) async fn show(&self, me: &AgentHandle, id: SessionId) -> Result<SessionView, ReadError> {
-        self.shown(me, id).await?.ok_or_else(|| Refusal::not_found().into())
+    pub(crate) async fn show(&self, viewer: &AgentHandle, id: SessionId) -> Result<SessionView, ReadError> {
+        self.visible_session(viewer, id).await?.ok_or_else(|| Refusal::not_found().into())
     }
 
     /// The session as an agent may see it: the fold of the events that it may read.
-    async fn shown(&self, me: &AgentHandle, id: SessionId) -> Result<Option<SessionView>, Fault> {
+    async fn visible_session(
+        &self,
+        viewer: &AgentHandle,
+        id: SessionId,
+    ) -> Result<Option<SessionView>, Fault> {
         let (state, _) = self.0.streams.fresh(id.as_str()).await?;
-        let Some(mine) = state.participant(me) else { return Ok(None) };
-        let seen = self.seen(me, &id, &state).await?;
-        Ok(view(id, &seen, me, mine))
+        let Some(own_participant) = state.participant(viewer) else { return Ok(None) };
+        let visible = self.visible_state(viewer, &id, &state).await?;
+        Ok(view(id, &visible, viewer, own_participant))
     }
 
     /// The state of a session as an agent may see it: after its stay, only the single events that it may read change
     /// it.
-    pub(crate) async fn seen(
+    pub(crate) async fn visible_state(
         &self,
-        me: &AgentHandle,
+        viewer: &AgentHandle,
         id: &SessionId,
         state: &Arc<SessionState>,
     ) -> Result<Arc<SessionState>, Fault> {
-        let Some(VisibleSession { base: mut seen, further }) = state.seen_by(me) else {
+        let Some(VisibleSession { base: mut visible, later_versions }) = state.visible_to(viewer) else {
             return Ok(state.clone());
         };
         let stream = SessionRoom::stream(id.as_str());
-        for version in further {
+        for version in later_versions {
             let event = self.log().read_stream(&stream, Version(version.0 - 1), 1).await?.pop();
             let event = event.ok_or_else(|| Fault::Corrupt(format!("{stream} ends before {version}")))?;
-            seen.glimpse(event.version, event.at, &SessionEvent::decode(&event)?);
+            visible.glimpse(event.version, event.at, &SessionEvent::decode(&event)?);
         }
-        seen.conclude();
-        Ok(Arc::new(seen))
+        visible.conclude();
+        Ok(Arc::new(visible))
     }
 
     /// The sessions of an agent older than `before`, newest first.
     pub(crate) async fn list(
         &self,
-        me: &AgentHandle,
+        viewer: &AgentHandle,
         before: Option<&str>,
         limit: usize,
     ) -> Result<SessionList, ReadError> {
-        let mut ids = self.ids_of(me, before, Order::Descending, limit + 1).await?;
-        let mut more = ids.len() > limit;
+        let mut ids = self.ids_of(viewer, before, Order::Descending, limit + 1).await?;
+        let mut has_more = ids.len() > limit;
         ids.truncate(limit);
         let mut sessions = Vec::with_capacity(ids.len());
         let (mut bytes, mut last) = (0, None);
-        let shown = |id: String| async move {
-            let named = id.parse().map_err(|_| Fault::Corrupt(format!("a session id in the index: {id}")))?;
-            let session = self.shown(me, named).await;
+        let load = |id: String| async move {
+            let session_id =
+                id.parse().map_err(|_| Fault::Corrupt(format!("a session id in the index: {id}")))?;
+            let session = self.visible_session(viewer, session_id).await;
             let session = Fault::skip_corrupt(session, "a damaged session is left out of a list")?.flatten();
             Ok::<_, Fault>((id, session))
         };
-        let mut all = pin!(stream::iter(ids).map(shown).buffered(READS_AT_ONCE));
-        while let Some((id, session)) = all.try_next().await? {
+        let mut loaded = pin!(stream::iter(ids).map(load).buffered(READS_AT_ONCE));
+        while let Some((id, session)) = loaded.try_next().await? {
             bytes += session.as_ref().map_or(0, bytes_of);
             if bytes > PAGE_BYTES_MAX && !sessions.is_empty() {
-                more = true;
+                has_more = true;
                 break;
             }
             sessions.extend(session);
             last = Some(id);
         }
-        let next_cursor = last.filter(|_| more);
+        let next_cursor = last.filter(|_| has_more);
         Ok(SessionList { sessions, next_cursor })
     }
 
     /// A page of events, filtered like live delivery (ASP-71, ASP-78 to ASP-81).
     pub(crate) async fn events(
         &self,
-        me: &AgentHandle,
+        viewer: &AgentHandle,
         id: &SessionId,
         after: u64,
         limit: usize,
     ) -> Result<EventPage, ReadError> {
         let (state, head) = self.0.streams.fresh(id.as_str()).await?;
-        let participant = state.participant(me).ok_or_else(Refusal::not_found)?;
+        let participant = state.participant(viewer).ok_or_else(Refusal::not_found)?;
         let stream = SessionRoom::stream(id.as_str());
         let topic = state.created.as_ref().and_then(|created| created.topic.as_deref());
         let (mut events, mut cursor, mut bytes) = (Vec::new(), version(after), 0);
         let mut page = PageSize::default();
         'page: while events.len() < limit.min(PAGE_EVENTS_MAX) {
             let Some(next) = participant.next_readable(cursor, head) else { break };
-            let whole = participant.stay.is_some() || next <= participant.frozen;
-            let max = if whole { page.events().min(limit - events.len()) } else { 1 };
-            let stored = self.log().read_stream(&stream, Version(next.0 - 1), max).await?;
-            page.learn(&stored);
-            if stored.is_empty() {
+            let reads_all = participant.stay.is_some() || next <= participant.frozen;
+            let max = if reads_all { page.events().min(limit - events.len()) } else { 1 };
+            let stored_events = self.log().read_stream(&stream, Version(next.0 - 1), max).await?;
+            page.learn(&stored_events);
+            if stored_events.is_empty() {
                 break;
             }
-            for stored in &stored {
-                if participant.may_read(stored.version) {
-                    let text = self.write(id, topic, &stream, stored, Form::Both).await?;
+            for stored_event in &stored_events {
+                if participant.may_read(stored_event.version) {
+                    let text = self.write(id, topic, &stream, stored_event, Form::Both).await?;
                     bytes += text.len();
                     if bytes > PAGE_BYTES_MAX && !events.is_empty() {
                         break 'page;
@@ -252,11 +257,11 @@ impl Sessions {
                         RawValue::from_string(text).map_err(|error| Fault::Corrupt(error.to_string()))?,
                     );
                 }
-                cursor = stored.version;
+                cursor = stored_event.version;
             }
         }
-        let more = participant.next_readable(cursor, head).is_some() && !events.is_empty();
-        Ok(EventPage { events, next_cursor: more.then(|| sequence(cursor).to_string()) })
+        let has_more = participant.next_readable(cursor, head).is_some() && !events.is_empty();
+        Ok(EventPage { events, next_cursor: has_more.then(|| sequence(cursor).to_string()) })
     }
 
     /// The wire form of a stored event. For an invitation that carries the first message, that message is read too.
@@ -265,12 +270,12 @@ impl Sessions {
         id: &SessionId,
         topic: Option<&str>,
         stream: &StreamName,
-        stored: &StoredEvent,
+        stored_event: &StoredEvent,
         form: Form,
     ) -> Result<String, Fault> {
-        let event = SessionEvent::decode(stored)?;
-        let first = match &event {
-            SessionEvent::AgentInvited(invited) if invited.inline => {
+        let event = SessionEvent::decode(stored_event)?;
+        let first_message = match &event {
+            SessionEvent::AgentInvited(invitation) if invitation.inline => {
                 self.log().read_stream(stream, Version(1), 1).await?.pop()
             }
             SessionEvent::AgentInvited(_)
@@ -283,6 +288,6 @@ impl Sessions {
             | SessionEvent::SessionEnded(_)
             | SessionEvent::SessionReopened(_) => None,
         };
-        wire::write(id, topic, stored, &event, first.as_ref(), form)
+        wire::write(id, topic, stored_event, &event, first_message.as_ref(), form)
     }
 }

@@ -54,37 +54,43 @@ impl EncodedEvent {
 pub(crate) fn write(
     session: &SessionId,
     topic: Option<&str>,
-    stored: &StoredEvent,
+    stored_event: &StoredEvent,
     event: &SessionEvent,
     first: Option<&StoredEvent>,
     form: Form,
 ) -> Result<String, Fault> {
     if let SessionEvent::MessageSent(event) = event {
-        return sent(session, stored, event, form);
+        return write_message(session, stored_event, event, form);
     }
-    let (kind, id, payload, flat) = members(session, topic, stored, event, first)?;
-    let mut out = String::with_capacity(192 + payload.len() + flat.len());
-    let (sequence, at) = (sequence(stored.version), event_time(id, stored.at).0);
+    let (kind, id, payload, flat) = members(session, topic, stored_event, event, first)?;
+    let mut text = String::with_capacity(192 + payload.len() + flat.len());
+    let (sequence, at) = (sequence(stored_event.version), event_time(id, stored_event.at).0);
     let _ = write!(
-        out,
+        text,
         r#"{{"type":"session.{kind}","session_id":"{session}","event_id":"evt_{id}","sequence":{sequence},"created_at":{at}"#
     );
     if form != Form::Flat {
-        let _ = write!(out, r#","payload":{{{payload}}}"#);
+        let _ = write!(text, r#","payload":{{{payload}}}"#);
     }
     if form != Form::Envelope && !flat.is_empty() {
-        out.push(',');
-        out.push_str(&flat);
+        text.push(',');
+        text.push_str(&flat);
     }
-    out.push('}');
-    Ok(out)
+    text.push('}');
+    Ok(text)
 }
 
 /// A message, the most frequent event: concatenated from its parts with one allocation.
-fn sent(session: &SessionId, stored: &StoredEvent, event: &MessageSent, form: Form) -> Result<String, Fault> {
+fn write_message(
+    session: &SessionId,
+    stored_event: &StoredEvent,
+    event: &MessageSent,
+    form: Form,
+) -> Result<String, Fault> {
     let (id, session, sender) = (&*event.id, session.as_str(), event.sender.as_str());
-    let (sequence, at) = (&*sequence(stored.version).to_string(), &*event_time(id, stored.at).0.to_string());
-    let members = text(stored)?;
+    let (sequence, at) =
+        (&*sequence(stored_event.version).to_string(), &*event_time(id, stored_event.at).0.to_string());
+    let members = text(stored_event)?;
     let mut parts = Vec::with_capacity(32);
     parts.extend([r#"{"type":"session.message","session_id":""#, session, r#"","event_id":"evt_"#, id]);
     parts.extend([r#"","sequence":"#, sequence, r#","created_at":"#, at]);
@@ -102,20 +108,21 @@ fn sent(session: &SessionId, stored: &StoredEvent, event: &MessageSent, form: Fo
 /// The members of a message from its id on: the sender's, and those that the server adds.
 pub(crate) fn message(
     session: &SessionId,
-    stored: &StoredEvent,
+    stored_event: &StoredEvent,
     id: &str,
     sender: &AgentHandle,
 ) -> Result<String, Fault> {
-    let (sequence, at) = (sequence(stored.version), event_time(id, stored.at).0);
-    let members = text(stored)?;
+    let (sequence, at) = (sequence(stored_event.version), event_time(id, stored_event.at).0);
+    let members = text(stored_event)?;
     Ok(format!(
         r#""id":"msg_{id}","session_id":"{session}","sender":"{sender}","sequence":{sequence},"created_at":{at},{members}"#
     ))
 }
 
-fn text(stored: &StoredEvent) -> Result<&str, Fault> {
-    std::str::from_utf8(&stored.payload)
-        .map_err(|_| Fault::Corrupt(format!("the payload at {} of {}", stored.version, stored.stream)))
+fn text(stored_event: &StoredEvent) -> Result<&str, Fault> {
+    std::str::from_utf8(&stored_event.payload).map_err(|_| {
+        Fault::Corrupt(format!("the payload at {} of {}", stored_event.version, stored_event.stream))
+    })
 }
 
 type Members<'a> = (&'static str, &'a str, String, String);
@@ -124,55 +131,60 @@ type Members<'a> = (&'static str, &'a str, String, String);
 fn members<'a>(
     session: &SessionId,
     topic: Option<&str>,
-    stored: &StoredEvent,
+    stored_event: &StoredEvent,
     event: &'a SessionEvent,
     first: Option<&StoredEvent>,
 ) -> Result<Members<'a>, Fault> {
     let agent = |handle: &AgentHandle| format!(r#""agent":"{handle}""#);
     Ok(match event {
         SessionEvent::SessionCreated(_) | SessionEvent::MessageSent(_) => {
-            return Err(Fault::Corrupt(format!("a {} among other events of {}", stored.kind, stored.stream)));
+            return Err(Fault::Corrupt(format!(
+                "a {} among other events of {}",
+                stored_event.kind, stored_event.stream
+            )));
         }
         SessionEvent::AgentInvited(event) => {
-            let mut more = String::new();
+            let mut extra = String::new();
             if let Some(topic) = topic {
-                let _ = write!(more, r#","topic":{}"#, Value::from(topic));
+                let _ = write!(extra, r#","topic":{}"#, Value::from(topic));
             }
             if let (true, Some(first)) = (event.inline, first)
-                && let SessionEvent::MessageSent(sent) = SessionEvent::decode(first)?
+                && let SessionEvent::MessageSent(first_message) = SessionEvent::decode(first)?
             {
                 let _ = write!(
-                    more,
+                    extra,
                     r#","initial_message":{{{}}}"#,
-                    message(session, first, &sent.id, &sent.sender)?
+                    message(session, first, &first_message.id, &first_message.sender)?
                 );
             }
             let (invitee, by) = (&event.invitee, &event.by);
-            let payload = format!(r#""invitee":"{invitee}","by":"{by}"{more}"#);
-            let flat = format!(r#""invitee":"{invitee}","invited_by":"{by}"{more}"#);
+            let payload = format!(r#""invitee":"{invitee}","by":"{by}"{extra}"#);
+            let flat = format!(r#""invitee":"{invitee}","invited_by":"{by}"{extra}"#);
             ("invited", &*event.id, payload, flat)
         }
-        SessionEvent::AgentJoined(event) => same("joined", &event.id, agent(&event.agent)),
-        SessionEvent::AgentDisconnected(event) => same("disconnected", &event.id, agent(&event.agent)),
-        SessionEvent::AgentReconnected(event) => same("reconnected", &event.id, agent(&event.agent)),
+        SessionEvent::AgentJoined(event) => same_members("joined", &event.id, agent(&event.agent)),
+        SessionEvent::AgentDisconnected(event) => {
+            same_members("disconnected", &event.id, agent(&event.agent))
+        }
+        SessionEvent::AgentReconnected(event) => same_members("reconnected", &event.id, agent(&event.agent)),
         SessionEvent::AgentLeft(event) => {
             let reason = match event.reason {
                 LeftReason::Left => "left",
                 LeftReason::GraceExpired => "grace_expired",
                 LeftReason::AccordRevoked => "accord_revoked",
             };
-            same("left", &event.id, format!(r#"{},"reason":"{reason}""#, agent(&event.agent)))
+            same_members("left", &event.id, format!(r#"{},"reason":"{reason}""#, agent(&event.agent)))
         }
         SessionEvent::SessionEnded(event) => {
             let by = event.by.as_ref().map(|by| format!(r#""ended_by":"{by}""#)).unwrap_or_default();
-            same("ended", &event.id, by)
+            same_members("ended", &event.id, by)
         }
         SessionEvent::SessionReopened(event) => {
-            same("reopened", &event.id, format!(r#""reopened_by":"{}""#, event.by))
+            same_members("reopened", &event.id, format!(r#""reopened_by":"{}""#, event.by))
         }
     })
 }
 
-fn same<'a>(kind: &'static str, id: &'a str, members: String) -> Members<'a> {
+fn same_members<'a>(kind: &'static str, id: &'a str, members: String) -> Members<'a> {
     (kind, id, members.clone(), members)
 }

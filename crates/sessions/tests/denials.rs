@@ -1,5 +1,5 @@
-//! A denial tells nothing, not even by its work: whatever it hides, the store is asked the same (ASP-18, ASP-19).
-//! Counted are reads and what they give, not time.
+//! A denial reveals nothing, not even by its cost: the store gets the same reads in every case (ASP-18, ASP-19).
+//! The tests count reads and returned rows, not time.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -19,19 +19,19 @@ use tower::ServiceExt;
 
 const OPERATOR: &str = "plo_test0000000000";
 
-/// One process, and what it asks of the store.
+/// One process; its reads of the store are counted.
 struct Server {
     sessions: Router,
     accounts: Router,
     rigging: FaultControl,
 }
 
-/// What a request got, and what it took.
+/// The response to a request, and its reads.
 #[derive(Debug, PartialEq, Eq)]
 struct DenialOutcome {
     status: StatusCode,
     body: String,
-    counted: ReadCounts,
+    read_counts: ReadCounts,
 }
 
 impl Server {
@@ -47,8 +47,12 @@ impl Server {
         tokio::spawn(dispatch(feed, presence, observers));
         let metrics = Metrics::new();
         let surface = plenary_edge::routes(plenary_accounts::operations::<Accounts>(), &metrics).unwrap();
-        let other = Metrics::new();
-        Self { sessions: routes(sessions, &other).unwrap(), accounts: surface.with_state(accounts), rigging }
+        let session_metrics = Metrics::new();
+        Self {
+            sessions: routes(sessions, &session_metrics).unwrap(),
+            accounts: surface.with_state(accounts),
+            rigging,
+        }
     }
 
     async fn ask(&self, token: &str, method: &str, path: &str, body: &str) -> DenialOutcome {
@@ -57,32 +61,32 @@ impl Server {
         let request = request.body(Body::from(body.to_owned())).unwrap();
         let router = if path.starts_with("/sessions") { &self.sessions } else { &self.accounts };
         let _before = self.rigging.counted();
-        let answer = router.clone().oneshot(request).await.unwrap();
-        let status = answer.status();
-        let body = axum::body::to_bytes(answer.into_body(), usize::MAX).await.unwrap();
-        let counted = self.rigging.counted();
-        DenialOutcome { status, body: String::from_utf8(body.to_vec()).unwrap(), counted }
+        let response = router.clone().oneshot(request).await.unwrap();
+        let status = response.status();
+        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        let read_counts = self.rigging.counted();
+        DenialOutcome { status, body: String::from_utf8(body.to_vec()).unwrap(), read_counts }
     }
 
-    async fn made(&self, token: &str, path: &str, body: &str) -> Value {
-        let made = self.ask(token, "POST", path, body).await;
-        assert!(made.status.is_success(), "{made:?}");
-        serde_json::from_str(&made.body).unwrap()
+    async fn create(&self, token: &str, path: &str, body: &str) -> Value {
+        let outcome = self.ask(token, "POST", path, body).await;
+        assert!(outcome.status.is_success(), "{outcome:?}");
+        serde_json::from_str(&outcome.body).unwrap()
     }
 
     async fn agent(&self, name: &str, policy: &str) {
         let token = token_of(name);
         let body = format!(r#"{{"handle":"@{name}.bot","token":"{token}","policy":"{policy}"}}"#);
-        self.made(OPERATOR, "/_admin/agents", &body).await;
+        self.create(OPERATOR, "/_admin/agents", &body).await;
     }
 
     async fn session(&self, token: &str, invite: &str) -> String {
-        let made = self.made(token, "/sessions", &format!(r#"{{"invite":[{invite}]}}"#)).await;
-        made["session_id"].as_str().unwrap().to_owned()
+        let reply = self.create(token, "/sessions", &format!(r#"{{"invite":[{invite}]}}"#)).await;
+        reply["session_id"].as_str().unwrap().to_owned()
     }
 }
 
-/// The token of who has this name, as long as a chosen one must be.
+/// The token of the agent with this name, padded to the minimum length of a chosen token.
 fn token_of(name: &str) -> String {
     format!("{name:0<16}")
 }
@@ -96,18 +100,18 @@ async fn asp_18_a_session_of_others_costs_what_no_session_costs() {
     for name in ["alice", "bob", "eve"] {
         server.agent(name, "open").await;
     }
-    let talk = server.session("alice", r#""@bob.bot""#).await;
+    let active_session = server.session("alice", r#""@bob.bot""#).await;
     for n in 0..20 {
-        let path = format!("/sessions/{talk}/messages");
-        server.made("alice", &path, &format!(r#"{{"content":"{n}"}}"#)).await;
+        let path = format!("/sessions/{active_session}/messages");
+        server.create("alice", &path, &format!(r#"{{"content":"{n}"}}"#)).await;
     }
-    let over = server.session("alice", r#""@bob.bot""#).await;
-    server.made("alice", &format!("/sessions/{over}/end"), "").await;
+    let ended_session = server.session("alice", r#""@bob.bot""#).await;
+    server.create("alice", &format!("/sessions/{ended_session}/end"), "").await;
     // In memory, and after a restart.
-    let started_again = Server::on(&store);
-    for (server, when) in [(&server, "in memory"), (&started_again, "started again")] {
+    let restarted = Server::on(&store);
+    for (server, situation) in [(&server, "in memory"), (&restarted, "started again")] {
         server.ask("eve", "GET", "/sessions", "").await;
-        for (method, what, body) in [
+        for (method, path_suffix, body) in [
             ("GET", "", ""),
             ("GET", "/events", ""),
             ("GET", "/events?limit=x", ""),
@@ -121,12 +125,12 @@ async fn asp_18_a_session_of_others_costs_what_no_session_costs() {
             ("POST", "/messages", r#"{"content":"x","idempotency_key":"k"}"#),
             ("POST", "/messages", r#"{"content":null}"#),
         ] {
-            let nothing = server.ask("eve", method, &format!("/sessions/{ID}{what}"), body).await;
-            assert_eq!(nothing.status, StatusCode::NOT_FOUND, "{what}: {nothing:?}");
-            assert_eq!(nothing.counted, ReadCounts { reads: 2, rows: 0 }, "{what} {when}");
-            for id in [&talk, &over] {
-                let others = server.ask("eve", method, &format!("/sessions/{id}{what}"), body).await;
-                assert_eq!(others, nothing, "{method} {what} {body} {when}");
+            let unknown = server.ask("eve", method, &format!("/sessions/{ID}{path_suffix}"), body).await;
+            assert_eq!(unknown.status, StatusCode::NOT_FOUND, "{path_suffix}: {unknown:?}");
+            assert_eq!(unknown.read_counts, ReadCounts { reads: 2, rows: 0 }, "{path_suffix} {situation}");
+            for id in [&active_session, &ended_session] {
+                let denied = server.ask("eve", method, &format!("/sessions/{id}{path_suffix}"), body).await;
+                assert_eq!(denied, unknown, "{method} {path_suffix} {body} {situation}");
             }
         }
     }
@@ -138,26 +142,27 @@ async fn asp_19_an_agent_out_of_reach_costs_what_nobody_costs() {
     let server = Server::on(&store);
     server.agent("eve", "open").await;
     server.agent("carol", "open").await;
-    let mine = server.session("eve", "").await;
+    let own_session = server.session("eve", "").await;
     for name in ["closed", "blocking", "gone"] {
         server.agent(name, if name == "closed" { "allowlist" } else { "open" }).await;
     }
-    server.made(OPERATOR, "/_admin/agents/@blocking.bot/blocks", r#"{"handle":"@eve.bot"}"#).await;
+    server.create(OPERATOR, "/_admin/agents/@blocking.bot/blocks", r#"{"handle":"@eve.bot"}"#).await;
     server.ask(OPERATOR, "DELETE", "/_admin/agents/@gone.bot", "").await;
 
-    let (invite, reopen) = (format!("/sessions/{mine}/invite"), format!("/sessions/{mine}/reopen"));
-    let asking = |path: &str, name: &str| match path {
+    let (invite, reopen) =
+        (format!("/sessions/{own_session}/invite"), format!("/sessions/{own_session}/reopen"));
+    let body_for = |path: &str, name: &str| match path {
         "/contacts" => format!(r#"{{"to":"@{name}.bot"}}"#),
         _ => format!(r#"{{"invite":["@{name}.bot"]}}"#),
     };
-    server.ask("eve", "POST", &invite, &asking(&invite, "closed")).await;
+    server.ask("eve", "POST", &invite, &body_for(&invite, "closed")).await;
     // A handle that was never asked for before, and one that was.
     for (round, path) in ["/sessions", &invite].into_iter().enumerate() {
         let nobody = format!("nobody{round}");
-        let unknown = server.ask("eve", "POST", path, &asking(path, &nobody)).await;
+        let unknown = server.ask("eve", "POST", path, &body_for(path, &nobody)).await;
         assert_eq!(unknown.status, StatusCode::NOT_FOUND, "{path}");
         for name in ["closed", "blocking", "gone", &nobody] {
-            let denied = server.ask("eve", "POST", path, &asking(path, name)).await;
+            let denied = server.ask("eve", "POST", path, &body_for(path, name)).await;
             assert_eq!(denied, unknown, "{path} {name}");
         }
     }
@@ -167,18 +172,18 @@ async fn asp_19_an_agent_out_of_reach_costs_what_nobody_costs() {
         let id = server.session("eve", "").await;
         let path = format!("/sessions/{id}/invite");
         server.ask("eve", "GET", &format!("/sessions/{id}"), "").await;
-        let asked = server.ask("eve", "POST", &path, &body).await;
-        assert_eq!(asked.body, r#"{"invited":["@carol.bot"]}"#, "{nth}");
+        let outcome = server.ask("eve", "POST", &path, &body).await;
+        assert_eq!(outcome.body, r#"{"invited":["@carol.bot"]}"#, "{nth}");
         // Carol is asked for in vain too where the other one was; what her strangers offer her is counted.
-        assert_eq!(asked.counted, ReadCounts { reads: 5, rows: nth }, "{name}");
+        assert_eq!(outcome.read_counts, ReadCounts { reads: 5, rows: nth }, "{name}");
     }
-    server.made("eve", &format!("/sessions/{mine}/end"), "").await;
+    server.create("eve", &format!("/sessions/{own_session}/end"), "").await;
     let mut costs = Vec::new();
     for name in ["closed", "blocking", "gone", "nobody2"] {
-        let reopened = server.ask("eve", "POST", &reopen, &asking(&reopen, name)).await;
+        let reopened = server.ask("eve", "POST", &reopen, &body_for(&reopen, name)).await;
         assert_eq!(reopened.status, StatusCode::OK, "{name}");
-        server.made("eve", &format!("/sessions/{mine}/end"), "").await;
-        costs.push(reopened.counted);
+        server.create("eve", &format!("/sessions/{own_session}/end"), "").await;
+        costs.push(reopened.read_counts);
     }
     assert!(costs.iter().all(|cost| *cost == costs[0]), "{costs:?}");
 }
@@ -192,9 +197,9 @@ async fn asp_19_asking_for_contact_costs_the_same_whoever_is_there() {
     server.ask("eve", "GET", "/agents/me", "").await;
     let mut costs = Vec::new();
     for name in ["open", "closed", "nobody"] {
-        let asked = server.ask("eve", "POST", "/contacts", &format!(r#"{{"to":"@{name}.bot"}}"#)).await;
-        assert!(asked.status.is_success(), "{asked:?}");
-        costs.push(asked.counted.reads);
+        let outcome = server.ask("eve", "POST", "/contacts", &format!(r#"{{"to":"@{name}.bot"}}"#)).await;
+        assert!(outcome.status.is_success(), "{outcome:?}");
+        costs.push(outcome.read_counts.reads);
     }
     assert!(costs.iter().all(|cost| *cost == costs[0]), "{costs:?}");
 }
@@ -213,7 +218,7 @@ async fn asp_19_after_a_start_too_as_many_reads_whoever_is_there() {
         let body = format!(r#"{{"invite":["@{name}.bot"]}}"#);
         let denied = server.ask("eve", "POST", "/sessions", &body).await;
         assert_eq!(denied.status, StatusCode::NOT_FOUND, "{denied:?}");
-        costs.push(denied.counted.reads);
+        costs.push(denied.read_counts.reads);
     }
     assert!(costs.iter().all(|cost| *cost == costs[0]), "{costs:?}");
 }
@@ -254,13 +259,13 @@ async fn a_welcome_is_not_asked_in_vain() {
     server.agent("bob", "open").await;
     let id = server.session("alice", r#""@bob.bot""#).await;
     let path = format!("/sessions/{id}/messages");
-    server.made("alice", &path, r#"{"content":"first"}"#).await;
+    server.create("alice", &path, r#"{"content":"first"}"#).await;
     let sent = server.ask("alice", "POST", &path, r#"{"content":"second"}"#).await;
-    assert_eq!((sent.status, sent.counted), (StatusCode::CREATED, ReadCounts::default()));
+    assert_eq!((sent.status, sent.read_counts), (StatusCode::CREATED, ReadCounts::default()));
     let created = server.ask("alice", "POST", "/sessions", r#"{"invite":["@bob.bot"]}"#).await;
-    assert_eq!((created.status, created.counted.rows), (StatusCode::CREATED, 1));
+    assert_eq!((created.status, created.read_counts.rows), (StatusCode::CREATED, 1));
     assert_eq!(
-        created.counted.reads, 3,
+        created.read_counts.reads, 3,
         "its own stream is looked for, and what is offered to bob is counted"
     );
 }

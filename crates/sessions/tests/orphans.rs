@@ -84,8 +84,8 @@ impl Server {
         let request = Request::post("/sessions").header("Authorization", format!("Bearer {name}"));
         let answer = self.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
         let body = axum::body::to_bytes(answer.into_body(), usize::MAX).await.unwrap();
-        let made: serde_json::Value = serde_json::from_slice(&body).unwrap();
-        StreamName::new("sessions.session", made["session_id"].as_str().unwrap())
+        let reply: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        StreamName::new("sessions.session", reply["session_id"].as_str().unwrap())
     }
 
     async fn kinds(&self, stream: &StreamName) -> Vec<String> {

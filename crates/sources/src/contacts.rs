@@ -87,7 +87,7 @@ impl Sources {
     /// Writes as many events for a contact request that asks nobody as for one that asks people.
     pub(crate) async fn even_out_contact(&self, event: &StoredEvent) -> Result<(), Fault> {
         let Some(id) = requested(event) else { return Ok(()) };
-        if self.0.requests.seen(&request_of(&id)).await?.is_some() {
+        if self.0.requests.read(&request_of(&id)).await?.is_some() {
             return Ok(());
         }
         self.0.accounts.withhold_request(&id).await

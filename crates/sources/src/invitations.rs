@@ -52,7 +52,7 @@ impl Sources {
     /// An agent was invited, joined or left, or the session ended.
     pub(crate) async fn invitation_moved(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
         let Ok(session) = event.stream.id().parse::<SessionId>() else { return Ok(None) };
-        let (state, _) = self.0.sessions.look(&session).await?;
+        let (state, _) = self.0.sessions.stored_state(&session).await?;
         match SessionEvent::decode(event)? {
             SessionEvent::AgentInvited(invited) => {
                 self.give_up_earlier(&session, &state, &invited.invitee, event.version).await?;
@@ -165,7 +165,7 @@ impl Sources {
     pub(crate) async fn answer_held_invitation(&self, request: &RequestView) -> Result<(), Fault> {
         let session = request.source.as_ref().and_then(|source| source.id.parse::<SessionId>().ok());
         let (Some(session), Some(answer)) = (session, &request.answer) else { return Ok(()) };
-        let (state, _) = self.0.sessions.look(&session).await?;
+        let (state, _) = self.0.sessions.stored_state(&session).await?;
         let held = state.participant(&request.from).and_then(|invited| invited.held);
         // The agent may have been invited again since, which is another request.
         let held = held.filter(|at| request_of(&session, &request.from, *at) == request.request_id);

@@ -46,7 +46,7 @@ impl Sources {
     /// A final answer: passes it to the room that the request came from.
     async fn answered(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
         let Ok(id) = event.stream.id().parse() else { return Ok(None) };
-        let Some(seen) = self.0.requests.seen(&id).await?.filter(|seen| seen.by_server && seen.is_settled)
+        let Some(seen) = self.0.requests.read(&id).await?.filter(|seen| seen.by_server && seen.is_settled)
         else {
             return Ok(None);
         };

@@ -84,13 +84,13 @@ pub(crate) fn edit(
         }
         AgentEdit::Disallow(entry) => {
             let entries = vec![entry.clone()];
-            let known = state.allowlist().contains(entry);
-            known.then_some(AgentEvent::EntriesDisallowed(Entries { by, entries }))
+            let is_listed = state.allowlist().contains(entry);
+            is_listed.then_some(AgentEvent::EntriesDisallowed(Entries { by, entries }))
         }
         AgentEdit::Block(blocked) => return block(state, stamp, by, handle, blocked),
         AgentEdit::Unblock(blocked) => {
-            let known = state.blocks(blocked);
-            known.then_some(AgentEvent::AgentUnblocked(Block { by, blocked: blocked.clone() }))
+            let is_blocked = state.blocks(blocked);
+            is_blocked.then_some(AgentEvent::AgentUnblocked(Block { by, blocked: blocked.clone() }))
         }
         AgentEdit::RotateToken(_) if state.kind() != AgentKind::Agent => return Err(Rejection::NoTokens),
         AgentEdit::RotateToken(_) if facts.token_exists => return Err(Rejection::TokenExists),
@@ -158,19 +158,19 @@ fn permit(state: &AgentState, is_authorized: bool, command: &EditAgent) -> Resul
     if !is_authorized {
         return Err(Rejection::Revoked);
     }
-    let itself = match &command.authority.by {
+    let is_itself = match &command.authority.by {
         Actor::Operator | Actor::Seed => false,
         Actor::Owner(owner) if owner.as_str() == command.handle.owner() => false,
         Actor::Agent(agent) if *agent == command.handle => true,
         Actor::Owner(_) | Actor::Agent(_) => return Err(Rejection::NotFound),
     };
-    if itself && !command.authority.token.is_some_and(|token| state.accepts_token(&token)) {
+    if is_itself && !command.authority.token.is_some_and(|token| state.accepts_token(&token)) {
         return Err(Rejection::Revoked);
     }
     if !state.is_live() {
         return Err(Rejection::NotFound);
     }
-    let owners_alone = match &command.edit {
+    let needs_owner = match &command.edit {
         AgentEdit::Configure(settings) => settings.sets_what_the_owner_decides(),
         AgentEdit::RotateToken(_) | AgentEdit::Delete => true,
         AgentEdit::Allow(_) | AgentEdit::Disallow(_) | AgentEdit::Block(_) | AgentEdit::Unblock(_) => false,
@@ -179,7 +179,7 @@ fn permit(state: &AgentState, is_authorized: bool, command: &EditAgent) -> Resul
     };
     let needs_no_leave =
         matches!(&command.edit, AgentEdit::Configure(settings) if settings.is_attention_alone());
-    if itself && !needs_no_leave && (owners_alone || !state.configures_itself()) {
+    if is_itself && !needs_no_leave && (needs_owner || !state.configures_itself()) {
         return Err(Rejection::Forbidden);
     }
     Ok(())

@@ -108,8 +108,8 @@ fn asp_6_an_agent_is_made_closed_by_the_operator_or_its_owner() {
         assert_eq!(state.created_at(), Some(TimestampMs(5)));
     }
     for actor in ["~other", "@nick.other", "@nick.bot"] {
-        let refused = register(&AgentState::default(), &FACTS, &registering(actor));
-        assert_eq!(refused.unwrap_err(), Rejection::NotFound, "{actor}");
+        let rejection = register(&AgentState::default(), &FACTS, &registering(actor));
+        assert_eq!(rejection.unwrap_err(), Rejection::NotFound, "{actor}");
     }
 }
 
@@ -122,17 +122,20 @@ fn an_agent_brings_its_owner() {
 
 #[test]
 fn making_an_agent_is_refused_for_each_reason() {
-    let nobody = AgentState::default();
-    let refused = |state: &AgentState, facts| register(state, &facts, &registering("~nick")).unwrap_err();
-    assert_eq!(refused(&nobody, RegisterFacts { is_authorized: false, ..FACTS }), Rejection::Revoked);
-    assert_eq!(refused(&nobody, RegisterFacts { token_exists: true, ..FACTS }), Rejection::TokenExists);
-    assert_eq!(refused(&nobody, RegisterFacts { owner_is_full: true, ..FACTS }), Rejection::TooManyAgents);
-    assert_eq!(refused(&nick(false), FACTS), Rejection::AgentExists);
+    let no_agent = AgentState::default();
+    let rejection = |state: &AgentState, facts| register(state, &facts, &registering("~nick")).unwrap_err();
+    assert_eq!(rejection(&no_agent, RegisterFacts { is_authorized: false, ..FACTS }), Rejection::Revoked);
+    assert_eq!(rejection(&no_agent, RegisterFacts { token_exists: true, ..FACTS }), Rejection::TokenExists);
+    assert_eq!(
+        rejection(&no_agent, RegisterFacts { owner_is_full: true, ..FACTS }),
+        Rejection::TooManyAgents
+    );
+    assert_eq!(rejection(&nick(false), FACTS), Rejection::AgentExists);
     let (deleted, _) = by_operator(&nick(false), AgentEdit::Delete).unwrap();
-    assert_eq!(refused(&deleted, FACTS), Rejection::AgentExists, "the handle stays taken");
+    assert_eq!(rejection(&deleted, FACTS), Rejection::AgentExists, "the handle stays taken");
     let too_many = (0..=ALLOWLIST_ENTRIES_MAX).map(|n| format!("@x.n{n}").parse().unwrap()).collect();
     let command = RegisterAgent { allowlist: too_many, ..registering("operator") };
-    assert_eq!(register(&nobody, &FACTS, &command).unwrap_err(), Rejection::AllowlistFull);
+    assert_eq!(register(&no_agent, &FACTS, &command).unwrap_err(), Rejection::AllowlistFull);
 }
 
 #[test]
@@ -145,8 +148,8 @@ fn asp_102_only_the_operator_its_owner_and_itself_change_an_agent() {
             );
         }
         for actor in ["~other", "@nick.other", "@eve.bot"] {
-            let refused = try_edit(&nick(true), authority(actor, "pla"), change.clone()).unwrap_err();
-            assert_eq!(refused, Rejection::NotFound, "{actor} {change:?}");
+            let rejection = try_edit(&nick(true), authority(actor, "pla"), change.clone()).unwrap_err();
+            assert_eq!(rejection, Rejection::NotFound, "{actor} {change:?}");
         }
     }
 }
@@ -300,15 +303,15 @@ fn a_snapshot_gives_the_state_back() {
 #[test]
 fn a_token_that_somebody_has_is_not_given_out_again() {
     let facts = RegisterFacts { token_exists: true, ..FACTS };
-    let refused = register(&AgentState::default(), &facts, &registering("operator")).unwrap_err();
-    assert_eq!(refused, Rejection::TokenExists);
+    let rejection = register(&AgentState::default(), &facts, &registering("operator")).unwrap_err();
+    assert_eq!(rejection, Rejection::TokenExists);
     let command = EditAgent {
         authority: authority("operator", "plo"),
         handle: "@nick.bot".parse().unwrap(),
         edit: AgentEdit::RotateToken(TokenDigest::of("new")),
     };
-    let refused = edit(&nick(false), EditFacts { token_exists: true, ..EDIT }, &stamp(), &command);
-    assert_eq!(refused.unwrap_err(), Rejection::TokenExists);
+    let rejection = edit(&nick(false), EditFacts { token_exists: true, ..EDIT }, &stamp(), &command);
+    assert_eq!(rejection.unwrap_err(), Rejection::TokenExists);
 }
 
 #[test]

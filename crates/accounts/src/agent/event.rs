@@ -255,20 +255,20 @@ impl AgentEvent {
     }
 
     /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored.kind {
-            "AgentRegistered" => Self::AgentRegistered(read(stored)?),
-            "AgentConfigured" => Self::AgentConfigured(read(stored)?),
-            "EntriesAllowed" => Self::EntriesAllowed(read(stored)?),
-            "EntriesDisallowed" => Self::EntriesDisallowed(read(stored)?),
-            "AgentBlocked" => Self::AgentBlocked(read(stored)?),
-            "AgentUnblocked" => Self::AgentUnblocked(read(stored)?),
-            "TokenRotated" => Self::TokenRotated(read(stored)?),
-            "AgentDeleted" => Self::AgentDeleted(read(stored)?),
-            "TokenIssued" => Self::TokenIssued(read(stored)?),
-            "GrantRenewed" => Self::GrantRenewed(read(stored)?),
-            "TokensEnded" => Self::TokensEnded(read(stored)?),
-            _ => return unknown(stored),
+    pub(crate) fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
+        Ok(match &*stored_event.kind {
+            "AgentRegistered" => Self::AgentRegistered(read(stored_event)?),
+            "AgentConfigured" => Self::AgentConfigured(read(stored_event)?),
+            "EntriesAllowed" => Self::EntriesAllowed(read(stored_event)?),
+            "EntriesDisallowed" => Self::EntriesDisallowed(read(stored_event)?),
+            "AgentBlocked" => Self::AgentBlocked(read(stored_event)?),
+            "AgentUnblocked" => Self::AgentUnblocked(read(stored_event)?),
+            "TokenRotated" => Self::TokenRotated(read(stored_event)?),
+            "AgentDeleted" => Self::AgentDeleted(read(stored_event)?),
+            "TokenIssued" => Self::TokenIssued(read(stored_event)?),
+            "GrantRenewed" => Self::GrantRenewed(read(stored_event)?),
+            "TokensEnded" => Self::TokensEnded(read(stored_event)?),
+            _ => return unknown(stored_event),
         })
     }
 }

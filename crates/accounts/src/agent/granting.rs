@@ -33,19 +33,19 @@ pub(super) fn issue(
     }
     if new.issuer.is_some() {
         // A revoked token of an issuer stays revoked until its expiry, although its signature is still valid.
-        let refused = [new.token, new.statement.map(|statement| statement.signed)];
-        if refused.iter().flatten().any(|digest| state.has_refused(digest, stamp.now)) {
+        let digests = [new.token, new.statement.map(|statement| statement.signed)];
+        if digests.iter().flatten().any(|digest| state.has_refused(digest, stamp.now)) {
             return Err(Rejection::Revoked);
         }
         let is_full = state.issued().of_issuers(stamp.now) >= TOKENS_OF_ISSUERS_MAX;
-        if is_full || state.refused(stamp.now) >= TOKENS_REFUSED_MAX {
+        if is_full || state.refused_count(stamp.now) >= TOKENS_REFUSED_MAX {
             return Err(Rejection::TooManyTokens);
         }
     }
     let mut expires_at = new.expires_at;
     let parent = match maker_of(state, authority) {
-        Maker::ByOwner => None,
-        Maker::WithOwn => Some(OWN.to_owned()),
+        Maker::Owner => None,
+        Maker::OwnToken => Some(OWN.to_owned()),
         Maker::With(id, parent) => {
             // A token with few rights must not use up the agent's limit of tokens.
             if state.issued().below_topmost(id) >= TOKENS_BELOW_ONE_MAX {
@@ -80,19 +80,19 @@ pub(super) fn issue(
 pub(super) fn end(state: &AgentState, authority: &Authority, id: &str) -> Result<AgentEvent, Rejection> {
     let issued = state.issued();
     let is_within = match maker_of(state, authority) {
-        Maker::ByOwner | Maker::WithOwn => true,
+        Maker::Owner | Maker::OwnToken => true,
         Maker::With(own, _) => issued.is_within(id, own),
     };
     if !is_within || issued.get(id).is_none() {
         return Err(Rejection::NotFound);
     }
-    Ok(ended(state, Some(authority.by.clone()), WhyEnded::Revoked, id))
+    Ok(tokens_ended(state, Some(authority.by.clone()), WhyEnded::Revoked, id))
 }
 
 /// The token with which an agent's tokens are changed.
 enum Maker<'a> {
-    ByOwner,
-    WithOwn,
+    Owner,
+    OwnToken,
     With(&'a str, &'a IssuedToken),
 }
 
@@ -100,13 +100,13 @@ fn maker_of<'a>(state: &'a AgentState, authority: &Authority) -> Maker<'a> {
     match (&authority.by, &authority.token) {
         // A person who acts as the agent has the rights of its owner.
         (Actor::Agent(_), Some(token)) if !token.is_person() => {
-            state.issued().of(token).map_or(Maker::WithOwn, |(id, parent)| Maker::With(id, parent))
+            state.issued().of(token).map_or(Maker::OwnToken, |(id, parent)| Maker::With(id, parent))
         }
-        _ => Maker::ByOwner,
+        _ => Maker::Owner,
     }
 }
 
-fn ended(state: &AgentState, by: Option<Actor>, why: WhyEnded, id: &str) -> AgentEvent {
+fn tokens_ended(state: &AgentState, by: Option<Actor>, why: WhyEnded, id: &str) -> AgentEvent {
     AgentEvent::TokensEnded(TokensEnded { by, why, ended: state.issued().with_descendants(id) })
 }
 
@@ -118,14 +118,14 @@ pub(super) fn edit(
     edit: &GrantEdit,
 ) -> Result<Decision<AgentEvent, GrantOutcome>, Rejection> {
     let unchanged_reply = |events| Ok(Decision::new(events, GrantOutcome::Done));
-    let revoked = |why, id: &str| vec![ended(state, None, why, id)];
+    let revocation = |why, id: &str| vec![tokens_ended(state, None, why, id)];
     match edit {
         GrantEdit::TakeUp(renewal) => {
             let grant = grant(state, stamp.now, renewal)?;
             if grant.refresh.is_some() {
                 return Err(Rejection::GrantInvalid);
             }
-            renewed(state, stamp, handle, renewal, grant)
+            renew(state, stamp, handle, renewal, grant)
         }
         GrantEdit::Renew { used, renewal } => {
             let grant = grant(state, stamp.now, renewal)?;
@@ -133,32 +133,32 @@ pub(super) fn edit(
                 return Err(Rejection::GrantInvalid);
             }
             if !grant.refresh.is_some_and(|refresh| refresh.matches(used)) {
-                let events = revoked(WhyEnded::Reused, &renewal.grant);
+                let events = revocation(WhyEnded::Reused, &renewal.grant);
                 return Ok(Decision::new(events, GrantOutcome::Reused));
             }
-            renewed(state, stamp, handle, renewal, grant)
+            renew(state, stamp, handle, renewal, grant)
         }
         GrantEdit::GiveBack { grant, key } => match state.issued().get(grant) {
-            Some(known) if known.key.is_some_and(|known| known.matches(key)) => {
-                unchanged_reply(revoked(WhyEnded::Revoked, grant))
+            Some(grant_token) if grant_token.key.is_some_and(|grant_key| grant_key.matches(key)) => {
+                unchanged_reply(revocation(WhyEnded::Revoked, grant))
             }
             Some(_) | None => unchanged_reply(Vec::new()),
         },
         GrantEdit::Distrust { grant } => match state.issued().get(grant) {
-            Some(_) => unchanged_reply(revoked(WhyEnded::Reused, grant)),
+            Some(_) => unchanged_reply(revocation(WhyEnded::Reused, grant)),
             None => unchanged_reply(Vec::new()),
         },
         GrantEdit::GiveBackToken(token) => match state.issued().of(token) {
-            Some((id, _)) => unchanged_reply(revoked(WhyEnded::Revoked, id)),
+            Some((id, _)) => unchanged_reply(revocation(WhyEnded::Revoked, id)),
             None => unchanged_reply(Vec::new()),
         },
         GrantEdit::Expire => {
-            let ended = state.issued().expired(stamp.now);
-            let over = TokensEnded { by: None, why: WhyEnded::Expired, ended };
-            unchanged_reply(if over.ended.is_empty() {
+            let ended_tokens = state.issued().expired_tokens(stamp.now);
+            let event = TokensEnded { by: None, why: WhyEnded::Expired, ended: ended_tokens };
+            unchanged_reply(if event.ended.is_empty() {
                 Vec::new()
             } else {
-                vec![AgentEvent::TokensEnded(over)]
+                vec![AgentEvent::TokensEnded(event)]
             })
         }
     }
@@ -177,7 +177,7 @@ fn grant<'a>(
     grant.filter(is_its).ok_or(Rejection::GrantInvalid)
 }
 
-fn renewed(
+fn renew(
     state: &AgentState,
     stamp: &Stamp,
     handle: &AgentHandle,
@@ -197,12 +197,12 @@ fn renewed(
         pending_until: grant.expires_at.filter(|_| grant.refresh.is_none()),
         expires_at: grant.refresh.is_none().then_some(until),
     })];
-    let surplus = state.issued().surplus(&renewal.grant, TOKENS_PER_GRANT_MAX - 1);
-    if !surplus.is_empty() {
+    let surplus_tokens = state.issued().surplus_tokens(&renewal.grant, TOKENS_PER_GRANT_MAX - 1);
+    if !surplus_tokens.is_empty() {
         events.push(AgentEvent::TokensEnded(TokensEnded {
             by: None,
             why: WhyEnded::Revoked,
-            ended: surplus,
+            ended: surplus_tokens,
         }));
     }
     events.push(AgentEvent::TokenIssued(TokenIssued {

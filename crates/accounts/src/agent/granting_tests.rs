@@ -47,14 +47,14 @@ fn agent(kind: AgentKind) -> AgentState {
     state
 }
 
-fn issue(state: &mut AgentState, at: u64, with: &str, new: NewToken) -> Result<String, Rejection> {
-    let by = if with == "owner" { "~nick" } else { "@nick.bot" };
-    let authority = Authority { by: by.parse().unwrap(), token: Some(TokenDigest::of(with)) };
+fn issue(state: &mut AgentState, at: u64, secret: &str, new: NewToken) -> Result<String, Rejection> {
+    let by = if secret == "owner" { "~nick" } else { "@nick.bot" };
+    let authority = Authority { by: by.parse().unwrap(), token: Some(TokenDigest::of(secret)) };
     let command = EditAgent { authority, handle: handle(), edit: AgentEdit::IssueToken(new) };
     let facts = EditFacts { is_authorized: true, token_exists: false };
-    let decided = edit(state, facts, &stamp(at), &command)?;
-    evolve(state, at, &decided.events);
-    Ok(decided.reply.issued.unwrap())
+    let decision = edit(state, facts, &stamp(at), &command)?;
+    evolve(state, at, &decision.events);
+    Ok(decision.reply.issued.unwrap())
 }
 
 fn token(text: &str, scope: &str, expires_at: Option<u64>) -> NewToken {
@@ -95,9 +95,9 @@ fn renewal(grant: &str, nth: u64) -> Renewal {
 }
 
 fn act(state: &mut AgentState, at: u64, change: &GrantEdit) -> Result<GrantOutcome, Rejection> {
-    let decided = granting::edit(state, &stamp(at), &handle(), change)?;
-    evolve(state, at, &decided.events);
-    Ok(decided.reply)
+    let decision = granting::edit(state, &stamp(at), &handle(), change)?;
+    evolve(state, at, &decision.events);
+    Ok(decision.reply)
 }
 
 fn accepts(state: &AgentState, token: &str, at: u64) -> bool {
@@ -151,11 +151,11 @@ fn given_a_grant_when_nobody_takes_it_up_or_its_time_is_over_then_it_ends() {
     let mut state = agent(AgentKind::Agent);
     let late = granted(&mut state);
     assert_eq!(act(&mut state, 60_000, &GrantEdit::TakeUp(renewal(&late, 0))), Err(Rejection::GrantInvalid));
-    let decided = granting::edit(&state, &stamp(60_000), &handle(), &GrantEdit::Expire).unwrap();
+    let decision = granting::edit(&state, &stamp(60_000), &handle(), &GrantEdit::Expire).unwrap();
     assert!(
-        matches!(&decided.events[..], [AgentEvent::TokensEnded(ended)] if ended.why == WhyEnded::Expired)
+        matches!(&decision.events[..], [AgentEvent::TokensEnded(ended)] if ended.why == WhyEnded::Expired)
     );
-    evolve(&mut state, 60_000, &decided.events);
+    evolve(&mut state, 60_000, &decision.events);
     let grant = granted(&mut state);
     act(&mut state, 2, &GrantEdit::TakeUp(renewal(&grant, 0))).unwrap();
     act(&mut state, 100 * HOUR - 1, &GrantEdit::Expire).unwrap();
@@ -185,8 +185,8 @@ fn given_tokens_when_one_is_made_then_it_is_below_the_one_that_makes_it() {
         edit: AgentEdit::RotateToken(TokenDigest::of("new")),
     };
     let facts = EditFacts { is_authorized: true, token_exists: false };
-    let decided = edit(&state, facts, &stamp(4), &rotate).unwrap();
-    evolve(&mut state, 4, &decided.events);
+    let decision = edit(&state, facts, &stamp(4), &rotate).unwrap();
+    evolve(&mut state, 4, &decision.events);
     assert!(!accepts(&state, "a", 5) && !accepts(&state, "b", 5) && accepts(&state, "c", 5));
     let mut person = agent(AgentKind::Person);
     assert_eq!(issue(&mut person, 1, "owner", token("d", "read", None)), Err(Rejection::NoTokens));
@@ -233,17 +233,17 @@ fn by_statement(
     let authority = Authority { by: Actor::Operator, token: None };
     let command = EditAgent { authority, handle: handle(), edit: AgentEdit::IssueToken(new) };
     let facts = EditFacts { is_authorized: true, token_exists: false };
-    let decided = edit(state, facts, &stamp(at), &command)?;
-    evolve(state, at, &decided.events);
-    Ok(decided.reply.issued.unwrap())
+    let decision = edit(state, facts, &stamp(at), &command)?;
+    evolve(state, at, &decision.events);
+    Ok(decision.reply.issued.unwrap())
 }
 
 fn end(state: &mut AgentState, at: u64, id: &str) {
     let authority = Authority { by: "~nick".parse().unwrap(), token: Some(TokenDigest::of("owner")) };
     let command = EditAgent { authority, handle: handle(), edit: AgentEdit::EndToken(id.to_owned()) };
     let facts = EditFacts { is_authorized: true, token_exists: false };
-    let decided = edit(state, facts, &stamp(at), &command).unwrap();
-    evolve(state, at, &decided.events);
+    let decision = edit(state, facts, &stamp(at), &command).unwrap();
+    evolve(state, at, &decision.events);
 }
 
 #[test]
@@ -258,8 +258,12 @@ fn given_a_token_of_an_issuer_when_it_is_ended_then_it_is_not_given_again() {
     assert!(by_issuer(&mut state, 3, "other", 100).is_ok(), "another one of the same issuer is");
     let own = issue(&mut state, 4, "owner", token("a", "read", Some(100))).unwrap();
     end(&mut state, 5, &own);
-    assert_eq!(state.refused(TimestampMs(6)), 1, "only what an issuer could vouch for again is remembered");
-    assert_eq!(state.refused(TimestampMs(100)), 0, "and only as long as it could");
+    assert_eq!(
+        state.refused_count(TimestampMs(6)),
+        1,
+        "only what an issuer could vouch for again is remembered"
+    );
+    assert_eq!(state.refused_count(TimestampMs(100)), 0, "and only as long as it could");
 }
 
 #[test]
@@ -273,8 +277,8 @@ fn given_a_statement_of_an_issuer_when_its_token_is_ended_then_no_other_token_is
     // Two signatures of the same text, and an exchanged token with an earlier expiry.
     let id = give(&mut state, 1, "jwt").unwrap();
     give(&mut state, 2, "another signature").unwrap();
-    let decided = granting::edit(&state, &stamp(200), &handle(), &GrantEdit::Expire).unwrap();
-    evolve(&mut state, 200, &decided.events);
+    let decision = granting::edit(&state, &stamp(200), &handle(), &GrantEdit::Expire).unwrap();
+    evolve(&mut state, 200, &decision.events);
     assert!(state.issued().get(&id).is_none(), "what ends by itself is given again");
     let id = give(&mut state, 200, "exchanged").unwrap();
     end(&mut state, 201, &id);

@@ -85,7 +85,7 @@ impl AgentState {
         self.refused.get(token).is_some_and(|until| now < *until)
     }
     /// The number of such tokens.
-    pub(crate) fn refused(&self, now: TimestampMs) -> usize {
+    pub(crate) fn refused_count(&self, now: TimestampMs) -> usize {
         self.refused.values().filter(|until| now < **until).count()
     }
     /// Whether it blocks the other agent (ASP-12).
@@ -165,13 +165,13 @@ impl AgentState {
         if event.why == WhyEnded::Expired {
             return;
         }
-        let ended = event.ended.iter().filter_map(|ended| self.issued.get(&ended.id));
+        let ended_tokens = event.ended.iter().filter_map(|ended_tokens| self.issued.get(&ended_tokens.id));
         let statement = |token: &IssuedToken| match token.statement {
             Some(statement) => Some((statement.signed, statement.until)),
             // An entry from before issuers' statements were stored is identified by its own digest.
             None => Some((token.token?, token.expires_at?)),
         };
-        let statements = ended.filter(|token| token.issuer.is_some()).filter_map(statement);
+        let statements = ended_tokens.filter(|token| token.issuer.is_some()).filter_map(statement);
         self.refused.extend(statements.filter(|(_, until)| at < *until));
     }
 

@@ -134,25 +134,26 @@ impl AgentTokens {
     }
     /// A token and all its descendants, which end with it.
     pub(crate) fn with_descendants(&self, id: &str) -> Vec<EndedToken> {
-        self.ended(|one| self.is_within(one, id))
+        self.select_ended(|token_id| self.is_within(token_id, id))
     }
     /// The descendants of the agent's own token.
     pub(crate) fn of_own(&self) -> Vec<EndedToken> {
-        self.ended(|id| self.is_within(id, OWN))
+        self.select_ended(|id| self.is_within(id, OWN))
     }
     /// The expired tokens.
-    pub(crate) fn expired(&self, now: TimestampMs) -> Vec<EndedToken> {
-        let over = |id: &str| self.0.get(id).is_some_and(|token| !token.is_open(now));
-        self.ended(|id| self.line(id).any(over))
+    pub(crate) fn expired_tokens(&self, now: TimestampMs) -> Vec<EndedToken> {
+        let has_expired = |id: &str| self.0.get(id).is_some_and(|token| !token.is_open(now));
+        self.select_ended(|id| self.line(id).any(has_expired))
     }
     pub(crate) fn all(&self) -> Vec<EndedToken> {
-        self.ended(|_| true)
+        self.select_ended(|_| true)
     }
     /// The tokens of a grant except the `newest_max` newest.
-    pub(crate) fn surplus(&self, grant: &str, newest_max: usize) -> Vec<EndedToken> {
-        let below: Vec<_> = self.iter().filter(|(_, token)| token.parent.as_deref() == Some(grant)).collect();
-        let over = below.len().saturating_sub(newest_max);
-        below[..over].iter().flat_map(|(id, _)| self.with_descendants(id)).collect()
+    pub(crate) fn surplus_tokens(&self, grant: &str, newest_max: usize) -> Vec<EndedToken> {
+        let tokens: Vec<_> =
+            self.iter().filter(|(_, token)| token.parent.as_deref() == Some(grant)).collect();
+        let surplus_count = tokens.len().saturating_sub(newest_max);
+        tokens[..surplus_count].iter().flat_map(|(id, _)| self.with_descendants(id)).collect()
     }
     /// The number of tokens below the topmost ancestor of a token.
     pub(crate) fn below_topmost(&self, id: &str) -> usize {
@@ -169,14 +170,14 @@ impl AgentTokens {
         std::iter::successors(Some(id), |id| self.0.get(*id)?.parent.as_deref())
     }
 
-    fn ended(&self, ends: impl Fn(&str) -> bool) -> Vec<EndedToken> {
-        let ending = self.iter().filter(|(id, _)| ends(id));
-        let ended = |(id, token): (&str, &IssuedToken)| EndedToken {
+    fn select_ended(&self, is_ended: impl Fn(&str) -> bool) -> Vec<EndedToken> {
+        let ending = self.iter().filter(|(id, _)| is_ended(id));
+        let to_ended = |(id, token): (&str, &IssuedToken)| EndedToken {
             id: id.to_owned(),
             token: token.token,
             expires_at: token.expires_at,
         };
-        ending.map(ended).collect()
+        ending.map(to_ended).collect()
     }
 
     pub(crate) fn issue(&mut self, at: TimestampMs, event: &TokenIssued) {

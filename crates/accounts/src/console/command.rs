@@ -92,7 +92,7 @@ pub struct PasskeySignIn {
     /// The session's longest duration, in milliseconds.
     pub lasts_ms: u64,
     /// What was signed.
-    pub used: PasskeyUse,
+    pub passkey_use: PasskeyUse,
 }
 
 /// Signs in a person whom an issuer vouches for and a rule admits.

@@ -98,7 +98,7 @@ fn check_challenge(
     until: TimestampMs,
 ) -> Result<(), Rejection> {
     let is_fresh = stamp.now < until && !state.was_used(challenge);
-    let has_room = state.challenges_used(stamp.now) < CHALLENGES_USED_MAX;
+    let has_room = state.used_challenge_count(stamp.now) < CHALLENGES_USED_MAX;
     if is_fresh && has_room { Ok(()) } else { Err(Rejection::PasskeyInvalid) }
 }
 
@@ -114,7 +114,7 @@ pub(super) fn add_passkey(
     }
     let new = &command.new;
     check_challenge(state, stamp, &new.challenge, new.challenge_until)?;
-    if state.passkeys().any(|(_, known)| known.credential == new.credential) {
+    if state.passkeys().any(|(_, existing)| existing.credential == new.credential) {
         return Err(Rejection::PasskeyExists);
     }
     if state.passkeys().count() >= PASSKEYS_MAX {
@@ -144,25 +144,25 @@ pub(super) fn sign_in_by_passkey(
     stamp: &Stamp,
     command: &PasskeySignIn,
 ) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
-    let used = &command.used;
-    let known = state.passkey(&command.passkey).filter(|_| facts.is_token_valid);
-    let known = known.ok_or(Rejection::PasskeyInvalid)?;
-    check_challenge(state, stamp, &used.challenge, used.challenge_until)?;
-    let counts = used.counter > 0 || known.counter > 0;
-    if counts && used.counter <= known.counter {
+    let passkey_use = &command.passkey_use;
+    let passkey = state.passkey(&command.passkey).filter(|_| facts.is_token_valid);
+    let passkey = passkey.ok_or(Rejection::PasskeyInvalid)?;
+    check_challenge(state, stamp, &passkey_use.challenge, passkey_use.challenge_until)?;
+    let counts = passkey_use.counter > 0 || passkey.counter > 0;
+    if counts && passkey_use.counter <= passkey.counter {
         return Err(Rejection::PasskeyInvalid);
     }
     let session = stamp.ulid(0).to_string();
     let event = PasskeyUsed {
         passkey: command.passkey.clone(),
-        counter: used.counter,
-        challenge: used.challenge,
-        challenge_until: used.challenge_until,
+        counter: passkey_use.counter,
+        challenge: passkey_use.challenge,
+        challenge_until: passkey_use.challenge_until,
         session: session.clone(),
         cookie: command.cookie,
         until: TimestampMs(stamp.now.0.saturating_add(command.lasts_ms)),
-        address: used.address.clone(),
-        user_agent: used.user_agent.clone(),
+        address: passkey_use.address.clone(),
+        user_agent: passkey_use.user_agent.clone(),
     };
     Ok(Decision::new(vec![ConsoleEvent::PasskeyUsed(event)], SignedIn { session }))
 }
@@ -197,11 +197,11 @@ pub(super) fn remove_passkey(
     state: &ConsoleState,
     command: &RemovePasskey,
 ) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
-    let known = state.passkey(&command.passkey).ok_or(Rejection::NotFound)?;
+    let existing = state.passkey(&command.passkey).ok_or(Rejection::NotFound)?;
     let event = PasskeyRemoved {
         by: command.by.clone(),
         passkey: command.passkey.clone(),
-        credential: known.credential.clone(),
+        credential: existing.credential.clone(),
     };
     Ok(Decision::new(vec![ConsoleEvent::PasskeyRemoved(event)], ()))
 }
@@ -246,12 +246,12 @@ mod tests {
         }
     }
 
-    fn linked(state: &mut ConsoleState, now: u64, name: &str) {
+    fn make_link_of(state: &mut ConsoleState, now: u64, name: &str) {
         let decision = make_link(VALID, &stamp(now, 0), &link(name)).unwrap();
         decision.events.iter().for_each(|event| state.evolve(TimestampMs(now), event));
     }
 
-    fn signed_in(state: &mut ConsoleState, now: u64, name: &str) -> Result<String, Rejection> {
+    fn sign_in_as(state: &mut ConsoleState, now: u64, name: &str) -> Result<String, Rejection> {
         let nth = u8::try_from(name.len()).unwrap();
         let decision = sign_in(state, VALID, &stamp(now, nth), &using(name))?;
         decision.events.iter().for_each(|event| state.evolve(TimestampMs(now), event));
@@ -262,22 +262,22 @@ mod tests {
     fn a_link_is_used_once_in_its_time_while_its_token_is_valid() {
         let mut state = ConsoleState::default();
         assert_eq!(make_link(DEAD, &stamp(0, 0), &link("a")).unwrap_err(), Rejection::Revoked);
-        linked(&mut state, 10, "a");
-        let refused = |state: &ConsoleState, facts, now| {
+        make_link_of(&mut state, 10, "a");
+        let rejection = |state: &ConsoleState, facts, now| {
             sign_in(state, facts, &stamp(now, 0), &using("a")).unwrap_err()
         };
-        assert_eq!(refused(&state, DEAD, 11), Rejection::LinkInvalid);
-        assert_eq!(refused(&state, VALID, 110), Rejection::LinkInvalid, "it is too old");
-        assert!(signed_in(&mut state, 109, "a").is_ok());
-        assert_eq!(refused(&state, VALID, 109), Rejection::LinkInvalid, "it was used");
-        assert_eq!(signed_in(&mut state, 109, "b"), Err(Rejection::LinkInvalid), "nobody made it");
+        assert_eq!(rejection(&state, DEAD, 11), Rejection::LinkInvalid);
+        assert_eq!(rejection(&state, VALID, 110), Rejection::LinkInvalid, "it is too old");
+        assert!(sign_in_as(&mut state, 109, "a").is_ok());
+        assert_eq!(rejection(&state, VALID, 109), Rejection::LinkInvalid, "it was used");
+        assert_eq!(sign_in_as(&mut state, 109, "b"), Err(Rejection::LinkInvalid), "nobody made it");
     }
 
     #[test]
     fn a_session_ends_by_itself_when_it_is_old_or_idle() {
         let mut state = ConsoleState::default();
-        linked(&mut state, 0, "a");
-        let id = signed_in(&mut state, 0, "a").unwrap();
+        make_link_of(&mut state, 0, "a");
+        let id = sign_in_as(&mut state, 0, "a").unwrap();
         let open = |state: &ConsoleState, now| state.session(&id).unwrap().is_open(TimestampMs(now), 300);
         assert!(open(&state, 299) && !open(&state, 300), "it was idle");
         let command = SessionUse { session: id.clone(), every_ms: 50 };
@@ -303,15 +303,15 @@ mod tests {
         };
         let cookie = TokenDigest::of("cookie");
         assert_eq!(sign_in_at_issuer(DEAD, &stamp(1, 0), &command, cookie).unwrap_err(), Rejection::Revoked);
-        let decided = sign_in_at_issuer(VALID, &stamp(1, 0), &command, cookie).unwrap();
-        state.evolve(TimestampMs(1), &decided.events[0]);
-        let session = state.session(&decided.reply.session).unwrap();
+        let decision = sign_in_at_issuer(VALID, &stamp(1, 0), &command, cookie).unwrap();
+        state.evolve(TimestampMs(1), &decision.events[0]);
+        let session = state.session(&decision.reply.session).unwrap();
         assert_eq!(session.identity.as_ref().map(|identity| identity.subject.as_str()), Some("17"));
         assert_eq!(
             (session.through, session.until),
             (command.through, TimestampMs(1 + ISSUER_SESSION_MS_MAX))
         );
-        let command = SignOut { by: Actor::Operator, session: decided.reply.session.clone() };
+        let command = SignOut { by: Actor::Operator, session: decision.reply.session.clone() };
         let events = sign_out(&state, &command).unwrap().events;
         state.evolve(TimestampMs(2), &events[0]);
         assert!(state.session(&command.session).is_none());
@@ -320,8 +320,8 @@ mod tests {
     #[test]
     fn a_session_is_ended_once() {
         let mut state = ConsoleState::default();
-        linked(&mut state, 0, "a");
-        let session = signed_in(&mut state, 0, "a").unwrap();
+        make_link_of(&mut state, 0, "a");
+        let session = sign_in_as(&mut state, 0, "a").unwrap();
         let command = SignOut { by: Actor::Operator, session: session.clone() };
         let events = sign_out(&state, &command).unwrap().events;
         state.evolve(TimestampMs(1), &events[0]);
@@ -337,8 +337,8 @@ mod tests {
         let mut ids = Vec::new();
         for nth in 0..=CONSOLE_SESSIONS_MAX {
             let (name, now) = ("x".repeat(nth + 1), nth as u64);
-            linked(&mut state, now, &name);
-            ids.push(signed_in(&mut state, now, &name).unwrap());
+            make_link_of(&mut state, now, &name);
+            ids.push(sign_in_as(&mut state, now, &name).unwrap());
         }
         assert_eq!(state.sessions().count(), CONSOLE_SESSIONS_MAX);
         assert!(state.session(&ids[0]).is_none() && state.session(&ids[1]).is_some());

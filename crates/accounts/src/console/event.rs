@@ -189,17 +189,17 @@ impl ConsoleEvent {
     }
 
     /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored.kind {
-            "LinkMade" => Self::LinkMade(read(stored)?),
-            "SignedIn" => Self::SignedIn(read(stored)?),
-            "SessionUsed" => Self::SessionUsed(read(stored)?),
-            "SignedOut" => Self::SignedOut(read(stored)?),
-            "PasskeyAdded" => Self::PasskeyAdded(read(stored)?),
-            "PasskeyUsed" => Self::PasskeyUsed(read(stored)?),
-            "PasskeyRemoved" => Self::PasskeyRemoved(read(stored)?),
-            "SignedInAtIssuer" => Self::SignedInAtIssuer(read(stored)?),
-            _ => return unknown(stored),
+    pub(crate) fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
+        Ok(match &*stored_event.kind {
+            "LinkMade" => Self::LinkMade(read(stored_event)?),
+            "SignedIn" => Self::SignedIn(read(stored_event)?),
+            "SessionUsed" => Self::SessionUsed(read(stored_event)?),
+            "SignedOut" => Self::SignedOut(read(stored_event)?),
+            "PasskeyAdded" => Self::PasskeyAdded(read(stored_event)?),
+            "PasskeyUsed" => Self::PasskeyUsed(read(stored_event)?),
+            "PasskeyRemoved" => Self::PasskeyRemoved(read(stored_event)?),
+            "SignedInAtIssuer" => Self::SignedInAtIssuer(read(stored_event)?),
+            _ => return unknown(stored_event),
         })
     }
 }

@@ -111,7 +111,7 @@ impl Accounts {
         person: Option<AgentHandle>,
     ) -> Sealed<'a, Result<String, Failure>> {
         seal(async move {
-            let through = match by.token.console() {
+            let token = match by.token.console() {
                 None => by.token,
                 // A link from a session ends with the token behind the session.
                 Some(_) => {
@@ -126,7 +126,7 @@ impl Accounts {
             let secret = link_of(keyring);
             let command = MakeLink {
                 by: Actor::from(by.who.clone()),
-                through,
+                through: token,
                 link: TokenDigest::of(&secret),
                 role,
                 person,
@@ -160,10 +160,10 @@ impl Accounts {
             };
             let id = keyring.to_string();
             let signing_in = KeyringCommand { accounts: self, command: &command };
-            let executed = self.keyrings().execute(&id, &signing_in, None).await?;
+            let execution = self.keyrings().execute(&id, &signing_in, None).await?;
             let (state, _) = self.keyrings().state(&id).await?;
-            let session = state.session(&executed.reply.session).cloned().ok_or(Rejection::LinkInvalid)?;
-            Ok((OpenSession { keyring, id: executed.reply.session, session }, cookie))
+            let session = state.session(&execution.reply.session).cloned().ok_or(Rejection::LinkInvalid)?;
+            Ok((OpenSession { keyring, id: execution.reply.session, session }, cookie))
         })
     }
 
@@ -181,16 +181,17 @@ impl Accounts {
         seal(async move {
             let person = match (command.person.clone(), keyring.owner()) {
                 (Some(handle), _) => {
-                    let known = self.fresh_agent(&handle).await?.state;
-                    let is_person =
-                        known.is_live() && known.kind() == AgentKind::Person && keyring.has(&handle);
+                    let person_state = self.fresh_agent(&handle).await?.state;
+                    let is_person = person_state.is_live()
+                        && person_state.kind() == AgentKind::Person
+                        && keyring.has(&handle);
                     Some(is_person.then_some(handle).ok_or(Rejection::NotFound)?)
                 }
                 (None, Some(owner)) => {
                     if !self.fresh_owner(owner).await?.state.exists() {
                         return Err(Rejection::NotFound.into());
                     }
-                    self.default_person(owner).await?.map(|known| known.handle)
+                    self.default_person(owner).await?.map(|person| person.handle)
                 }
                 (None, None) => None,
             };
@@ -200,10 +201,10 @@ impl Accounts {
             let digest = TokenDigest::of(cookie.expose());
             let command = IssuerSignInWith { sign_in: &command, cookie: digest };
             let signing_in = KeyringCommand { accounts: self, command: &command };
-            let executed = self.keyrings().execute(&id, &signing_in, None).await?;
+            let execution = self.keyrings().execute(&id, &signing_in, None).await?;
             let (state, _) = self.keyrings().state(&id).await?;
-            let session = state.session(&executed.reply.session).cloned().ok_or(Rejection::NotFound)?;
-            Ok((OpenSession { keyring: keyring.clone(), id: executed.reply.session, session }, cookie))
+            let session = state.session(&execution.reply.session).cloned().ok_or(Rejection::NotFound)?;
+            Ok((OpenSession { keyring: keyring.clone(), id: execution.reply.session, session }, cookie))
         })
     }
 
@@ -213,11 +214,11 @@ impl Accounts {
             let Some(keyring) = keyring_of_cookie(cookie) else { return Ok(None) };
             let digest = TokenDigest::of(cookie);
             let Some(bytes) = digest.bytes() else { return Ok(None) };
-            let open = self.open_session(keyring, bytes).await?;
-            if let Some(open) = &open {
-                self.note_use(open).await;
+            let open_session = self.open_session(keyring, bytes).await?;
+            if let Some(open_session) = &open_session {
+                self.note_use(open_session).await;
             }
-            Ok(open)
+            Ok(open_session)
         })
     }
 
@@ -229,14 +230,14 @@ impl Accounts {
         seal(async move {
             let (state, _) = self.keyrings().fresh(&keyring.to_string()).await?;
             let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
-            let mut open = Vec::new();
+            let mut open_sessions = Vec::new();
             for (id, session) in state.sessions().filter(|(_, session)| session.is_open(now, idle)) {
                 if self.is_through_valid(keyring, &session.through).await? {
                     let (keyring, id) = (keyring.clone(), id.to_owned());
-                    open.push(OpenSession { keyring, id, session: session.clone() });
+                    open_sessions.push(OpenSession { keyring, id, session: session.clone() });
                 }
             }
-            Ok(open)
+            Ok(open_sessions)
         })
     }
 
@@ -310,16 +311,16 @@ impl Accounts {
     }
 
     /// Records a use of a session from time to time. A fault does not fail the request.
-    async fn note_use(&self, open: &OpenSession) {
+    async fn note_use(&self, open_session: &OpenSession) {
         let every_ms = CONSOLE_IDLE_MS_MAX / USES_NOTED;
-        let due = open.session.last_used_at.0.saturating_add(every_ms);
-        if self.clock().now() < TimestampMs(due) {
+        let due_at = open_session.session.last_used_at.0.saturating_add(every_ms);
+        if self.clock().now() < TimestampMs(due_at) {
             return;
         }
-        let command = SessionUse { session: open.id.clone(), every_ms };
+        let command = SessionUse { session: open_session.id.clone(), every_ms };
         let noting = KeyringCommand { accounts: self, command: &command };
-        let noted = self.keyrings().execute(&open.keyring.to_string(), &noting, None).await;
-        if let Err(plenary_engine::ExecuteError::Fault(fault)) = noted {
+        let result = self.keyrings().execute(&open_session.keyring.to_string(), &noting, None).await;
+        if let Err(plenary_engine::ExecuteError::Fault(fault)) = result {
             tracing::warn!(%fault, "the use of a console session was not recorded");
         }
     }
@@ -350,11 +351,11 @@ impl Accounts {
             let Some((cookie, of_operator)) = token.console() else { return Ok(false) };
             let Some(keyring) = Keyring::of(actor, of_operator) else { return Ok(false) };
             let id = keyring.to_string();
-            let found = self.keyrings().look_up(&id).await?;
+            let console = self.keyrings().look_up(&id).await?;
             let stream = ConsoleRoom::stream(&id);
-            conditions.push(Condition { stream, expected: found.version, upon: found.upon });
+            conditions.push(Condition { stream, expected: console.version, upon: console.upon });
             let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
-            match found.state.of_cookie(cookie) {
+            match console.state.of_cookie(cookie) {
                 Some((_, session)) if session.is_open(now, idle) => {
                     self.is_through_valid(&keyring, &session.through).await
                 }

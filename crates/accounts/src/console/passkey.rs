@@ -77,27 +77,32 @@ impl Accounts {
     pub fn add_passkey<'a>(
         &'a self,
         by: &'a Principal,
-        open: &'a OpenSession,
+        open_session: &'a OpenSession,
         new: NewPasskey,
     ) -> Sealed<'a, Result<KnownPasskey, Failure>> {
         seal(async move {
             // The passkey would outlast the person's account at the issuer.
-            if open.session.identity.is_some() {
+            if open_session.session.identity.is_some() {
                 return Err(Rejection::SignedInAtIssuer.into());
             }
             let command = AddPasskey {
                 by: Actor::from(by.who.clone()),
-                through: open.session.through,
-                role: open.session.role,
-                person: open.session.person.clone(),
+                through: open_session.session.through,
+                role: open_session.session.role,
+                person: open_session.session.person.clone(),
                 new,
             };
             let adding = KeyringCommand { accounts: self, command: &command };
-            let key = open.keyring.to_string();
-            let executed = self.keyrings().execute(&key, &adding, None).await?;
+            let key = open_session.keyring.to_string();
+            let execution = self.keyrings().execute(&key, &adding, None).await?;
             let (state, _) = self.keyrings().state(&key).await?;
-            let passkey = state.passkey(&executed.reply).cloned().ok_or(Rejection::NotFound)?;
-            Ok(KnownPasskey { keyring: open.keyring.clone(), id: executed.reply, passkey, is_usable: true })
+            let passkey = state.passkey(&execution.reply).cloned().ok_or(Rejection::NotFound)?;
+            Ok(KnownPasskey {
+                keyring: open_session.keyring.clone(),
+                id: execution.reply,
+                passkey,
+                is_usable: true,
+            })
         })
     }
 
@@ -113,13 +118,17 @@ impl Accounts {
                 .log()
                 .read_index(PASSKEYS, &prefix, None, PASSKEY_KEYRINGS_MAX, Order::Ascending)
                 .await?;
-            let mut found = Vec::new();
+            let mut passkeys = Vec::new();
             for row in rows {
                 let Ok(keyring) = row.key[prefix.len()..].parse::<Keyring>() else { continue };
-                let known = self.passkeys(&keyring).await?;
-                found.extend(known.into_iter().filter(|known| known.passkey.credential == credential));
+                let keyring_passkeys = self.passkeys(&keyring).await?;
+                passkeys.extend(
+                    keyring_passkeys
+                        .into_iter()
+                        .filter(|keyring_passkeys| keyring_passkeys.passkey.credential == credential),
+                );
             }
-            Ok(found)
+            Ok(passkeys)
         })
     }
 
@@ -130,13 +139,13 @@ impl Accounts {
     pub fn passkeys<'a>(&'a self, keyring: &'a Keyring) -> Sealed<'a, Result<Vec<KnownPasskey>, Fault>> {
         seal(async move {
             let (state, _) = self.keyrings().fresh(&keyring.to_string()).await?;
-            let mut known = Vec::new();
+            let mut passkeys = Vec::new();
             for (id, passkey) in state.passkeys() {
                 let is_usable = self.is_through_valid(keyring, &passkey.through).await?;
                 let (keyring, id, passkey) = (keyring.clone(), id.to_owned(), passkey.clone());
-                known.push(KnownPasskey { keyring, id, passkey, is_usable });
+                passkeys.push(KnownPasskey { keyring, id, passkey, is_usable });
             }
-            Ok(known)
+            Ok(passkeys)
         })
     }
 
@@ -146,24 +155,25 @@ impl Accounts {
     /// `PasskeyInvalid`; the fault of the store.
     pub fn sign_in_by_passkey<'a>(
         &'a self,
-        known: &'a KnownPasskey,
-        used: PasskeyUse,
+        passkey: &'a KnownPasskey,
+        passkey_use: PasskeyUse,
     ) -> Sealed<'a, Result<(OpenSession, ConsoleCookie), Failure>> {
         seal(async move {
-            let keyring = known.keyring.clone();
+            let keyring = passkey.keyring.clone();
             let cookie = ConsoleCookie::random(&keyring);
             let command = PasskeySignIn {
-                passkey: known.id.clone(),
+                passkey: passkey.id.clone(),
                 cookie: TokenDigest::of(cookie.expose()),
                 lasts_ms: CONSOLE_SESSION_MS_MAX,
-                used,
+                passkey_use,
             };
             let id = keyring.to_string();
             let signing_in = KeyringCommand { accounts: self, command: &command };
-            let executed = self.keyrings().execute(&id, &signing_in, None).await?;
+            let execution = self.keyrings().execute(&id, &signing_in, None).await?;
             let (state, _) = self.keyrings().state(&id).await?;
-            let session = state.session(&executed.reply.session).cloned().ok_or(Rejection::PasskeyInvalid)?;
-            Ok((OpenSession { keyring, id: executed.reply.session, session }, cookie))
+            let session =
+                state.session(&execution.reply.session).cloned().ok_or(Rejection::PasskeyInvalid)?;
+            Ok((OpenSession { keyring, id: execution.reply.session, session }, cookie))
         })
     }
 

@@ -136,7 +136,7 @@ impl ConsoleState {
         self.challenges.contains_key(&challenge.hex())
     }
     /// How many challenges were used that could be used again.
-    pub(crate) fn challenges_used(&self, now: TimestampMs) -> usize {
+    pub(crate) fn used_challenge_count(&self, now: TimestampMs) -> usize {
         self.challenges.values().filter(|until| now < **until).count()
     }
     /// A link that nobody has used.
@@ -162,7 +162,7 @@ impl ConsoleState {
 
     pub(crate) fn evolve(&mut self, at: TimestampMs, event: &ConsoleEvent) {
         match event {
-            ConsoleEvent::LinkMade(event) => self.link_made(at, event),
+            ConsoleEvent::LinkMade(event) => self.add_link(at, event),
             ConsoleEvent::SignedIn(event) => {
                 let Some(link) = self.links.remove(&event.link.hex()) else { return };
                 let session = ConsoleSession {
@@ -180,7 +180,7 @@ impl ConsoleState {
                 };
                 self.add_session(at, &event.session, session);
             }
-            ConsoleEvent::PasskeyUsed(event) => self.passkey_used(at, event),
+            ConsoleEvent::PasskeyUsed(event) => self.use_passkey(at, event),
             ConsoleEvent::SignedInAtIssuer(event) => {
                 let session = ConsoleSession {
                     cookie: event.cookie,
@@ -210,7 +210,7 @@ impl ConsoleState {
                     last_used_at: None,
                 };
                 self.passkeys.insert(event.passkey.clone(), passkey);
-                self.challenge_used(at, &event.challenge, event.challenge_until);
+                self.note_challenge(at, &event.challenge, event.challenge_until);
             }
             ConsoleEvent::PasskeyRemoved(event) => {
                 self.passkeys.remove(&event.passkey);
@@ -231,22 +231,22 @@ impl ConsoleState {
         self.sessions.retain(|_, session| at < session.until);
         self.sessions.insert(id.to_owned(), session);
         while self.sessions.len() > CONSOLE_SESSIONS_MAX {
-            let idle = self.sessions.iter().min_by_key(|(id, session)| (session.last_used_at, *id));
-            let Some(idle) = idle.map(|(id, _)| id.clone()) else { break };
-            self.sessions.remove(&idle);
+            let least_recent = self.sessions.iter().min_by_key(|(id, session)| (session.last_used_at, *id));
+            let Some(least_recent) = least_recent.map(|(id, _)| id.clone()) else { break };
+            self.sessions.remove(&least_recent);
         }
     }
 
-    fn passkey_used(&mut self, at: TimestampMs, event: &PasskeyUsed) {
-        self.challenge_used(at, &event.challenge, event.challenge_until);
-        let Some(known) = self.passkeys.get_mut(&event.passkey) else { return };
-        known.counter = event.counter;
-        known.last_used_at = Some(at);
+    fn use_passkey(&mut self, at: TimestampMs, event: &PasskeyUsed) {
+        self.note_challenge(at, &event.challenge, event.challenge_until);
+        let Some(passkey) = self.passkeys.get_mut(&event.passkey) else { return };
+        passkey.counter = event.counter;
+        passkey.last_used_at = Some(at);
         let session = ConsoleSession {
             cookie: event.cookie,
-            through: known.through,
-            role: known.role,
-            person: known.person.clone(),
+            through: passkey.through,
+            role: passkey.role,
+            person: passkey.person.clone(),
             created_at: at,
             last_used_at: at,
             until: event.until,
@@ -258,12 +258,12 @@ impl ConsoleState {
         self.add_session(at, &event.session, session);
     }
 
-    fn challenge_used(&mut self, at: TimestampMs, challenge: &TokenDigest, until: TimestampMs) {
+    fn note_challenge(&mut self, at: TimestampMs, challenge: &TokenDigest, until: TimestampMs) {
         self.challenges.retain(|_, until| at < *until);
         self.challenges.insert(challenge.hex(), until);
     }
 
-    fn link_made(&mut self, at: TimestampMs, event: &LinkMade) {
+    fn add_link(&mut self, at: TimestampMs, event: &LinkMade) {
         self.links.retain(|_, link| at < link.until);
         let link = Link {
             through: event.through,

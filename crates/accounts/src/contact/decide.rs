@@ -38,22 +38,26 @@ pub(crate) fn request(
     if let Some(other) = facts.unanswered.as_ref().filter(|id| **id != command.id) {
         return Ok(Decision::unchanged(reply(other)));
     }
-    let reaches = facts.pair.as_ref().is_some_and(|(from, to)| in_reach(from, to));
+    let is_reachable = facts.pair.as_ref().is_some_and(|(from, to)| in_reach(from, to));
     let message = command.message.clone();
     if state.pair.is_some() {
         let reached_nobody = match state.answer {
             None => state.withheld,
             Some(_) => state.answer_withheld,
         };
-        let event =
-            (reaches && reached_nobody).then_some(ContactEvent::ContactRepeated(ContactRepeated { message }));
+        let event = (is_reachable && reached_nobody)
+            .then_some(ContactEvent::ContactRepeated(ContactRepeated { message }));
         return Ok(Decision::new(event.into_iter().collect(), reply(&command.id)));
     }
     if facts.is_full {
         return Err(Rejection::TooManyContacts);
     }
-    let event =
-        ContactRequested { from: command.from.clone(), to: command.to.clone(), withheld: !reaches, message };
+    let event = ContactRequested {
+        from: command.from.clone(),
+        to: command.to.clone(),
+        withheld: !is_reachable,
+        message,
+    };
     Ok(Decision::new(vec![ContactEvent::ContactRequested(event)], reply(&command.id)))
 }
 

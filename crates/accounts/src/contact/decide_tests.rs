@@ -35,12 +35,12 @@ fn blocks(target: &str) -> Vec<AgentEvent> {
     vec![AgentEvent::AgentBlocked(Block { by: Actor::Operator, blocked: target.parse().unwrap() })]
 }
 
-fn full() -> Vec<AgentEvent> {
+fn full_allowlist() -> Vec<AgentEvent> {
     let entries = (0..ALLOWLIST_ENTRIES_MAX).map(|n| format!("@x.n{n}").parse().unwrap()).collect();
     vec![AgentEvent::EntriesAllowed(Entries { by: Actor::Operator, entries })]
 }
 
-fn nobody(handle: &str) -> KnownAgent {
+fn no_agent(handle: &str) -> KnownAgent {
     KnownAgent {
         handle: handle.parse().unwrap(),
         state: crate::AgentState::default().into(),
@@ -70,15 +70,15 @@ fn request_events(state: &ContactState, facts: &ContactFacts) -> Result<Vec<Cont
     request(state, facts, &command).map(|decision| decision.events)
 }
 
-fn after(state: &ContactState, events: &[ContactEvent]) -> ContactState {
+fn state_after(state: &ContactState, events: &[ContactEvent]) -> ContactState {
     let mut state = state.clone();
     events.iter().for_each(|event| state.evolve(event));
     state
 }
 
-fn requested(from: &KnownAgent, to: &KnownAgent) -> ContactState {
+fn request_state(from: &KnownAgent, to: &KnownAgent) -> ContactState {
     let state = ContactState::default();
-    after(&state, &request_events(&state, &facts(from, to)).unwrap())
+    state_after(&state, &request_events(&state, &facts(from, to)).unwrap())
 }
 
 fn answers(
@@ -97,7 +97,7 @@ fn asking_is_recorded_alike_whoever_is_there_and_only_the_notice_is_withheld() {
     let bob = agent("@bob.bot", false, &[]);
     let cases = [
         (alice.clone(), bob.clone(), false),
-        (alice.clone(), nobody("@bob.bot"), true),
+        (alice.clone(), no_agent("@bob.bot"), true),
         (alice, agent("@bob.bot", false, &blocks("@alice.bot")), true),
         (agent("@alice.bot", false, &blocks("@bob.bot")), bob, true),
     ];
@@ -117,7 +117,7 @@ fn asking_oneself_too_often_or_with_a_dead_token_is_refused() {
     let is_full = ContactFacts { is_full: true, ..facts(&alice, &bob) };
     assert_eq!(request_events(&state, &is_full), Err(Rejection::TooManyContacts));
     assert!(
-        request_events(&requested(&alice, &bob), &is_full).is_ok(),
+        request_events(&request_state(&alice, &bob), &is_full).is_ok(),
         "the same request again is no further one"
     );
     let revoked = ContactFacts { is_authorized: false, ..facts(&alice, &bob) };
@@ -127,22 +127,22 @@ fn asking_oneself_too_often_or_with_a_dead_token_is_refused() {
 #[test]
 fn asked_again_a_request_is_told_once_as_soon_as_it_may_be() {
     let alice = agent("@alice.bot", false, &[]);
-    let (bob, no_bob) = (agent("@bob.bot", false, &[]), nobody("@bob.bot"));
-    let delivered = requested(&alice, &bob);
+    let (bob, no_bob) = (agent("@bob.bot", false, &[]), no_agent("@bob.bot"));
+    let delivered = request_state(&alice, &bob);
     assert_eq!(request_events(&delivered, &facts(&alice, &bob)), Ok(vec![]));
     assert_eq!(request_events(&delivered, &facts(&alice, &no_bob)), Ok(vec![]));
-    let withheld = requested(&alice, &no_bob);
+    let withheld = request_state(&alice, &no_bob);
     assert_eq!(request_events(&withheld, &facts(&alice, &no_bob)), Ok(vec![]));
     let events = request_events(&withheld, &facts(&alice, &bob)).unwrap();
     assert!(matches!(&events[..], [ContactEvent::ContactRepeated(_)]), "{events:?}");
-    assert_eq!(request_events(&after(&withheld, &events), &facts(&alice, &bob)), Ok(vec![]));
+    assert_eq!(request_events(&state_after(&withheld, &events), &facts(&alice, &bob)), Ok(vec![]));
 }
 
 #[test]
 fn asp_3_accepting_needs_the_owner_or_leave_to_configure_oneself() {
     let alice = agent("@alice.bot", false, &[]);
     let (bound, free) = (agent("@bob.bot", false, &[]), agent("@bob.bot", true, &[]));
-    let state = requested(&alice, &bound);
+    let state = request_state(&alice, &bound);
     for (actor, to, expected) in [
         ("operator", &bound, Ok(1)),
         ("~bob", &bound, Ok(1)),
@@ -165,7 +165,7 @@ fn asp_3_accepting_needs_the_owner_or_leave_to_configure_oneself() {
 #[test]
 fn asp_103_accepting_lists_each_with_the_other() {
     let (alice, bob) = (agent("@alice.bot", false, &[]), agent("@bob.bot", true, &[]));
-    let state = requested(&alice, &bob);
+    let state = request_state(&alice, &bob);
     let accept = |from: &KnownAgent, to: &KnownAgent| {
         let events = answers(&state, &facts(from, to), "~bob", Answer::Accepted)?;
         let [ContactEvent::ContactAccepted(event)] = &events[..] else { panic!("{events:?}") };
@@ -177,23 +177,23 @@ fn asp_103_accepting_lists_each_with_the_other() {
     assert_eq!(accept(&listing, &bob), Ok((false, true, false)));
     // After a block nothing that the other does reaches the blocker, its list included.
     assert_eq!(accept(&agent("@alice.bot", false, &blocks("@bob.bot")), &bob), Ok((false, true, true)));
-    assert_eq!(accept(&nobody("@alice.bot"), &bob), Ok((false, true, true)));
-    assert_eq!(accept(&agent("@alice.bot", false, &full()), &bob), Ok((false, true, false)));
-    assert_eq!(accept(&alice, &agent("@bob.bot", true, &full())), Err(Rejection::AllowlistFull));
+    assert_eq!(accept(&no_agent("@alice.bot"), &bob), Ok((false, true, true)));
+    assert_eq!(accept(&agent("@alice.bot", false, &full_allowlist()), &bob), Ok((false, true, false)));
+    assert_eq!(accept(&alice, &agent("@bob.bot", true, &full_allowlist())), Err(Rejection::AllowlistFull));
 }
 
 #[test]
 fn an_answer_is_given_once_and_only_to_what_was_told() {
     let (alice, bob) = (agent("@alice.bot", false, &[]), agent("@bob.bot", true, &[]));
     let both = facts(&alice, &bob);
-    let state = requested(&alice, &bob);
-    let accepted = after(&state, &answers(&state, &both, "~bob", Answer::Accepted).unwrap());
+    let state = request_state(&alice, &bob);
+    let accepted = state_after(&state, &answers(&state, &both, "~bob", Answer::Accepted).unwrap());
     assert_eq!(answers(&accepted, &both, "~bob", Answer::Accepted), Ok(vec![]));
     assert_eq!(answers(&accepted, &both, "~bob", Answer::Declined), Err(Rejection::ContactAnswered));
     let absent = ContactFacts { pair: None, ..both.clone() };
     let nothing = ContactState::default();
     assert_eq!(answers(&nothing, &absent, "operator", Answer::Accepted), Err(Rejection::NotFound));
-    let undelivered = requested(&alice, &nobody("@bob.bot"));
+    let undelivered = request_state(&alice, &no_agent("@bob.bot"));
     assert_eq!(answers(&undelivered, &both, "~bob", Answer::Accepted), Err(Rejection::NotFound));
 }
 
@@ -201,13 +201,13 @@ fn an_answer_is_given_once_and_only_to_what_was_told() {
 fn a_request_whose_answer_was_withheld_is_open_for_the_asking_one_and_asks_again_later() {
     let (alice, bob) = (agent("@alice.bot", false, &[]), agent("@bob.bot", true, &[]));
     let blocking = agent("@bob.bot", true, &blocks("@alice.bot"));
-    let state = requested(&alice, &bob);
+    let state = request_state(&alice, &bob);
     let declined = answers(&state, &facts(&alice, &blocking), "@bob.bot", Answer::Declined).unwrap();
-    let state = after(&state, &declined);
+    let state = state_after(&state, &declined);
     assert_eq!(request_events(&state, &facts(&alice, &blocking)).unwrap(), []);
     let repeated = request_events(&state, &facts(&alice, &bob)).unwrap();
     assert!(matches!(&repeated[..], [ContactEvent::ContactRepeated(_)]), "{repeated:?}");
-    let state = after(&state, &repeated);
+    let state = state_after(&state, &repeated);
     assert_eq!((state.answer, state.withheld), (None, false));
     answers(&state, &facts(&alice, &bob), "@bob.bot", Answer::Accepted).unwrap();
 }

@@ -80,8 +80,8 @@ fn payload(message: Option<&String>) -> Bytes {
     Bytes::from(message.cloned().unwrap_or_default())
 }
 
-fn message(stored: &StoredEvent) -> Option<String> {
-    Some(String::from_utf8_lossy(&stored.payload).into_owned()).filter(|message| !message.is_empty())
+fn message(stored_event: &StoredEvent) -> Option<String> {
+    Some(String::from_utf8_lossy(&stored_event.payload).into_owned()).filter(|message| !message.is_empty())
 }
 
 impl ContactEvent {
@@ -100,18 +100,19 @@ impl ContactEvent {
     }
 
     /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored.kind {
-            "ContactRequested" => {
-                Self::ContactRequested(ContactRequested { message: message(stored), ..read(stored)? })
-            }
+    pub(crate) fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
+        Ok(match &*stored_event.kind {
+            "ContactRequested" => Self::ContactRequested(ContactRequested {
+                message: message(stored_event),
+                ..read(stored_event)?
+            }),
             "ContactRepeated" => {
-                read::<ContactRepeated>(stored)?;
-                Self::ContactRepeated(ContactRepeated { message: message(stored) })
+                read::<ContactRepeated>(stored_event)?;
+                Self::ContactRepeated(ContactRepeated { message: message(stored_event) })
             }
-            "ContactAccepted" => Self::ContactAccepted(read(stored)?),
-            "ContactDeclined" => Self::ContactDeclined(read(stored)?),
-            _ => return unknown(stored),
+            "ContactAccepted" => Self::ContactAccepted(read(stored_event)?),
+            "ContactDeclined" => Self::ContactDeclined(read(stored_event)?),
+            _ => return unknown(stored_event),
         })
     }
 }

@@ -11,7 +11,7 @@ use super::{ContactRoom, event::ContactEvent};
 use crate::{Accounts, inbox::contact_request, inbox_of, index::CONTACTS_PENDING};
 
 /// How much of an agent's notices one page looks through.
-const NOTICES_LOOKED_AT_MAX: usize = 2_000;
+const NOTICES_READ_MAX: usize = 2_000;
 
 /// A request that waits for an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,66 +65,76 @@ impl Accounts {
     /// The contact requests to an agent after a version, and the version to continue after if there may be more.
     pub(crate) async fn contacts_received(
         &self,
-        me: &AgentHandle,
+        agent: &AgentHandle,
         after: Version,
         limit: usize,
     ) -> Result<(Vec<WaitingContact>, Option<Version>), Fault> {
-        let (stream, mut read, mut looked) = (inbox_of(me), after, 0);
-        let (mut waiting, mut known) = (Vec::new(), HashSet::new());
+        let (stream, mut read_version, mut notices_read) = (inbox_of(agent), after, 0);
+        let (mut waiting_contacts, mut seen_requests) = (Vec::new(), HashSet::new());
         loop {
-            let events = self.log().read_stream(&stream, read, READ_ROWS_MAX).await?;
+            let events = self.log().read_stream(&stream, read_version, READ_ROWS_MAX).await?;
             for event in &events {
-                if waiting.len() == limit || looked == NOTICES_LOOKED_AT_MAX {
-                    return Ok((waiting, Some(read)));
+                if waiting_contacts.len() == limit || notices_read == NOTICES_READ_MAX {
+                    return Ok((waiting_contacts, Some(read_version)));
                 }
-                (read, looked) = (event.version, looked + 1);
+                (read_version, notices_read) = (event.version, notices_read + 1);
                 let Some(notice) = contact_request(event)? else { continue };
-                if known.insert(notice.request.clone()) && self.awaits_answer(&notice.request).await? {
+                if seen_requests.insert(notice.request.clone()) && self.awaits_answer(&notice.request).await?
+                {
                     let (request, from, message) = (notice.request, notice.from, notice.message);
-                    waiting.push(WaitingContact { request, from, to: me.clone(), message, at: event.at });
+                    waiting_contacts.push(WaitingContact {
+                        request,
+                        from,
+                        to: agent.clone(),
+                        message,
+                        at: event.at,
+                    });
                 }
             }
             if events.len() < READ_ROWS_MAX {
-                return Ok((waiting, None));
+                return Ok((waiting_contacts, None));
             }
         }
     }
 
-    /// What an agent asked, by the handle of whom it asked, and the last of them if there are more. Who does not exist,
-    /// and who will not be told, waits like everybody else.
+    /// The contact requests of an agent, by the handle of the recipient, and the last recipient if there are more. A
+    /// request to an agent that does not exist, or that never receives it, waits like any other.
     pub(crate) async fn contacts_sent(
         &self,
-        me: &AgentHandle,
+        agent: &AgentHandle,
         after: Option<&AgentHandle>,
         limit: usize,
     ) -> Result<(Vec<WaitingContact>, Option<AgentHandle>), Fault> {
-        let prefix = format!("{me}/");
+        let prefix = format!("{agent}/");
         let after = after.map(|to| format!("{prefix}{to}"));
         let log = self.log();
         let mut rows =
             log.read_index(CONTACTS_PENDING, &prefix, after.as_deref(), limit + 1, Order::Ascending).await?;
-        let more = rows.len() > limit;
+        let has_more = rows.len() > limit;
         rows.truncate(limit);
-        let mut waiting = Vec::with_capacity(rows.len());
+        let mut waiting_contacts = Vec::with_capacity(rows.len());
         for row in rows {
-            let wrong = || Fault::Corrupt(format!("{} in {CONTACTS_PENDING}", row.key));
-            let to: AgentHandle = row.key[prefix.len()..].parse().map_err(|_| wrong())?;
-            let id = std::str::from_utf8(&row.value).map_err(|_| wrong())?;
-            let first =
-                log.read_stream(&ContactRoom::stream(id), Version::ZERO, 1).await?.pop().ok_or_else(wrong)?;
-            let ContactEvent::ContactRequested(requested) = ContactEvent::decode(&first)? else {
-                return Err(wrong());
+            let corrupt_row = || Fault::Corrupt(format!("{} in {CONTACTS_PENDING}", row.key));
+            let to: AgentHandle = row.key[prefix.len()..].parse().map_err(|_| corrupt_row())?;
+            let id = std::str::from_utf8(&row.value).map_err(|_| corrupt_row())?;
+            let first = log
+                .read_stream(&ContactRoom::stream(id), Version::ZERO, 1)
+                .await?
+                .pop()
+                .ok_or_else(corrupt_row)?;
+            let ContactEvent::ContactRequested(request_event) = ContactEvent::decode(&first)? else {
+                return Err(corrupt_row());
             };
-            let request = id.parse().map_err(|_| wrong())?;
-            waiting.push(WaitingContact {
+            let request = id.parse().map_err(|_| corrupt_row())?;
+            waiting_contacts.push(WaitingContact {
                 request,
-                from: me.clone(),
+                from: agent.clone(),
                 to,
-                message: requested.message,
+                message: request_event.message,
                 at: first.at,
             });
         }
-        let last = waiting.last().map(|last| last.to.clone()).filter(|_| more);
-        Ok((waiting, last))
+        let last = waiting_contacts.last().map(|last| last.to.clone()).filter(|_| has_more);
+        Ok((waiting_contacts, last))
     }
 }

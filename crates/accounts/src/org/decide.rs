@@ -72,10 +72,10 @@ mod tests {
         actor: &str,
         edit_: OrgEdit,
     ) -> Result<OrgEdited, Rejection> {
-        changed(&mut state.clone(), facts, actor, edit_).map(|(reply, _)| reply)
+        edit_as(&mut state.clone(), facts, actor, edit_).map(|(reply, _)| reply)
     }
 
-    fn changed(
+    fn edit_as(
         state: &mut OrgState,
         facts: OrgFacts,
         actor: &str,
@@ -95,17 +95,17 @@ mod tests {
 
     fn acme() -> OrgState {
         let mut state = OrgState::default();
-        changed(&mut state, AUTHORIZED, "operator", OrgEdit::Register).unwrap();
+        edit_as(&mut state, AUTHORIZED, "operator", OrgEdit::Register).unwrap();
         state
     }
 
     #[test]
     fn it_is_made_once_and_its_owner_with_it() {
-        let nothing = OrgState::default();
+        let no_org = OrgState::default();
         let no_owner = OrgFacts { owner_exists: false, ..AUTHORIZED };
         let reply = |is_new, makes_owner| Ok(OrgEdited { is_new, makes_owner });
-        assert_eq!(decide(&nothing, no_owner, "operator", OrgEdit::Register), reply(true, true));
-        assert_eq!(decide(&nothing, AUTHORIZED, "~acme", OrgEdit::Register), reply(true, false));
+        assert_eq!(decide(&no_org, no_owner, "operator", OrgEdit::Register), reply(true, true));
+        assert_eq!(decide(&no_org, AUTHORIZED, "~acme", OrgEdit::Register), reply(true, false));
         assert_eq!(decide(&acme(), AUTHORIZED, "~acme", OrgEdit::Register), reply(false, false));
     }
 
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn members_have_the_roles_that_were_set_last() {
         let mut state = acme();
-        let mut set = |edit_| changed(&mut state, AUTHORIZED, "~acme", edit_).map(|(_, events)| events);
+        let mut set = |edit_| edit_as(&mut state, AUTHORIZED, "~acme", edit_).map(|(_, events)| events);
         assert_eq!(set(member("~nick", &["admin", "writer"])), Ok(1));
         assert_eq!(set(member("~nick", &["writer", "admin"])), Ok(0), "the same again");
         assert_eq!(set(member("~nick", &[])), Ok(1));

@@ -57,12 +57,12 @@ impl OrgEvent {
     }
 
     /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored.kind {
-            "OrgRegistered" => Self::OrgRegistered(read(stored)?),
-            "MemberSet" => Self::MemberSet(read(stored)?),
-            "MemberRemoved" => Self::MemberRemoved(read(stored)?),
-            _ => return unknown(stored),
+    pub(crate) fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
+        Ok(match &*stored_event.kind {
+            "OrgRegistered" => Self::OrgRegistered(read(stored_event)?),
+            "MemberSet" => Self::MemberSet(read(stored_event)?),
+            "MemberRemoved" => Self::MemberRemoved(read(stored_event)?),
+            _ => return unknown(stored_event),
         })
     }
 }

@@ -81,12 +81,12 @@ mod tests {
 
     #[test]
     fn an_owner_gets_one_first_token_from_the_operator() {
-        let nobody = OwnerState::default();
-        assert_eq!(give(&nobody, "operator", None, Gift::First), Ok(Some("registered".to_owned())));
+        let no_owner = OwnerState::default();
+        assert_eq!(give(&no_owner, "operator", None, Gift::First), Ok(Some("registered".to_owned())));
         assert_eq!(give(&owner(None), "operator", None, Gift::First), Ok(None), "it came with an agent");
         assert_eq!(give(&owner(Some(OLD)), "operator", None, Gift::First), Err(Rejection::OwnerExists));
         for actor in ["~acme", "~other", "@acme.bot"] {
-            assert_eq!(give(&nobody, actor, Some(OLD), Gift::First), Err(Rejection::NotFound), "{actor}");
+            assert_eq!(give(&no_owner, actor, Some(OLD), Gift::First), Err(Rejection::NotFound), "{actor}");
         }
     }
 
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(give(&state, "~acme", Some("plw_x"), Gift::Replacement), Err(Rejection::Revoked));
         assert_eq!(give(&state, "~other", Some(OLD), Gift::Replacement), Err(Rejection::NotFound));
         assert_eq!(give(&state, "@acme.bot", Some(OLD), Gift::Replacement), Err(Rejection::NotFound));
-        let nobody = OwnerState::default();
-        assert_eq!(give(&nobody, "operator", None, Gift::Replacement), Err(Rejection::NotFound));
+        let no_owner = OwnerState::default();
+        assert_eq!(give(&no_owner, "operator", None, Gift::Replacement), Err(Rejection::NotFound));
     }
 }

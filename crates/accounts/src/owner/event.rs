@@ -47,11 +47,11 @@ impl OwnerEvent {
     }
 
     /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored.kind {
-            "OwnerRegistered" => Self::OwnerRegistered(read(stored)?),
-            "OwnerTokenSet" => Self::OwnerTokenSet(read(stored)?),
-            _ => return unknown(stored),
+    pub(crate) fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
+        Ok(match &*stored_event.kind {
+            "OwnerRegistered" => Self::OwnerRegistered(read(stored_event)?),
+            "OwnerTokenSet" => Self::OwnerTokenSet(read(stored_event)?),
+            _ => return unknown(stored_event),
         })
     }
 }

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    agents::{edit, visible},
+    agents::{edit, visible_agent},
     reachable::look_through,
     request::{TwoPath, cursor, limit},
     searching::has,
@@ -23,7 +23,7 @@ use crate::{
     agent::command::{AgentEdit, RegisterAgent, Settings},
     answer::AccountRefusal,
     fields::Fields,
-    limits::{AGENTS_LOOKED_AT_MAX, AGENTS_PER_OWNER_MAX, REACHABLE_DEFAULT, REACHABLE_PAGE_MAX},
+    limits::{AGENTS_PER_OWNER_MAX, AGENTS_READ_MAX, REACHABLE_DEFAULT, REACHABLE_PAGE_MAX},
     wire::{
         AccountAgentMade, AccountAgentPage, AccountPicker, AccountView, NewAccountAgent, OtherView,
         OwnedAgent, ReachedBy, SetAccountAgent,
@@ -47,7 +47,7 @@ where
             .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"])
     };
-    let one = |id, method, summary| {
+    let item = |id, method, summary| {
         doc(id, method, ONE, summary)
             .path_parameter::<OwnerName>("owner", "The agent's owner")
             .path_parameter::<OwnerName>("name", "Its name")
@@ -86,7 +86,7 @@ where
             create,
         ),
         Operation::new(
-            one("account.update_agent", Method::PATCH, "Change an agent's policy or profile")
+            item("account.update_agent", Method::PATCH, "Change an agent's policy or profile")
                 .request::<SetAccountAgent>()
                 .reply::<OtherView>()
                 .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_policy"])
@@ -95,7 +95,7 @@ where
             update,
         ),
         Operation::new(
-            one("account.delete_agent", Method::DELETE, "Delete an agent; its handle cannot be used again")
+            item("account.delete_agent", Method::DELETE, "Delete an agent; its handle cannot be used again")
                 .success(StatusCode::NO_CONTENT),
             delete,
         ),
@@ -129,7 +129,7 @@ fn owner(principal: &Principal) -> Result<&OwnerName, Refusal> {
 }
 
 /// A page of an owner's agents.
-pub(super) async fn owned(
+pub(super) async fn owned_page(
     accounts: &Accounts,
     owner: &OwnerName,
     query: OwnedQuery,
@@ -137,16 +137,16 @@ pub(super) async fn owned(
     let limit = limit(query.limit.as_deref(), REACHABLE_DEFAULT, REACHABLE_PAGE_MAX)?;
     let cursor_place = cursor(query.cursor.as_deref())?.unwrap_or_default();
     let q = query.q.unwrap_or_default().to_lowercase();
-    let show = |known: &KnownAgent| {
-        (known.state.is_live() && has(known, &q)).then(|| OwnedAgent {
-            handle: known.handle.clone(),
+    let show = |agent: &KnownAgent| {
+        (agent.state.is_live() && has(agent, &q)).then(|| OwnedAgent {
+            handle: agent.handle.clone(),
             trust: ReachedBy::SameOwner,
-            agent: OtherView::new(known, accounts.is_online(&known.handle)),
+            agent: OtherView::new(agent, accounts.is_online(&agent.handle)),
         })
     };
-    let most = (limit, AGENTS_LOOKED_AT_MAX);
+    let limits = (limit, AGENTS_READ_MAX);
     let (agents, next) =
-        look_through(accounts, &format!("{owner}/"), cursor_place, most, |_: &AgentHandle| true, show)
+        look_through(accounts, &format!("{owner}/"), cursor_place, limits, |_: &AgentHandle| true, show)
             .await?;
     Ok(AccountAgentPage { agents, next_cursor: next.map(|cursor_place| cursor_place.to_string()) })
 }
@@ -156,8 +156,8 @@ async fn show(
     Caller(principal): Caller,
 ) -> Result<Json<AccountView>, AccountRefusal> {
     let owner = owner(&principal)?;
-    let known = accounts.fresh_owner(owner).await?;
-    Ok(Json(AccountView::new(owner.clone(), &known.state)))
+    let known_owner = accounts.fresh_owner(owner).await?;
+    Ok(Json(AccountView::new(owner.clone(), &known_owner.state)))
 }
 
 async fn managed(
@@ -167,7 +167,7 @@ async fn managed(
 ) -> Result<Json<AccountAgentPage>, AccountRefusal> {
     let owner = owner(&principal)?;
     let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
-    Ok(Json(owned(&accounts, owner, query).await?))
+    Ok(Json(owned_page(&accounts, owner, query).await?))
 }
 
 async fn names(
@@ -186,8 +186,8 @@ async fn create(
     let body = body?;
     let owner = owner(&principal)?.clone();
     let new = NewAccountAgent::read(&Fields::of(&body)?)?;
-    let handle = format!("@{owner}.{}", new.local_name).parse().map_err(|wrong: MalformedText| {
-        Refusal::malformed("invalid_handle", format!("local_name: {wrong}."))
+    let handle = format!("@{owner}.{}", new.local_name).parse().map_err(|reason: MalformedText| {
+        Refusal::malformed("invalid_handle", format!("local_name: {reason}."))
     })?;
     let token = Token::random(TokenKind::Agent);
     let command = RegisterAgent {
@@ -200,12 +200,12 @@ async fn create(
         kind: AgentKind::Agent,
         profile: new.profile,
     };
-    let known = accounts.register_agent(command).await?;
-    Ok((StatusCode::CREATED, Json(AccountAgentMade::new(&known, &token))))
+    let agent = accounts.register_agent(command).await?;
+    Ok((StatusCode::CREATED, Json(AccountAgentMade::new(&agent, &token))))
 }
 
 /// The agent that the path names, for its owner.
-async fn named(
+async fn agent_in_path(
     accounts: &Accounts,
     principal: &Principal,
     path: TwoPath,
@@ -213,7 +213,7 @@ async fn named(
     let Path((owner_name, name)) = path.map_err(|_| Refusal::not_found())?;
     owner(principal)?;
     let handle = format!("@{owner_name}.{name}").parse().map_err(|_| Refusal::not_found())?;
-    visible(accounts, principal, &handle).await
+    visible_agent(accounts, principal, &handle).await
 }
 
 async fn update(
@@ -223,11 +223,11 @@ async fn update(
     JsonBody(body): JsonBody,
 ) -> Result<Json<OtherView>, AccountRefusal> {
     let body = body?;
-    let known = named(&accounts, &principal, path).await?;
+    let agent = agent_in_path(&accounts, &principal, path).await?;
     let SetAccountAgent { inbound_policy: policy, profile, .. } = SetAccountAgent::read(&Fields::of(&body)?)?;
     let change = AgentEdit::Configure(Settings { policy, profile, ..Settings::default() });
-    let known = edit(&accounts, principal, known.handle, change).await?;
-    Ok(Json(OtherView::new(&known, accounts.is_online(&known.handle))))
+    let agent = edit(&accounts, principal, agent.handle, change).await?;
+    Ok(Json(OtherView::new(&agent, accounts.is_online(&agent.handle))))
 }
 
 async fn delete(
@@ -235,7 +235,7 @@ async fn delete(
     Caller(principal): Caller,
     path: TwoPath,
 ) -> Result<StatusCode, AccountRefusal> {
-    let known = named(&accounts, &principal, path).await?;
-    edit(&accounts, principal, known.handle, AgentEdit::Delete).await?;
+    let agent = agent_in_path(&accounts, &principal, path).await?;
+    edit(&accounts, principal, agent.handle, AgentEdit::Delete).await?;
     Ok(StatusCode::NO_CONTENT)
 }

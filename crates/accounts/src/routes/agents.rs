@@ -11,13 +11,13 @@ use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, Class, Refusal};
 use plenary_log::Order;
 
-use super::request::{OnePath, PageQuery, PageSent, one, page};
+use super::request::{OnePath, PageQuery, PageSent, page, path_subject};
 use crate::{
     Accounts, AgentKind, Caller, KnownAgent, Principal, Token, TokenKind, TokenOwner,
     agent::{
         attention::AttentionChange,
         command::{AgentEdit, EditAgent, RegisterAgent, Settings},
-        list_key, listed,
+        handle_of_key, list_key,
     },
     answer::AccountRefusal,
     fields::Fields,
@@ -108,7 +108,7 @@ where
 }
 
 /// Whether the caller may know an owner's agents: the operator and that owner (wire.md D.1).
-fn over(principal: &Principal, owner: &str) -> Result<(), Refusal> {
+fn check_owner(principal: &Principal, owner: &str) -> Result<(), Refusal> {
     match &principal.who {
         TokenOwner::Operator => Ok(()),
         TokenOwner::Owner(name) if name.as_str() == owner => Ok(()),
@@ -117,14 +117,14 @@ fn over(principal: &Principal, owner: &str) -> Result<(), Refusal> {
 }
 
 /// The agent in the path, if the caller may know of it.
-pub(super) async fn visible(
+pub(super) async fn visible_agent(
     accounts: &Accounts,
     principal: &Principal,
     handle: &AgentHandle,
 ) -> Result<KnownAgent, AccountRefusal> {
-    over(principal, handle.owner())?;
-    let known = accounts.fresh_agent(handle).await?;
-    if known.state.is_live() { Ok(known) } else { Err(Refusal::not_found().into()) }
+    check_owner(principal, handle.owner())?;
+    let agent = accounts.fresh_agent(handle).await?;
+    if agent.state.is_live() { Ok(agent) } else { Err(Refusal::not_found().into()) }
 }
 
 /// The agent in a path, for its owner and the operator, who may see everything that it may see. Others do not learn
@@ -139,8 +139,8 @@ pub fn overseen<'a>(
 ) -> Sealed<'a, Result<AgentHandle, Refusal>> {
     seal(async move {
         let handle: AgentHandle = handle.parse().map_err(|_| Refusal::not_found())?;
-        let known = visible(accounts, principal, &handle).await.map_err(|refused| refused.refusal)?;
-        Ok(known.handle)
+        let agent = visible_agent(accounts, principal, &handle).await.map_err(|reply| reply.refusal)?;
+        Ok(agent.handle)
     })
 }
 
@@ -164,7 +164,7 @@ async fn create(
         return Err(Refusal::not_found().into());
     }
     let fields = Fields::of(&body)?;
-    over(&principal, fields.handle("handle")?.owner())?;
+    check_owner(&principal, fields.handle("handle")?.owner())?;
     let new = NewAgent::read(&fields)?;
     let token = new.token.unwrap_or_else(|| Token::random(TokenKind::Agent));
     let command = RegisterAgent {
@@ -177,8 +177,8 @@ async fn create(
         kind: AgentKind::Agent,
         profile: new.profile,
     };
-    let known = accounts.register_agent(command).await?;
-    Ok((StatusCode::CREATED, Json(AgentMade::new(known, &token))))
+    let agent = accounts.register_agent(command).await?;
+    Ok((StatusCode::CREATED, Json(AgentMade::new(agent, &token))))
 }
 
 async fn list(
@@ -202,13 +202,13 @@ async fn list(
             next_cursor = last;
             break;
         }
-        let known = accounts.agent(&listed(&row.key)?).await?;
-        last = Some(known.handle.to_string());
+        let agent = accounts.agent(&handle_of_key(&row.key)?).await?;
+        last = Some(agent.handle.to_string());
         // The agent is deleted, and the index is behind.
-        if known.state.is_live() {
-            entries += known.state.allowlist().len();
-            cards += known.state.profile().card_body.as_ref().map_or(0, String::len);
-            agents.push(AgentView::from(&known));
+        if agent.state.is_live() {
+            entries += agent.state.allowlist().len();
+            cards += agent.state.profile().card_body.as_ref().map_or(0, String::len);
+            agents.push(AgentView::from(&agent));
         }
     }
     Ok(Json(AgentPage { agents, next_cursor }))
@@ -219,8 +219,8 @@ async fn get(
     Caller(principal): Caller,
     path: OnePath,
 ) -> Result<Json<AgentView>, AccountRefusal> {
-    let known = visible(&accounts, &principal, &one(path)?).await?;
-    Ok(Json(AgentView::from(&known)))
+    let agent = visible_agent(&accounts, &principal, &path_subject(path)?).await?;
+    Ok(Json(AgentView::from(&agent)))
 }
 
 async fn update(
@@ -230,7 +230,7 @@ async fn update(
     JsonBody(body): JsonBody,
 ) -> Result<Json<AgentView>, AccountRefusal> {
     let body = body?;
-    let known = visible(&accounts, &principal, &one(path)?).await?;
+    let agent = visible_agent(&accounts, &principal, &path_subject(path)?).await?;
     let changes = AgentChanges::read(&Fields::of(&body)?)?;
     let AgentChanges { policy, self_service, hold_runs, hold_invitations, .. } = changes;
     let AgentChanges { attention, attention_until, profile, .. } = changes;
@@ -243,8 +243,8 @@ async fn update(
         attention,
         profile,
     });
-    let known = edit(&accounts, principal, known.handle, change).await?;
-    Ok(Json(AgentView::from(&known)))
+    let agent = edit(&accounts, principal, agent.handle, change).await?;
+    Ok(Json(AgentView::from(&agent)))
 }
 
 async fn delete(
@@ -252,8 +252,8 @@ async fn delete(
     Caller(principal): Caller,
     path: OnePath,
 ) -> Result<StatusCode, AccountRefusal> {
-    let known = visible(&accounts, &principal, &one(path)?).await?;
-    edit(&accounts, principal, known.handle, AgentEdit::Delete).await?;
+    let agent = visible_agent(&accounts, &principal, &path_subject(path)?).await?;
+    edit(&accounts, principal, agent.handle, AgentEdit::Delete).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -264,8 +264,8 @@ async fn rotate_token(
     JsonBody(body): JsonBody,
 ) -> Result<Json<AgentMade>, AccountRefusal> {
     body?;
-    let known = visible(&accounts, &principal, &one(path)?).await?;
+    let agent = visible_agent(&accounts, &principal, &path_subject(path)?).await?;
     let token = Token::random(TokenKind::Agent);
-    let known = edit(&accounts, principal, known.handle, AgentEdit::RotateToken(token.digest())).await?;
-    Ok(Json(AgentMade::new(known, &token)))
+    let agent = edit(&accounts, principal, agent.handle, AgentEdit::RotateToken(token.digest())).await?;
+    Ok(Json(AgentMade::new(agent, &token)))
 }

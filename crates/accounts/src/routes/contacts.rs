@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    agents::visible,
-    request::{OnePath, limit, one},
+    agents::visible_agent,
+    request::{OnePath, limit, path_subject},
 };
 use crate::{
     Accounts, AgentCaller, Caller, Principal, TokenOwner,
@@ -118,16 +118,17 @@ struct ListQuery {
 async fn subject(
     accounts: &Accounts,
     principal: &Principal,
-    named: Option<&str>,
+    handle: Option<&str>,
 ) -> Result<AgentHandle, AccountRefusal> {
-    let named = named.map(str::parse::<AgentHandle>).transpose();
-    let named = named.map_err(|wrong| Refusal::malformed("invalid_agent", format!("`agent`: {wrong}.")))?;
-    match (&principal.who, named) {
-        (TokenOwner::Agent(me), None) => Ok(me.clone()),
-        (TokenOwner::Agent(me), Some(named)) if named == *me => Ok(named),
+    let handle = handle.map(str::parse::<AgentHandle>).transpose();
+    let handle =
+        handle.map_err(|reason| Refusal::malformed("invalid_agent", format!("`agent`: {reason}.")))?;
+    match (&principal.who, handle) {
+        (TokenOwner::Agent(agent), None) => Ok(agent.clone()),
+        (TokenOwner::Agent(agent), Some(handle)) if handle == *agent => Ok(handle),
         (TokenOwner::Agent(_), Some(_)) => Err(Refusal::not_found().into()),
-        (TokenOwner::Owner(_) | TokenOwner::Operator, Some(named)) => {
-            Ok(visible(accounts, principal, &named).await?.handle)
+        (TokenOwner::Owner(_) | TokenOwner::Operator, Some(handle)) => {
+            Ok(visible_agent(accounts, principal, &handle).await?.handle)
         }
         (TokenOwner::Owner(_) | TokenOwner::Operator, None) => {
             let text = "The parameter `agent` is missing: name the agent, `agent=@owner.name`.";
@@ -142,41 +143,44 @@ async fn list(
     query: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Json<PendingContacts>, AccountRefusal> {
     let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
-    let me = subject(&accounts, &principal, query.agent.as_deref()).await?;
+    let agent = subject(&accounts, &principal, query.agent.as_deref()).await?;
     let limit = limit(query.limit.as_deref(), CONTACTS_PAGE_MAX, CONTACTS_PAGE_MAX)?;
-    let wrong_cursor = || {
+    let invalid_cursor = || {
         Refusal::malformed(
             "invalid_cursor",
             "cursor must be the `next_cursor` of an earlier page of this list.",
         )
     };
     let cursor = query.cursor.as_deref();
-    let (waiting, next_cursor) = match query.direction.as_deref() {
+    let (waiting_contacts, next_cursor) = match query.direction.as_deref() {
         None | Some("incoming") => {
-            let after = cursor.map(str::parse).transpose().map_err(|_| wrong_cursor())?.unwrap_or(0);
-            let after = i64::try_from(after).map(|_| Version(after)).map_err(|_| wrong_cursor())?;
-            let (waiting, next) = accounts.contacts_received(&me, after, limit).await?;
-            (waiting, next.map(|next| next.0.to_string()))
+            let after = cursor.map(str::parse).transpose().map_err(|_| invalid_cursor())?.unwrap_or(0);
+            let after = i64::try_from(after).map(|_| Version(after)).map_err(|_| invalid_cursor())?;
+            let (waiting_contacts, next) = accounts.contacts_received(&agent, after, limit).await?;
+            (waiting_contacts, next.map(|next| next.0.to_string()))
         }
         Some("outgoing") => {
             let after: Option<AgentHandle> =
-                cursor.map(str::parse).transpose().map_err(|_| wrong_cursor())?;
-            let (waiting, next) = accounts.contacts_sent(&me, after.as_ref(), limit).await?;
-            (waiting, next.map(|next| next.to_string()))
+                cursor.map(str::parse).transpose().map_err(|_| invalid_cursor())?;
+            let (waiting_contacts, next) = accounts.contacts_sent(&agent, after.as_ref(), limit).await?;
+            (waiting_contacts, next.map(|next| next.to_string()))
         }
         Some(_) => {
             let text = "direction must be incoming or outgoing.";
             return Err(Refusal::malformed("invalid_direction", text).into());
         }
     };
-    let shown = |WaitingContact { request, from, to, message, at }| PendingContact {
+    let pending_contact = |WaitingContact { request, from, to, message, at }| PendingContact {
         request_id: request,
         from,
         to,
         message,
         created_at: at,
     };
-    Ok(Json(PendingContacts { contacts: waiting.into_iter().map(shown).collect(), next_cursor }))
+    Ok(Json(PendingContacts {
+        contacts: waiting_contacts.into_iter().map(pending_contact).collect(),
+        next_cursor,
+    }))
 }
 
 async fn request(
@@ -215,7 +219,7 @@ async fn answered(
     path: OnePath,
     answer: Answer,
 ) -> Result<Json<Okay>, AccountRefusal> {
-    let command = AnswerContact { authority: principal.into(), id: one(path)?, answer };
+    let command = AnswerContact { authority: principal.into(), id: path_subject(path)?, answer };
     accounts.answer_contact(command).await?;
     Ok(Json(Okay { ok: true }))
 }

@@ -9,7 +9,7 @@ use http::{Method, StatusCode};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{Class, OwnerName, Refusal, SovereignHandle};
 
-use super::request::{OnePath, PageQuery, PageSent, TwoPath, one, page, two};
+use super::request::{OnePath, PageQuery, PageSent, TwoPath, page, path_subject, path_subject_and_part};
 use crate::{
     Accounts, Caller, KnownOrg, Principal, TokenOwner,
     answer::AccountRefusal,
@@ -75,7 +75,7 @@ where
 }
 
 /// Whether the caller may know that the organisation exists.
-fn over(principal: &Principal, org: &OwnerName) -> Result<(), Refusal> {
+fn check_org(principal: &Principal, org: &OwnerName) -> Result<(), Refusal> {
     match &principal.who {
         TokenOwner::Operator => Ok(()),
         TokenOwner::Owner(owner) if owner == org => Ok(()),
@@ -83,14 +83,14 @@ fn over(principal: &Principal, org: &OwnerName) -> Result<(), Refusal> {
     }
 }
 
-async fn visible(
+async fn visible_org(
     accounts: &Accounts,
     principal: &Principal,
     org: &OwnerName,
 ) -> Result<KnownOrg, AccountRefusal> {
-    over(principal, org)?;
-    let known = accounts.organisation(org).await?;
-    if known.state.exists() { Ok(known) } else { Err(Refusal::not_found().into()) }
+    check_org(principal, org)?;
+    let known_org = accounts.organisation(org).await?;
+    if known_org.state.exists() { Ok(known_org) } else { Err(Refusal::not_found().into()) }
 }
 
 async fn edit(
@@ -109,8 +109,8 @@ async fn put(
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<OrgMade>), AccountRefusal> {
     let body = body?;
-    let org: OwnerName = one(path)?;
-    over(&principal, &org)?;
+    let org: OwnerName = path_subject(path)?;
+    check_org(&principal, &org)?;
     Fields::of_optional(&body)?;
     let is_new = edit(&accounts, principal, org.clone(), OrgEdit::Register).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
@@ -123,20 +123,20 @@ async fn get(
     path: OnePath,
     query: PageSent,
 ) -> Result<Json<OrgView>, AccountRefusal> {
-    let known = visible(&accounts, &principal, &one(path)?).await?;
+    let known_org = visible_org(&accounts, &principal, &path_subject(path)?).await?;
     let page = page::<SovereignHandle>(query, LIST_PAGE_MAX)?;
     let is_after =
         |(handle, _): &(&SovereignHandle, _)| page.after.as_ref().is_none_or(|after| *handle > after);
-    let mut rows = known.state.members().iter().filter(is_after);
+    let mut rows = known_org.state.members().iter().filter(is_after);
     let members: Vec<_> = rows
         .by_ref()
         .take(page.limit)
         .map(|(handle, roles)| MemberView { handle: handle.clone(), roles: roles.clone() })
         .collect();
-    let more = rows.next().is_some();
-    let next_cursor = members.last().filter(|_| more).map(|member| member.handle.to_string());
-    let created_at = known.state.created_at().unwrap_or_default().0;
-    Ok(Json(OrgView { org: known.org, created_at, members, next_cursor }))
+    let has_more = rows.next().is_some();
+    let next_cursor = members.last().filter(|_| has_more).map(|member| member.handle.to_string());
+    let created_at = known_org.state.created_at().unwrap_or_default().0;
+    Ok(Json(OrgView { org: known_org.org, created_at, members, next_cursor }))
 }
 
 async fn set_member(
@@ -146,11 +146,11 @@ async fn set_member(
     JsonBody(body): JsonBody,
 ) -> Result<Json<MemberView>, AccountRefusal> {
     let body = body?;
-    let (org, handle) = two::<OwnerName, SovereignHandle>(path, "invalid_handle")?;
-    let known = visible(&accounts, &principal, &org).await?;
+    let (org, handle) = path_subject_and_part::<OwnerName, SovereignHandle>(path, "invalid_handle")?;
+    let known_org = visible_org(&accounts, &principal, &org).await?;
     let handle = handle?;
     let roles = NewMember::read(&Fields::of_optional(&body)?)?.roles.unwrap_or_default();
-    edit(&accounts, principal, known.org, OrgEdit::SetMember(handle.clone(), roles.clone())).await?;
+    edit(&accounts, principal, known_org.org, OrgEdit::SetMember(handle.clone(), roles.clone())).await?;
     Ok(Json(MemberView { handle, roles }))
 }
 
@@ -159,8 +159,8 @@ async fn remove_member(
     Caller(principal): Caller,
     path: TwoPath,
 ) -> Result<StatusCode, AccountRefusal> {
-    let (org, handle) = two::<OwnerName, SovereignHandle>(path, "invalid_handle")?;
-    let known = visible(&accounts, &principal, &org).await?;
-    edit(&accounts, principal, known.org, OrgEdit::RemoveMember(handle?)).await?;
+    let (org, handle) = path_subject_and_part::<OwnerName, SovereignHandle>(path, "invalid_handle")?;
+    let known_org = visible_org(&accounts, &principal, &org).await?;
+    edit(&accounts, principal, known_org.org, OrgEdit::RemoveMember(handle?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -139,8 +139,8 @@ where
 
 /// The agent itself, if it may write its settings; the decider checks again.
 async fn writer(accounts: &Accounts, caller: &AgentCaller) -> Result<(), AccountRefusal> {
-    let known = accounts.fresh_agent(&caller.handle).await?;
-    if known.state.configures_itself() {
+    let agent = accounts.fresh_agent(&caller.handle).await?;
+    if agent.state.configures_itself() {
         return Ok(());
     }
     Err(Refusal::from(Rejection::Forbidden).into())
@@ -156,23 +156,23 @@ async fn edit(
 }
 
 /// The last part of the path.
-fn last<T: std::str::FromStr<Err = MalformedText>>(
+fn last_part<T: std::str::FromStr<Err = MalformedText>>(
     path: Result<Path<String>, PathRejection>,
     code: &'static str,
 ) -> Result<T, Refusal> {
     let text = path.map(|Path(text)| text).unwrap_or_default();
-    text.parse().map_err(|wrong| Refusal::malformed(code, format!("The path's last part: {wrong}.")))
+    text.parse().map_err(|reason| Refusal::malformed(code, format!("The path's last part: {reason}.")))
 }
 
-fn seen(accounts: &Accounts, known: &KnownAgent) -> OwnView {
+fn own_view(accounts: &Accounts, agent: &KnownAgent) -> OwnView {
     OwnView {
-        agent: AgentView::from(known),
-        listing: ListingProfile::new(known, accounts.is_online(&known.handle)),
+        agent: AgentView::from(agent),
+        listing: ListingProfile::new(agent, accounts.is_online(&agent.handle)),
     }
 }
 
 async fn get(State(accounts): State<Accounts>, caller: AgentCaller) -> Result<Json<OwnView>, AccountRefusal> {
-    Ok(Json(seen(&accounts, &accounts.fresh_agent(&caller.handle).await?)))
+    Ok(Json(own_view(&accounts, &accounts.fresh_agent(&caller.handle).await?)))
 }
 
 async fn update(
@@ -189,8 +189,8 @@ async fn update(
     let OwnChanges { policy, attention, attention_until, profile } = OwnChanges::read(&fields?)?;
     let attention = attention.map(|level| AttentionChange { level, until: attention_until });
     let change = AgentEdit::Configure(Settings { policy, attention, profile, ..Settings::default() });
-    let known = edit(&accounts, caller, change).await?;
-    Ok(Json(seen(&accounts, &known)))
+    let agent = edit(&accounts, caller, change).await?;
+    Ok(Json(own_view(&accounts, &agent)))
 }
 
 async fn allowlist(
@@ -208,8 +208,8 @@ async fn allow(
     let body = body?;
     writer(&accounts, &caller).await?;
     let NewEntries { entries } = NewEntries::read(&Fields::of(&body)?)?;
-    let known = edit(&accounts, caller, AgentEdit::Allow(entries)).await?;
-    Ok(Json(EntriesView::from(&*known.state)))
+    let agent = edit(&accounts, caller, AgentEdit::Allow(entries)).await?;
+    Ok(Json(EntriesView::from(&*agent.state)))
 }
 
 async fn disallow(
@@ -218,9 +218,9 @@ async fn disallow(
     path: OnePath,
 ) -> Result<Json<EntriesView>, AccountRefusal> {
     writer(&accounts, &caller).await?;
-    let entry = last(path, "invalid_allowlist_entry")?;
-    let known = edit(&accounts, caller, AgentEdit::Disallow(entry)).await?;
-    Ok(Json(EntriesView::from(&*known.state)))
+    let entry = last_part(path, "invalid_allowlist_entry")?;
+    let agent = edit(&accounts, caller, AgentEdit::Disallow(entry)).await?;
+    Ok(Json(EntriesView::from(&*agent.state)))
 }
 
 async fn blocks(
@@ -238,9 +238,9 @@ async fn block(
 ) -> Result<(StatusCode, Json<BlockView>), AccountRefusal> {
     let body = body?;
     writer(&accounts, &caller).await?;
-    let NewBlock { handle: blocked } = NewBlock::read(&Fields::of(&body)?)?;
-    let known = edit(&accounts, caller, AgentEdit::Block(blocked.clone())).await?;
-    Ok((StatusCode::CREATED, Json(block_view(&known, blocked))))
+    let NewBlock { handle: blocked_agent } = NewBlock::read(&Fields::of(&body)?)?;
+    let agent = edit(&accounts, caller, AgentEdit::Block(blocked_agent.clone())).await?;
+    Ok((StatusCode::CREATED, Json(block_view(&agent, blocked_agent))))
 }
 
 async fn unblock(
@@ -249,7 +249,7 @@ async fn unblock(
     path: OnePath,
 ) -> Result<Json<UnblockReceipt>, AccountRefusal> {
     writer(&accounts, &caller).await?;
-    let blocked = last(path, "invalid_handle")?;
-    edit(&accounts, caller, AgentEdit::Unblock(blocked)).await?;
+    let blocked_agent = last_part(path, "invalid_handle")?;
+    edit(&accounts, caller, AgentEdit::Unblock(blocked_agent)).await?;
     Ok(Json(UnblockReceipt { unblocked: true }))
 }

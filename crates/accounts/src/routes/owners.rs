@@ -10,7 +10,7 @@ use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{Class, OwnerName, Refusal};
 use plenary_log::Order;
 
-use super::request::{OnePath, PageQuery, PageSent, one, page};
+use super::request::{OnePath, PageQuery, PageSent, page, path_subject};
 use crate::{
     Accounts, Caller, Principal, Token, TokenKind, TokenOwner,
     answer::AccountRefusal,
@@ -86,8 +86,8 @@ async fn create(
     let token = Token::random(TokenKind::Owner);
     let command = GiveToken { authority: principal.into(), owner, gift: Gift::First, token: token.digest() };
     accounts.give_token(&command).await?;
-    let made = OwnerMade { owner: command.owner, token: token.expose().to_owned() };
-    Ok((StatusCode::CREATED, Json(made)))
+    let reply = OwnerMade { owner: command.owner, token: token.expose().to_owned() };
+    Ok((StatusCode::CREATED, Json(reply)))
 }
 
 async fn list(
@@ -99,20 +99,20 @@ async fn list(
     let page = page::<OwnerName>(query, LIST_PAGE_MAX)?;
     let after = page.after.as_ref().map(OwnerName::as_str);
     let mut rows = accounts.log().read_index(OWNERS, "", after, page.limit + 1, Order::Ascending).await?;
-    let more = rows.len() > page.limit;
+    let has_more = rows.len() > page.limit;
     rows.truncate(page.limit);
-    let next_cursor = rows.last().filter(|_| more).map(|row| row.key.clone());
+    let next_cursor = rows.last().filter(|_| has_more).map(|row| row.key.clone());
     let mut owners = Vec::with_capacity(rows.len());
     for row in rows {
         let owner =
             row.key.parse().map_err(|_| plenary_log::Fault::Corrupt(format!("{} in {OWNERS}", row.key)))?;
-        let known = accounts.owner(&owner).await?;
-        let used = accounts.log().read_usage(&plenary_log::account_of(&owner)).await?;
+        let known_owner = accounts.owner(&owner).await?;
+        let usage = accounts.log().read_usage(&plenary_log::account_of(&owner)).await?;
         owners.push(OwnerView {
             owner,
-            created_at: known.state.created_at().unwrap_or_default().0,
-            stored_bytes: used.bytes,
-            stored_events: used.events,
+            created_at: known_owner.state.created_at().unwrap_or_default().0,
+            stored_bytes: usage.bytes,
+            stored_events: usage.events,
         });
     }
     Ok(Json(OwnerPage { owners, next_cursor }))
@@ -128,7 +128,7 @@ async fn rotate_token(
     let token = Token::random(TokenKind::Owner);
     let command = GiveToken {
         authority: principal.into(),
-        owner: one(path)?,
+        owner: path_subject(path)?,
         gift: Gift::Replacement,
         token: token.digest(),
     };

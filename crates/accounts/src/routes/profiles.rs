@@ -58,11 +58,15 @@ pub(super) async fn viewer(accounts: &Accounts, principal: Principal) -> Result<
 }
 
 /// The agent that the path names, if the caller may see it.
-async fn found(accounts: &Accounts, viewer: &Viewer, path: TwoPath) -> Result<KnownAgent, AccountRefusal> {
+async fn visible_agent(
+    accounts: &Accounts,
+    viewer: &Viewer,
+    path: TwoPath,
+) -> Result<KnownAgent, AccountRefusal> {
     let Path((owner, name)) = path.map_err(|_| Refusal::not_found())?;
     let handle = format!("@{owner}.{name}").parse().map_err(|_| Refusal::not_found())?;
-    let known = accounts.fresh_agent(&handle).await?;
-    if viewer.sees(&known) { Ok(known) } else { Err(Refusal::not_found().into()) }
+    let agent = accounts.fresh_agent(&handle).await?;
+    if viewer.sees(&agent) { Ok(agent) } else { Err(Refusal::not_found().into()) }
 }
 
 async fn show(
@@ -71,11 +75,11 @@ async fn show(
     path: TwoPath,
 ) -> Result<Json<AgentDetail>, AccountRefusal> {
     let viewer = viewer(&accounts, principal).await?;
-    let known = found(&accounts, &viewer, path).await?;
-    let relationship = if viewer.owns(&known) { Relationship::Owner } else { Relationship::None };
-    let agent = OtherView::new(&known, accounts.is_online(&known.handle));
-    let viewer = ViewerView { relationship, can_edit: viewer.edits(&known) };
-    Ok(Json(AgentDetail { agent, shared_sessions: Vec::new(), viewer }))
+    let agent = visible_agent(&accounts, &viewer, path).await?;
+    let relationship = if viewer.owns(&agent) { Relationship::Owner } else { Relationship::None };
+    let agent_view = OtherView::new(&agent, accounts.is_online(&agent.handle));
+    let viewer = ViewerView { relationship, can_edit: viewer.edits(&agent) };
+    Ok(Json(AgentDetail { agent: agent_view, shared_sessions: Vec::new(), viewer }))
 }
 
 async fn show_card(
@@ -84,7 +88,7 @@ async fn show_card(
     path: TwoPath,
 ) -> Result<impl IntoResponse, AccountRefusal> {
     let viewer = viewer(&accounts, principal).await?;
-    let known = found(&accounts, &viewer, path).await?;
-    let card = known.state.profile().card_body.clone().unwrap_or_default();
+    let agent = visible_agent(&accounts, &viewer, path).await?;
+    let card = agent.state.profile().card_body.clone().unwrap_or_default();
     Ok(([(header::CONTENT_TYPE, MARKDOWN)], card))
 }

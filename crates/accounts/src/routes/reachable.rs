@@ -17,15 +17,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    account::{OwnedQuery, owned},
+    account::{OwnedQuery, owned_page},
     request::{cursor, limit},
 };
 use crate::{
     Accounts, Caller, KnownAgent, Policy, TokenOwner,
-    agent::{list_key, listed},
+    agent::{handle_of_key, list_key},
     answer::{AccountRefusal, invalid_authorization},
     index::AGENTS,
-    limits::{AGENTS_LOOKED_AT_MAX, REACHABLE_DEFAULT, REACHABLE_PAGE_MAX},
+    limits::{AGENTS_READ_MAX, REACHABLE_DEFAULT, REACHABLE_PAGE_MAX},
     trust::may_contact,
     wire::{ReachableAgent, ReachablePage, ReachedBy},
 };
@@ -118,7 +118,7 @@ impl ReachableQuery {
             Some(owner) => {
                 let owner: OwnerName = owner
                     .parse()
-                    .map_err(|wrong| Refusal::malformed("invalid_owner", format!("owner: {wrong}.")))?;
+                    .map_err(|reason| Refusal::malformed("invalid_owner", format!("owner: {reason}.")))?;
                 format!("{owner}/")
             }
         };
@@ -154,9 +154,9 @@ pub fn reachable_by<'a>(
     seal(async move {
         let ReachableFilter { query, prefix, limit, cursor } = query.filter()?;
         let matches = |handle: &AgentHandle| *handle != me.handle && handle.as_str().contains(&query);
-        let show = |known: &KnownAgent| may_contact(me, known).then(|| known.clone());
-        let most = (limit, AGENTS_LOOKED_AT_MAX);
-        let (agents, next) = look_through(accounts, &prefix, cursor, most, matches, show).await?;
+        let show = |agent: &KnownAgent| may_contact(me, agent).then(|| agent.clone());
+        let limits = (limit, AGENTS_READ_MAX);
+        let (agents, next) = look_through(accounts, &prefix, cursor, limits, matches, show).await?;
         Ok((agents, next.map(|cursor| cursor.to_string())))
     })
 }
@@ -172,13 +172,13 @@ async fn reachable(
         TokenOwner::Owner(owner) => {
             let Query(ReachableQuery { query, q, limit, cursor, .. }) = query?;
             let query = OwnedQuery::new(query.or(q), limit, cursor);
-            Ok(Json(owned(&accounts, &owner, query).await?).into_response())
+            Ok(Json(owned_page(&accounts, &owner, query).await?).into_response())
         }
         TokenOwner::Agent(handle) => {
             let Query(query) = query?;
             let me = accounts.fresh_agent(&handle).await?;
             let (agents, next_cursor) = reachable_by(&accounts, &me, query).await?;
-            let agents = agents.iter().map(|known| shown(&me, known)).collect();
+            let agents = agents.iter().map(|agent| reachable_agent(&me, agent)).collect();
             Ok(Json(ReachablePage { agents, next_cursor }).into_response())
         }
     }
@@ -190,11 +190,11 @@ pub(super) async fn look_through<T>(
     accounts: &Accounts,
     prefix: &str,
     mut cursor: DirectoryCursor,
-    (limit, looked_at_max): (usize, usize),
+    (limit, agents_read_max): (usize, usize),
     matches: impl Fn(&AgentHandle) -> bool,
     show: impl Fn(&KnownAgent) -> Option<T>,
 ) -> Result<(Vec<T>, Option<DirectoryCursor>), Fault> {
-    let (mut page, mut looked, mut skip) = (Vec::new(), 0, cursor.skip);
+    let (mut page, mut agents_read, mut skip) = (Vec::new(), 0, cursor.skip);
     let after = cursor.after.as_ref().map(|handle| list_key(handle.as_str()));
     let mut rows = accounts.log().index_rows_after(AGENTS, prefix, after, Order::Ascending);
     while let Some(row) = rows.next().await? {
@@ -202,24 +202,24 @@ pub(super) async fn look_through<T>(
             skip -= 1;
             continue;
         }
-        if page.len() == limit || looked == looked_at_max {
+        if page.len() == limit || agents_read == agents_read_max {
             return Ok((page, Some(cursor)));
         }
-        looked += 1;
+        agents_read += 1;
         cursor.skip += 1;
-        let handle = listed(&row.key)?;
+        let handle = handle_of_key(&row.key)?;
         if !matches(&handle) {
             continue;
         }
-        if let Some(shown) = show(&accounts.agent(&handle).await?) {
-            page.push(shown);
+        if let Some(row_value) = show(&accounts.agent(&handle).await?) {
+            page.push(row_value);
             cursor = DirectoryCursor { after: Some(handle), skip: 0 };
         }
     }
     Ok((page, None))
 }
 
-fn shown(me: &KnownAgent, other: &KnownAgent) -> ReachableAgent {
+fn reachable_agent(me: &KnownAgent, other: &KnownAgent) -> ReachableAgent {
     ReachableAgent { handle: other.handle.clone(), trust: reached_by(me, other) }
 }
 
@@ -250,8 +250,8 @@ mod tests {
         ] {
             assert_eq!(cursor.to_string().parse(), Ok(cursor));
         }
-        for wrong in ["", "x", "+", "@a.b+", "@a.b+x", "+0"] {
-            assert_eq!(wrong.parse::<DirectoryCursor>(), Err(()), "{wrong}");
+        for invalid in ["", "x", "+", "@a.b+", "@a.b+x", "+0"] {
+            assert_eq!(invalid.parse::<DirectoryCursor>(), Err(()), "{invalid}");
         }
     }
 }

@@ -19,19 +19,19 @@ pub(crate) type TwoPath = Result<Path<(String, String)>, PathRejection>;
 pub(crate) type PageSent = Result<Query<PageQuery>, QueryRejection>;
 
 /// The subject of the path. An invalid name gets the same 404 as an absent one.
-pub(crate) fn one<T: FromStr>(path: OnePath) -> Result<T, Refusal> {
+pub(crate) fn path_subject<T: FromStr>(path: OnePath) -> Result<T, Refusal> {
     let Path(text) = path.map_err(|_| Refusal::not_found())?;
     text.parse().map_err(|_| Refusal::not_found())
 }
 
 /// The subject of the path, and a part of it; the part is parsed after the caller's right to the subject is checked.
-pub(crate) fn two<A: FromStr, B: FromStr<Err = MalformedText>>(
+pub(crate) fn path_subject_and_part<A: FromStr, B: FromStr<Err = MalformedText>>(
     path: TwoPath,
     code: &'static str,
 ) -> Result<(A, Result<B, Refusal>), Refusal> {
     let Path((first, second)) = path.map_err(|_| Refusal::not_found())?;
     let second =
-        second.parse().map_err(|wrong| Refusal::malformed(code, format!("The path's last part: {wrong}.")));
+        second.parse().map_err(|reason| Refusal::malformed(code, format!("The path's last part: {reason}.")));
     Ok((first.parse().map_err(|_| Refusal::not_found())?, second))
 }
 
@@ -53,22 +53,23 @@ pub(crate) struct Page<T> {
 
 /// Reads the query of a list whose pages have at most `limit_max` rows, which is also the default.
 pub(crate) fn page<T: FromStr>(query: PageSent, limit_max: usize) -> Result<Page<T>, Refusal> {
-    let Query(sent) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
-    let limit = limit(sent.limit.as_deref(), limit_max, limit_max)?;
-    Ok(Page { limit, after: cursor(sent.cursor.as_deref())? })
+    let Query(page_query) =
+        query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
+    let limit = limit(page_query.limit.as_deref(), limit_max, limit_max)?;
+    Ok(Page { limit, after: cursor(page_query.cursor.as_deref())? })
 }
 
 /// The requested number of rows, or `default`.
-pub(crate) fn limit(sent: Option<&str>, default: usize, limit_max: usize) -> Result<usize, Refusal> {
-    let Some(text) = sent else { return Ok(default) };
+pub(crate) fn limit(value: Option<&str>, default: usize, limit_max: usize) -> Result<usize, Refusal> {
+    let Some(text) = value else { return Ok(default) };
     text.parse().ok().filter(|limit| (1..=limit_max).contains(limit)).ok_or_else(|| {
         Refusal::malformed("invalid_limit", format!("limit must be a number from 1 to {limit_max}."))
     })
 }
 
 /// The end of the previous page.
-pub(crate) fn cursor<T: FromStr>(sent: Option<&str>) -> Result<Option<T>, Refusal> {
-    sent.map(str::parse).transpose().map_err(|_| {
+pub(crate) fn cursor<T: FromStr>(value: Option<&str>) -> Result<Option<T>, Refusal> {
+    value.map(str::parse).transpose().map_err(|_| {
         Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
     })
 }

@@ -21,7 +21,7 @@ use crate::{
     Accounts, Caller, KnownAgent, Principal, Profile,
     answer::AccountRefusal,
     fields::searched_text,
-    limits::{AGENTS_LOOKED_AT_MAX, FOUND_DEFAULT, FOUND_PAGE_MAX},
+    limits::{AGENTS_READ_MAX, RESULTS_DEFAULT, RESULTS_PAGE_MAX},
     wire::{FoundAgent, FoundAgents},
 };
 
@@ -61,14 +61,14 @@ struct AgentsQuery {
 }
 
 /// Whether an agent's handle, name or description contains a text in lower case.
-pub(super) fn has(known: &KnownAgent, text: &str) -> bool {
-    let Profile { display_name, description, .. } = known.state.profile();
+pub(super) fn has(agent: &KnownAgent, text: &str) -> bool {
+    let Profile { display_name, description, .. } = agent.state.profile();
     let texts = [display_name, description].into_iter().flatten();
-    known.handle.as_str().contains(text) || texts.into_iter().any(|part| part.to_lowercase().contains(text))
+    agent.handle.as_str().contains(text) || texts.into_iter().any(|part| part.to_lowercase().contains(text))
 }
 
 /// A page of the visible agents that contain a text in lower case, and the `cursor` of the next page.
-/// The page examines at most `looked_at_max` agents. For rooms that search more than agents.
+/// The page examines at most `agents_read_max` agents. For rooms that search more than agents.
 ///
 /// # Errors
 /// The refusal of an invalid cursor; the answer to a fault of the store.
@@ -76,16 +76,16 @@ pub fn find_agents<'a>(
     accounts: &'a Accounts,
     principal: Principal,
     text: &'a str,
-    (limit, looked_at_max): (usize, usize),
+    (limit, agents_read_max): (usize, usize),
     after: Option<&'a str>,
 ) -> Sealed<'a, Result<PageOf<FoundAgent>, AccountRefusal>> {
     seal(async move {
         let after = cursor(after)?.unwrap_or_default();
         let viewer = viewer(accounts, principal).await?;
         let show =
-            |known: &KnownAgent| (has(known, text) && viewer.sees(known)).then(|| FoundAgent::from(known));
+            |agent: &KnownAgent| (has(agent, text) && viewer.sees(agent)).then(|| FoundAgent::from(agent));
         let (agents, next) =
-            look_through(accounts, "", after, (limit, looked_at_max), |_| true, show).await?;
+            look_through(accounts, "", after, (limit, agents_read_max), |_| true, show).await?;
         Ok((agents, next.map(|after| after.to_string())))
     })
 }
@@ -97,10 +97,10 @@ async fn search_agents(
 ) -> Result<Json<FoundAgents>, AccountRefusal> {
     let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
     let text = searched_text(query.q.as_deref())?;
-    let most = (limit(query.limit.as_deref(), FOUND_DEFAULT, FOUND_PAGE_MAX)?, AGENTS_LOOKED_AT_MAX);
+    let limits = (limit(query.limit.as_deref(), RESULTS_DEFAULT, RESULTS_PAGE_MAX)?, AGENTS_READ_MAX);
     let after = query.cursor.as_deref();
     cursor::<DirectoryCursor>(after)?;
     let _share = accounts.search_share(&principal.who)?;
-    let (agents, next_cursor) = find_agents(&accounts, principal, &text, most, after).await?;
+    let (agents, next_cursor) = find_agents(&accounts, principal, &text, limits, after).await?;
     Ok(Json(FoundAgents { agents, next_cursor }))
 }

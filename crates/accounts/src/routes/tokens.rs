@@ -10,9 +10,9 @@ use plenary_edge::{Auth, JsonBody, Operation, OperationDoc, StrictJson};
 use plenary_kernel::{AgentHandle, Class, Refusal, TimestampMs};
 
 use super::{
-    agents::visible,
+    agents::visible_agent,
     of_agent,
-    request::{OnePath, TwoPath, one},
+    request::{OnePath, TwoPath, path_subject},
 };
 use crate::{
     Accounts, AgentCaller, Authority, Caller, KnownAgent, Rejection, Token, TokenKind,
@@ -91,10 +91,10 @@ where
     ]
 }
 
-async fn listed(accounts: &Accounts, known: &KnownAgent) -> Result<Json<AgentTokenList>, AccountRefusal> {
+async fn token_list(accounts: &Accounts, agent: &KnownAgent) -> Result<Json<AgentTokenList>, AccountRefusal> {
     let now = accounts.now();
     let mut tokens = Vec::new();
-    for (id, token) in known.state.issued().iter().filter(|(_, token)| token.is_open(now)) {
+    for (id, token) in agent.state.issued().iter().filter(|(_, token)| token.is_open(now)) {
         let used = match &token.token {
             Some(digest) => accounts.token_used_at(digest).await?,
             None => None,
@@ -124,9 +124,9 @@ async fn issue(
         resource: None,
     };
     let edit = AgentEdit::IssueToken(new);
-    let known = accounts.edit_agent(EditAgent { authority, handle, edit }).await?;
+    let agent = accounts.edit_agent(EditAgent { authority, handle, edit }).await?;
     let (id, issued) =
-        known.state.issued().of(&token.digest()).ok_or(Rejection::NotFound).map_err(crate::Failure::from)?;
+        agent.state.issued().of(&token.digest()).ok_or(Rejection::NotFound).map_err(crate::Failure::from)?;
     let view = AgentTokenView::new(id, issued, None);
     Ok((StatusCode::CREATED, Json(MadeToken { token: token.expose().to_owned(), view })))
 }
@@ -135,7 +135,7 @@ async fn list_own(
     State(accounts): State<Accounts>,
     caller: AgentCaller,
 ) -> Result<Json<AgentTokenList>, AccountRefusal> {
-    listed(&accounts, &accounts.fresh_agent(&caller.handle).await?).await
+    token_list(&accounts, &accounts.fresh_agent(&caller.handle).await?).await
 }
 
 async fn create_own(
@@ -151,7 +151,7 @@ async fn end_own(
     caller: AgentCaller,
     path: OnePath,
 ) -> Result<StatusCode, AccountRefusal> {
-    let (authority, edit) = (caller.authority(), AgentEdit::EndToken(one(path)?));
+    let (authority, edit) = (caller.authority(), AgentEdit::EndToken(path_subject(path)?));
     accounts.edit_agent(EditAgent { authority, handle: caller.handle, edit }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -161,8 +161,8 @@ async fn list(
     Caller(principal): Caller,
     path: OnePath,
 ) -> Result<Json<AgentTokenList>, AccountRefusal> {
-    let known = visible(&accounts, &principal, &one(path)?).await?;
-    listed(&accounts, &known).await
+    let agent = visible_agent(&accounts, &principal, &path_subject(path)?).await?;
+    token_list(&accounts, &agent).await
 }
 
 async fn create(
@@ -172,8 +172,8 @@ async fn create(
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<MadeToken>), AccountRefusal> {
     let body = body?;
-    let known = visible(&accounts, &principal, &one(path)?).await?;
-    issue(&accounts, principal.into(), known.handle, &body).await
+    let agent = visible_agent(&accounts, &principal, &path_subject(path)?).await?;
+    issue(&accounts, principal.into(), agent.handle, &body).await
 }
 
 async fn end(
@@ -183,8 +183,8 @@ async fn end(
 ) -> Result<StatusCode, AccountRefusal> {
     let Path((handle, id)) = path.map_err(|_| Refusal::not_found())?;
     let handle: AgentHandle = handle.parse().map_err(|_| Refusal::not_found())?;
-    let known = visible(&accounts, &principal, &handle).await?;
+    let agent = visible_agent(&accounts, &principal, &handle).await?;
     let edit = AgentEdit::EndToken(id);
-    accounts.edit_agent(EditAgent { authority: principal.into(), handle: known.handle, edit }).await?;
+    accounts.edit_agent(EditAgent { authority: principal.into(), handle: agent.handle, edit }).await?;
     Ok(StatusCode::NO_CONTENT)
 }

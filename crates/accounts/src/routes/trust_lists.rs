@@ -10,8 +10,8 @@ use plenary_edge::{JsonBody, Operation, OperationDoc};
 use plenary_kernel::{AgentHandle, AllowEntry, Class};
 
 use super::{
-    agents::{edit, visible},
-    request::{OnePath, PageQuery, PageSent, TwoPath, one, page, two},
+    agents::{edit, visible_agent},
+    request::{OnePath, PageQuery, PageSent, TwoPath, page, path_subject, path_subject_and_part},
 };
 use crate::{
     Accounts, Caller, KnownAgent,
@@ -94,19 +94,22 @@ where
 }
 
 /// The present block of one agent by another.
-pub(super) fn block_view(known: &KnownAgent, blocked: AgentHandle) -> BlockView {
-    let since = known.state.blocks_since(&blocked);
+pub(super) fn block_view(agent: &KnownAgent, blocked_agent: AgentHandle) -> BlockView {
+    let since = agent.state.blocks_since(&blocked_agent);
     let created_at = since.map_or(0, |since| since.at.0);
-    BlockView { blocked_agent_id: blocked.clone(), blocked_handle: blocked, created_at }
+    BlockView { blocked_agent_id: blocked_agent.clone(), blocked_handle: blocked_agent, created_at }
 }
 
 /// A page of an agent's blocks, by handle.
-pub(super) fn block_page(known: &KnownAgent, query: PageSent) -> Result<BlockPage, AccountRefusal> {
+pub(super) fn block_page(agent: &KnownAgent, query: PageSent) -> Result<BlockPage, AccountRefusal> {
     let page = page::<AgentHandle>(query, BLOCKS_PAGE_MAX)?;
     let is_after = |handle: &&AgentHandle| page.after.as_ref().is_none_or(|after| *handle > after);
-    let mut rows = known.state.blocked().keys().filter(is_after);
-    let blocks: Vec<_> =
-        rows.by_ref().take(page.limit).map(|blocked| block_view(known, blocked.clone())).collect();
+    let mut rows = agent.state.blocked().keys().filter(is_after);
+    let blocks: Vec<_> = rows
+        .by_ref()
+        .take(page.limit)
+        .map(|blocked_agent| block_view(agent, blocked_agent.clone()))
+        .collect();
     let more = rows.next().is_some();
     let next_cursor = blocks.last().filter(|_| more).map(|block| block.blocked_handle.to_string());
     Ok(BlockPage { blocks, next_cursor })
@@ -117,8 +120,8 @@ async fn allowlist(
     Caller(principal): Caller,
     path: OnePath,
 ) -> Result<Json<EntriesView>, AccountRefusal> {
-    let known = visible(&accounts, &principal, &one(path)?).await?;
-    Ok(Json(EntriesView::from(&*known.state)))
+    let agent = visible_agent(&accounts, &principal, &path_subject(path)?).await?;
+    Ok(Json(EntriesView::from(&*agent.state)))
 }
 
 async fn allow(
@@ -128,10 +131,10 @@ async fn allow(
     JsonBody(body): JsonBody,
 ) -> Result<Json<EntriesView>, AccountRefusal> {
     let body = body?;
-    let known = visible(&accounts, &principal, &one(path)?).await?;
+    let agent = visible_agent(&accounts, &principal, &path_subject(path)?).await?;
     let NewEntries { entries } = NewEntries::read(&Fields::of(&body)?)?;
-    let known = edit(&accounts, principal, known.handle, AgentEdit::Allow(entries)).await?;
-    Ok(Json(EntriesView::from(&*known.state)))
+    let agent = edit(&accounts, principal, agent.handle, AgentEdit::Allow(entries)).await?;
+    Ok(Json(EntriesView::from(&*agent.state)))
 }
 
 async fn disallow(
@@ -139,10 +142,10 @@ async fn disallow(
     Caller(principal): Caller,
     path: TwoPath,
 ) -> Result<Json<EntriesView>, AccountRefusal> {
-    let (handle, entry) = two::<AgentHandle, AllowEntry>(path, "invalid_allowlist_entry")?;
-    let known = visible(&accounts, &principal, &handle).await?;
-    let known = edit(&accounts, principal, known.handle, AgentEdit::Disallow(entry?)).await?;
-    Ok(Json(EntriesView::from(&*known.state)))
+    let (handle, entry) = path_subject_and_part::<AgentHandle, AllowEntry>(path, "invalid_allowlist_entry")?;
+    let agent = visible_agent(&accounts, &principal, &handle).await?;
+    let agent = edit(&accounts, principal, agent.handle, AgentEdit::Disallow(entry?)).await?;
+    Ok(Json(EntriesView::from(&*agent.state)))
 }
 
 async fn blocks(
@@ -151,8 +154,8 @@ async fn blocks(
     path: OnePath,
     query: PageSent,
 ) -> Result<Json<BlockPage>, AccountRefusal> {
-    let known = visible(&accounts, &principal, &one(path)?).await?;
-    Ok(Json(block_page(&known, query)?))
+    let agent = visible_agent(&accounts, &principal, &path_subject(path)?).await?;
+    Ok(Json(block_page(&agent, query)?))
 }
 
 async fn block(
@@ -162,10 +165,10 @@ async fn block(
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<BlockView>), AccountRefusal> {
     let body = body?;
-    let known = visible(&accounts, &principal, &one(path)?).await?;
-    let NewBlock { handle: blocked } = NewBlock::read(&Fields::of(&body)?)?;
-    let known = edit(&accounts, principal, known.handle, AgentEdit::Block(blocked.clone())).await?;
-    Ok((StatusCode::CREATED, Json(block_view(&known, blocked))))
+    let agent = visible_agent(&accounts, &principal, &path_subject(path)?).await?;
+    let NewBlock { handle: blocked_agent } = NewBlock::read(&Fields::of(&body)?)?;
+    let agent = edit(&accounts, principal, agent.handle, AgentEdit::Block(blocked_agent.clone())).await?;
+    Ok((StatusCode::CREATED, Json(block_view(&agent, blocked_agent))))
 }
 
 async fn unblock(
@@ -173,8 +176,8 @@ async fn unblock(
     Caller(principal): Caller,
     path: TwoPath,
 ) -> Result<Json<UnblockReceipt>, AccountRefusal> {
-    let (handle, blocked) = two::<AgentHandle, AgentHandle>(path, "invalid_handle")?;
-    let known = visible(&accounts, &principal, &handle).await?;
-    edit(&accounts, principal, known.handle, AgentEdit::Unblock(blocked?)).await?;
+    let (handle, blocked_agent) = path_subject_and_part::<AgentHandle, AgentHandle>(path, "invalid_handle")?;
+    let agent = visible_agent(&accounts, &principal, &handle).await?;
+    edit(&accounts, principal, agent.handle, AgentEdit::Unblock(blocked_agent?)).await?;
     Ok(Json(UnblockReceipt { unblocked: true }))
 }

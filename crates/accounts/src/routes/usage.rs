@@ -46,12 +46,12 @@ async fn get(
     };
     let log = accounts.log();
     let account = account_of(&owner);
-    let (used, max) = (log.read_usage(&account).await?, log.ledger().max_of(&account));
+    let (usage, max) = (log.read_usage(&account).await?, log.ledger().max_of(&account));
     Ok(Json(UsageView {
         owner,
-        stored_bytes: used.bytes,
+        stored_bytes: usage.bytes,
         stored_bytes_max: max.map(|max| max.bytes),
-        stored_events: used.events,
+        stored_events: usage.events,
         stored_events_max: max.map(|max| max.events),
     }))
 }

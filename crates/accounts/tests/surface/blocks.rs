@@ -35,10 +35,10 @@ impl Room {
 }
 
 impl Consequences for Room {
-    fn blocked<'a>(&'a self, blocker: &'a AgentHandle, blocked: &'a AgentHandle) -> ConsequenceFuture<'a> {
+    fn on_block<'a>(&'a self, blocker: &'a AgentHandle, blocked: &'a AgentHandle) -> ConsequenceFuture<'a> {
         self.note(format!("{blocked} leaves {blocker}"))
     }
-    fn removed<'a>(&'a self, agent: &'a AgentHandle) -> ConsequenceFuture<'a> {
+    fn on_removal<'a>(&'a self, agent: &'a AgentHandle) -> ConsequenceFuture<'a> {
         self.note(format!("{agent} leaves"))
     }
 }

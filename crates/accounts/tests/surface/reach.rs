@@ -157,7 +157,7 @@ async fn pages_of_reachable_agents_name_nobody_else_in_their_cursors() {
 async fn past_its_limit_a_page_ends_where_it_stopped_looking() {
     let house = House::new();
     let alice = house.agent("@alice.bot", r#""policy":"open""#).await;
-    for nth in 0..plenary_accounts::limits::AGENTS_LOOKED_AT_MAX {
+    for nth in 0..plenary_accounts::limits::AGENTS_READ_MAX {
         house.agent(&format!("@bob.a{nth:04}"), "").await;
     }
     house.agent("@carol.open", r#""policy":"open""#).await;

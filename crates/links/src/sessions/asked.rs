@@ -46,10 +46,10 @@ impl Links {
     ) -> Result<CrossingConsents, HouseRefusal> {
         named(&sent.you)?;
         let naming = Naming { peer: call.peer.clone(), us: sent.you };
-        let by = naming.here(&sent.by).ok_or_else(not_there)?;
+        let by = naming.local_name(&sent.by).ok_or_else(not_there)?;
         let mut consents = CrossingConsents::default();
         let invitees: Vec<_> = sent.invite.iter().take(plenary_sessions::INVITE_MAX).collect();
-        let here: Vec<_> = invitees.iter().filter_map(|invitee| naming.here(invitee)).collect();
+        let here: Vec<_> = invitees.iter().filter_map(|invitee| naming.local_name(invitee)).collect();
         let sessions = &self.0.sessions;
         let taken = sessions.crossing_consents(&call.peer, &sent.session_id, (&by, &here)).await?;
         if taken.is_empty() {
@@ -107,7 +107,7 @@ impl Links {
         named(&sent.you)?;
         let naming = Naming { peer: call.peer.clone(), us: sent.you };
         let agents: Vec<_> =
-            sent.agents.iter().take(STATES_ASKED_MAX).filter_map(|agent| naming.here(agent)).collect();
+            sent.agents.iter().take(STATES_ASKED_MAX).filter_map(|agent| naming.local_name(agent)).collect();
         let message = (&sent.session_id, sent.sequence);
         let states = self.0.sessions.states_for(&call.peer, message, &agents).await?;
         let states = states.into_iter().map(|(agent, state)| CrossingState { agent, state });
@@ -132,7 +132,7 @@ impl Links {
         sent: &CrossingNewsAsk,
     ) -> Result<CrossingNewsPage, HouseRefusal> {
         let deadline = Instant::now() + Duration::from_millis(sent.wait_ms.min(NEWS_WAIT_MS_MAX));
-        let (mut grown, mut closed) = (self.0.sessions.crossing_grown(), self.0.closed.subscribe());
+        let (mut grown, mut closed) = (self.0.sessions.crossing_growth(), self.0.closed.subscribe());
         loop {
             grown.mark_unchanged();
             let news = self.0.sessions.crossing_news(&call.peer, Position(sent.after)).await?;

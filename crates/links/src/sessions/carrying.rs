@@ -13,7 +13,7 @@ use plenary_kernel::{AgentHandle, FileId, OwnerName, SessionId};
 use plenary_log::{Condition, Fault};
 use plenary_sessions::{
     crossing::{
-        Carrying, Consent, CrossingContent, FILES_BROUGHT_WITHIN, Offer, SessionCarrier,
+        CarrierFuture, Consent, CrossingContent, FILES_BROUGHT_WITHIN, Offer, SessionCarrier,
         naming::Naming,
         wire::{
             CrossingCommand, CrossingConsents, CrossingFileAsk, CrossingOffer, CrossingOutcome,
@@ -21,7 +21,7 @@ use plenary_sessions::{
         },
     },
     event::version,
-    files::not_sent,
+    files::file_not_sent,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::timeout;
@@ -67,7 +67,7 @@ impl Links {
         let links = self.clone();
         let end = async move { links.ended(changes, &linked.accord).await };
         let body = ending(http_body_util::BodyExt::into_data_stream(answer.into_body()), end, ());
-        Ok(body.into_data_stream().map_err(|_| not_sent()).boxed())
+        Ok(body.into_data_stream().map_err(|_| file_not_sent()).boxed())
     }
 
     /// Waits until the copy has an event that the peer wrote, at most for a short time; then the copy catches up later.
@@ -88,14 +88,14 @@ const WITH_FILES: AnswerLimits =
     AnswerLimits { bytes: ANSWER_BYTES_MAX, within: FILES_BROUGHT_WITHIN.saturating_add(ANSWER_WITHIN) };
 
 impl SessionCarrier for Links {
-    fn standing<'a>(&'a self, peer: &'a OwnerName) -> Carrying<'a, Option<Condition>> {
+    fn accord_condition<'a>(&'a self, peer: &'a OwnerName) -> CarrierFuture<'a, Option<Condition>> {
         Box::pin(async move {
             let standing = PeerStandings::standing(self, peer).await?;
             Ok(standing.map(|standing| standing.condition))
         })
     }
 
-    fn takes_part<'a>(&'a self, peer: &'a OwnerName, owner: &'a OwnerName) -> Carrying<'a, bool> {
+    fn takes_part<'a>(&'a self, peer: &'a OwnerName, owner: &'a OwnerName) -> CarrierFuture<'a, bool> {
         Box::pin(async move {
             let peers = self.peers().await?;
             let known = peers.all.get(peer).filter(|known| known.active().is_some());
@@ -121,7 +121,7 @@ impl SessionCarrier for Links {
         peer: &'a OwnerName,
         agent: &'a AgentHandle,
         file: &'a FileId,
-    ) -> Carrying<'a, Option<String>> {
+    ) -> CarrierFuture<'a, Option<String>> {
         Box::pin(async move {
             let Some(linked) = self.linked(peer).await? else { return Ok(None) };
             let ticket = Ticket::new(agent, file, self.now());
@@ -129,7 +129,11 @@ impl SessionCarrier for Links {
         })
     }
 
-    fn content<'a>(&'a self, peer: &'a OwnerName, ticket: &'a str) -> Carrying<'a, Option<CrossingContent>> {
+    fn content<'a>(
+        &'a self,
+        peer: &'a OwnerName,
+        ticket: &'a str,
+    ) -> CarrierFuture<'a, Option<CrossingContent>> {
         Box::pin(async move {
             let Some(linked) = self.linked(peer).await? else { return Ok(None) };
             match self.content_of(linked, ticket).await {
@@ -146,7 +150,7 @@ impl SessionCarrier for Links {
         &'a self,
         peer: &'a OwnerName,
         offer: Offer<'a>,
-    ) -> Carrying<'a, Option<BTreeMap<AgentHandle, Consent>>> {
+    ) -> CarrierFuture<'a, Option<BTreeMap<AgentHandle, Consent>>> {
         Box::pin(async move {
             let mut taken = BTreeMap::new();
             let Some(linked) = self.linked(peer).await? else { return Ok(Some(taken)) };
@@ -156,7 +160,7 @@ impl SessionCarrier for Links {
             let said = CrossingOffer {
                 you: peer.clone(),
                 session_id: offer.session.clone(),
-                by: offer.by.clone(),
+                by: offer.inviter.clone(),
                 invite: offer.invitees.to_vec(),
             };
             let answer = self.ask_linked::<CrossingConsents>(&linked, "offers", &said, SMALL).await;
@@ -183,7 +187,7 @@ impl SessionCarrier for Links {
         peer: &'a OwnerName,
         session: &'a SessionId,
         command: CrossingCommand,
-    ) -> Carrying<'a, Option<CrossingOutcome>> {
+    ) -> CarrierFuture<'a, Option<CrossingOutcome>> {
         Box::pin(async move {
             let Some(linked) = self.linked(peer).await? else { return Ok(None) };
             let owner = command.agent.owner_name();
@@ -216,7 +220,7 @@ impl SessionCarrier for Links {
         peer: &'a OwnerName,
         (session, sequence): (&'a SessionId, u64),
         agents: &'a [AgentHandle],
-    ) -> Carrying<'a, Option<BTreeMap<AgentHandle, String>>> {
+    ) -> CarrierFuture<'a, Option<BTreeMap<AgentHandle, String>>> {
         Box::pin(async move {
             let mut known = BTreeMap::new();
             let Some(linked) = self.linked(peer).await? else { return Ok(None) };

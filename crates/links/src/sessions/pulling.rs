@@ -11,8 +11,8 @@ use http::StatusCode;
 use plenary_kernel::{AccordId, OwnerName, SessionId, Version, limits::READ_ROWS_MAX};
 use plenary_log::Fault;
 use plenary_sessions::crossing::{
-    COPIES_PER_PEER_MAX, NotKept,
-    copying::{CopyEvents, CopyRefusal, arrived},
+    COPIES_PER_PEER_MAX, CopyError,
+    copying::{CopyEvents, CopyRefusal, local_event},
     naming::Naming,
     wire::{CrossingAsk, CrossingEvents, CrossingNewsAsk, CrossingNewsPage},
 };
@@ -58,13 +58,13 @@ impl From<CallFailure> for NotPulled {
     }
 }
 
-impl From<NotKept> for NotPulled {
-    fn from(not_kept: NotKept) -> Self {
-        match not_kept {
-            NotKept::Fault(fault) => fault.into(),
-            NotKept::OverQuota => Self::Later("the peer stores as much here as it may".into()),
-            NotKept::Refused(CopyRefusal::Ended) => Self::Later("the accord ended".into()),
-            NotKept::Refused(why) => Self::Never(format!("{why:?}")),
+impl From<CopyError> for NotPulled {
+    fn from(error: CopyError) -> Self {
+        match error {
+            CopyError::Fault(fault) => fault.into(),
+            CopyError::OverQuota => Self::Later("the peer stores as much here as it may".into()),
+            CopyError::Refused(CopyRefusal::Ended) => Self::Later("the accord ended".into()),
+            CopyError::Refused(why) => Self::Never(format!("{why:?}")),
         }
     }
 }
@@ -229,7 +229,7 @@ impl Links {
         let limits = AnswerLimits { bytes: EVENTS_ANSWER_BYTES_MAX, within: ANSWER_WITHIN };
         let may_begin = offers::has(self.log(), &linked.peer, id).await?;
         loop {
-            let copied = self.0.sessions.copied(&linked.peer, id, may_begin).await?;
+            let copied = self.0.sessions.copied_version(&linked.peer, id, may_begin).await?;
             let at = copied.ok_or_else(|| NotPulled::Never("its id is taken, or it is over".into()))?;
             if until.is_some_and(|until| at >= until) {
                 return Ok(());
@@ -248,10 +248,11 @@ impl Links {
             if !naming.us.may_name_peer() {
                 return Err(unreadable());
             }
-            let read: Option<Vec<_>> = page.events.into_iter().map(|event| arrived(event, &naming)).collect();
+            let read: Option<Vec<_>> =
+                page.events.into_iter().map(|event| local_event(event, &naming)).collect();
             let events = read.ok_or_else(unreadable)?;
             let command = CopyEvents { peer: linked.peer.clone(), first: at.next(), events };
-            self.0.sessions.keep_copy(id, command).await?;
+            self.0.sessions.append_to_copy(id, command).await?;
             if !more {
                 return Ok(());
             }

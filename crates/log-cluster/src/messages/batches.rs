@@ -104,7 +104,7 @@ impl Chains {
         u32::try_from(number).unwrap_or(u32::MAX)
     }
 
-    fn stored(&self) -> Vec<StoredChain> {
+    fn to_stored(&self) -> Vec<StoredChain> {
         let form = |chain: &Chain| StoredChain {
             stream: chain.stream().as_str().to_owned(),
             is_broken: chain.is_broken(),
@@ -114,10 +114,10 @@ impl Chains {
 }
 
 /// The forms of batches, and of the chains that they refer to.
-pub(super) fn written(batches: &[Batch]) -> (Vec<StoredBatch>, Vec<StoredChain>) {
+pub(super) fn encode(batches: &[Batch]) -> (Vec<StoredBatch>, Vec<StoredChain>) {
     let mut chains = Chains::default();
     let batches: Vec<_> = batches.iter().map(|batch| batch_form(batch, &mut chains)).collect();
-    (batches, chains.stored())
+    (batches, chains.to_stored())
 }
 
 fn batch_form(batch: &Batch, chains: &mut Chains) -> StoredBatch {
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn batches_are_read_as_they_were_written() {
         let expected = vec![batch(None, None), Batch::default()];
-        let (stored, chains) = written(&expected);
+        let (stored, chains) = encode(&expected);
         assert_eq!(read(stored, chains), Some(expected));
     }
 
@@ -241,7 +241,7 @@ mod tests {
         let [whole, broken] = ["a", "b"].map(|id| Chain::new(StreamName::new("t.t", id)));
         broken.break_off();
         let sent = [batch(Some(whole.clone()), Some(broken)), batch(Some(whole), None)];
-        let (stored, chains) = written(&sent);
+        let (stored, chains) = encode(&sent);
         assert_eq!(chains.len(), 2);
         let read = read(stored, chains).expect("they are batches");
         let chain = read[0].chain.clone().expect("a chain");

@@ -132,13 +132,13 @@ impl Node {
                 self.applied.send_replace(last.sequence);
                 self.feeder.publish(events).await;
                 for (_, notes) in records {
-                    self.noted(notes);
+                    self.process_notes(notes);
                 }
                 self.announce_applied().await;
                 Ok(())
             }
             // A node with a damaged file can't follow: its next start builds the file again.
-            Err(fault) if self.mark.noted(&fault) => Err(Trouble::Ending(NodeFault(fault))),
+            Err(fault) if self.mark.mark_if_damaged(&fault) => Err(Trouble::Ending(NodeFault(fault))),
             Err(fault @ Fault::OutcomeUnknown(_)) => Err(Trouble::Ending(NodeFault(fault))),
             Err(fault) => {
                 // A node that can't write its own file must not decide.
@@ -168,14 +168,14 @@ impl Node {
                 leaves: false,
                 is_alone: false,
             };
-            self.peers.send(Address::One(pen.node), beat.written()).await;
+            self.peers.send(Address::One(pen.node), beat.encode()).await;
         }
     }
 
     /// Gives up the pen: this node writes no more until it has taken it again.
     pub(super) fn give_up(&mut self) {
         if self.pens.own_epoch().is_some() {
-            self.pens.given_up();
+            self.pens.note_given_up();
             self.standing.send_modify(|standing| standing.has_pen = false);
         }
     }

@@ -15,7 +15,7 @@ use super::{BACK_MAX, Node, Owner, Trouble, Unit, reply};
 use crate::{
     messages::{self, Answer},
     pens::Pen,
-    record::{Notes, Recorded},
+    record::{Notes, RecordedAnswer},
 };
 
 /// How long a request waits before it is sent again, as it may have been lost.
@@ -124,8 +124,8 @@ impl Node {
     }
 
     /// Processes the notes of a record: its writer, and the outcomes of requests.
-    pub(super) fn noted(&mut self, notes: Notes) {
-        for Recorded { node, serial, outcomes } in notes.answers {
+    pub(super) fn process_notes(&mut self, notes: Notes) {
+        for RecordedAnswer { node, serial, outcomes } in notes.answers {
             let is_it = |request: &mut PendingRequest| node == self.me && request.serial == serial;
             if let Some(request) = self.waiting.request.take_if(is_it) {
                 let unknown = || Fault::OutcomeUnknown("its record does not say what came of it".into());

@@ -14,7 +14,7 @@ use crate::{
     messages::{self, Request},
     others::PendingAcks,
     pens::{Pen, PenHolder},
-    record::{self, Notes, Recorded},
+    record::{self, Notes, RecordedAnswer},
 };
 
 impl Node {
@@ -63,7 +63,7 @@ impl Node {
             }
             let epoch = self.last.sequence + 1;
             let notes = Notes { pen: Some(Pen { node: self.me, epoch: 0 }), answers: Vec::new() };
-            let body = record::written(&Writes::default(), &self.last, nonce()?, &notes);
+            let body = record::encode(&Writes::default(), &self.last, nonce()?, &notes);
             match settle(&*self.journal, self.last.sequence, &body, until).await {
                 PublicationOutcome::Ours => {
                     let link = Link { sequence: epoch, hash: record::hash(&body), ..self.last };
@@ -100,15 +100,15 @@ impl Node {
             let batches: Vec<Batch> = units.iter().flat_map(|unit| unit.batches.iter().cloned()).collect();
             let (writes, outcomes) = match self.replica.decide(batches).await {
                 Ok(decided) => decided,
-                Err(fault) if self.mark.noted(&fault) => return self.unfit(units, fault),
+                Err(fault) if self.mark.mark_if_damaged(&fault) => return self.end_as_damaged(units, fault),
                 Err(fault) => {
                     self.refuse(units, &fault).await;
                     return Ok(());
                 }
             };
             let damaged = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
-            if let Some(fault) = damaged.into_iter().find(|fault| self.mark.noted(fault)) {
-                return self.unfit(units, fault.clone());
+            if let Some(fault) = damaged.into_iter().find(|fault| self.mark.mark_if_damaged(fault)) {
+                return self.end_as_damaged(units, fault.clone());
             }
             if writes.is_empty() {
                 match self.holds(&outcomes, until).await {
@@ -121,18 +121,18 @@ impl Node {
                         self.refuse(units, &fault).await;
                         return Err(Trouble::Passing(fault));
                     }
-                    Err(ending) => return ended(units, ending),
+                    Err(ending) => return end_units(units, ending),
                 }
             } else {
                 let notes = self.notes(epoch, &units, &outcomes);
-                let body = record::written(&writes, &self.last, nonce()?, &notes);
+                let body = record::encode(&writes, &self.last, nonce()?, &notes);
                 match settle(&*self.journal, self.last.sequence, &body, until).await {
                     PublicationOutcome::Ours => {
-                        return self.written(units, outcomes, writes, &body, notes).await;
+                        return self.finish_written(units, outcomes, writes, &body, notes).await;
                     }
                     PublicationOutcome::Others(first) => {
                         if let Err(trouble) = self.apply_foreign(first).await {
-                            return ended(units, trouble);
+                            return end_units(units, trouble);
                         }
                     }
                     PublicationOutcome::Unknown(why) => {
@@ -158,7 +158,7 @@ impl Node {
 
     /// Ends this node, which would refuse for all nodes what only its own file lacks. The other nodes ask the next holder
     /// of the pen.
-    fn unfit(&mut self, units: Vec<Unit>, fault: Fault) -> Result<(), Trouble> {
+    fn end_as_damaged(&mut self, units: Vec<Unit>, fault: Fault) -> Result<(), Trouble> {
         self.give_up();
         let refused = Fault::Unavailable("this node's file is damaged; nothing was written".into());
         units.into_iter().for_each(|unit| unit.end(Err(refused.clone())));
@@ -185,14 +185,14 @@ impl Node {
             let (of_it, after) = rest.split_at(unit.batches.len().min(rest.len()));
             rest = after;
             if let Owner::Node(node, serial) = unit.owner {
-                answers.push(Recorded { node, serial, outcomes: StoredOutcomes::of(of_it) });
+                answers.push(RecordedAnswer { node, serial, outcomes: StoredOutcomes::of(of_it) });
             }
         }
         Notes { pen: Some(Pen { node: self.me, epoch }), answers }
     }
 
     /// Applies the published record; its appends are acknowledged once another node has it.
-    async fn written(
+    async fn finish_written(
         &mut self,
         units: Vec<Unit>,
         outcomes: Vec<PlanResult>,
@@ -205,7 +205,7 @@ impl Node {
         let link = Link { sequence, hash: record::hash(body), position };
         if let Err(trouble) = self.apply(writes, vec![(link, notes)]).await {
             // If it could not be applied now, it is read from the journal later.
-            return ended(units, trouble);
+            return end_units(units, trouble);
         }
         let mut outcomes = outcomes.into_iter();
         for unit in units {
@@ -284,7 +284,7 @@ impl Node {
 }
 
 /// Ends the units of a failed group.
-fn ended(units: Vec<Unit>, trouble: Trouble) -> Result<(), Trouble> {
+fn end_units(units: Vec<Unit>, trouble: Trouble) -> Result<(), Trouble> {
     let (Trouble::Passing(fault) | Trouble::Ending(NodeFault(fault))) = &trouble;
     let why = fault.to_string();
     units.into_iter().for_each(|unit| unit.end(Err(Fault::OutcomeUnknown(why.clone()))));

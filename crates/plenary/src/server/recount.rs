@@ -88,7 +88,7 @@ impl Recount {
 
     fn note_file(&mut self, event: &StoredEvent) -> Result<(), Fault> {
         match FileNews::of(event)? {
-            Some((file, FileNews::Kept(sha256))) => drop(self.files.insert(file, (sha256, false))),
+            Some((file, FileNews::Stored(sha256))) => drop(self.files.insert(file, (sha256, false))),
             Some((file, FileNews::Named)) => {
                 if let Some((_, is_named)) = self.files.get_mut(&file) {
                     *is_named = true;

@@ -7,18 +7,18 @@ use plenary_accounts::{Decider, Principal};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{AskId, Class, Refusal, TimestampMs, Version};
 
-use super::{OnePath, PEOPLE, People, UNAUTHENTICATED, not_done, now, of_people, one};
+use super::{OnePath, PEOPLE, People, UNAUTHENTICATED, current_view, of_people, refusal_for, request_id};
 use crate::{
     BATCH_MAX, Requests,
     command::{AnswerRequest, AnsweredBy, HandleRequest, Handling},
     reading::RequestReading,
     refusals::RequestRefusal,
-    request::fits_form,
+    request::check_form,
     wire::{self, Batch, BatchError, BatchResult, BatchResults, Delegate, NewAnswer, RequestView, Snooze},
 };
 
 pub(super) fn operations() -> Vec<Operation<Requests>> {
-    let one = |id, path, summary| {
+    let doc_for = |id, path, summary| {
         OperationDoc::new(id, Method::POST, path, summary)
             .auth(Auth::Owner)
             .no_tool(PEOPLE)
@@ -29,7 +29,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
             .errors(Class::NotFound, &["not_found"])
     };
     const ENDED: &[&str] = &["already_answered", "request_withdrawn", "request_expired"];
-    let answer_doc = one("request.answer", "/requests/{id}/answer", "Answer a request")
+    let answer_doc = doc_for("request.answer", "/requests/{id}/answer", "Answer a request")
         .description(
             "The first answer counts; later ones are refused with 409 `already_answered` and `answer`. With \
              `undo_seconds` the answer can be undone for that time, and the agent gets it afterwards. With `rule`, \
@@ -55,22 +55,25 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
             .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_answers"])
             .errors(Class::Unauthenticated, UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"]);
-    let undo_doc = one("request.undo", "/requests/{id}/undo", "Undo an answer")
+    let undo_doc = doc_for("request.undo", "/requests/{id}/undo", "Undo an answer")
         .description("Possible until the agent has received the answer.")
         .errors(Class::Conflict, &["too_late", "not_answered", "request_withdrawn", "request_expired"])
         .errors(Class::Conflict, &["too_many_changes"]);
-    let snooze_doc = one("request.snooze", "/requests/{id}/snooze", "Postpone a request")
+    let snooze_doc = doc_for("request.snooze", "/requests/{id}/snooze", "Postpone a request")
         .description("Its deadline does not change.")
         .request::<Snooze>()
         .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_until"])
         .errors(Class::Conflict, ENDED)
         .errors(Class::Conflict, &["too_many_changes"]);
-    let delegate_doc = one("request.delegate", "/requests/{id}/delegate", "Delegate a request to a person")
-        .description("The person must belong to the same owner. The owner's other people may still answer.")
-        .request::<Delegate>()
-        .errors(Class::Malformed, &["invalid_json", "invalid_body", "unknown_person"])
-        .errors(Class::Conflict, ENDED)
-        .errors(Class::Conflict, &["too_many_changes"]);
+    let delegate_doc =
+        doc_for("request.delegate", "/requests/{id}/delegate", "Delegate a request to a person")
+            .description(
+                "The person must belong to the same owner. The owner's other people may still answer.",
+            )
+            .request::<Delegate>()
+            .errors(Class::Malformed, &["invalid_json", "invalid_body", "unknown_person"])
+            .errors(Class::Conflict, ENDED)
+            .errors(Class::Conflict, &["too_many_changes"]);
     vec![
         Operation::new(answer_doc, answer),
         Operation::new(batch_doc, answer_many),
@@ -80,20 +83,20 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
     ]
 }
 
-async fn answered(
+async fn record_answer(
     requests: &Requests,
     Decider { principal, person }: &Decider,
     RequestReading { view, .. }: &RequestReading,
-    sent: &NewAnswer,
+    new_answer: &NewAnswer,
 ) -> Result<RequestView, RequestRefusal> {
-    let (answer, undo_ms, rule) = sent.checked()?;
-    fits_form(view, sent.answer, sent.args.as_ref())?;
+    let (answer, undo_ms, rule) = new_answer.check()?;
+    check_form(view, new_answer.answer, new_answer.args.as_ref())?;
     let id = &view.request_id;
     let by = AnsweredBy::Person(principal.clone().into(), person.clone());
-    let version = Some(Version(sent.version));
+    let version = Some(Version(new_answer.version));
     match requests.answer(id, AnswerRequest { by, answer, version, undo_ms, rule }).await {
-        Ok(()) => now(requests, principal, id).await,
-        Err(error) => Err(not_done(requests, &principal.who, id, error).await),
+        Ok(()) => current_view(requests, principal, id).await,
+        Err(error) => Err(refusal_for(requests, &principal.who, id, error).await),
     }
 }
 
@@ -104,10 +107,10 @@ async fn answer(
     JsonBody(body): JsonBody,
 ) -> Result<Json<RequestView>, RequestRefusal> {
     let body = body?;
-    let id = one(path)?;
+    let id = request_id(path)?;
     let reading = of_people(&requests, &decider.principal, &id).await?;
-    let sent: NewAnswer = body.parse()?;
-    Ok(Json(answered(&requests, &decider, &reading, &sent).await?))
+    let new_answer: NewAnswer = body.parse()?;
+    Ok(Json(record_answer(&requests, &decider, &reading, &new_answer).await?))
 }
 
 async fn answer_many(
@@ -119,31 +122,31 @@ async fn answer_many(
     if matches!(decider.principal.who, plenary_accounts::TokenOwner::Agent(_)) {
         return Err(Refusal::not_found().into());
     }
-    let sent: Batch = body.parse()?;
-    if !(1..=BATCH_MAX).contains(&sent.answers.len()) {
+    let batch: Batch = body.parse()?;
+    if !(1..=BATCH_MAX).contains(&batch.answers.len()) {
         let text = format!("`answers` must have 1 to {BATCH_MAX} members.");
         return Err(Refusal::malformed("invalid_answers", text).into());
     }
-    let mut results = Vec::with_capacity(sent.answers.len());
-    for one in sent.answers {
+    let mut results = Vec::with_capacity(batch.answers.len());
+    for item in batch.answers {
         let outcome = async {
-            let id = crate::request::id(&one.request_id)?;
+            let id = crate::request::id(&item.request_id)?;
             let reading = of_people(&requests, &decider.principal, &id).await?;
-            answered(&requests, &decider, &reading, &one.answer).await
+            record_answer(&requests, &decider, &reading, &item.answer).await
         };
         let (request, error) = match outcome.await {
             Ok(view) => (Some(view), None),
-            Err(refused) => {
-                let Refusal { code, message, .. } = refused.refusal;
+            Err(refusal) => {
+                let Refusal { code, message, .. } = refusal.refusal;
                 (None, Some(BatchError { code: code.to_owned(), message: message.into_owned() }))
             }
         };
-        results.push(BatchResult { request_id: one.request_id, request, error });
+        results.push(BatchResult { request_id: item.request_id, request, error });
     }
     Ok(Json(BatchResults { results }))
 }
 
-async fn handled(
+async fn apply_handling(
     requests: &Requests,
     principal: &Principal,
     id: &AskId,
@@ -151,8 +154,8 @@ async fn handled(
 ) -> Result<Json<RequestView>, RequestRefusal> {
     let command = HandleRequest { authority: principal.clone().into(), handling };
     match requests.handle(id, command).await {
-        Ok(_) => Ok(Json(now(requests, principal, id).await?)),
-        Err(error) => Err(not_done(requests, &principal.who, id, error).await),
+        Ok(_) => Ok(Json(current_view(requests, principal, id).await?)),
+        Err(error) => Err(refusal_for(requests, &principal.who, id, error).await),
     }
 }
 
@@ -163,9 +166,9 @@ async fn undo(
     JsonBody(body): JsonBody,
 ) -> Result<Json<RequestView>, RequestRefusal> {
     body?;
-    let id = one(path)?;
+    let id = request_id(path)?;
     of_people(&requests, &principal, &id).await?;
-    handled(&requests, &principal, &id, Handling::Undo).await
+    apply_handling(&requests, &principal, &id, Handling::Undo).await
 }
 
 async fn snooze(
@@ -175,10 +178,10 @@ async fn snooze(
     JsonBody(body): JsonBody,
 ) -> Result<Json<RequestView>, RequestRefusal> {
     let body = body?;
-    let id = one(path)?;
+    let id = request_id(path)?;
     of_people(&requests, &principal, &id).await?;
     let Snooze { until } = body.parse()?;
-    handled(&requests, &principal, &id, Handling::Snooze(TimestampMs(until))).await
+    apply_handling(&requests, &principal, &id, Handling::Snooze(TimestampMs(until))).await
 }
 
 async fn delegate(
@@ -188,8 +191,8 @@ async fn delegate(
     JsonBody(body): JsonBody,
 ) -> Result<Json<RequestView>, RequestRefusal> {
     let body = body?;
-    let id = one(path)?;
+    let id = request_id(path)?;
     of_people(&requests, &principal, &id).await?;
     let Delegate { to } = body.parse()?;
-    handled(&requests, &principal, &id, Handling::Delegate(to)).await
+    apply_handling(&requests, &principal, &id, Handling::Delegate(to)).await
 }

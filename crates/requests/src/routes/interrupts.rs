@@ -13,7 +13,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{OnePath, PEOPLE, People, UNAUTHENTICATED, listing, not_done, now, of_people, one};
+use super::{
+    OnePath, PEOPLE, People, UNAUTHENTICATED, current_view, listing, of_people, refusal_for, request_id,
+};
 use crate::{
     Requests,
     command::{AnswerRequest, AnsweredBy},
@@ -162,7 +164,7 @@ async fn list(
         return Err(Refusal::not_found().into());
     }
     let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
-    let page = requests.page(&principal.who, &listing::parsed(&query)?).await?;
+    let page = requests.page(&principal.who, &listing::parse_query(&query)?).await?;
     let interrupts = page.requests.into_iter().map(HumanInterrupt::from).collect();
     Ok(Json(Interrupts { interrupts, next_cursor: page.next_cursor }))
 }
@@ -174,23 +176,23 @@ async fn respond(
     JsonBody(body): JsonBody,
 ) -> Result<Json<RequestView>, RequestRefusal> {
     let body = body?;
-    let id = one(path)?;
+    let id = request_id(path)?;
     let reading = of_people(&requests, &principal, &id).await?;
-    let sent: HumanResponse = body.parse()?;
-    let answer = match sent.response {
+    let response: HumanResponse = body.parse()?;
+    let answer = match response.response {
         ResponseType::Accept => request::answer(AnswerType::Accept, None, None),
         ResponseType::Ignore => request::answer(AnswerType::Ignore, None, None),
-        ResponseType::Response => request::answer(AnswerType::Respond, None, sent.args.as_str()),
+        ResponseType::Response => request::answer(AnswerType::Respond, None, response.args.as_str()),
         ResponseType::Edit => {
-            let args = sent.args.get("args").and_then(Value::as_object);
-            request::fits_form(&reading.view, AnswerType::Edit, args)?;
+            let args = response.args.get("args").and_then(Value::as_object);
+            request::check_form(&reading.view, AnswerType::Edit, args)?;
             request::answer(AnswerType::Edit, args, None)
         }
     }?;
     let by = AnsweredBy::Person(principal.clone().into(), person);
     let command = AnswerRequest { by, answer, version: None, undo_ms: 0, rule: None };
     match requests.answer(&id, command).await {
-        Ok(()) => Ok(Json(now(&requests, &principal, &id).await?)),
-        Err(error) => Err(not_done(&requests, &principal.who, &id, error).await),
+        Ok(()) => Ok(Json(current_view(&requests, &principal, &id).await?)),
+        Err(error) => Err(refusal_for(&requests, &principal.who, &id, error).await),
     }
 }

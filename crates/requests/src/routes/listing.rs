@@ -61,17 +61,20 @@ pub(super) struct ListQuery {
     pub(super) cursor: Option<String>,
 }
 
-pub(super) fn parsed(query: &ListQuery) -> Result<RequestQuery, Refusal> {
-    let bad = |code, text: String| Refusal::malformed(code, text);
+pub(super) fn parse_query(query: &ListQuery) -> Result<RequestQuery, Refusal> {
+    let malformed = |code, text: String| Refusal::malformed(code, text);
     let state = match query.state.as_deref() {
         None => Phase::Open,
         Some(text) => Phase::ALL.into_iter().find(|state| state.as_str() == text).ok_or_else(|| {
-            bad("invalid_state", "`state` must be open, snoozed, answered, withdrawn or expired.".into())
+            malformed(
+                "invalid_state",
+                "`state` must be open, snoozed, answered, withdrawn or expired.".into(),
+            )
         })?,
     };
     let kind = query.kind.as_deref().map(|text| {
-        let named = Kind::ALL.into_iter().find(|kind| kind.as_str() == text);
-        named.ok_or_else(|| bad("invalid_kind", "`kind` is not a kind of request.".into()))
+        let kind = Kind::ALL.into_iter().find(|kind| kind.as_str() == text);
+        kind.ok_or_else(|| malformed("invalid_kind", "`kind` is not a kind of request.".into()))
     });
     let agent = query.agent.as_deref().map(str::parse::<AgentHandle>).transpose();
     let to = query.to.as_deref().map(str::parse::<AgentHandle>).transpose();
@@ -80,7 +83,10 @@ pub(super) fn parsed(query: &ListQuery) -> Result<RequestQuery, Refusal> {
         None => LIMIT_DEFAULT,
         Some(Ok(limit)) if (1..=LIMIT_MAX).contains(&limit) => limit,
         Some(_) => {
-            return Err(bad("invalid_limit", format!("`limit` must be an integer from 1 to {LIMIT_MAX}.")));
+            return Err(malformed(
+                "invalid_limit",
+                format!("`limit` must be an integer from 1 to {LIMIT_MAX}."),
+            ));
         }
     };
     let is_cursor = |text: &&str| {
@@ -93,21 +99,21 @@ pub(super) fn parsed(query: &ListQuery) -> Result<RequestQuery, Refusal> {
     let after = match query.cursor.as_deref() {
         None => None,
         Some(text) => {
-            let wrong = || {
-                bad(
+            let invalid_cursor = || {
+                malformed(
                     "invalid_cursor",
                     "`cursor` must be the `next_cursor` of an earlier page of this list.".into(),
                 )
             };
-            Some(Some(text).filter(is_cursor).ok_or_else(wrong)?.to_owned())
+            Some(Some(text).filter(is_cursor).ok_or_else(invalid_cursor)?.to_owned())
         }
     };
     Ok(RequestQuery {
         state,
         kind: kind.transpose()?,
-        agent: agent.map_err(|wrong| bad("invalid_agent", format!("`agent`: {wrong}.")))?,
-        to: to.map_err(|wrong| bad("invalid_to", format!("`to`: {wrong}.")))?,
-        owner: owner.map_err(|wrong| bad("invalid_owner", format!("`owner`: {wrong}.")))?,
+        agent: agent.map_err(|reason| malformed("invalid_agent", format!("`agent`: {reason}.")))?,
+        to: to.map_err(|reason| malformed("invalid_to", format!("`to`: {reason}.")))?,
+        owner: owner.map_err(|reason| malformed("invalid_owner", format!("`owner`: {reason}.")))?,
         limit,
         after,
     })
@@ -119,5 +125,5 @@ async fn list(
     query: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Json<RequestPage>, RequestRefusal> {
     let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
-    Ok(Json(requests.page(&principal.who, &parsed(&query)?).await?))
+    Ok(Json(requests.page(&principal.who, &parse_query(&query)?).await?))
 }

@@ -14,22 +14,22 @@ use plenary_kernel::{AskId, Class, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{OnePath, UNAUTHENTICATED, not_done, one};
+use super::{OnePath, UNAUTHENTICATED, refusal_for, request_id};
 use crate::{
     Requests, WAIT_SECONDS_MAX,
     command::Source,
-    reading::shown,
+    reading::view_for,
     refusals::{RequestRefusal, cannot_wait, revoked},
     waiting::WaitOutcome,
     wire::{self, NewRequest, RequestView},
 };
 
 /// Why these operations are not tools of their own.
-const THE_TOOL: &str = "the tool ask_person asks, waits and withdraws";
+const NO_TOOL_REASON: &str = "the tool ask_person asks, waits and withdraws";
 
 pub(super) fn operations() -> Vec<Operation<Requests>> {
     let make_doc = OperationDoc::new("request.make", Method::POST, "/requests", "Ask a person")
-        .no_tool(THE_TOOL)
+        .no_tool(NO_TOOL_REASON)
         .description(
             "Asks a person of the agent's owner for a permission, for an answer, or to release something on hold. A rule of the \
              owner may answer at once; then `state` is `answered`. Read the answer with `GET /requests/{id}?wait=` or, \
@@ -48,7 +48,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         .errors(Class::TooLarge, &["request_too_large"])
         .errors(Class::TooMany, &["too_many_requests"]);
     let get_doc = OperationDoc::new("request.get", Method::GET, "/requests/{id}", "Show a request, or wait for its answer")
-        .no_tool(THE_TOOL)
+        .no_tool(NO_TOOL_REASON)
         .description(
             "For the agent that asked, its owner and the operator. With `wait` the response comes as soon as there is an answer \
              that is final, the deadline has passed or the request is withdrawn, and at the latest after that many seconds. \
@@ -66,7 +66,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         .errors(Class::Unavailable, &["stopping"]);
     let withdraw_doc =
         OperationDoc::new("request.withdraw", Method::DELETE, "/requests/{id}", "Withdraw a request")
-            .no_tool(THE_TOOL)
+            .no_tool(NO_TOOL_REASON)
             .description("For the agent that asked. A withdrawn or answered request does not change.")
             .path_parameter::<AskId>("id", "The request.")
             .success(StatusCode::NO_CONTENT)
@@ -90,14 +90,14 @@ async fn make(
     agent: AgentCaller,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<RequestView>), RequestRefusal> {
-    let sent: NewRequest = body.and_then(|body| body.parse())?;
+    let new_request: NewRequest = body.and_then(|body| body.parse())?;
     let caller = plenary_accounts::TokenOwner::Agent(agent.handle.clone());
-    let command = sent.command(Source::Agent(agent.authority()), agent.handle)?;
+    let command = new_request.command(Source::Agent(agent.authority()), agent.handle)?;
     let id = AskId::mint(&requests.clock().stamp(), 0);
     let id = requests.make(&id, command).await?;
-    let seen = requests.seen_by(&caller, &id).await?;
-    let seen = seen.ok_or_else(|| RequestRefusal::from(Refusal::not_found()))?;
-    Ok((StatusCode::CREATED, Json(shown(&caller, seen))))
+    let reading = requests.reading_for(&caller, &id).await?;
+    let reading = reading.ok_or_else(|| RequestRefusal::from(Refusal::not_found()))?;
+    Ok((StatusCode::CREATED, Json(view_for(&caller, reading))))
 }
 
 async fn get(
@@ -106,9 +106,9 @@ async fn get(
     path: OnePath,
     query: Result<Query<GetQuery>, QueryRejection>,
 ) -> Result<Json<RequestView>, RequestRefusal> {
-    let id = one(path)?;
+    let id = request_id(path)?;
     // Checked before the query: a caller that may not see the request learns nothing else.
-    if requests.seen_by(&principal.who, &id).await?.is_none() {
+    if requests.reading_for(&principal.who, &id).await?.is_none() {
         return Err(Refusal::not_found().into());
     }
     let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
@@ -121,10 +121,10 @@ async fn get(
         }
     };
     match requests.wait(&principal, &id, Duration::from_secs(wait)).await? {
-        WaitOutcome::Seen(seen) => Ok(Json(shown(&principal.who, *seen))),
+        WaitOutcome::Reading(reading) => Ok(Json(view_for(&principal.who, *reading))),
         WaitOutcome::NoSuchRequest => Err(Refusal::not_found().into()),
         WaitOutcome::Revoked => Err(revoked().into()),
-        WaitOutcome::CannotWait(why) => Err(cannot_wait(why).into()),
+        WaitOutcome::CannotWait(reason) => Err(cannot_wait(reason).into()),
     }
 }
 
@@ -135,10 +135,10 @@ async fn withdraw(
     JsonBody(body): JsonBody,
 ) -> Result<StatusCode, RequestRefusal> {
     body?;
-    let id = one(path)?;
+    let id = request_id(path)?;
     let caller = plenary_accounts::TokenOwner::Agent(agent.handle.clone());
     match requests.withdraw(&id, Source::Agent(agent.authority())).await {
         Ok(()) => Ok(StatusCode::NO_CONTENT),
-        Err(error) => Err(not_done(&requests, &caller, &id, error).await),
+        Err(error) => Err(refusal_for(&requests, &caller, &id, error).await),
     }
 }

@@ -62,7 +62,7 @@ pub fn operations() -> Vec<Operation<Requests>> {
 /// The one parameter of a path.
 type OnePath = Result<Path<String>, PathRejection>;
 
-fn one(path: OnePath) -> Result<AskId, Refusal> {
+fn request_id(path: OnePath) -> Result<AskId, Refusal> {
     let Path(text) = path.map_err(|_| Refusal::not_found())?;
     crate::request::id(&text)
 }
@@ -89,17 +89,21 @@ async fn of_people(
     if matches!(principal.who, TokenOwner::Agent(_)) {
         return Err(Refusal::not_found().into());
     }
-    let seen = requests.seen_by(&principal.who, id).await?;
-    seen.ok_or_else(|| Refusal::not_found().into())
+    let reading = requests.reading_for(&principal.who, id).await?;
+    reading.ok_or_else(|| Refusal::not_found().into())
 }
 
 /// The current state of the request.
-async fn now(requests: &Requests, principal: &Principal, id: &AskId) -> Result<RequestView, RequestRefusal> {
+async fn current_view(
+    requests: &Requests,
+    principal: &Principal,
+    id: &AskId,
+) -> Result<RequestView, RequestRefusal> {
     Ok(of_people(requests, principal, id).await?.view)
 }
 
 /// A refusal, with the final answer if another person was faster.
-async fn not_done(
+async fn refusal_for(
     requests: &Requests,
     caller: &TokenOwner,
     id: &AskId,
@@ -108,9 +112,9 @@ async fn not_done(
     use plenary_engine::ExecuteError;
     let has_answer =
         matches!(&error, ExecuteError::Rejected(Rejection::AlreadyAnswered | Rejection::Expired));
-    let mut refused = RequestRefusal::from(error);
-    if has_answer && let Ok(Some(seen)) = requests.seen_by(caller, id).await {
-        refused.form.answer = crate::reading::shown(caller, seen).answer.map(Box::new);
+    let mut refusal = RequestRefusal::from(error);
+    if has_answer && let Ok(Some(reading)) = requests.reading_for(caller, id).await {
+        refusal.form.answer = crate::reading::view_for(caller, reading).answer.map(Box::new);
     }
-    refused
+    refusal
 }

@@ -83,7 +83,7 @@ async fn list(
 ) -> Result<Json<RuleList>, RequestRefusal> {
     let owner = owner_of_rules(&principal, query)?;
     let (state, _) = requests.rules().fresh(owner.as_str()).await?;
-    let rules = state.holding(requests.now()).map(|(created_at, rule)| RuleView {
+    let rules = state.valid_rules(requests.now()).map(|(created_at, rule)| RuleView {
         rule_id: rule.rule.clone(),
         owner: owner.clone(),
         agent: rule.agent.clone(),

@@ -13,7 +13,7 @@ use plenary_edge::{Auth, JsonBody, Operation, OperationDoc, read_bytes};
 use plenary_engine::ExecuteError;
 use plenary_kernel::{AskId, Class, TimestampMs};
 
-use super::{OnePath, PEOPLE, People, UNAUTHENTICATED, not_done, of_people, one};
+use super::{OnePath, PEOPLE, People, UNAUTHENTICATED, of_people, refusal_for, request_id};
 use crate::{
     ANSWER_BYTES_MAX, Requests, TAP_MS_MAX,
     command::{HandleRequest, Handling},
@@ -48,7 +48,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
             .errors(Class::NotFound, &["not_found"])
             .errors(Class::Conflict, &["already_answered", "request_withdrawn", "request_expired"])
             .errors(Class::Conflict, &["too_many_changes"]);
-    let look_doc =
+    let page_doc =
         OperationDoc::new("request.tap", Method::GET, "/tap/{secret}", "Show the page of a one-tap link")
             .auth(Auth::None)
             .no_tool(PEOPLE)
@@ -75,7 +75,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
     .or_status(StatusCode::NOT_FOUND)
     .or_status(StatusCode::CONFLICT)
     .or_status(StatusCode::BAD_REQUEST);
-    vec![Operation::new(link_doc, link), Operation::new(look_doc, look), Operation::new(tap_doc, tap)]
+    vec![Operation::new(link_doc, link), Operation::new(page_doc, show_page), Operation::new(tap_doc, tap)]
 }
 
 async fn link(
@@ -85,7 +85,7 @@ async fn link(
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<TapLink>), RequestRefusal> {
     body?;
-    let id = one(path)?;
+    let id = request_id(path)?;
     of_people(&requests, &principal, &id).await?;
     let secret = Secret::random();
     let until = TimestampMs(requests.now().0.saturating_add(TAP_MS_MAX));
@@ -96,7 +96,7 @@ async fn link(
             let expires_at = stored_until.unwrap_or(until).0;
             Ok((StatusCode::CREATED, Json(TapLink { url: requests.tap_url(&secret), expires_at })))
         }
-        Err(error) => Err(not_done(&requests, &principal.who, &id, error).await),
+        Err(error) => Err(refusal_for(&requests, &principal.who, &id, error).await),
     }
 }
 
@@ -115,39 +115,39 @@ fn html(status: StatusCode, page: &Page<'_>) -> Response {
     response
 }
 
-async fn look(
+async fn show_page(
     State(requests): State<Requests>,
     Path(secret): Path<String>,
 ) -> Result<Response, RequestRefusal> {
-    let Some(seen) = requests.linked(&secret).await? else {
+    let Some(reading) = requests.request_of_link(&secret).await? else {
         return Ok(html(StatusCode::NOT_FOUND, &Page::Unknown));
     };
-    Ok(html(StatusCode::OK, &Page::Request(&seen.view)))
+    Ok(html(StatusCode::OK, &Page::Request(&reading.view)))
 }
 
 async fn tap(
     State(requests): State<Requests>,
     Path(secret): Path<String>,
-    sent: Request,
+    request: Request,
 ) -> Result<Response, RequestRefusal> {
-    let Some(seen) = requests.linked(&secret).await? else {
+    let Some(reading) = requests.request_of_link(&secret).await? else {
         return Ok(html(StatusCode::NOT_FOUND, &Page::Unknown));
     };
-    let (parts, body) = sent.into_parts();
+    let (parts, body) = request.into_parts();
     let bytes = read_bytes(&parts.headers, body, FORM_BYTES_MAX).await?;
-    let answer = match answer_of_form(&seen.view, &bytes) {
+    let answer = match answer_of_form(&reading.view, &bytes) {
         Ok(answer) => answer,
-        Err(refusal) => return Ok(html(StatusCode::BAD_REQUEST, &Page::Wrong(&refusal.message))),
+        Err(refusal) => return Ok(html(StatusCode::BAD_REQUEST, &Page::InvalidAnswer(&refusal.message))),
     };
-    let id = seen.view.request_id;
+    let id = reading.view.request_id;
     let status = match requests.answer_by_link(&id, answer).await {
         Ok(()) => StatusCode::OK,
         Err(ExecuteError::Rejected(Rejection::NoSuchRequest)) => StatusCode::NOT_FOUND,
         Err(ExecuteError::Rejected(_)) => StatusCode::CONFLICT,
         Err(error) => return Err(error.into()),
     };
-    let Some(seen) = requests.seen(&id).await? else {
+    let Some(reading) = requests.read(&id).await? else {
         return Ok(html(StatusCode::NOT_FOUND, &Page::Unknown));
     };
-    Ok(html(status, &Page::Request(&seen.view)))
+    Ok(html(status, &Page::Request(&reading.view)))
 }

@@ -59,11 +59,11 @@ impl RuleEvent {
     }
 
     /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored.kind {
-            "RuleMade" => Self::RuleMade(read(stored)?),
-            "RuleRemoved" => Self::RuleRemoved(read(stored)?),
-            _ => return unknown(stored),
+    pub(crate) fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
+        Ok(match &*stored_event.kind {
+            "RuleMade" => Self::RuleMade(read(stored_event)?),
+            "RuleRemoved" => Self::RuleRemoved(read(stored_event)?),
+            _ => return unknown(stored_event),
         })
     }
 }

@@ -79,8 +79,8 @@ impl Command<RuleRoom> for RemoveRule<'_> {
         if !state.rules.contains_key(&self.rule) {
             return Err(RuleRejection::NoSuchRule);
         }
-        let removed = RuleRemoved { rule: self.rule.clone(), by: self.authority.by.clone() };
-        Ok(Decision::new(vec![RuleEvent::RuleRemoved(removed)], ()))
+        let event = RuleRemoved { rule: self.rule.clone(), by: self.authority.by.clone() };
+        Ok(Decision::new(vec![RuleEvent::RuleRemoved(event)], ()))
     }
 
     fn exceeds_quota(&self) -> bool {

@@ -18,26 +18,26 @@ pub struct RulesState {
 
 impl RulesState {
     /// The rules that are valid now, oldest first.
-    pub fn holding(&self, now: TimestampMs) -> impl Iterator<Item = &(TimestampMs, RuleMade)> {
+    pub fn valid_rules(&self, now: TimestampMs) -> impl Iterator<Item = &(TimestampMs, RuleMade)> {
         self.rules.values().filter(move |(_, rule)| now < rule.until)
     }
 
     /// Whether the limit of valid rules is reached.
     #[must_use]
     pub fn is_full(&self, now: TimestampMs) -> bool {
-        self.holding(now).count() >= RULES_MAX
+        self.valid_rules(now).count() >= RULES_MAX
     }
 
     /// The newest matching rule.
     #[must_use]
-    pub fn fitting(
+    pub fn newest_match(
         &self,
         now: TimestampMs,
         agent: &AgentHandle,
         tool: &str,
         directory: Option<&str>,
     ) -> Option<&RuleMade> {
-        let rules = self.holding(now).map(|(_, rule)| rule);
+        let rules = self.valid_rules(now).map(|(_, rule)| rule);
         let fits = |rule: &&RuleMade| {
             rule.agent == *agent
                 && rule.tool == tool
@@ -56,8 +56,8 @@ impl RulesState {
                     self.rules.pop_first();
                 }
             }
-            RuleEvent::RuleRemoved(removed) => {
-                self.rules.remove(&removed.rule);
+            RuleEvent::RuleRemoved(event) => {
+                self.rules.remove(&event.rule);
             }
         }
     }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     fn fits(state: &RulesState, now: u64, agent: &str, tool: &str, directory: Option<&str>) -> bool {
-        state.fitting(TimestampMs(now), &agent.parse().unwrap(), tool, directory).is_some()
+        state.newest_match(TimestampMs(now), &agent.parse().unwrap(), tool, directory).is_some()
     }
 
     #[test]

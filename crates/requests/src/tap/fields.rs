@@ -11,10 +11,10 @@ use plenary_kernel::{
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 
-use super::page::escaped;
+use super::page::escape;
 use crate::{
     command::Answer,
-    request::{answer, fits_form},
+    request::{answer, check_form},
     wire::{AnswerType, Kind, RequestView},
 };
 
@@ -66,9 +66,10 @@ impl<'a> Changes<'a> {
                 | Kind::Hold => Argument { name, question: None, text, is_text },
             }
         };
-        let all = args.map(argument).filter(|one| is_plain(&one.text) && is_plain(one.name));
-        Some(Self::Arguments(all.collect()))
-            .filter(|all| !matches!(all, Self::Arguments(all) if all.is_empty()))
+        let arguments =
+            args.map(argument).filter(|argument| is_plain(&argument.text) && is_plain(argument.name));
+        Some(Self::Arguments(arguments.collect()))
+            .filter(|arguments| !matches!(arguments, Self::Arguments(arguments) if arguments.is_empty()))
     }
 
     /// Writes the inputs; returns the label of the button.
@@ -78,9 +79,9 @@ impl<'a> Changes<'a> {
                 form.fields().iter().for_each(|field| input(html, field));
                 "Send"
             }
-            Self::Arguments(all) => {
-                all.iter().for_each(|argument| textarea(html, argument));
-                if all.iter().any(|argument| argument.question.is_some()) {
+            Self::Arguments(arguments) => {
+                arguments.iter().for_each(|argument| textarea(html, argument));
+                if arguments.iter().any(|argument| argument.question.is_some()) {
                     "Send"
                 } else {
                     "Accept with these changes"
@@ -90,11 +91,12 @@ impl<'a> Changes<'a> {
     }
 
     /// The arguments of the answer.
-    fn read(&self, view: &RequestView, sent: &[(String, String)]) -> Result<Map<String, Value>, Refusal> {
+    fn read(&self, view: &RequestView, members: &[(String, String)]) -> Result<Map<String, Value>, Refusal> {
         let values = |name: &str| {
-            let is_named = |sent: &str| sent.strip_prefix(VALUE) == Some(name);
-            sent.iter()
-                .filter(move |(sent, _)| is_named(sent))
+            let is_named = |key: &str| key.strip_prefix(VALUE) == Some(name);
+            members
+                .iter()
+                .filter(move |(key, _)| is_named(key))
                 .map(|(_, value)| value.as_str())
                 .collect::<Vec<_>>()
         };
@@ -102,29 +104,29 @@ impl<'a> Changes<'a> {
             Self::Form(form) => {
                 let mut args = Map::new();
                 for field in form.fields() {
-                    let all = values(&field.name);
+                    let arguments = values(&field.name);
                     let value = match &field.kind {
-                        FieldKind::Choices(..) => Value::from(all.clone()),
+                        FieldKind::Choices(..) => Value::from(arguments.clone()),
                         FieldKind::Text(..)
                         | FieldKind::Choice(_)
                         | FieldKind::Number { .. }
-                        | FieldKind::Truth => Value::from(all.first().copied().unwrap_or_default()),
+                        | FieldKind::Truth => Value::from(arguments.first().copied().unwrap_or_default()),
                     };
                     // The field was left empty.
-                    let is_absent = all.iter().all(|value| value.is_empty()) && !field.is_required;
+                    let is_absent = arguments.iter().all(|value| value.is_empty()) && !field.is_required;
                     if !is_absent {
                         args.insert(field.name.clone(), value);
                     }
                 }
                 Ok(form.typed(&args))
             }
-            Self::Arguments(all) => {
-                let before = view.action.as_ref().map(|action| action.args.clone());
-                let mut args = before.filter(|_| view.kind != Kind::RunInput).unwrap_or_default();
-                for Argument { name, is_text, .. } in all {
+            Self::Arguments(arguments) => {
+                let original = view.action.as_ref().map(|action| action.args.clone());
+                let mut args = original.filter(|_| view.kind != Kind::RunInput).unwrap_or_default();
+                for Argument { name, is_text, .. } in arguments {
                     let Some(text) = values(name).first().copied() else { continue };
                     let value = if *is_text { Ok(text.into()) } else { serde_json::from_str(text) };
-                    let value = value.map_err(|_| wrong(format!("`{name}` must be JSON.")))?;
+                    let value = value.map_err(|_| invalid_answer(format!("`{name}` must be JSON.")))?;
                     args.insert((*name).to_owned(), value);
                 }
                 Ok(args)
@@ -133,7 +135,7 @@ impl<'a> Changes<'a> {
     }
 }
 
-fn wrong(text: String) -> Refusal {
+fn invalid_answer(text: String) -> Refusal {
     Refusal::malformed("invalid_answer", text)
 }
 
@@ -143,50 +145,51 @@ fn wrong(text: String) -> Refusal {
 /// What is wrong with the form.
 pub(crate) fn answer_of_form(view: &RequestView, form: &[u8]) -> Result<Answer, Refusal> {
     // A browser sends a line end as two characters.
-    let sent =
+    let members =
         form_urlencoded::parse(form).map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n")));
-    let sent: Vec<_> = sent.collect();
-    let member = |name: &str| sent.iter().find(|(sent, _)| sent == name).map(|(_, value)| value.as_str());
+    let members: Vec<_> = members.collect();
+    let member = |name: &str| members.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     match member("answer") {
         Some("accept") => answer(AnswerType::Accept, None, None),
         Some("ignore") => answer(AnswerType::Ignore, None, None),
         Some("respond") => answer(AnswerType::Respond, None, member("text").map(str::trim)),
         Some("edit") => {
-            let changes = Changes::of(view).ok_or_else(|| wrong("There is nothing to change.".to_owned()))?;
-            let args = changes.read(view, &sent)?;
-            fits_form(view, AnswerType::Edit, Some(&args))?;
+            let changes =
+                Changes::of(view).ok_or_else(|| invalid_answer("There is nothing to change.".to_owned()))?;
+            let args = changes.read(view, &members)?;
+            check_form(view, AnswerType::Edit, Some(&args))?;
             answer(AnswerType::Edit, Some(&args), None)
         }
-        Some(_) | None => Err(wrong("`answer` must be accept, ignore, respond or edit.".to_owned())),
+        Some(_) | None => Err(invalid_answer("`answer` must be accept, ignore, respond or edit.".to_owned())),
     }
 }
 
 fn textarea(html: &mut String, Argument { name, question, text, is_text }: &Argument<'_>) {
     let rows = text.lines().count().clamp(1, ROWS_MAX);
-    let name = escaped(name);
-    let label = question.as_ref().map(|question| format!(": {}", escaped(question))).unwrap_or_default();
+    let name = escape(name);
+    let label = question.as_ref().map(|question| format!(": {}", escape(question))).unwrap_or_default();
     let json = if *is_text { "" } else { " (JSON)" };
     let required = if question.is_some() { " required" } else { "" };
     // HTML drops the first line end after the tag.
     let _ = write!(
         html,
         "<p><label>{name}{label}{json}<textarea name=\"{VALUE}{name}\" rows={rows}{required}>\n{}</textarea></label></p>",
-        escaped(text)
+        escape(text)
     );
 }
 
 fn input(html: &mut String, Field { name, texts, kind, is_required }: &Field) {
     let label = if texts.is_empty() { name.clone() } else { texts.join(". ") };
-    let (label, required) = (escaped(&label), if *is_required { " required" } else { "" });
-    let name = format!("name=\"{VALUE}{}\"", escaped(name));
+    let (label, required) = (escape(&label), if *is_required { " required" } else { "" });
+    let name = format!("name=\"{VALUE}{}\"", escape(name));
     let select = |options: &[(&str, &str)]| {
-        let mut all = format!("<label>{label} <select {name}{required}><option value=\"\"></option>");
+        let mut html_text = format!("<label>{label} <select {name}{required}><option value=\"\"></option>");
         for (value, text) in options {
-            let _ = write!(all, "<option value=\"{}\">{}</option>", escaped(value), escaped(text));
+            let _ = write!(html_text, "<option value=\"{}\">{}</option>", escape(value), escape(text));
         }
-        all + "</select></label>"
+        html_text + "</select></label>"
     };
-    let shown = match kind {
+    let field_html = match kind {
         FieldKind::Text(_, format) => {
             let kind = match format {
                 Some(TextFormat::Date) => "date",
@@ -197,32 +200,35 @@ fn input(html: &mut String, Field { name, texts, kind, is_required }: &Field) {
             };
             format!("<label>{label} <input type={kind} {name}{required}></label>")
         }
-        FieldKind::Number { range: Range(least, most), is_whole } => {
+        FieldKind::Number { range: Range(min, max), is_whole } => {
             let bound = |name: &str, bound: &Option<f64>| {
                 bound.map(|bound| format!(" {name}={bound}")).unwrap_or_default()
             };
             let step = if *is_whole { "1" } else { "any" };
-            let (least, most) = (bound("min", least), bound("max", most));
-            format!("<label>{label} <input type=number step={step}{least}{most} {name}{required}></label>")
+            let (min, max) = (bound("min", min), bound("max", max));
+            format!("<label>{label} <input type=number step={step}{min}{max} {name}{required}></label>")
         }
         FieldKind::Truth => select(&[("true", "Yes"), ("false", "No")]),
         FieldKind::Choice(choices) => {
-            select(&choices.iter().map(|one| (one.as_str(), one.as_str())).collect::<Vec<_>>())
+            select(&choices.iter().map(|choice| (choice.as_str(), choice.as_str())).collect::<Vec<_>>())
         }
         FieldKind::Choices(choices, _) => {
-            let mut all = format!("<fieldset><legend>{label}</legend>");
-            for one in choices {
-                let one = escaped(one);
-                let _ = write!(all, "<label><input type=checkbox {name} value=\"{one}\"> {one}</label> ");
+            let mut html_text = format!("<fieldset><legend>{label}</legend>");
+            for choice in choices {
+                let choice = escape(choice);
+                let _ = write!(
+                    html_text,
+                    "<label><input type=checkbox {name} value=\"{choice}\"> {choice}</label> "
+                );
             }
-            all + "</fieldset>"
+            html_text + "</fieldset>"
         }
     };
     // A paragraph cannot contain a group of fields.
     let _ = match kind {
-        FieldKind::Choices(..) => write!(html, "{shown}"),
+        FieldKind::Choices(..) => write!(html, "{field_html}"),
         FieldKind::Text(..) | FieldKind::Number { .. } | FieldKind::Truth | FieldKind::Choice(_) => {
-            write!(html, "<p>{shown}</p>")
+            write!(html, "<p>{field_html}</p>")
         }
     };
 }
@@ -247,7 +253,7 @@ mod tests {
         Ok(serde_json::from_slice::<Value>(&answer.content).unwrap()["args"].clone())
     }
 
-    fn shown(view: &RequestView) -> Option<String> {
+    fn html_of(view: &RequestView) -> Option<String> {
         let mut html = String::new();
         Changes::of(view)?.html(&mut html);
         Some(html)
@@ -259,13 +265,13 @@ mod tests {
         let form = "answer=edit&arg.command=%0D%0Apwd&arg.depth=[3]&arg.odd=c&arg.more=d";
         assert_eq!(args_of(&view, form), Ok(json!({"command": "\npwd", "depth": [3], "odd": "a\u{200b}b"})));
         assert_eq!(args_of(&view, "answer=edit&arg.depth=many"), Err("`depth` must be JSON.".into()));
-        assert!(!shown(&view).unwrap().contains("arg.odd"));
+        assert!(!html_of(&view).unwrap().contains("arg.odd"));
     }
 
     #[test]
     fn given_a_run_that_asks_then_each_value_is_asked_for_by_its_question() {
         let view = view("run_input", &json!({"branch": "Which <branch>?"}));
-        let html = shown(&view).unwrap();
+        let html = html_of(&view).unwrap();
         assert!(
             html.contains("branch: Which &lt;branch&gt;?<textarea name=\"arg.branch\" rows=1 required>\n<"),
             "{html}"
@@ -280,7 +286,7 @@ mod tests {
             "why": {"type": "string"},
         }});
         let form = form.as_object().cloned();
-        let html = shown(&RequestView { form, ..view("question", &json!({})) }).unwrap();
+        let html = html_of(&RequestView { form, ..view("question", &json!({})) }).unwrap();
         assert!(html.contains("</fieldset>") && html.contains("name=\"arg.why\""), "{html}");
         for paragraph in html.split("<p>").skip(1) {
             assert!(!paragraph.split("</p>").next().unwrap().contains("fieldset"), "{html}");
@@ -289,10 +295,11 @@ mod tests {
 
     #[test]
     fn given_nothing_to_change_then_there_are_no_inputs() {
-        let none = view("permission", &json!({}));
-        assert_eq!(shown(&none), None);
-        assert!(args_of(&none, "answer=edit").is_err());
-        let refused = RequestView { allow: crate::Allow::default(), ..view("permission", &json!({"a": 1})) };
-        assert_eq!(shown(&refused), None);
+        let without_arguments = view("permission", &json!({}));
+        assert_eq!(html_of(&without_arguments), None);
+        assert!(args_of(&without_arguments, "answer=edit").is_err());
+        let without_edit =
+            RequestView { allow: crate::Allow::default(), ..view("permission", &json!({"a": 1})) };
+        assert_eq!(html_of(&without_edit), None);
     }
 }

@@ -19,7 +19,7 @@ pub(crate) enum Page<'a> {
     /// The request, with a form if it waits.
     Request(&'a RequestView),
     /// An error in the submitted form.
-    Wrong(&'a str),
+    InvalidAnswer(&'a str),
     /// There is no such link.
     Unknown,
 }
@@ -42,8 +42,8 @@ pub(crate) fn page(page: &Page<'_>) -> String {
     );
     match page {
         Page::Request(view) => request(&mut html, view),
-        Page::Wrong(reason) => {
-            let reason = escaped(reason);
+        Page::InvalidAnswer(reason) => {
+            let reason = escape(reason);
             let _ = write!(
                 html,
                 "<h1>The answer was not accepted</h1><p>{reason}</p><p>Go back and change it.</p>"
@@ -60,30 +60,30 @@ fn request(html: &mut String, view: &RequestView) {
     let action = view.action.as_ref().map(|action| action.name.as_str());
     let about = (view.kind.as_str(), room(view));
     let sentence = describe_request(about, view.from.as_str(), other, action);
-    let _ = write!(html, "<h1>{}</h1><p>{}", escaped(&view.title), escaped(&sentence));
+    let _ = write!(html, "<h1>{}</h1><p>{}", escape(&view.title), escape(&sentence));
     if let Some(directory) = &view.directory {
-        let _ = write!(html, " in {}", escaped(directory));
+        let _ = write!(html, " in {}", escape(directory));
     }
     html.push('.');
     if let Some(person) = &view.to {
-        let _ = write!(html, " Given to {}.", escaped(person.as_str()));
+        let _ = write!(html, " Given to {}.", escape(person.as_str()));
     }
     html.push_str("</p>");
     // The question of a run is in its text and in the fields below.
     if let Some(action) = view.action.as_ref().filter(|_| view.kind != Kind::RunInput) {
-        let _ = write!(html, "<p>Tool: <b>{}</b></p>", escaped(&action.name));
+        let _ = write!(html, "<p>Tool: <b>{}</b></p>", escape(&action.name));
         pretty(html, &Value::Object(action.args.clone()));
     }
     let detail = view.detail.clone().unwrap_or_default();
     for part in [detail.text, detail.command, detail.document, detail.diff].into_iter().flatten() {
-        let _ = write!(html, "<pre>{}</pre>", escaped(&part));
+        let _ = write!(html, "<pre>{}</pre>", escape(&part));
     }
     match view.state {
         Phase::Open | Phase::Snoozed => {
             if let Some([accepted, ignored]) = effects(view.kind.as_str(), room(view)) {
                 let _ = write!(html, "<p>Accept: {accepted}. {}: {ignored}.</p>", no(view));
             }
-            let _ = write!(html, "<p>{}</p>", escaped(&deadline(view)));
+            let _ = write!(html, "<p>{}</p>", escape(&deadline(view)));
             form(html, view);
         }
         Phase::Answered => {}
@@ -98,7 +98,7 @@ fn request(html: &mut String, view: &RequestView) {
 
 fn pretty(html: &mut String, value: &Value) {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
-    let _ = write!(html, "<pre>{}</pre>", escaped(&text));
+    let _ = write!(html, "<pre>{}</pre>", escape(&text));
 }
 
 fn room(view: &RequestView) -> Option<&str> {
@@ -119,13 +119,13 @@ fn minute(at: u64) -> String {
 /// The deadline, and its effect.
 fn deadline(view: &RequestView) -> String {
     let Some(deadline) = view.deadline_at else { return "It waits until somebody answers.".to_owned() };
-    let then = match view.on_timeout {
+    let effect = match view.on_timeout {
         OnTimeout::Accept => "it counts as accepted",
         OnTimeout::Ignore if no(view) == "Decline" => "it counts as declined",
         OnTimeout::Ignore => "it counts as ignored",
         OnTimeout::None => "it has no answer",
     };
-    format!("It waits until {}; then {then}.", minute(deadline))
+    format!("It waits until {}; then {effect}.", minute(deadline))
 }
 
 /// The answer and its author.
@@ -134,7 +134,7 @@ fn outcome(html: &mut String, answer: &AnswerView) {
         "link" => "Through a one-tap link".to_owned(),
         "rule" => "By a rule".to_owned(),
         "deadline" => "By the deadline".to_owned(),
-        person => format!("By {}", escaped(person)),
+        person => format!("By {}", escape(person)),
     };
     let (answer_type, time) = (answer.answer.as_str(), minute(answer.at));
     let _ = write!(html, "<p><b>Answered: {answer_type}.</b> {author}, {time}.</p>");
@@ -142,14 +142,14 @@ fn outcome(html: &mut String, answer: &AnswerView) {
         pretty(html, &Value::Object(args.clone()));
     }
     if let Some(text) = &answer.text {
-        let _ = write!(html, "<pre>{}</pre>", escaped(text));
+        let _ = write!(html, "<pre>{}</pre>", escape(text));
     }
 }
 
 fn form(html: &mut String, view: &RequestView) {
     let plain = [(view.allow.accept, "accept", "Accept"), (view.allow.ignore, "ignore", no(view))];
     html.push_str("<form method=post>");
-    for (_, answer, label) in plain.into_iter().filter(|(may, ..)| *may) {
+    for (_, answer, label) in plain.into_iter().filter(|(is_allowed, ..)| *is_allowed) {
         let _ = write!(html, "<button name=answer value={answer}>{label}</button>");
     }
     html.push_str("</form>");
@@ -161,7 +161,7 @@ fn form(html: &mut String, view: &RequestView) {
     if view.allow.respond {
         html.push_str("<form method=post><input type=hidden name=answer value=respond>");
         for choice in &view.choices {
-            let choice = escaped(choice);
+            let choice = escape(choice);
             let _ = write!(html, "<button name=text value=\"{choice}\">{choice}</button>");
         }
         html.push_str("</form><form method=post><input type=hidden name=answer value=respond>");
@@ -170,23 +170,23 @@ fn form(html: &mut String, view: &RequestView) {
 }
 
 /// Text as HTML; invisible characters are shown by their code.
-pub(super) fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
+pub(super) fn escape(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            '\n' | '\t' => escaped.push(c),
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#39;"),
+            '\n' | '\t' => html.push(c),
             c if is_hidden(c) => {
-                let _ = write!(escaped, "[U+{:04X}]", u32::from(c));
+                let _ = write!(html, "[U+{:04X}]", u32::from(c));
             }
-            c => escaped.push(c),
+            c => html.push(c),
         }
     }
-    escaped
+    html
 }
 
 #[cfg(test)]
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn what_an_agent_wrote_is_text() {
         assert_eq!(
-            escaped("<script>\"'&\u{202e}\u{1b}\n"),
+            escape("<script>\"'&\u{202e}\u{1b}\n"),
             "&lt;script&gt;&quot;&#39;&amp;[U+202E][U+001B]\n"
         );
     }

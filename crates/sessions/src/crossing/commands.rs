@@ -122,7 +122,7 @@ const CODES: &[(&str, Rejection)] = &[
 const KEY_REUSED: &str = "idempotency_key_reused";
 
 /// A host's refusal of a message, or of what it names, by its code.
-fn refusal_there(code: &str) -> Option<Refusal> {
+fn peer_refusal(code: &str) -> Option<Refusal> {
     Some(match code {
         "unknown_file" => unknown_file(),
         "file_named_too_often" => named_too_often(),
@@ -150,19 +150,22 @@ fn refusal_there(code: &str) -> Option<Refusal> {
     })
 }
 
-fn refused(code: &'static str) -> CrossingOutcome {
+fn refusal_outcome(code: &'static str) -> CrossingOutcome {
     let reply = serde_json::Value::Null;
     CrossingOutcome { refused: Some(code.to_owned()), reply, replayed: false, sequence: 0 }
 }
 
 /// A peer's outcome, as if this network had decided.
-fn told<T: DeserializeOwned>(outcome: CrossingOutcome) -> Result<Executed<T>, ExecuteError<Rejection>> {
+fn local_result<T: DeserializeOwned>(
+    outcome: CrossingOutcome,
+) -> Result<Executed<T>, ExecuteError<Rejection>> {
     if let Some(code) = outcome.refused {
         if code == KEY_REUSED {
             return Err(ExecuteError::KeyReused);
         }
-        let known = CODES.iter().find(|(known, _)| *known == code).map(|(_, rejection)| rejection.clone());
-        let rejection = known.or_else(|| refusal_there(&code).map(Rejection::Body));
+        let rejection =
+            CODES.iter().find(|(listed, _)| *listed == code).map(|(_, rejection)| rejection.clone());
+        let rejection = rejection.or_else(|| peer_refusal(&code).map(Rejection::Body));
         return Err(ExecuteError::Rejected(rejection.unwrap_or(Rejection::HostUnreachable)));
     }
     match serde_json::from_value(outcome.reply) {
@@ -175,8 +178,8 @@ impl CrossingOutcome {
     /// Translates the outcome into the names of this network.
     pub fn rename(&mut self, naming: &Naming) {
         if let Some(invited) = self.reply.get_mut("invited").and_then(serde_json::Value::as_array_mut) {
-            let here = |name: &serde_json::Value| naming.here(&name.as_str()?.parse().ok()?);
-            *invited = invited.iter().filter_map(here).map(|handle| handle.as_str().into()).collect();
+            let to_local = |name: &serde_json::Value| naming.local_name(&name.as_str()?.parse().ok()?);
+            *invited = invited.iter().filter_map(to_local).map(|handle| handle.as_str().into()).collect();
         }
     }
 }
@@ -186,65 +189,66 @@ impl Sessions {
     pub(crate) async fn forward<C: OfAgent + ForwardedCommand>(
         &self,
         (id, peer): (&SessionId, &OwnerName),
-        asked: &C,
+        request: &C,
         key: Option<&KeyUse>,
     ) -> Result<Executed<C::Reply>, ExecuteError<Rejection>>
     where
         C::Reply: DeserializeOwned,
     {
-        let agent = &asked.caller().handle;
-        let mut sent = command(peer, id, agent, CrossingAction::Join);
-        asked.fill(&mut sent).ok_or(ExecuteError::Rejected(Rejection::HostUnreachable))?;
-        if sent.message.as_ref().is_some_and(|message| message.get().len() > FORWARDED_BYTES_MAX) {
+        let agent = &request.caller().handle;
+        let mut command = command(peer, id, agent, CrossingAction::Join);
+        request.fill(&mut command).ok_or(ExecuteError::Rejected(Rejection::HostUnreachable))?;
+        if command.message.as_ref().is_some_and(|message| message.get().len() > FORWARDED_BYTES_MAX) {
             let text = format!("A message to another network has at most {FORWARDED_BYTES_MAX} bytes.");
             let refusal = Refusal::new(Class::TooLarge, "body_too_large", text);
             return Err(ExecuteError::Rejected(Rejection::Body(refusal)));
         }
-        sent.key = key.map(|key| key.key.clone());
-        sent.files = self.declared(peer, agent, asked.files()).await?;
-        let answered = if sent.files.is_empty() {
-            self.take_there(peer, id, sent).await?
+        command.key = key.map(|key| key.key.clone());
+        command.files = self.declare_files(peer, agent, request.files()).await?;
+        let outcome = if command.files.is_empty() {
+            self.send_to_host(peer, id, command).await?
         } else {
             // A caller that does not wait for the transfer does not interrupt it: it repeats the message under its key.
             // It counts towards the owner's uploads, so that abandoned transfers have a limit.
-            let share = self.upload_share(agent).map_err(|full| Rejection::Body(full.into()));
+            let share = self.upload_share(agent).map_err(|error| Rejection::Body(error.into()));
             let share = share.map_err(ExecuteError::Rejected)?;
             let (sessions, peer, id) = (self.clone(), peer.clone(), id.clone());
             let transfer = async move {
                 let _share = share;
-                sessions.take_there(&peer, &id, sent).await
+                sessions.send_to_host(&peer, &id, command).await
             };
-            let taken = tokio::spawn(transfer).await;
-            taken.map_err(|_| Fault::Unavailable("a transfer of files ended".into()))??
+            let outcome = tokio::spawn(transfer).await;
+            outcome.map_err(|_| Fault::Unavailable("a transfer of files ended".into()))??
         };
-        match answered {
-            Some(outcome) => told(outcome),
+        match outcome {
+            Some(outcome) => local_result(outcome),
             None => Err(ExecuteError::Rejected(Rejection::HostUnreachable)),
         }
     }
 
-    async fn take_there(
+    async fn send_to_host(
         &self,
         peer: &OwnerName,
         id: &SessionId,
-        sent: CrossingCommand,
+        command: CrossingCommand,
     ) -> Result<Option<CrossingOutcome>, Fault> {
         let Some(carrier) = self.0.crossings.carrier() else { return Ok(None) };
-        if !carrier.takes_part(peer, &sent.agent.owner_name()).await? && sent.action != CrossingAction::Evict
+        if !carrier.takes_part(peer, &command.agent.owner_name()).await?
+            && command.action != CrossingAction::Evict
         {
             return Ok(None);
         }
-        carrier.forward(peer, id, sent).await
+        carrier.forward(peer, id, command).await
     }
 
     /// Asks the networks of invitees whether they take the invitations, and records the answers. Returns whether all of
     /// them answered.
-    pub(crate) async fn ask_there<C: OfAgent>(
+    pub(crate) async fn ask_peers<C: OfAgent>(
         &self,
         context: &mut CommandContext<C>,
         invitees: Vec<AgentHandle>,
     ) -> Result<bool, Fault> {
-        let by = context.command.caller().handle.clone();
+        let inviter = context.command.caller().handle.clone();
         let mut by_peer = std::collections::BTreeMap::<OwnerName, Vec<AgentHandle>>::new();
         for invitee in invitees {
             if let Some((_, peer)) = invitee.of_peer() {
@@ -255,12 +259,12 @@ impl Sessions {
         let Some(carrier) = self.0.crossings.carrier() else { return Ok(true) };
         let mut all_answered = true;
         for (peer, invitees) in by_peer {
-            let is_theirs =
-                by.of_peer().is_some_and(|(_, at)| at == peer) && context.from.as_ref() == Some(&peer);
-            let takes_part =
-                is_theirs || context.from.is_none() && carrier.takes_part(&peer, &by.owner_name()).await?;
+            let is_caller_peer = inviter.of_peer().is_some_and(|(_, at)| at == peer)
+                && context.caller_peer.as_ref() == Some(&peer);
+            let takes_part = is_caller_peer
+                || context.caller_peer.is_none() && carrier.takes_part(&peer, &inviter.owner_name()).await?;
             if takes_part && self.has_room_for(&peer, &context.id).await? {
-                let offer = Offer { session: &context.id, by: &by, invitees: &invitees };
+                let offer = Offer { session: &context.id, inviter: &inviter, invitees: &invitees };
                 let answer = carrier.offer(&peer, offer).await?;
                 all_answered &= answer.is_some();
                 for (invitee, consent) in answer.unwrap_or_default() {
@@ -274,26 +278,26 @@ impl Sessions {
     /// Tells the host that an agent has to leave: an agent of this network blocks it, or it is an agent of this network
     /// that was removed or declined. Returns whether the host answered. Best effort: such agents are searched again
     /// whenever the peer is in contact.
-    pub(crate) async fn evict_there(
+    pub(crate) async fn evict_at_host(
         &self,
         (peer, id): (&OwnerName, &SessionId),
         agent: &AgentHandle,
         blocker: Option<&AgentHandle>,
     ) -> Result<bool, Fault> {
-        let mut sent = command(peer, id, agent, CrossingAction::Evict);
-        sent.blocker = blocker.cloned();
-        Ok(self.take_there(peer, id, sent).await?.is_some())
+        let mut command = command(peer, id, agent, CrossingAction::Evict);
+        command.blocker = blocker.cloned();
+        Ok(self.send_to_host(peer, id, command).await?.is_some())
     }
 
     /// Forwards a person's acceptance of an invitation into a peer's session.
-    pub(crate) async fn accept_there(
+    pub(crate) async fn accept_at_host(
         &self,
         (peer, id): (&OwnerName, &SessionId),
-        settled: &SettleInvitation,
+        decision: &SettleInvitation,
     ) -> Result<(), Fault> {
-        let mut sent = command(peer, id, &settled.agent, CrossingAction::Accept);
-        sent.sequence = Some(sequence(settled.at));
-        match self.take_there(peer, id, sent).await? {
+        let mut command = command(peer, id, &decision.agent, CrossingAction::Accept);
+        command.sequence = Some(sequence(decision.at));
+        match self.send_to_host(peer, id, command).await? {
             Some(_) => Ok(()),
             None => Err(Fault::Unavailable("the network whose session it is did not answer".into())),
         }
@@ -306,24 +310,24 @@ impl Sessions {
     pub async fn crossing_command(
         &self,
         peer: &OwnerName,
-        sent: CrossingCommand,
+        command: CrossingCommand,
     ) -> Result<CrossingOutcome, Fault> {
-        let naming = Naming { peer: peer.clone(), us: sent.you.clone() };
-        let id = sent.session_id.clone();
-        let arrived = self.arrived(&naming, sent);
-        let mut outcome = match arrived {
-            Some(arrived) => match self.carry_out_for(peer, &id, arrived).await {
+        let naming = Naming { peer: peer.clone(), us: command.you.clone() };
+        let id = command.session_id.clone();
+        let local_command = self.localize(&naming, command);
+        let mut outcome = match local_command {
+            Some(local_command) => match self.execute_for_peer(peer, &id, local_command).await {
                 Ok(outcome) => outcome,
-                Err(ExecuteError::KeyReused) => refused(KEY_REUSED),
-                Err(ExecuteError::OverQuota(exceeded)) => refused(quota_refusal(exceeded).code),
+                Err(ExecuteError::KeyReused) => refusal_outcome(KEY_REUSED),
+                Err(ExecuteError::OverQuota(exceeded)) => refusal_outcome(quota_refusal(exceeded).code),
                 Err(ExecuteError::Fault(fault)) => return Err(fault),
-                Err(ExecuteError::Rejected(Rejection::Body(refusal))) => refused(refusal.code),
+                Err(ExecuteError::Rejected(Rejection::Body(refusal))) => refusal_outcome(refusal.code),
                 Err(ExecuteError::Rejected(rejection)) => {
-                    let known = CODES.iter().find(|(_, known)| *known == rejection);
-                    refused(known.map_or("invalid", |(code, _)| code))
+                    let code = CODES.iter().find(|(_, listed)| *listed == rejection);
+                    refusal_outcome(code.map_or("invalid", |(code, _)| code))
                 }
             },
-            None => refused("not_found"),
+            None => refusal_outcome("not_found"),
         };
         if outcome.refused.is_none() {
             outcome.sequence = sequence(self.0.streams.fresh(id.as_str()).await?.1);
@@ -331,44 +335,44 @@ impl Sessions {
         Ok(outcome)
     }
 
-    /// Translates the command into the names of this network; `None` if the peer may not speak for one of the names.
-    fn arrived(&self, naming: &Naming, sent: CrossingCommand) -> Option<PeerCommand> {
-        let is_theirs = |handle: &AgentHandle| handle.of_peer().is_some_and(|(_, at)| at == naming.peer);
-        let agent = naming.here(&sent.agent)?;
-        let blocker = match &sent.blocker {
-            Some(blocker) if sent.action == CrossingAction::Evict => Some(naming.here(blocker)?),
+    /// Translates the command into the names of this network. Returns `None` if the peer may not speak for one of the names.
+    fn localize(&self, naming: &Naming, command: CrossingCommand) -> Option<PeerCommand> {
+        let is_of_peer = |handle: &AgentHandle| handle.of_peer().is_some_and(|(_, at)| at == naming.peer);
+        let agent = naming.local_name(&command.agent)?;
+        let blocker = match &command.blocker {
+            Some(blocker) if command.action == CrossingAction::Evict => Some(naming.local_name(blocker)?),
             Some(_) | None => None,
         };
         // Only an eviction has a blocker.
-        let speaks = is_theirs(blocker.as_ref().unwrap_or(&agent));
-        let invite = match &sent.invite {
-            Some(invite) => Some(naming.all_here(invite)?),
+        let may_speak = is_of_peer(blocker.as_ref().unwrap_or(&agent));
+        let invite = match &command.invite {
+            Some(invite) => Some(naming.local_names(invite)?),
             None => None,
         };
-        let fits = invite.as_ref().is_none_or(|invite| invite.len() <= crate::INVITE_MAX);
-        let draft = match &sent.message {
+        let is_within_limit = invite.as_ref().is_none_or(|invite| invite.len() <= crate::INVITE_MAX);
+        let draft = match &command.message {
             Some(message) => Some(message_of(message.get())?),
             None => None,
         };
-        let origin = sent.hops.map(|hops| Origin { hops, notice: sent.notice });
+        let origin = command.hops.map(|hops| Origin { hops, notice: command.notice });
         let draft = draft.map(|draft| Draft { origin, ..draft });
         // Of the message as it was sent: the ids of its files here are new each time.
         let of_message = |key: String| {
-            let scope = format!("send/{}/{agent}", sent.session_id);
+            let scope = format!("send/{}/{agent}", command.session_id);
             let body = [b"{", &*draft.as_ref()?.members, b"}"].concat();
             Some(KeyUse { digest: digest(&scope, &body), scope, key })
         };
-        let key = sent.key.and_then(of_message);
-        (speaks && fits).then_some(PeerCommand {
+        let key = command.key.and_then(of_message);
+        (may_speak && is_within_limit).then_some(PeerCommand {
             // Foreign agents have no token here: the accord is checked instead.
             caller: Caller { handle: agent, token: TokenDigest::of("") },
-            action: sent.action,
+            action: command.action,
             invite,
             draft,
-            files: sent.files,
+            files: command.files,
             key,
             blocker,
-            at: sent.sequence.map(version),
+            at: command.sequence.map(version),
         })
     }
 
@@ -381,75 +385,75 @@ impl Sessions {
         id: &SessionId,
     ) -> Result<bool, Fault> {
         let (state, _) = self.0.streams.state(id.as_str()).await?;
-        let speaks = state.participant(blocker.unwrap_or(&caller.handle));
-        Ok(state.host().is_none() && speaks.is_some_and(|part| part.elsewhere))
+        let participant = state.participant(blocker.unwrap_or(&caller.handle));
+        Ok(state.host().is_none() && participant.is_some_and(|part| part.elsewhere))
     }
 
-    async fn carry_out_for(
+    async fn execute_for_peer(
         &self,
         peer: &OwnerName,
         id: &SessionId,
-        mut arrived: PeerCommand,
+        mut command: PeerCommand,
     ) -> Result<CrossingOutcome, ExecuteError<Rejection>> {
-        let (caller, blocker) = (&arrived.caller, arrived.blocker.as_ref());
+        let (caller, blocker) = (&command.caller, command.blocker.as_ref());
         if !self.takes_part(&caller.handle, id).await? || !self.is_guest(blocker, caller, id).await? {
             return Err(ExecuteError::Rejected(Rejection::NotFound));
         }
-        let files = self.bring(peer, id, &mut arrived).await?;
-        let outcome = self.carry_out_with(peer, id, arrived).await;
-        let is_named = match &outcome {
+        let files = self.store_message_files(peer, id, &mut command).await?;
+        let outcome = self.execute_localized(peer, id, command).await;
+        let may_be_named = match &outcome {
             Ok(outcome) => !outcome.replayed,
             // It may be written.
             Err(ExecuteError::Fault(_)) => true,
             Err(_) => false,
         };
-        if !is_named {
-            self.give_back(&files).await;
+        if !may_be_named {
+            self.discard_files(&files).await;
         }
         outcome
     }
 
-    async fn carry_out_with(
+    async fn execute_localized(
         &self,
         peer: &OwnerName,
         id: &SessionId,
-        arrived: PeerCommand,
+        command: PeerCommand,
     ) -> Result<CrossingOutcome, ExecuteError<Rejection>> {
-        let PeerCommand { caller, action, invite, draft, files: _, key, blocker, at } = arrived;
+        let PeerCommand { caller, action, invite, draft, files: _, key, blocker, at } = command;
         let not_found = || ExecuteError::Rejected(Rejection::NotFound);
         match action {
-            CrossingAction::Join => done(&self.ask_for(peer, id, JoinSession(caller), None).await?),
-            CrossingAction::Leave => done(&self.ask_for(peer, id, LeaveSession(caller), None).await?),
-            CrossingAction::End => done(&self.ask_for(peer, id, EndSession(caller), None).await?),
+            CrossingAction::Join => encode_reply(&self.ask_for(peer, id, JoinSession(caller), None).await?),
+            CrossingAction::Leave => encode_reply(&self.ask_for(peer, id, LeaveSession(caller), None).await?),
+            CrossingAction::End => encode_reply(&self.ask_for(peer, id, EndSession(caller), None).await?),
             CrossingAction::Send => {
-                let sent = SendMessage { caller, draft: Ok(draft.ok_or_else(not_found)?) };
-                done(&self.ask_for(peer, id, sent, key.as_ref()).await?)
+                let message = SendMessage { caller, draft: Ok(draft.ok_or_else(not_found)?) };
+                encode_reply(&self.ask_for(peer, id, message, key.as_ref()).await?)
             }
             CrossingAction::Invite => {
-                let invited = InviteAgents { caller, invite: Ok(invite.ok_or_else(not_found)?) };
-                done(&self.ask_for(peer, id, invited, None).await?)
+                let invitation = InviteAgents { caller, invite: Ok(invite.ok_or_else(not_found)?) };
+                encode_reply(&self.ask_for(peer, id, invitation, None).await?)
             }
             CrossingAction::Reopen => {
                 let body = ReopenBody { invite, initial_message: draft };
-                done(&self.ask_for(peer, id, ReopenSession { caller, body: Ok(body) }, None).await?)
+                encode_reply(&self.ask_for(peer, id, ReopenSession { caller, body: Ok(body) }, None).await?)
             }
             CrossingAction::Accept => {
                 let (state, _) = self.0.streams.state(id.as_str()).await?;
-                let held = state.participant(&caller.handle).and_then(|part| part.held);
-                match (held, at) {
-                    (Some(held), Some(at)) if held == at => {
-                        let settled = SettleInvitation { agent: caller.handle, at, accepted: true };
-                        self.note_consent(id, &settled).await?;
-                        self.note(id.as_str(), &settled).await?;
-                        done(&ok())
+                let held_invitation = state.participant(&caller.handle).and_then(|part| part.held);
+                match (held_invitation, at) {
+                    (Some(held_invitation), Some(at)) if held_invitation == at => {
+                        let decision = SettleInvitation { agent: caller.handle, at, accepted: true };
+                        self.note_consent(id, &decision).await?;
+                        self.note(id.as_str(), &decision).await?;
+                        encode_reply(&ok())
                     }
-                    _ => done(&self.ask_for(peer, id, JoinSession(caller), None).await?),
+                    _ => encode_reply(&self.ask_for(peer, id, JoinSession(caller), None).await?),
                 }
             }
             CrossingAction::Evict => {
-                let evicted = EvictAgent { agent: caller.handle, blocker };
-                self.note(id.as_str(), &evicted).await?;
-                done(&ok())
+                let eviction = EvictAgent { agent: caller.handle, blocker };
+                self.note(id.as_str(), &eviction).await?;
+                encode_reply(&ok())
             }
         }
     }
@@ -472,8 +476,8 @@ fn ok() -> Executed<Okay> {
     Executed { reply: Okay { ok: true }, replayed: false, position: None }
 }
 
-fn done<T: Serialize>(executed: &Executed<T>) -> Result<CrossingOutcome, ExecuteError<Rejection>> {
-    let reply = serde_json::to_value(&executed.reply)
+fn encode_reply<T: Serialize>(execution: &Executed<T>) -> Result<CrossingOutcome, ExecuteError<Rejection>> {
+    let reply = serde_json::to_value(&execution.reply)
         .map_err(|error| ExecuteError::Fault(Fault::Corrupt(error.to_string())))?;
-    Ok(CrossingOutcome { refused: None, reply, replayed: executed.replayed, sequence: 0 })
+    Ok(CrossingOutcome { refused: None, reply, replayed: execution.replayed, sequence: 0 })
 }

@@ -34,7 +34,7 @@ pub struct CopyEvents {
 #[derive(Debug, Clone, Default)]
 pub struct CopyFacts {
     /// Whether the accord holds.
-    pub holds: bool,
+    pub has_accord: bool,
     /// The agents of this network that the accord admits.
     pub admitting: BTreeMap<AgentHandle, Admission>,
 }
@@ -45,7 +45,7 @@ pub struct Admission {
     /// The inviters that it admits.
     pub from: BTreeSet<AgentHandle>,
     /// Whether a person of its owner must accept first.
-    pub holds: bool,
+    pub needs_consent: bool,
 }
 
 /// The progress of a copy.
@@ -76,7 +76,7 @@ pub fn copy(
     facts: &CopyFacts,
     _: &Stamp,
 ) -> Result<Decision<SessionEvent, CopyReceipt>, CopyRefusal> {
-    if !facts.holds {
+    if !facts.has_accord {
         return Err(CopyRefusal::Ended);
     }
     let is_new = at == Version::ZERO;
@@ -86,11 +86,11 @@ pub fn copy(
     if command.first > at.next() {
         return Err(CopyRefusal::Gap);
     }
-    let known = usize::try_from(at.next().0 - command.first.0).unwrap_or(usize::MAX);
+    let copied_count = usize::try_from(at.next().0 - command.first.0).unwrap_or(usize::MAX);
     let (mut state, mut version) = (state.clone(), at);
     let mut events = Vec::new();
-    for event in command.events.iter().skip(known) {
-        let mut event = admitted(&state, event.clone(), facts)?;
+    for event in command.events.iter().skip(copied_count) {
+        let mut event = admit(&state, event.clone(), facts)?;
         version = version.next();
         if let SessionEvent::MessageSent(MessageSent { names: Some(names), .. }) = &mut event {
             names.at = version;
@@ -102,69 +102,75 @@ pub fn copy(
 }
 
 /// The event as it is added to the copy, if it is possible in the session's present state.
-fn admitted(
+fn admit(
     state: &SessionState,
     mut event: SessionEvent,
     facts: &CopyFacts,
 ) -> Result<SessionEvent, CopyRefusal> {
-    let is = |holds: bool, what| if holds { Ok(()) } else { Err(CopyRefusal::Impossible(what)) };
-    let stands = |handle: &AgentHandle, standing| {
+    let ensure =
+        |condition: bool, problem| if condition { Ok(()) } else { Err(CopyRefusal::Impossible(problem)) };
+    let has_standing = |handle: &AgentHandle, standing| {
         state.participant(handle).is_some_and(|part| part.standing == standing)
     };
+    let is_joined = |handle: &AgentHandle| has_standing(handle, Standing::Joined);
+    let is_invited = |handle: &AgentHandle| has_standing(handle, Standing::Invited);
     let is_present = |handle: &AgentHandle| state.participant(handle).is_some_and(Participant::is_present);
-    is(
+    ensure(
         state.created.is_none() == matches!(event, SessionEvent::SessionCreated(_)),
         "a second beginning, or none",
     )?;
     let is_active = state.phase == Phase::Active;
     match &mut event {
         SessionEvent::SessionCreated(_) => {}
-        SessionEvent::MessageSent(sent) => {
-            is(is_active && stands(&sent.sender, Standing::Joined), "a message of nobody who is joined")?;
+        SessionEvent::MessageSent(message) => {
+            ensure(is_active && is_joined(&message.sender), "a message of nobody who is joined")?;
         }
-        SessionEvent::AgentInvited(invited) => {
-            is(is_active && !is_present(&invited.invitee), "an invitation of a participant")?;
-            is(stands(&invited.by, Standing::Joined), "an invitation by nobody who is joined")?;
-            is(state.participants.len() < PARTICIPANTS_MAX, "too many participants")?;
-            if !invited.invitee.is_elsewhere() {
-                let known = facts.admitting.get(&invited.invitee);
-                let part = state.participant(&invited.invitee);
+        SessionEvent::AgentInvited(invitation) => {
+            ensure(is_active && !is_present(&invitation.invitee), "an invitation of a participant")?;
+            ensure(is_joined(&invitation.by), "an invitation by nobody who is joined")?;
+            ensure(state.participants.len() < PARTICIPANTS_MAX, "too many participants")?;
+            if !invitation.invitee.is_elsewhere() {
+                let admission = facts.admitting.get(&invitation.invitee);
+                let part = state.participant(&invitation.invitee);
                 let is_new = part.is_none_or(|part| part.since == Version::ZERO);
-                let is_own = invited.invitee.owner() == invited.by.owner();
-                invited.denied = !known.is_some_and(|known| known.from.contains(&invited.by));
-                invited.held |= is_new && !is_own && known.is_some_and(|known| known.holds);
+                let is_own = invitation.invitee.owner() == invitation.by.owner();
+                invitation.denied =
+                    !admission.is_some_and(|admission| admission.from.contains(&invitation.by));
+                invitation.held |=
+                    is_new && !is_own && admission.is_some_and(|admission| admission.needs_consent);
             }
         }
-        SessionEvent::AgentJoined(moved) => {
-            is(is_active && stands(&moved.agent, Standing::Invited), "a joining without an invitation")?;
+        SessionEvent::AgentJoined(change) => {
+            ensure(is_active && is_invited(&change.agent), "a joining without an invitation")?;
         }
-        SessionEvent::AgentDisconnected(moved) | SessionEvent::AgentReconnected(moved) => {
-            is(is_active && stands(&moved.agent, Standing::Joined), "a connection of nobody who is joined")?;
-            is(moved.agent.is_elsewhere(), "a connection of an agent of this network")?;
+        SessionEvent::AgentDisconnected(change) | SessionEvent::AgentReconnected(change) => {
+            ensure(is_active && is_joined(&change.agent), "a connection of nobody who is joined")?;
+            ensure(change.agent.is_elsewhere(), "a connection of an agent of this network")?;
         }
         // The host also reports the leaving of agents that were never invited here.
-        SessionEvent::AgentLeft(left) => {
+        SessionEvent::AgentLeft(leaving) => {
             // This network knows itself that an accord has ended, and closes the copy.
-            let is_end = left.reason == LeftReason::AccordRevoked && !left.agent.is_elsewhere();
-            is(!is_end, "the end of an accord that holds")?;
+            let is_end = leaving.reason == LeftReason::AccordRevoked && !leaving.agent.is_elsewhere();
+            ensure(!is_end, "the end of an accord that holds")?;
             let fits = state.participants.len() < PARTICIPANTS_MAX;
-            is(fits || state.participant(&left.agent).is_some(), "too many participants")?;
+            ensure(fits || state.participant(&leaving.agent).is_some(), "too many participants")?;
         }
-        SessionEvent::SessionEnded(ended) => {
-            is(is_active, "a second end")?;
+        SessionEvent::SessionEnded(end) => {
+            ensure(is_active, "a second end")?;
             // Only agents that joined in the copy, or that have the message with their invitation.
             let has_inline =
                 |handle: &AgentHandle| state.participant(handle).is_some_and(|part| part.inline.is_some());
-            let invited = |handle: &AgentHandle| stands(handle, Standing::Invited) && has_inline(handle);
-            ended.joined.retain(|handle| stands(handle, Standing::Joined) || invited(handle));
-            ended.joined.sort();
+            let was_invited = |handle: &AgentHandle| is_invited(handle) && has_inline(handle);
+            end.joined.retain(|handle| is_joined(handle) || was_invited(handle));
+            end.joined.sort();
         }
-        SessionEvent::SessionReopened(reopened) => {
+        SessionEvent::SessionReopened(reopening) => {
             // As for a session of this network: only an agent that was joined at the end may reopen it.
-            let may = state.participant(&reopened.by).is_some_and(|part| part.may_reopen && !part.forced);
-            is(!is_active && may, "a reopening by nobody who was joined")?;
-            reopened.returning.retain(|handle| state.participant(handle).is_some());
-            reopened.returning.sort();
+            let may_reopen =
+                state.participant(&reopening.by).is_some_and(|part| part.may_reopen && !part.forced);
+            ensure(!is_active && may_reopen, "a reopening by nobody who was joined")?;
+            reopening.returning.retain(|handle| state.participant(handle).is_some());
+            reopening.returning.sort();
         }
     }
     Ok(event)
@@ -177,24 +183,24 @@ fn is_id(id: &str) -> bool {
 
 /// A peer's event in the names of this network; `None` if it is invalid.
 #[must_use]
-pub fn arrived(event: CrossingEvent, naming: &Naming) -> Option<SessionEvent> {
-    let here = |handle: &AgentHandle| naming.here(handle);
-    let moved = |id: String, agent: &AgentHandle| {
-        Some(AgentMoved { id, agent: here(agent)?, released: false, settles: None })
+pub fn local_event(event: CrossingEvent, naming: &Naming) -> Option<SessionEvent> {
+    let to_local = |handle: &AgentHandle| naming.local_name(handle);
+    let change = |id: String, agent: &AgentHandle| {
+        Some(AgentMoved { id, agent: to_local(agent)?, released: false, settles: None })
     };
-    let read = match event {
+    let event = match event {
         CrossingEvent::Created { creator, topic } => {
             let fits = topic.as_ref().is_none_or(|topic| {
                 topic.chars().count() <= TOPIC_CHARS_MAX && plenary_kernel::text::check_line(topic).is_ok()
             });
-            let (creator, host) = (here(&creator)?, Some(naming.peer.clone()));
+            let (creator, host) = (to_local(&creator)?, Some(naming.peer.clone()));
             let fits = fits && creator.is_elsewhere();
             return fits.then_some(SessionEvent::SessionCreated(SessionCreated { creator, topic, host }));
         }
         CrossingEvent::Message { id, sender, message, hops, notice } => {
             let draft = message_of(message.get())?;
             let origin = hops.map(|hops| Origin { hops, notice });
-            let (sender, members) = (here(&sender)?, draft.members);
+            let (sender, members) = (to_local(&sender)?, draft.members);
             let files: Vec<_> = draft.files.into_iter().map(|id| NamedFile { id, pending: None }).collect();
             // The version is known when the event is added.
             let names = Names { at: Version::ZERO, files, elsewhere: true };
@@ -204,8 +210,8 @@ pub fn arrived(event: CrossingEvent, naming: &Naming) -> Option<SessionEvent> {
         CrossingEvent::Invited { id, invitee, by, inline, held } => {
             SessionEvent::AgentInvited(AgentInvited {
                 id,
-                invitee: here(&invitee)?,
-                by: here(&by)?,
+                invitee: to_local(&invitee)?,
+                by: to_local(&by)?,
                 inline,
                 offered: false,
                 held,
@@ -214,12 +220,12 @@ pub fn arrived(event: CrossingEvent, naming: &Naming) -> Option<SessionEvent> {
                 elsewhere: false,
             })
         }
-        CrossingEvent::Joined { id, agent } => SessionEvent::AgentJoined(moved(id, &agent)?),
-        CrossingEvent::Disconnected { id, agent } => SessionEvent::AgentDisconnected(moved(id, &agent)?),
-        CrossingEvent::Reconnected { id, agent } => SessionEvent::AgentReconnected(moved(id, &agent)?),
+        CrossingEvent::Joined { id, agent } => SessionEvent::AgentJoined(change(id, &agent)?),
+        CrossingEvent::Disconnected { id, agent } => SessionEvent::AgentDisconnected(change(id, &agent)?),
+        CrossingEvent::Reconnected { id, agent } => SessionEvent::AgentReconnected(change(id, &agent)?),
         CrossingEvent::Left { id, agent, reason } => SessionEvent::AgentLeft(AgentLeft {
             id,
-            agent: here(&agent)?,
+            agent: to_local(&agent)?,
             reason,
             forced: false,
             held: false,
@@ -227,20 +233,20 @@ pub fn arrived(event: CrossingEvent, naming: &Naming) -> Option<SessionEvent> {
         }),
         CrossingEvent::Ended { id, by, joined } => {
             let by = match by {
-                Some(by) => Some(here(&by)?),
+                Some(by) => Some(to_local(&by)?),
                 None => None,
             };
-            let joined = naming.all_here(&joined)?;
+            let joined = naming.local_names(&joined)?;
             SessionEvent::SessionEnded(SessionEnded { id, by, joined, uncounted: Vec::new() })
         }
         CrossingEvent::Reopened { id, by, returning } => SessionEvent::SessionReopened(SessionReopened {
             id,
-            by: here(&by)?,
-            returning: naming.all_here(&returning)?,
+            by: to_local(&by)?,
+            returning: naming.local_names(&returning)?,
             settles: None,
         }),
     };
-    read.id().is_some_and(is_id).then_some(read)
+    event.id().is_some_and(is_id).then_some(event)
 }
 
 /// A peer's message as a draft, with the same checks as a local one.

@@ -3,10 +3,10 @@
 //! its agents.
 //! Must not know: how networks are linked, or what was granted.
 
-mod bringing;
 mod commands;
 pub mod copying;
-mod keeping;
+mod home;
+mod incoming_files;
 pub mod naming;
 mod serving;
 pub mod wire;
@@ -29,9 +29,9 @@ use tokio::sync::watch;
 use crate::{Sessions, refusals::SessionRefusal};
 use wire::{CrossingCommand, CrossingOutcome};
 
-pub use bringing::CrossingContent;
 pub(crate) use commands::ForwardedCommand;
-pub use keeping::NotKept;
+pub use home::CopyError;
+pub use incoming_files::CrossingContent;
 pub use serving::CrossingNews;
 
 /// Most copies of one peer's sessions; beyond it no agent here takes another invitation of that peer.
@@ -63,9 +63,9 @@ pub struct Crossing {
     /// Whether the accord holds, for a caller of a peer.
     pub caller: Option<bool>,
     /// The named agents of peers whose accord holds.
-    pub elsewhere: BTreeSet<AgentHandle>,
+    pub peer_agents: BTreeSet<AgentHandle>,
     /// The named agents of this network whose owners take no part in the accord with the caller's network.
-    pub apart: BTreeSet<AgentHandle>,
+    pub nonparticipants: BTreeSet<AgentHandle>,
     /// The answers of their networks, as far as they were asked.
     pub consents: BTreeMap<AgentHandle, Option<Consent>>,
 }
@@ -74,7 +74,7 @@ impl Crossing {
     /// Whether an agent belongs to a peer.
     #[must_use]
     pub fn is_elsewhere(&self, handle: &AgentHandle) -> bool {
-        self.elsewhere.contains(handle)
+        self.peer_agents.contains(handle)
     }
 
     /// Whether the agent belongs to a peer that was not asked yet.
@@ -96,41 +96,41 @@ pub struct Offer<'a> {
     /// The session.
     pub session: &'a SessionId,
     /// The inviter.
-    pub by: &'a AgentHandle,
+    pub inviter: &'a AgentHandle,
     /// The invitees.
     pub invitees: &'a [AgentHandle],
 }
 
 /// The result of a carrier's operation.
-pub type Carrying<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
+pub type CarrierFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
 
 /// Connects sessions to peers.
 pub trait SessionCarrier: Send + Sync {
     /// A condition that holds as long as the accord with a peer holds; `None` without an accord.
-    fn standing<'a>(&'a self, peer: &'a OwnerName) -> Carrying<'a, Option<Condition>>;
+    fn accord_condition<'a>(&'a self, peer: &'a OwnerName) -> CarrierFuture<'a, Option<Condition>>;
     /// Whether an owner of this network takes part in the accord with a peer.
-    fn takes_part<'a>(&'a self, peer: &'a OwnerName, owner: &'a OwnerName) -> Carrying<'a, bool>;
+    fn takes_part<'a>(&'a self, peer: &'a OwnerName, owner: &'a OwnerName) -> CarrierFuture<'a, bool>;
     /// Asks a peer which of its agents take an invitation; returns those that do, each with its consent. `None` if the peer
     /// did not answer.
     fn offer<'a>(
         &'a self,
         peer: &'a OwnerName,
         offer: Offer<'a>,
-    ) -> Carrying<'a, Option<BTreeMap<AgentHandle, Consent>>>;
+    ) -> CarrierFuture<'a, Option<BTreeMap<AgentHandle, Consent>>>;
     /// Forwards a command to the host and adds the resulting events to the copy; `None` if the peer did not answer.
     fn forward<'a>(
         &'a self,
         peer: &'a OwnerName,
         session: &'a SessionId,
         command: CrossingCommand,
-    ) -> Carrying<'a, Option<CrossingOutcome>>;
+    ) -> CarrierFuture<'a, Option<CrossingOutcome>>;
     /// The states of a message for a peer's agents, as far as the peer reports them; `None` if it did not answer.
     fn states<'a>(
         &'a self,
         peer: &'a OwnerName,
         message: (&'a SessionId, u64),
         agents: &'a [AgentHandle],
-    ) -> Carrying<'a, Option<BTreeMap<AgentHandle, String>>>;
+    ) -> CarrierFuture<'a, Option<BTreeMap<AgentHandle, String>>>;
     /// The peer's response to an agent's request for a file; `parts` are those of the agent's request.
     fn file<'a>(
         &'a self,
@@ -145,9 +145,13 @@ pub trait SessionCarrier: Send + Sync {
         peer: &'a OwnerName,
         agent: &'a AgentHandle,
         file: &'a FileId,
-    ) -> Carrying<'a, Option<String>>;
+    ) -> CarrierFuture<'a, Option<String>>;
     /// The content of a peer's file, for a ticket of the peer; `None` if the peer does not give it.
-    fn content<'a>(&'a self, peer: &'a OwnerName, ticket: &'a str) -> Carrying<'a, Option<CrossingContent>>;
+    fn content<'a>(
+        &'a self,
+        peer: &'a OwnerName,
+        ticket: &'a str,
+    ) -> CarrierFuture<'a, Option<CrossingContent>>;
 }
 
 /// Knows the states of messages for agents of this network.
@@ -158,7 +162,7 @@ pub trait MessageStates: Send + Sync {
         agent: &'a AgentHandle,
         session: &'a SessionId,
         sequence: u64,
-    ) -> Carrying<'a, Option<String>>;
+    ) -> CarrierFuture<'a, Option<String>>;
 }
 
 /// The data of the room about other networks.
@@ -166,12 +170,12 @@ pub(crate) struct Crossings {
     carrier: OnceLock<Arc<dyn SessionCarrier>>,
     states: OnceLock<Arc<dyn MessageStates>>,
     /// Notified when a session with agents of other networks has grown.
-    grown: watch::Sender<()>,
+    growth: watch::Sender<()>,
 }
 
 impl Default for Crossings {
     fn default() -> Self {
-        Self { carrier: OnceLock::new(), states: OnceLock::new(), grown: watch::Sender::new(()) }
+        Self { carrier: OnceLock::new(), states: OnceLock::new(), growth: watch::Sender::new(()) }
     }
 }
 
@@ -181,8 +185,8 @@ impl Crossings {
     }
 
     /// Notifies the carrier that a session with agents of other networks has grown.
-    pub(crate) fn grew(&self) {
-        self.grown.send_replace(());
+    pub(crate) fn notify_growth(&self) {
+        self.growth.send_replace(());
     }
 }
 
@@ -198,7 +202,7 @@ impl Sessions {
     }
 
     /// The response to an agent's request for a file of a peer.
-    pub(crate) async fn file_there(
+    pub(crate) async fn peer_file(
         &self,
         agent: &AgentHandle,
         file: (&OwnerName, &FileId),
@@ -215,7 +219,7 @@ impl Sessions {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn states_there(
+    pub async fn peer_states(
         &self,
         message: (&SessionId, u64),
         agents: &[AgentHandle],
@@ -226,15 +230,17 @@ impl Sessions {
                 by_peer.entry(peer).or_default().push(agent.clone());
             }
         }
-        let mut known = BTreeMap::new();
-        let Some(carrier) = self.0.crossings.carrier() else { return Ok(known) };
+        let mut state_by_agent = BTreeMap::new();
+        let Some(carrier) = self.0.crossings.carrier() else { return Ok(state_by_agent) };
         for (peer, agents) in &by_peer {
             match carrier.states(peer, message, agents).await? {
-                Some(states) => known.extend(states.into_iter().map(|(agent, state)| (agent, Some(state)))),
-                None => known.extend(agents.iter().map(|agent| (agent.clone(), None))),
+                Some(states) => {
+                    state_by_agent.extend(states.into_iter().map(|(agent, state)| (agent, Some(state))))
+                }
+                None => state_by_agent.extend(agents.iter().map(|agent| (agent.clone(), None))),
             }
         }
-        Ok(known)
+        Ok(state_by_agent)
     }
 
     /// The states of a message for agents of this network, for a peer that has the message.
@@ -247,27 +253,29 @@ impl Sessions {
         (id, number): (&SessionId, u64),
         agents: &[AgentHandle],
     ) -> Result<Vec<(AgentHandle, String)>, Fault> {
-        let mut known = Vec::new();
+        let mut agent_states = Vec::new();
         let (state, head) = self.0.streams.fresh(id.as_str()).await?;
-        let has_it = match state.host() {
+        let has_message = match state.host() {
             Some(host) => host == peer && !state.closed,
             None => serving::horizon(&state, peer, head)
                 .is_some_and(|until| crate::event::version(number) <= until),
         };
-        let Some(states) = self.0.crossings.states.get().filter(|_| has_it) else { return Ok(known) };
+        let Some(states) = self.0.crossings.states.get().filter(|_| has_message) else {
+            return Ok(agent_states);
+        };
         let agents: BTreeSet<_> = agents.iter().collect();
-        let is_ours = |agent: &AgentHandle| state.participant(agent).is_some_and(|part| !part.elsewhere);
-        for agent in agents.into_iter().filter(|agent| is_ours(agent)) {
-            if let Some(word) = states.state_of(agent, id, number).await? {
-                known.push((agent.clone(), word));
+        let is_local = |agent: &AgentHandle| state.participant(agent).is_some_and(|part| !part.elsewhere);
+        for agent in agents.into_iter().filter(|agent| is_local(agent)) {
+            if let Some(message_state) = states.state_of(agent, id, number).await? {
+                agent_states.push((agent.clone(), message_state));
             }
         }
-        Ok(known)
+        Ok(agent_states)
     }
 
     /// Changes whenever a session with agents of other networks has grown.
     #[must_use]
-    pub fn crossing_grown(&self) -> watch::Receiver<()> {
-        self.0.crossings.grown.subscribe()
+    pub fn crossing_growth(&self) -> watch::Receiver<()> {
+        self.0.crossings.growth.subscribe()
     }
 }

@@ -16,18 +16,18 @@ pub struct Naming {
 impl Naming {
     /// The local name of an agent, from its name at the peer; `None` if it has none.
     #[must_use]
-    pub fn here(&self, there: &AgentHandle) -> Option<AgentHandle> {
-        match there.of_peer() {
+    pub fn local_name(&self, peer_name: &AgentHandle) -> Option<AgentHandle> {
+        match peer_name.of_peer() {
             // An agent of a third network has no local name.
             Some((own, at)) if at == self.us => Some(own).filter(|own| !own.is_elsewhere()),
-            _ => there.elsewhere(&self.peer),
+            _ => peer_name.elsewhere(&self.peer),
         }
     }
 
     /// The local names of all agents; `None` if one is missing.
     #[must_use]
-    pub fn all_here(&self, there: &[AgentHandle]) -> Option<Vec<AgentHandle>> {
-        there.iter().map(|handle| self.here(handle)).collect()
+    pub fn local_names(&self, peer_names: &[AgentHandle]) -> Option<Vec<AgentHandle>> {
+        peer_names.iter().map(|handle| self.local_name(handle)).collect()
     }
 }
 
@@ -38,11 +38,12 @@ mod tests {
     #[test]
     fn each_network_has_names_of_its_own() {
         let naming = Naming { peer: "acme".parse().unwrap(), us: "rose".parse().unwrap() };
-        let here = |there: &str| naming.here(&there.parse().unwrap()).map(|handle| handle.to_string());
-        assert_eq!(here("@nick.cc").as_deref(), Some("@nick-at-acme.cc"));
-        assert_eq!(here("@ida-at-rose.bot").as_deref(), Some("@ida.bot"));
-        assert_eq!(here("@zoe-at-third.x").as_deref(), Some("@zoe-at-third-at-acme.x"));
-        assert_eq!(here("@zoe-at-third-at-rose.x"), None, "no network says who is of a third one here");
-        assert_eq!(here(&format!("@{}.cc", "x".repeat(60))), None, "there is no such name");
+        let local_name =
+            |peer_name: &str| naming.local_name(&peer_name.parse().unwrap()).map(|handle| handle.to_string());
+        assert_eq!(local_name("@nick.cc").as_deref(), Some("@nick-at-acme.cc"));
+        assert_eq!(local_name("@ida-at-rose.bot").as_deref(), Some("@ida.bot"));
+        assert_eq!(local_name("@zoe-at-third.x").as_deref(), Some("@zoe-at-third-at-acme.x"));
+        assert_eq!(local_name("@zoe-at-third-at-rose.x"), None, "no network says who is of a third one here");
+        assert_eq!(local_name(&format!("@{}.cc", "x".repeat(60))), None, "there is no such name");
     }
 }

@@ -33,16 +33,16 @@ pub struct CrossingNews {
 /// The version up to which a peer may have the events of a session: all while one of its agents is joined or invited,
 /// otherwise up to the last leaving of its agents. `None` if none of its agents ever took part.
 pub(super) fn horizon(state: &SessionState, peer: &OwnerName, head: Version) -> Option<Version> {
-    let of_peer = state
+    let peer_participants = state
         .participants
         .iter()
         .filter(|(handle, part)| part.elsewhere && handle.of_peer().is_some_and(|(_, at)| at == *peer));
-    let until = |part: &Participant| match part.stood.last() {
+    let visible_until = |part: &Participant| match part.stood.last() {
         _ if part.is_present() => head,
         Some(last) => last.from,
         None => Version::ZERO,
     };
-    of_peer.map(|(_, part)| until(part)).max()
+    peer_participants.map(|(_, part)| visible_until(part)).max()
 }
 
 impl Sessions {
@@ -54,21 +54,21 @@ impl Sessions {
         let head = self.log().head().await?;
         // A position beyond the head comes from a store that was lost: everything is read again.
         let after = if after > head { Position(0) } else { after };
-        let (prefix, mut last, mut looked) = (format!("{peer}/"), None::<String>, 0);
-        let mut found = CrossingNews { at: head, sessions: Vec::new() };
-        while looked < SESSIONS_PER_PEER_MAX + READ_ROWS_MAX {
+        let (prefix, mut last, mut rows_read) = (format!("{peer}/"), None::<String>, 0);
+        let mut page = CrossingNews { at: head, sessions: Vec::new() };
+        while rows_read < SESSIONS_PER_PEER_MAX + READ_ROWS_MAX {
             let rows = self
                 .log()
                 .read_index(BY_PEER, &prefix, last.as_deref(), READ_ROWS_MAX, Order::Ascending)
                 .await?;
-            looked += rows.len();
+            rows_read += rows.len();
             let streams: Vec<_> =
                 rows.iter().map(|row| SessionRoom::stream(&row.key[prefix.len()..])).collect();
             for news in self.log().streams_after(&streams, after).await? {
                 let (state, head) = self.0.streams.fresh(news.stream.id()).await?;
-                let is_theirs = horizon(&state, peer, head).is_some_and(|until| news.first <= until);
-                if is_theirs && let Ok(id) = news.stream.id().parse() {
-                    found.sessions.push(id);
+                let is_visible = horizon(&state, peer, head).is_some_and(|until| news.first <= until);
+                if is_visible && let Ok(id) = news.stream.id().parse() {
+                    page.sessions.push(id);
                 }
             }
             let is_last = rows.len() < READ_ROWS_MAX;
@@ -77,7 +77,7 @@ impl Sessions {
                 break;
             }
         }
-        Ok(found)
+        Ok(page)
     }
 
     /// Whether agents of a peer may take part in one more session of this network.
@@ -93,13 +93,13 @@ impl Sessions {
         id: &SessionId,
         max: usize,
     ) -> Result<bool, Fault> {
-        let (prefix, own) = (format!("{peer}/"), format!("{peer}/{id}"));
+        let (prefix, own_key) = (format!("{peer}/"), format!("{peer}/{id}"));
         let (mut last, mut count) = (None::<String>, 0);
         while count < max {
             let page = READ_ROWS_MAX.min(max - count);
             let rows = self.log().read_index(index, &prefix, last.as_deref(), page, Order::Ascending).await?;
             count += rows.len();
-            if rows.len() < page || rows.iter().any(|row| row.key == own) {
+            if rows.len() < page || rows.iter().any(|row| row.key == own_key) {
                 return Ok(true);
             }
             last = rows.into_iter().next_back().map(|row| row.key);
@@ -118,32 +118,32 @@ impl Sessions {
         after: Version,
     ) -> Result<Option<CrossingEvents>, Fault> {
         let (state, head) = self.0.streams.fresh(id.as_str()).await?;
-        let Some(until) = horizon(&state, peer, head).filter(|_| state.host().is_none()) else {
+        let Some(last_visible) = horizon(&state, peer, head).filter(|_| state.host().is_none()) else {
             return Ok(None);
         };
         let stream = SessionRoom::stream(id.as_str());
         let (mut events, mut bytes, mut at) = (Vec::new(), 0, after);
-        'pages: while at < until && events.len() < CROSSING_EVENTS_MAX {
-            let stored = self.log().read_stream(&stream, at, READ_AT_ONCE).await?;
-            if stored.is_empty() {
+        'pages: while at < last_visible && events.len() < CROSSING_EVENTS_MAX {
+            let page = self.log().read_stream(&stream, at, READ_AT_ONCE).await?;
+            if page.is_empty() {
                 break;
             }
-            for one in stored.iter().take_while(|one| one.version <= until) {
-                bytes += one.payload.len() + one.envelope.len();
+            for event in page.iter().take_while(|event| event.version <= last_visible) {
+                bytes += event.payload.len() + event.envelope.len();
                 if !events.is_empty() && (bytes > CROSSING_BYTES_MAX || events.len() >= CROSSING_EVENTS_MAX) {
                     break 'pages;
                 }
-                events.push(leaving(one)?);
-                at = one.version;
+                events.push(crossing_event(event)?);
+                at = event.version;
             }
         }
-        Ok(Some(CrossingEvents { you: peer.clone(), events, more: at < until }))
+        Ok(Some(CrossingEvents { you: peer.clone(), events, more: at < last_visible }))
     }
 }
 
 /// An event as another network gets it, without members that are internal to this network.
-fn leaving(stored: &StoredEvent) -> Result<CrossingEvent, Fault> {
-    Ok(match SessionEvent::decode(stored)? {
+fn crossing_event(stored_event: &StoredEvent) -> Result<CrossingEvent, Fault> {
+    Ok(match SessionEvent::decode(stored_event)? {
         SessionEvent::SessionCreated(event) => {
             CrossingEvent::Created { creator: event.creator, topic: event.topic }
         }

@@ -25,7 +25,7 @@ pub struct People {
     /// Every agent named and every agent present, except the caller.
     pub others: BTreeMap<AgentHandle, KnownAgent>,
     /// The agents among them that can take no more invitations of the caller's owner until they have answered some.
-    pub crowded: BTreeSet<AgentHandle>,
+    pub crowded_agents: BTreeSet<AgentHandle>,
     /// The files that the message names and the caller may read.
     pub files: BTreeMap<FileId, FileNaming>,
     /// Whether a person has accepted or declined the caller's held invitation to a session that has ended; absent until a
@@ -39,7 +39,7 @@ pub struct People {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileNaming {
     /// An earlier message of the session names it already.
-    Again,
+    NamedBefore,
     /// No earlier message of the session names it.
     First {
         /// The uploader and the removal time; absent if a message of another session names the file.
@@ -55,12 +55,12 @@ pub(crate) fn are_strangers(from: &KnownAgent, to: &KnownAgent) -> bool {
 }
 
 impl People {
-    pub(super) fn checked(&self, caller: &Caller) -> Result<(), Rejection> {
-        let valid = match self.crossing.caller {
-            Some(holds) => holds,
+    pub(super) fn check_caller(&self, caller: &Caller) -> Result<(), Rejection> {
+        let is_valid = match self.crossing.caller {
+            Some(has_accord) => has_accord,
             None => self.caller.state.is_live() && self.caller.state.accepts_token(&caller.token),
         };
-        if valid { Ok(()) } else { Err(Rejection::Unauthenticated) }
+        if is_valid { Ok(()) } else { Err(Rejection::Unauthenticated) }
     }
 
     /// The event of an invitation by the caller. An invitation by a stranger to an agent that never took part is an
@@ -72,42 +72,42 @@ impl People {
         invitee: &AgentHandle,
         inline: bool,
     ) -> SessionEvent {
-        let elsewhere = self.crossing.is_elsewhere(invitee);
-        let is_stranger = |known| !elsewhere && are_strangers(&self.caller, known);
-        let is_strange = self.others.get(invitee).is_some_and(is_stranger);
+        let is_elsewhere = self.crossing.is_elsewhere(invitee);
+        let is_stranger = |known| !is_elsewhere && are_strangers(&self.caller, known);
+        let is_from_stranger = self.others.get(invitee).is_some_and(is_stranger);
         let part = state.participant(invitee);
-        let earlier = part.and_then(|part| part.offered_by.clone());
-        let is_open = part.is_none() || earlier.is_some();
-        let settles = earlier.filter(|owner| !is_strange || owner != self.caller.handle.owner());
+        let earlier_owner = part.and_then(|part| part.offered_by.clone());
+        let is_open = part.is_none() || earlier_owner.is_some();
+        let settles = earlier_owner.filter(|owner| !is_from_stranger || owner != self.caller.handle.owner());
         SessionEvent::AgentInvited(AgentInvited {
             id: ids.next(),
             invitee: invitee.clone(),
             by: self.caller.handle.clone(),
             inline,
-            offered: is_strange && is_open,
+            offered: is_from_stranger && is_open,
             held: self.is_held(part, invitee),
             settles,
             denied: false,
-            elsewhere,
+            elsewhere: is_elsewhere,
         })
     }
 
     /// Whether a person of the invitee's owner decides first. An agent that was let in once may return without a
     /// decision.
     fn is_held(&self, part: Option<&Participant>, invitee: &AgentHandle) -> bool {
-        let holds = match self.crossing.consent_of(invitee) {
+        let holds_invitations = match self.crossing.consent_of(invitee) {
             Some(consent) => consent.held,
-            None => self.others.get(invitee).is_some_and(|known| known.state.holds_invitations()),
+            None => self.others.get(invitee).is_some_and(|agent| agent.state.holds_invitations()),
         };
         let is_new = part.is_none_or(|part| part.since == Version::ZERO);
-        holds && is_new && invitee.owner() != self.caller.handle.owner()
+        holds_invitations && is_new && invitee.owner() != self.caller.handle.owner()
     }
 
     /// Whether the invitation would be one offer too many. Invitees that take or took part were counted before; one that
     /// has answered no offer is not invited in one session again and again.
     pub(super) fn is_crowded(&self, state: &SessionState, invitee: &AgentHandle) -> bool {
         match state.participant(invitee) {
-            None => self.crowded.contains(invitee),
+            None => self.crowded_agents.contains(invitee),
             Some(part) => {
                 let is_repeated = part.offered_by.as_deref() == Some(self.caller.handle.owner());
                 is_repeated && part.glimpses.len() >= OFFER_EVENTS_MAX
@@ -118,7 +118,7 @@ impl People {
     /// Whether a named agent counts as company of the other invitees: an agent that the caller cannot invite anyway has no
     /// more effect than one that does not exist.
     pub(super) fn is_company(&self, named: &AgentHandle) -> bool {
-        self.others.get(named).is_some_and(|known| self.may_invite(known))
+        self.others.get(named).is_some_and(|agent| self.may_invite(agent))
     }
 
     /// Whether the caller may contact `invitee`, and no agent of `company` blocks it or is blocked by it
@@ -128,32 +128,33 @@ impl People {
         invitee: &AgentHandle,
         mut company: impl Iterator<Item = &'a AgentHandle>,
     ) -> bool {
-        let Some(known) = self.others.get(invitee) else { return false };
-        self.may_invite(known)
+        let Some(agent) = self.others.get(invitee) else { return false };
+        self.may_invite(agent)
             && company.all(|other| {
                 other == invitee
                     || self.others.get(other).is_none_or(|other| {
-                        !other.state.blocks(invitee) && !known.state.blocks(&other.handle)
+                        !other.state.blocks(invitee) && !agent.state.blocks(&other.handle)
                     })
             })
     }
 
     /// Whether the caller may contact an agent. Between networks, each side checks the lists of its own agents.
-    fn may_invite(&self, known: &KnownAgent) -> bool {
-        if self.crossing.is_elsewhere(&known.handle) {
-            return self.may_turn_to(&known.handle) && self.crossing.consent_of(&known.handle).is_some();
+    fn may_invite(&self, agent: &KnownAgent) -> bool {
+        if self.crossing.is_elsewhere(&agent.handle) {
+            return self.may_contact_peer(&agent.handle) && self.crossing.consent_of(&agent.handle).is_some();
         }
         match self.crossing.caller {
-            None => may_contact(&self.caller, known),
+            None => may_contact(&self.caller, agent),
             Some(_) => {
-                !self.crossing.apart.contains(&known.handle) && admits_elsewhere(known, &self.caller.handle)
+                !self.crossing.nonparticipants.contains(&agent.handle)
+                    && admits_elsewhere(agent, &self.caller.handle)
             }
         }
     }
 
     /// Whether the caller's network lets it contact an agent of another network. A network speaks for its own agents
     /// only, never for agents of a third network.
-    fn may_turn_to(&self, handle: &AgentHandle) -> bool {
+    fn may_contact_peer(&self, handle: &AgentHandle) -> bool {
         let peer = |handle: &AgentHandle| handle.of_peer().map(|(_, peer)| peer);
         match self.crossing.caller {
             None => may_contact_elsewhere(&self.caller, handle),
@@ -162,11 +163,15 @@ impl People {
     }
 
     /// Rejects with `AskElsewhere` if the networks of some invitees have not been asked yet.
-    pub(super) fn asked<'a>(&self, invitees: impl Iterator<Item = &'a AgentHandle>) -> Result<(), Rejection> {
-        if self.crossing.elsewhere.is_empty() {
+    pub(super) fn check_peers_asked<'a>(
+        &self,
+        invitees: impl Iterator<Item = &'a AgentHandle>,
+    ) -> Result<(), Rejection> {
+        if self.crossing.peer_agents.is_empty() {
             return Ok(());
         }
-        let is_due = |invitee: &&AgentHandle| self.crossing.is_unasked(invitee) && self.may_turn_to(invitee);
+        let is_due =
+            |invitee: &&AgentHandle| self.crossing.is_unasked(invitee) && self.may_contact_peer(invitee);
         let unasked: Vec<_> = invitees.filter(is_due).cloned().collect();
         if unasked.is_empty() { Ok(()) } else { Err(Rejection::AskElsewhere(unasked)) }
     }

@@ -18,7 +18,7 @@ pub struct KeepFile {
     /// The file.
     pub id: FileId,
     /// What it is said to be.
-    pub said: FileDeclaration,
+    pub declaration: FileDeclaration,
     /// Its size.
     pub bytes: u64,
     /// The SHA-256 of its content, in hex.
@@ -47,7 +47,7 @@ pub enum RemoveFile {
 
 /// The content of a removed file is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoteContentGone;
+pub struct NoteContentRemoved;
 
 /// The response of `POST /files`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use plenary_kernel::Stamp;
 
 use super::{
     UPLOAD_MS_MAX,
-    command::{BeginUpload, FileStatus, KeepFile, NoteContentGone, RemoveFile, UploadedFile},
+    command::{BeginUpload, FileStatus, KeepFile, NoteContentRemoved, RemoveFile, UploadedFile},
     event::{ContentRemoved, FileEvent, FileRemoved, FileUploaded, UploadBegun},
     state::FileState,
 };
@@ -17,7 +17,7 @@ pub enum FileRejection {
     /// The token was revoked meanwhile.
     Unauthenticated,
     /// The upload was given up meanwhile.
-    GivenUp,
+    UploadDiscarded,
 }
 
 /// Begins an upload. It is given up well after its time is over.
@@ -30,8 +30,8 @@ pub fn begin(
         return Err(FileRejection::Unauthenticated);
     }
     let until = stamp.now.0.saturating_add(2 * UPLOAD_MS_MAX);
-    let begun = UploadBegun { by: command.by.clone(), until };
-    Ok(Decision::new(vec![FileEvent::UploadBegun(begun)], ()))
+    let event = UploadBegun { by: command.by.clone(), until };
+    Ok(Decision::new(vec![FileEvent::UploadBegun(event)], ()))
 }
 
 /// Keeps what was uploaded.
@@ -44,22 +44,24 @@ pub fn keep(
     if !is_valid {
         return Err(FileRejection::Unauthenticated);
     }
-    let FileState::Begun { by, until: begun_until } = state else { return Err(FileRejection::GivenUp) };
-    let KeepFile { id, said, bytes, sha256, unnamed_ms_max, .. } = command;
+    let FileState::Begun { by, until: begun_until } = state else {
+        return Err(FileRejection::UploadDiscarded);
+    };
+    let KeepFile { id, declaration, bytes, sha256, unnamed_ms_max, .. } = command;
     let (at, until) = (stamp.now.0, stamp.now.0.saturating_add(*unnamed_ms_max));
     let reply = UploadedFile {
         id: id.clone(),
         status: FileStatus::Pending,
-        filename: said.name.clone(),
-        content_type: said.media_type.clone(),
+        filename: declaration.name.clone(),
+        content_type: declaration.media_type.clone(),
         size_bytes: *bytes,
         created_at: at,
         expires_at: until,
     };
     let event = FileUploaded {
         by: by.clone(),
-        name: said.name.clone(),
-        media_type: said.media_type.clone(),
+        name: declaration.name.clone(),
+        media_type: declaration.media_type.clone(),
         bytes: *bytes,
         sha256: sha256.clone(),
         at,
@@ -85,7 +87,7 @@ pub fn remove(state: &FileState, command: RemoveFile, stamp: &Stamp) -> Decision
 }
 
 /// Notes that the content of a removed file is gone too.
-pub fn note_gone(state: &FileState, _: NoteContentGone) -> Decision<FileEvent, ()> {
+pub fn note_content_removed(state: &FileState, _: NoteContentRemoved) -> Decision<FileEvent, ()> {
     if *state == FileState::Removed {
         return Decision::new(vec![FileEvent::ContentRemoved(ContentRemoved {})], ());
     }
@@ -106,7 +108,7 @@ mod tests {
     fn keep_command() -> KeepFile {
         KeepFile {
             id: FileId::mint(&stamp(1), 0),
-            said: FileDeclaration { name: "q3.pdf".into(), media_type: "application/pdf".into() },
+            declaration: FileDeclaration { name: "q3.pdf".into(), media_type: "application/pdf".into() },
             bytes: 7,
             sha256: "00".into(),
             unnamed_ms_max: 100,
@@ -119,14 +121,14 @@ mod tests {
         decision.events.len()
     }
 
-    fn begun() -> FileState {
+    fn begun_upload() -> FileState {
         let (mut state, command) = (FileState::default(), BeginUpload { by: "@ann.a".parse().unwrap() });
         assert_eq!(step(&mut state, |_| begin(&command, true, &stamp(10)).unwrap()), 1);
         state
     }
 
-    fn kept() -> FileState {
-        let mut state = begun();
+    fn stored_file() -> FileState {
+        let mut state = begun_upload();
         assert_eq!(step(&mut state, |state| keep(state, &keep_command(), true, &stamp(20)).unwrap()), 1);
         state
     }
@@ -135,25 +137,28 @@ mod tests {
     fn given_a_token_that_was_revoked_then_nothing_is_begun_or_kept() {
         let command = BeginUpload { by: "@ann.a".parse().unwrap() };
         assert_eq!(begin(&command, false, &stamp(10)), Err(FileRejection::Unauthenticated));
-        assert_eq!(keep(&begun(), &keep_command(), false, &stamp(10)), Err(FileRejection::Unauthenticated));
+        assert_eq!(
+            keep(&begun_upload(), &keep_command(), false, &stamp(10)),
+            Err(FileRejection::Unauthenticated)
+        );
     }
 
     #[test]
     fn given_a_kept_file_when_its_time_is_over_then_it_is_removed_once_and_its_content_after_it() {
-        let reply = keep(&begun(), &keep_command(), true, &stamp(20)).unwrap().reply;
+        let reply = keep(&begun_upload(), &keep_command(), true, &stamp(20)).unwrap().reply;
         assert_eq!((reply.created_at, reply.expires_at, reply.size_bytes), (20, 120, 7));
-        let mut state = kept();
-        assert_eq!(step(&mut state, |state| note_gone(state, NoteContentGone)), 0);
+        let mut state = stored_file();
+        assert_eq!(step(&mut state, |state| note_content_removed(state, NoteContentRemoved)), 0);
         assert_eq!(step(&mut state, |state| remove(state, RemoveFile::Expired, &stamp(119))), 0);
         assert_eq!(step(&mut state, |state| remove(state, RemoveFile::Expired, &stamp(120))), 1);
         assert_eq!(step(&mut state, |state| remove(state, RemoveFile::Abandoned, &stamp(120))), 0);
-        assert_eq!(step(&mut state, |state| note_gone(state, NoteContentGone)), 1);
+        assert_eq!(step(&mut state, |state| note_content_removed(state, NoteContentRemoved)), 1);
         assert_eq!(state, FileState::Gone);
     }
 
     #[test]
     fn given_a_file_that_a_message_names_then_it_stays() {
-        let mut state = kept();
+        let mut state = stored_file();
         state.evolve(&FileEvent::FileNamed(FileNamed { session: SessionId::mint(&stamp(1), 0) }));
         for command in [RemoveFile::Expired, RemoveFile::Abandoned] {
             assert!(remove(&state, command, &stamp(u64::MAX)).events.is_empty());
@@ -162,9 +167,9 @@ mod tests {
 
     #[test]
     fn given_an_upload_that_was_given_up_then_it_is_not_kept() {
-        let mut state = begun();
+        let mut state = begun_upload();
         assert_eq!(step(&mut state, |state| remove(state, RemoveFile::Expired, &stamp(11))), 0);
         assert_eq!(step(&mut state, |state| remove(state, RemoveFile::Abandoned, &stamp(11))), 1);
-        assert_eq!(keep(&state, &keep_command(), true, &stamp(12)), Err(FileRejection::GivenUp));
+        assert_eq!(keep(&state, &keep_command(), true, &stamp(12)), Err(FileRejection::UploadDiscarded));
     }
 }

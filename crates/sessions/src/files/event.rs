@@ -87,14 +87,14 @@ impl FileEvent {
     }
 
     /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored.kind {
-            "UploadBegun" => Self::UploadBegun(read(stored)?),
-            "FileUploaded" => Self::FileUploaded(read(stored)?),
-            "FileNamed" => Self::FileNamed(read(stored)?),
-            "FileRemoved" => Self::FileRemoved(read(stored)?),
-            "ContentRemoved" => Self::ContentRemoved(read(stored)?),
-            _ => return unknown(stored),
+    pub(crate) fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
+        Ok(match &*stored_event.kind {
+            "UploadBegun" => Self::UploadBegun(read(stored_event)?),
+            "FileUploaded" => Self::FileUploaded(read(stored_event)?),
+            "FileNamed" => Self::FileNamed(read(stored_event)?),
+            "FileRemoved" => Self::FileRemoved(read(stored_event)?),
+            "ContentRemoved" => Self::ContentRemoved(read(stored_event)?),
+            _ => return unknown(stored_event),
         })
     }
 }
@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    fn stored(event: NewEvent) -> StoredEvent {
+    fn stored_event(event: NewEvent) -> StoredEvent {
         StoredEvent {
             position: Position(1),
             stream: StreamName::new("sessions.file", "file_1"),
@@ -121,9 +121,9 @@ mod tests {
 
     #[test]
     fn the_stored_forms_are_frozen() {
-        let by = || "@ann.a".parse().unwrap();
-        let uploaded = FileUploaded {
-            by: by(),
+        let uploader = || "@ann.a".parse().unwrap();
+        let upload = FileUploaded {
+            by: uploader(),
             name: "q3.pdf".into(),
             media_type: "application/pdf".into(),
             bytes: 7,
@@ -132,15 +132,15 @@ mod tests {
             until: 2,
             begun_until: 3,
         };
-        let removed = |bytes| FileEvent::FileRemoved(FileRemoved { by: by(), until: 2, bytes });
+        let removed_event = |bytes| FileEvent::FileRemoved(FileRemoved { by: uploader(), until: 2, bytes });
         for (event, kind, envelope) in [
             (
-                FileEvent::UploadBegun(UploadBegun { by: by(), until: 3 }),
+                FileEvent::UploadBegun(UploadBegun { by: uploader(), until: 3 }),
                 "UploadBegun",
                 r#"{"by":"@ann.a","until":3}"#,
             ),
             (
-                FileEvent::FileUploaded(uploaded),
+                FileEvent::FileUploaded(upload),
                 "FileUploaded",
                 r#"{"by":"@ann.a","name":"q3.pdf","media_type":"application/pdf","bytes":7,"sha256":"00","at":1,"until":2,"begun_until":3}"#,
             ),
@@ -149,14 +149,14 @@ mod tests {
                 "FileNamed",
                 r#"{"session":"sess_1"}"#,
             ),
-            (removed(None), "FileRemoved", r#"{"by":"@ann.a","until":2}"#),
-            (removed(Some(7)), "FileRemoved", r#"{"by":"@ann.a","until":2,"bytes":7}"#),
+            (removed_event(None), "FileRemoved", r#"{"by":"@ann.a","until":2}"#),
+            (removed_event(Some(7)), "FileRemoved", r#"{"by":"@ann.a","until":2,"bytes":7}"#),
             (FileEvent::ContentRemoved(ContentRemoved {}), "ContentRemoved", "{}"),
         ] {
-            let written = event.encode();
-            assert_eq!((written.kind, written.form, &*written.payload), (kind, 1, &b""[..]));
-            assert_eq!(written.envelope, envelope.as_bytes());
-            assert_eq!(FileEvent::decode(&stored(written)).unwrap(), event);
+            let new_event = event.encode();
+            assert_eq!((new_event.kind, new_event.form, &*new_event.payload), (kind, 1, &b""[..]));
+            assert_eq!(new_event.envelope, envelope.as_bytes());
+            assert_eq!(FileEvent::decode(&stored_event(new_event)).unwrap(), event);
         }
     }
 }

@@ -5,22 +5,22 @@
 pub mod command;
 pub mod decide;
 pub mod event;
-mod gone;
 mod multipart;
 mod reading;
 mod refusals;
+mod removal;
 mod room;
 pub(crate) mod routes;
 pub mod state;
 mod uploading;
 
-pub use refusals::not_sent;
-pub(crate) use refusals::{named_too_often, of_place, unknown_file};
+pub use refusals::file_not_sent;
+pub(crate) use refusals::{named_too_often, store_refusal, unknown_file};
 pub(crate) use room::{
-    FileRoom, NAMED, NAMED_ELSEWHERE, UNNAMED, UNNAMED_OF, named_key, unnamed_key, unnamed_of_key,
+    FileRoom, NAMED, NAMED_ELSEWHERE, UNNAMED, UNNAMED_OF, naming_key, unnamed_key, unnamed_of_key,
 };
 
-pub(crate) use uploading::{Declared, name_of};
+pub(crate) use uploading::{ContentDeclaration, name_of};
 
 use std::sync::OnceLock;
 
@@ -54,7 +54,7 @@ pub const FILES_PER_MESSAGE_MAX: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileNews {
     /// It is stored; the SHA-256 of its content, in hex.
-    Kept(String),
+    Stored(String),
     /// A message names it: it stays.
     Named,
     /// It is removed.
@@ -66,17 +66,17 @@ impl FileNews {
     ///
     /// # Errors
     /// The event can't be read.
-    pub fn of(stored: &StoredEvent) -> Result<Option<(String, Self)>, Fault> {
-        if stored.stream.category() != FileRoom::CATEGORY {
+    pub fn of(stored_event: &StoredEvent) -> Result<Option<(String, Self)>, Fault> {
+        if stored_event.stream.category() != FileRoom::CATEGORY {
             return Ok(None);
         }
-        let news = match FileRoom::decode(stored)? {
-            FileEvent::FileUploaded(event) => Self::Kept(event.sha256),
+        let news = match FileRoom::decode(stored_event)? {
+            FileEvent::FileUploaded(event) => Self::Stored(event.sha256),
             FileEvent::FileNamed(_) => Self::Named,
             FileEvent::FileRemoved(_) => Self::Removed,
             FileEvent::UploadBegun(_) | FileEvent::ContentRemoved(_) => return Ok(None),
         };
-        Ok(Some((stored.stream.id().to_owned(), news)))
+        Ok(Some((stored_event.stream.id().to_owned(), news)))
     }
 }
 

@@ -13,7 +13,7 @@ impl From<FileRejection> for SessionRefusal {
             FileRejection::Unauthenticated => {
                 Refusal::new(Class::Unauthenticated, "invalid_authorization", "The token is no longer valid.")
             }
-            FileRejection::GivenUp => too_slow(),
+            FileRejection::UploadDiscarded => too_slow(),
         })
     }
 }
@@ -33,23 +33,23 @@ pub(super) fn too_large(bytes_max: u64) -> Refusal {
 }
 
 /// What another network sends is not what it declares.
-pub(super) fn differs() -> Refusal {
+pub(super) fn content_mismatch() -> Refusal {
     tracing::warn!("a file of another network is not what that network says");
-    not_sent()
+    file_not_sent()
 }
 
 /// Another network does not send a file, or not all of it.
 #[must_use]
-pub fn not_sent() -> Refusal {
+pub fn file_not_sent() -> Refusal {
     let text = "The network of the sender does not send the file.";
     Refusal::new(Class::Unavailable, "peer_unreachable", text)
 }
 
-pub(super) fn full(full: SharesFull, most: usize) -> Refusal {
-    match full {
+pub(super) fn uploads_full(error: SharesFull, max: usize) -> Refusal {
+    match error {
         SharesFull::Key => {
             let text = format!(
-                "The owner has {most} uploads in progress, the maximum (uploads_per_owner_max); retry when \
+                "The owner has {max} uploads in progress, the maximum (uploads_per_owner_max); retry when \
                  one has ended."
             );
             Refusal::new(Class::TooMany, "too_many_uploads", text)
@@ -63,11 +63,11 @@ pub(super) fn full(full: SharesFull, most: usize) -> Refusal {
 }
 
 /// A content that was not stored; the caller handles one that is too large, because it knows the limit.
-pub(super) fn not_kept(error: PutError<Refusal>) -> Refusal {
+pub(super) fn storage_refusal(error: PutError<Refusal>) -> Refusal {
     match error {
         PutError::Content(refusal) => refusal,
         PutError::TooLarge { bytes_max } => too_large(bytes_max),
-        PutError::Fault(fault) => of_place(&fault),
+        PutError::Fault(fault) => store_refusal(&fault),
         PutError::Busy | PutError::Mismatch(_) => Refusal::new(
             Class::Unavailable,
             "too_many_puts",
@@ -77,7 +77,7 @@ pub(super) fn not_kept(error: PutError<Refusal>) -> Refusal {
 }
 
 /// The blob store failed.
-pub(crate) fn of_place(fault: &Fault) -> Refusal {
+pub(crate) fn store_refusal(fault: &Fault) -> Refusal {
     tracing::error!(%fault, "a file cannot be stored or read");
     match fault {
         Fault::Unavailable(_) => {

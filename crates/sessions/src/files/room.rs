@@ -11,7 +11,7 @@ use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    command::{BeginUpload, KeepFile, NoteContentGone, RemoveFile, UploadedFile},
+    command::{BeginUpload, KeepFile, NoteContentRemoved, RemoveFile, UploadedFile},
     decide::{self, FileRejection},
     event::FileEvent,
     state::FileState,
@@ -34,7 +34,7 @@ pub(super) const UPLOADING: &str = "sessions.files_uploading";
 pub(super) const REMAINS: &str = "sessions.files_remains";
 
 /// The key of a file in [`NAMED`].
-pub(crate) fn named_key(file: &FileId, session: &str, version: Version) -> String {
+pub(crate) fn naming_key(file: &FileId, session: &str, version: Version) -> String {
     format!("{file}/{session}/{:020}", version.0)
 }
 
@@ -126,7 +126,7 @@ impl Room for FileRoom {
                     put(UNNAMED_OF, unnamed_of_key(&event.by, id)),
                 ]
             }
-            // With the message, which knows where it stands.
+            // The message writes these rows, because it knows its version.
             FileEvent::FileNamed(_) => vec![],
             FileEvent::FileRemoved(event) if event.bytes.is_none() => {
                 vec![delete(UPLOADING, unnamed_key(event.until, id)), put(REMAINS, id.to_owned())]
@@ -143,20 +143,20 @@ impl Room for FileRoom {
 }
 
 /// The session of a key in [`NAMED`] and [`NAMED_ELSEWHERE`], and the version there.
-pub(super) fn named_at(key: &str) -> Option<(SessionId, Version)> {
+pub(super) fn parse_naming(key: &str) -> Option<(SessionId, Version)> {
     let mut parts = key.split('/').skip(1);
     let session = parts.next()?.parse().ok()?;
     Some((session, Version(parts.next()?.parse().ok()?)))
 }
 
 /// A command of an uploader.
-pub(super) struct OfUploader<'a, C> {
+pub(super) struct UploaderCommand<'a, C> {
     pub(super) accounts: &'a Accounts,
     pub(super) authority: &'a Authority,
     pub(super) command: &'a C,
 }
 
-impl<C> OfUploader<'_, C> {
+impl<C> UploaderCommand<'_, C> {
     async fn is_valid(&self) -> Result<Facts<bool>, Fault> {
         let mut conditions = Vec::new();
         let value = self.accounts.holds(self.authority, &mut conditions).await?;
@@ -164,7 +164,7 @@ impl<C> OfUploader<'_, C> {
     }
 }
 
-impl Command<FileRoom> for OfUploader<'_, BeginUpload> {
+impl Command<FileRoom> for UploaderCommand<'_, BeginUpload> {
     const NAME: &'static str = "begin_upload";
     type Reply = ();
     type Rejection = FileRejection;
@@ -183,7 +183,7 @@ impl Command<FileRoom> for OfUploader<'_, BeginUpload> {
     }
 }
 
-impl Command<FileRoom> for OfUploader<'_, KeepFile> {
+impl Command<FileRoom> for UploaderCommand<'_, KeepFile> {
     const NAME: &'static str = "keep_file";
     type Reply = UploadedFile;
     type Rejection = FileRejection;
@@ -232,4 +232,6 @@ macro_rules! internal {
 }
 
 internal!("remove_file", RemoveFile, |state, this, stamp| decide::remove(state, *this, stamp));
-internal!("note_content_gone", NoteContentGone, |state, this, _stamp| decide::note_gone(state, *this));
+internal!("note_content_gone", NoteContentRemoved, |state, this, _stamp| decide::note_content_removed(
+    state, *this
+));

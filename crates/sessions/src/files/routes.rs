@@ -24,14 +24,14 @@ use super::{
     UPLOAD_FRAME_BYTES_MAX,
     command::UploadedFile,
     multipart,
-    refusals::of_place,
+    refusals::store_refusal,
     room::Row,
     uploading::{Uploader, name_of},
 };
 use crate::{Sessions, refusals::SessionRefusal, request::header_key, routes::answer};
 
 /// Media types that a browser may show by itself: images that hold no script.
-const SHOWN: [&str; 5] = ["image/avif", "image/gif", "image/jpeg", "image/png", "image/webp"];
+const INLINE_TYPES: [&str; 5] = ["image/avif", "image/gif", "image/jpeg", "image/png", "image/webp"];
 /// What every other file is given out as.
 const OPAQUE: &str = "application/octet-stream";
 
@@ -85,7 +85,7 @@ pub(crate) fn operations() -> Vec<Operation<Sessions>> {
         .errors(Class::NotImplemented, &["not_implemented"])
         .errors(Class::Unavailable, &["peer_unreachable"])
         .errors(Class::Internal, &["content_damaged"]);
-    let get_doc = SHOWN.iter().fold(get_doc, |doc, kind| doc.or_reply_type(kind));
+    let get_doc = INLINE_TYPES.iter().fold(get_doc, |doc, kind| doc.or_reply_type(kind));
     vec![Operation::new(upload_doc, upload), Operation::new(get_doc, get)]
 }
 
@@ -101,16 +101,16 @@ async fn upload(
     let boundary = multipart::boundary(&headers)?;
     let bytes_max = sessions.0.config.file_bytes_max.saturating_add(UPLOAD_FRAME_BYTES_MAX);
     let body = read_stream(&headers, body, bytes_max)?;
-    let (said, content) = multipart::read(boundary, body).await?;
-    let by = Uploader { authority: agent.authority(), handle: agent.handle };
-    // On the heap: what an upload needs is held as long as it goes on.
-    let done = Box::pin(sessions.upload(&by, said, content, key)).await?;
-    Ok(answer(StatusCode::CREATED, done))
+    let (declaration, content) = multipart::read(boundary, body).await?;
+    let uploader = Uploader { authority: agent.authority(), handle: agent.handle };
+    // The state of an upload is on the heap, because it lives as long as the upload.
+    let execution = Box::pin(sessions.upload(&uploader, declaration, content, key)).await?;
+    Ok(answer(StatusCode::CREATED, execution))
 }
 
 /// What every answer about a file says.
-fn heads(row: &Row, etag: &str) -> HeaderMap {
-    let is_shown = SHOWN.contains(&row.media_type.as_str());
+fn file_headers(row: &Row, etag: &str) -> HeaderMap {
+    let is_inline = INLINE_TYPES.contains(&row.media_type.as_str());
     let mut headers = HeaderMap::new();
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -120,20 +120,20 @@ fn heads(row: &Row, etag: &str) -> HeaderMap {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    let kind = if is_shown { row.media_type.as_str() } else { OPAQUE };
+    let kind = if is_inline { row.media_type.as_str() } else { OPAQUE };
     headers.insert(header::CONTENT_TYPE, ascii(kind));
-    headers.insert(header::CONTENT_DISPOSITION, ascii(&disposition(is_shown, &row.name)));
+    headers.insert(header::CONTENT_DISPOSITION, ascii(&disposition(is_inline, &row.name)));
     headers.insert(header::ETAG, ascii(etag));
     headers
 }
 
 /// How a browser takes a file, and under which name: for old clients in ASCII, for others as it is (RFC 6266).
-fn disposition(is_shown: bool, name: &str) -> String {
-    let how = if is_shown { "inline" } else { "attachment" };
+fn disposition(is_inline: bool, name: &str) -> String {
+    let kind = if is_inline { "inline" } else { "attachment" };
     let plain = |c: char| if matches!(c, ' '..='~') && !matches!(c, '"' | '%') { c } else { '_' };
     let plain: String = name.chars().map(plain).collect();
-    let whole = utf8_percent_encode(name, NON_ALPHANUMERIC);
-    format!("{how}; filename=\"{plain}\"; filename*=UTF-8''{whole}")
+    let encoded = utf8_percent_encode(name, NON_ALPHANUMERIC);
+    format!("{kind}; filename=\"{plain}\"; filename*=UTF-8''{encoded}")
 }
 
 fn ascii(text: &str) -> HeaderValue {
@@ -148,43 +148,43 @@ async fn get(
 ) -> Result<Response, SessionRefusal> {
     let id: FileId = id.parse().map_err(|_| SessionRefusal::new(Refusal::not_found()))?;
     let Some(row) = sessions.file_for(&principal.who, &id).await? else {
-        let found = sessions.file_elsewhere(&principal.who, &id).await?;
-        let (agent, peer) = found.ok_or_else(|| SessionRefusal::new(Refusal::not_found()))?;
-        return sessions.file_there(&agent, (&peer, &id), &parts).await;
+        let source = sessions.peer_file_source(&principal.who, &id).await?;
+        let (agent, peer) = source.ok_or_else(|| SessionRefusal::new(Refusal::not_found()))?;
+        return sessions.peer_file(&agent, (&peer, &id), &parts).await;
     };
-    let (method, sent) = (parts.method, parts.headers);
+    let (method, request_headers) = (parts.method, parts.headers);
     let (etag, bytes) = (format!("\"sha256:{}\"", row.sha256), row.bytes);
-    let mut headers = heads(&row, &etag);
-    if is_known(&sent, &etag) {
+    let mut headers = file_headers(&row, &etag);
+    if is_known(&request_headers, &etag) {
         return Ok((StatusCode::NOT_MODIFIED, headers).into_response());
     }
     if method == Method::HEAD {
         headers.insert(header::CONTENT_LENGTH, bytes.into());
         return Ok((headers, Body::empty()).into_response());
     }
-    let (status, range) = match requested_range(&sent, &etag, bytes) {
+    let (status, range) = match requested_range(&request_headers, &etag, bytes) {
         ByteRange::Whole => (StatusCode::OK, None),
         ByteRange::Part(range) => (StatusCode::PARTIAL_CONTENT, Some(range)),
         ByteRange::Nothing => {
             let refusal = Refusal::malformed("invalid_range", "The range starts after the end of the file.");
-            let mut refused = SessionRefusal::new(refusal).into_response();
-            *refused.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
-            refused.headers_mut().insert(header::CONTENT_RANGE, ascii(&format!("bytes */{bytes}")));
-            return Ok(refused);
+            let mut response = SessionRefusal::new(refusal).into_response();
+            *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
+            response.headers_mut().insert(header::CONTENT_RANGE, ascii(&format!("bytes */{bytes}")));
+            return Ok(response);
         }
     };
-    let damaged =
+    let damaged_file =
         || SessionRefusal::new(Refusal::new(Class::Internal, "content_damaged", "The file is damaged."));
-    let content_id = row.sha256.parse().map_err(|_| damaged())?;
-    let found = sessions.contents()?.read(&name_of(&id), &content_id, range).await;
-    let found = found.map_err(|fault| of_place(&fault))?.filter(|content| content.bytes == bytes);
-    // What is gone or has another size is damaged, and is known to be before the first byte.
-    let content = found.ok_or_else(damaged)?;
+    let content_id = row.sha256.parse().map_err(|_| damaged_file())?;
+    let content = sessions.contents()?.read(&name_of(&id), &content_id, range).await;
+    let content = content.map_err(|fault| store_refusal(&fault))?.filter(|content| content.bytes == bytes);
+    // Content that is missing or has another size is damaged. This is detected before the first byte is sent.
+    let content = content.ok_or_else(damaged_file)?;
     let Range { start, end } = content.range;
     headers.insert(header::CONTENT_LENGTH, (end - start).into());
     if status == StatusCode::PARTIAL_CONTENT {
-        let said = format!("bytes {start}-{}/{bytes}", end - 1);
-        headers.insert(header::CONTENT_RANGE, ascii(&said));
+        let content_range = format!("bytes {start}-{}/{bytes}", end - 1);
+        headers.insert(header::CONTENT_RANGE, ascii(&content_range));
     }
     Ok((status, headers, Body::from_stream(content.stream)).into_response())
 }
@@ -195,11 +195,11 @@ mod tests {
 
     #[test]
     fn content_disposition_has_ascii_and_utf8_names() {
-        for (name, said) in [
+        for (name, expected) in [
             ("q3.pdf", "attachment; filename=\"q3.pdf\"; filename*=UTF-8''q3%2Epdf"),
             ("é \"x\"%", "attachment; filename=\"_ _x__\"; filename*=UTF-8''%C3%A9%20%22x%22%25"),
         ] {
-            assert_eq!(disposition(false, name), said);
+            assert_eq!(disposition(false, name), expected);
         }
         assert!(disposition(true, "a.png").starts_with("inline; "));
     }

@@ -17,8 +17,10 @@ use tokio::time::timeout;
 use super::{
     UPLOAD_MS_MAX,
     command::{BeginUpload, FileDeclaration, KeepFile, RemoveFile, UploadedFile},
-    refusals::{differs, full, no_storage, not_kept, of_place, too_large, too_slow},
-    room::OfUploader,
+    refusals::{
+        content_mismatch, no_storage, storage_refusal, store_refusal, too_large, too_slow, uploads_full,
+    },
+    room::UploaderCommand,
 };
 use crate::{Sessions, refusals::SessionRefusal};
 
@@ -30,7 +32,7 @@ pub(super) struct Uploader {
 
 /// What another network says of the content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Declared {
+pub(crate) struct ContentDeclaration {
     pub(crate) bytes: u64,
     pub(crate) sha256: BlobId,
 }
@@ -41,8 +43,8 @@ pub(crate) fn name_of(id: &FileId) -> OwnName {
 }
 
 /// The digest of an upload: name, media type and content, without the multipart framing.
-fn digest_of(said: &FileDeclaration, content: &BlobId) -> [u8; 32] {
-    let FileDeclaration { name, media_type } = said;
+fn digest_of(declaration: &FileDeclaration, content: &BlobId) -> [u8; 32] {
+    let FileDeclaration { name, media_type } = declaration;
     digest(format!("file\n{name}\n{media_type}\n{content}").as_bytes())
 }
 
@@ -61,125 +63,133 @@ impl Sessions {
     }
 
     /// A share of the uploads that may be under way.
-    pub(crate) fn upload_share(&self, by: &AgentHandle) -> Result<Share<String>, SessionRefusal> {
-        let most = self.0.config.uploads_per_owner_max;
-        self.0.files.uploads.take(account_of(&by.owner_name()), 1).map_err(|why| full(why, most).into())
+    pub(crate) fn upload_share(&self, agent: &AgentHandle) -> Result<Share<String>, SessionRefusal> {
+        let max = self.0.config.uploads_per_owner_max;
+        self.0
+            .files
+            .uploads
+            .take(account_of(&agent.owner_name()), 1)
+            .map_err(|error| uploads_full(error, max).into())
     }
 
     /// Stores a file; with an equal key once.
     pub(super) async fn upload(
         &self,
-        by: &Uploader,
-        said: FileDeclaration,
+        uploader: &Uploader,
+        declaration: FileDeclaration,
         content: impl Stream<Item = Result<Bytes, Refusal>> + Send,
         key: Option<String>,
     ) -> Result<Executed<UploadedFile>, SessionRefusal> {
-        let scope = format!("file/{}", by.handle);
-        let earlier = match &key {
+        let scope = format!("file/{}", uploader.handle);
+        let previous = match &key {
             Some(key) => self.log().read_key(&scope, key).await?,
             None => None,
         };
-        if let Some(earlier) = earlier {
+        if let Some(previous) = previous {
             let bytes_max = self.0.config.file_bytes_max;
-            let (id, _) = in_time(BlobId::of_pieces(content, bytes_max)).await?.map_err(not_kept)?;
-            if earlier.digest != digest_of(&said, &id) {
+            let (id, _) =
+                with_time_limit(BlobId::of_pieces(content, bytes_max)).await?.map_err(storage_refusal)?;
+            if previous.digest != digest_of(&declaration, &id) {
                 return Err(SessionRefusal::new(House::key_reused()));
             }
-            let reply = serde_json::from_slice(&earlier.outcome)
+            let reply = serde_json::from_slice(&previous.outcome)
                 .map_err(|error| Fault::Corrupt(format!("an answer under a key: {error}")))?;
             return Ok(Executed { reply, replayed: true, position: None });
         }
-        self.stored(by, said, content, (key.map(|key| (scope, key)), None)).await
+        self.store_new(uploader, declaration, content, (key.map(|key| (scope, key)), None)).await
     }
 
     /// Stores a file that an agent of another network sends with a message, if it is what that network declares.
-    pub(crate) async fn take_file(
+    pub(crate) async fn store_peer_file(
         &self,
         guest: &AgentHandle,
-        (said, declared): (FileDeclaration, Declared),
+        (declaration, expected): (FileDeclaration, ContentDeclaration),
         content: impl Stream<Item = Result<Bytes, Refusal>> + Send,
     ) -> Result<FileId, SessionRefusal> {
         let identity = GuestIdentity::of_signed(guest.clone(), None);
         let principal = identity.ok_or_else(Refusal::not_found)?.principal();
         let authority = Authority { by: principal.who.into(), token: Some(principal.token) };
-        let by = Uploader { handle: guest.clone(), authority };
-        Ok(self.stored(&by, said, content, (None, Some(declared))).await?.reply.id)
+        let uploader = Uploader { handle: guest.clone(), authority };
+        Ok(self.store_new(&uploader, declaration, content, (None, Some(expected))).await?.reply.id)
     }
 
     /// Stores a new file, under a key in its scope.
-    async fn stored(
+    async fn store_new(
         &self,
-        by: &Uploader,
-        said: FileDeclaration,
+        uploader: &Uploader,
+        declaration: FileDeclaration,
         content: impl Stream<Item = Result<Bytes, Refusal>> + Send,
-        (key, declared): (Option<(String, String)>, Option<Declared>),
+        (key, expected): (Option<(String, String)>, Option<ContentDeclaration>),
     ) -> Result<Executed<UploadedFile>, SessionRefusal> {
         let id = FileId::mint(&self.0.streams.clock().stamp(), 0);
-        let begin = BeginUpload { by: by.handle.clone() };
-        let begin = OfUploader { accounts: self.accounts(), authority: &by.authority, command: &begin };
+        let begin = BeginUpload { by: uploader.handle.clone() };
+        let begin =
+            UploaderCommand { accounts: self.accounts(), authority: &uploader.authority, command: &begin };
         self.0.files.streams.begin(id.as_str(), &begin, None).await?;
-        let (sha256, bytes) = match self.written(by, &id, content, declared.as_ref()).await {
-            Ok(written) => written,
-            Err(refused) => {
-                self.give_up(&id).await;
-                return Err(refused);
+        let (sha256, bytes) = match self.write_content(uploader, &id, content, expected.as_ref()).await {
+            Ok(content_record) => content_record,
+            Err(refusal) => {
+                self.discard_upload(&id).await;
+                return Err(refusal);
             }
         };
-        let key = key.map(|(scope, key)| KeyUse { scope, key, digest: digest_of(&said, &sha256) });
+        let key = key.map(|(scope, key)| KeyUse { scope, key, digest: digest_of(&declaration, &sha256) });
         let unnamed_ms_max = self.0.config.file_unnamed_ms_max;
-        let keep = KeepFile { id: id.clone(), said, bytes, sha256: sha256.to_string(), unnamed_ms_max };
-        let keep = OfUploader { accounts: self.accounts(), authority: &by.authority, command: &keep };
-        let done = self.0.files.streams.execute(id.as_str(), &keep, key.as_ref()).await;
-        match &done {
-            Ok(done) if done.reply.id == id => {}
-            // It may be stored all the same.
+        let store =
+            KeepFile { id: id.clone(), declaration, bytes, sha256: sha256.to_string(), unnamed_ms_max };
+        let store =
+            UploaderCommand { accounts: self.accounts(), authority: &uploader.authority, command: &store };
+        let result = self.0.files.streams.execute(id.as_str(), &store, key.as_ref()).await;
+        match &result {
+            Ok(result) if result.reply.id == id => {}
+            // The file may be stored nevertheless.
             Err(ExecuteError::Fault(_)) => {}
-            // Refused, or somebody else was first with the key.
-            Ok(_) | Err(_) => self.give_up(&id).await,
+            // The command was refused, or another request used the key first.
+            Ok(_) | Err(_) => self.discard_upload(&id).await,
         }
-        Ok(done?)
+        Ok(result?)
     }
 
     /// Writes a content to disk; returns its SHA-256 and its size.
-    async fn written(
+    async fn write_content(
         &self,
-        by: &Uploader,
+        uploader: &Uploader,
         id: &FileId,
         content: impl Stream<Item = Result<Bytes, Refusal>> + Send,
-        declared: Option<&Declared>,
+        expected: Option<&ContentDeclaration>,
     ) -> Result<(BlobId, u64), SessionRefusal> {
         let bytes_max = self.0.config.file_bytes_max;
-        let account = account_of(&by.handle.owner_name());
-        let left = self.log().bytes_left(&account).await?.filter(|left| *left < bytes_max);
-        let exceeded = || self.log().ledger().exceeded(&account, left?).map(quota_refusal);
-        let refused = || exceeded().unwrap_or_else(|| too_large(bytes_max));
-        let most = left.unwrap_or(bytes_max);
-        if declared.is_some_and(|declared| declared.bytes > most) {
-            return Err(refused().into());
+        let account = account_of(&uploader.handle.owner_name());
+        let remaining = self.log().bytes_left(&account).await?.filter(|remaining| *remaining < bytes_max);
+        let exceeded = || self.log().ledger().exceeded(&account, remaining?).map(quota_refusal);
+        let limit_refusal = || exceeded().unwrap_or_else(|| too_large(bytes_max));
+        let max = remaining.unwrap_or(bytes_max);
+        if expected.is_some_and(|expected| expected.bytes > max) {
+            return Err(limit_refusal().into());
         }
         let name = name_of(id);
-        let most = declared.map_or(most, |declared| declared.bytes);
-        let written = in_time(self.contents()?.write(&name, content, most)).await?;
-        let written = written.map_err(|error| match (error, declared) {
-            (PutError::TooLarge { .. }, Some(_)) => differs(),
-            (PutError::TooLarge { .. }, None) => refused(),
-            (error, _) => not_kept(error),
+        let max = expected.map_or(max, |expected| expected.bytes);
+        let result = with_time_limit(self.contents()?.write(&name, content, max)).await?;
+        let result = result.map_err(|error| match (error, expected) {
+            (PutError::TooLarge { .. }, Some(_)) => content_mismatch(),
+            (PutError::TooLarge { .. }, None) => limit_refusal(),
+            (error, _) => storage_refusal(error),
         })?;
-        match declared {
-            Some(declared) if (&declared.sha256, declared.bytes) != (&written.0, written.1) => {
-                Err(differs().into())
+        match expected {
+            Some(expected) if (&expected.sha256, expected.bytes) != (&result.0, result.1) => {
+                Err(content_mismatch().into())
             }
-            Some(_) | None => Ok(written),
+            Some(_) | None => Ok(result),
         }
     }
 
     /// Discards an upload. A sweep removes what this call cannot.
-    pub(crate) async fn give_up(&self, id: &FileId) {
-        let removed = async {
+    pub(crate) async fn discard_upload(&self, id: &FileId) {
+        let removal = async {
             self.remove_file(id.as_str(), RemoveFile::Abandoned).await?;
             self.remove_content(id).await
         };
-        if let Err(fault) = removed.await {
+        if let Err(fault) = removal.await {
             tracing::warn!(%fault, "the remains of an upload are removed later");
         }
     }
@@ -188,15 +198,15 @@ impl Sessions {
     pub(super) async fn remove_content(&self, id: &FileId) -> Result<(), Fault> {
         let Some(blobs) = self.0.files.blobs.get() else { return Ok(()) };
         if let Err(fault) = blobs.remove(&name_of(id)).await {
-            // `of_place` logs the fault; the next sweep tries again.
-            let _ = of_place(&fault);
+            // `store_refusal` logs the fault; the next sweep tries again.
+            let _ = store_refusal(&fault);
             return Ok(());
         }
-        self.note_content_gone(id.as_str()).await
+        self.note_content_removed(id.as_str()).await
     }
 }
 
 /// Limits the time of an upload.
-async fn in_time<T>(upload: impl Future<Output = T>) -> Result<T, SessionRefusal> {
+async fn with_time_limit<T>(upload: impl Future<Output = T>) -> Result<T, SessionRefusal> {
     timeout(Duration::from_millis(UPLOAD_MS_MAX), upload).await.map_err(|_| too_slow().into())
 }

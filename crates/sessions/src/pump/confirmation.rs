@@ -17,19 +17,22 @@ pub(super) struct Confirmation {
     /// The ping under way: the position that its pong confirms, and when it went out.
     pub(super) ping: Option<(Position, Instant)>,
     /// Since when there is something that no ping covers yet.
-    pub(super) uncovered: Option<Instant>,
+    pub(super) uncovered_since: Option<Instant>,
     /// The position of the newest event that was sent.
     pub(super) newest: Position,
     /// When the peer was last heard or pinged.
-    pub(super) last: Instant,
+    pub(super) last_contact: Instant,
 }
 
 impl<S: Socket> Pump<'_, S> {
-    pub(super) async fn hear(&mut self, heard: Option<Result<Message, axum::Error>>) -> Result<(), End> {
-        let message = heard.ok_or(End::Gone)?.map_err(End::broken)?;
-        self.confirmation.last = Instant::now();
+    pub(super) async fn handle_message(
+        &mut self,
+        received: Option<Result<Message, axum::Error>>,
+    ) -> Result<(), End> {
+        let message = received.ok_or(End::Disconnected)?.map_err(End::from_protocol_error)?;
+        self.confirmation.last_contact = Instant::now();
         match message {
-            Message::Pong(payload) => self.confirmed(&payload),
+            Message::Pong(payload) => self.accept_pong(&payload),
             Message::Text(text) if is_ping(&text) => {
                 in_time(self.socket.send(Message::text(r#"{"type":"pong"}"#))).await?;
             }
@@ -38,28 +41,28 @@ impl<S: Socket> Pump<'_, S> {
             // The answer goes out while the peer's end is awaited.
             Message::Close(_) => {
                 let _ = timeout(Duration::from_secs(1), self.socket.next()).await;
-                return Err(End::Gone);
+                return Err(End::Disconnected);
             }
         }
         Ok(())
     }
 
     /// When something has to be done even if nothing happens.
-    pub(super) fn due(&self) -> Instant {
-        let Confirmation { ping, uncovered, last, .. } = &self.confirmation;
-        match (ping, uncovered) {
+    pub(super) fn next_deadline(&self) -> Instant {
+        let Confirmation { ping, uncovered_since, last_contact, .. } = &self.confirmation;
+        match (ping, uncovered_since) {
             (Some((_, since)), _) => *since + Duration::from_millis(PONG_MS_MAX),
             (None, Some(since)) => *since + Duration::from_millis(CONFIRM_MS),
-            (None, None) => *last + Duration::from_millis(KEEPALIVE_MS),
+            (None, None) => *last_contact + Duration::from_millis(KEEPALIVE_MS),
         }
     }
 
     /// Raises the position that the next ping confirms, if no mark is unread: then everything that was dispatched has been
     /// sent. The position is read first, so that the marks cover it.
-    pub(super) fn raise_sent(&mut self) {
-        let through = self.sessions.0.presence.dispatched();
+    pub(super) fn raise_sent_position(&mut self) {
+        let dispatched_position = self.sessions.0.presence.dispatched();
         if self.connection.mailbox.is_empty() {
-            self.sent = self.sent.max(through);
+            self.sent_position = self.sent_position.max(dispatched_position);
         }
     }
 
@@ -72,20 +75,20 @@ impl<S: Socket> Pump<'_, S> {
         let payload = Bytes::from(self.confirmation.number.to_string());
         in_time(self.socket.send(Message::Ping(payload))).await?;
         let now = Instant::now();
-        self.confirmation.ping = Some((self.sent, now));
+        self.confirmation.ping = Some((self.sent_position, now));
         // Events after that position are not confirmed by this ping.
-        self.confirmation.uncovered = (self.confirmation.newest > self.sent).then_some(now);
-        self.confirmation.last = now;
+        self.confirmation.uncovered_since = (self.confirmation.newest > self.sent_position).then_some(now);
+        self.confirmation.last_contact = now;
         Ok(())
     }
 
-    fn confirmed(&mut self, payload: &[u8]) {
+    fn accept_pong(&mut self, payload: &[u8]) {
         if payload != self.confirmation.number.to_string().as_bytes() {
             return;
         }
         let Some((position, _)) = self.confirmation.ping.take() else { return };
         let presence = &self.sessions.0.presence;
-        presence.confirm(self.connection, position, self.confirmation.uncovered.is_some());
+        presence.confirm(self.connection, position, self.confirmation.uncovered_since.is_some());
         if let Some(cursor) = presence.cursor(&self.connection.handle) {
             self.sessions.0.cursors.moved(&self.connection.handle, cursor, true);
         }

@@ -18,69 +18,69 @@ use crate::{
 /// How far a session is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadLimit {
-    /// To the end of what is on disk, handed out or not.
+    /// To the last event on disk, dispatched or not.
     Committed,
-    /// To what was handed out; a mark comes for whatever follows.
+    /// To the last dispatched event; later events are marked again.
     Observed,
 }
 
 impl<S: Socket> Pump<'_, S> {
-    /// Reads the marked streams. The marks, with those read before, cover every event up to `covered`; `None` if older
+    /// Reads the marked streams. The marks, with those read before, cover every event up to `covered_position`; `None` if older
     /// events of other streams are still to be read.
     pub(super) async fn deliver(
         &mut self,
         marks: impl ExactSizeIterator<Item = (StreamName, Version)> + Send,
-        until: ReadLimit,
-        covered: Option<Position>,
+        limit: ReadLimit,
+        covered_position: Option<Position>,
     ) -> Result<(), End> {
-        let mut left = marks.len();
-        let mut shown = false;
+        let mut remaining = marks.len();
+        let mut has_shown = false;
         for (stream, first) in marks {
-            left -= 1;
-            let read = if stream.category() == INBOX {
+            remaining -= 1;
+            let result = if stream.category() == INBOX {
                 self.read_inbox(&stream, first).await
             } else {
-                self.read_session(&stream, first, until, covered.filter(|_| left == 0)).await
+                self.read_session(&stream, first, limit, covered_position.filter(|_| remaining == 0)).await
             };
-            shown |= match read {
-                // What is damaged can't be had; everything else goes on.
+            has_shown |= match result {
+                // A damaged stream can't be read; the others are still read.
                 Err(End::DAMAGED) => true,
-                read => read?,
+                result => result?,
             };
         }
-        if shown {
+        if has_shown {
             self.flush().await?;
         }
         Ok(())
     }
 
-    /// Reads one session to its end; whether anything was shown. Everything up to `covered` on all other streams has
+    /// Reads one session to its end; whether anything was shown. Everything up to `covered_position` on all other streams has
     /// been sent, so a ping may confirm what is sent here up to that position.
     async fn read_session(
         &mut self,
         stream: &StreamName,
         first: Version,
-        until: ReadLimit,
-        covered: Option<Position>,
+        limit: ReadLimit,
+        covered_position: Option<Position>,
     ) -> Result<bool, End> {
         let Ok(id) = stream.id().parse::<SessionId>() else { return Ok(false) };
         let streams = &self.sessions.0.streams;
-        let (mut shown, mut again, mut pages) = (false, false, Pages::new(self.sessions, stream));
+        let (mut has_shown, mut is_later_page, mut pages) = (false, false, Pages::new(self.sessions, stream));
         loop {
             let (state, observed) = streams.observed(stream.id()).await?;
-            let Some(participant) = state.participant(&self.connection.handle) else { return Ok(shown) };
-            if participant.is_present() && self.blockers.iter().any(|by| is_present(&state, by)) {
-                return Ok(shown);
+            let Some(participant) = state.participant(&self.connection.handle) else { return Ok(has_shown) };
+            if participant.is_present() && self.blockers.iter().any(|blocker| is_present(&state, blocker)) {
+                return Ok(has_shown);
             }
             let mut reading = match self.readings.get(stream) {
                 Some(reading) => *reading,
                 None => ReadPosition::start(participant, Version(first.0.saturating_sub(1)), observed),
             };
-            let readable = |next: &Version| until == ReadLimit::Committed || *next <= observed;
-            let Some(next) = reading.next(participant).filter(readable) else {
-                return Ok(shown);
+            let is_readable = |next: &Version| limit == ReadLimit::Committed || *next <= observed;
+            let Some(next) = reading.next(participant).filter(is_readable) else {
+                return Ok(has_shown);
             };
-            if std::mem::replace(&mut again, true) {
+            if std::mem::replace(&mut is_later_page, true) {
                 self.serve_between_pages().await?;
             }
             let rows = pages.after(reading.skip_to(next)).await?;
@@ -92,21 +92,21 @@ impl<S: Socket> Pump<'_, S> {
                     Step::Show => {
                         let text = self.sessions.text(&id, topic, stream, row, self.form).await?;
                         self.feed(text, row.event.position).await?;
-                        shown = true;
+                        has_shown = true;
                     }
                 }
-                if let Some(covered) = covered {
-                    self.sent = self.sent.max(row.event.position.min(covered));
+                if let Some(covered_position) = covered_position {
+                    self.sent_position = self.sent_position.max(row.event.position.min(covered_position));
                 }
             }
-            self.keep(stream, reading);
-            if rows.is_empty() || (until == ReadLimit::Committed && pages.ended) {
-                return Ok(shown);
+            self.store_reading(stream, reading);
+            if rows.is_empty() || (limit == ReadLimit::Committed && pages.has_ended) {
+                return Ok(has_shown);
             }
         }
     }
 
-    fn keep(&mut self, stream: &StreamName, reading: ReadPosition) {
+    fn store_reading(&mut self, stream: &StreamName, reading: ReadPosition) {
         if self.readings.len() >= READINGS_MAX && !self.readings.contains_key(stream) {
             self.readings.clear();
         }
@@ -118,18 +118,18 @@ impl<S: Socket> Pump<'_, S> {
             Some(reading) => reading.cursor(),
             None => Version(first.0.saturating_sub(1)),
         };
-        let mut shown = false;
+        let mut has_shown = false;
         loop {
             let events = self.sessions.log().read_stream(stream, cursor, TAIL_PAGE).await?;
-            let Some(last) = events.last() else { return Ok(shown) };
+            let Some(last) = events.last() else { return Ok(has_shown) };
             cursor = last.version;
             for event in &events {
                 let text = Utf8Bytes::try_from(plenary_accounts::notice(event)?)
                     .map_err(|error| Fault::Corrupt(error.to_string()))?;
                 self.feed(text, event.position).await?;
-                shown = true;
+                has_shown = true;
             }
-            self.keep(stream, ReadPosition::at(cursor));
+            self.store_reading(stream, ReadPosition::at(cursor));
         }
     }
 }

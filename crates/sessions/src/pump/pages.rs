@@ -17,56 +17,57 @@ pub(super) struct Pages<'a> {
     sessions: &'a Sessions,
     stream: &'a StreamName,
     size: PageSize,
-    ahead: Option<Ahead>,
+    prefetched: Option<Prefetch>,
     /// Whether the last page was the end of what is on disk.
-    pub(super) ended: bool,
+    pub(super) has_ended: bool,
 }
 
-/// A page that is being read before it was asked for.
-struct Ahead {
+/// A page that is read before it is requested.
+struct Prefetch {
     after: Version,
-    asked: usize,
-    read: JoinHandle<Result<Vec<StoredEvent>, Fault>>,
+    requested_count: usize,
+    task: JoinHandle<Result<Vec<StoredEvent>, Fault>>,
 }
 
-impl Drop for Ahead {
+impl Drop for Prefetch {
     fn drop(&mut self) {
-        self.read.abort();
+        self.task.abort();
     }
 }
 
 impl<'a> Pages<'a> {
     pub(super) fn new(sessions: &'a Sessions, stream: &'a StreamName) -> Self {
-        Self { sessions, stream, size: PageSize::default(), ahead: None, ended: false }
+        Self { sessions, stream, size: PageSize::default(), prefetched: None, has_ended: false }
     }
 
-    /// Committed events behind a version.
+    /// Committed events after a version.
     pub(super) async fn after(&mut self, after: Version) -> Result<Vec<Arc<Row<EncodedEvent>>>, Fault> {
         if let Some(rows) = self.sessions.0.tail.read(self.stream, after, TAIL_PAGE) {
             return Ok(rows);
         }
-        let (asked, stored) = match self.ahead.take().filter(|ahead| ahead.after == after) {
-            Some(mut ahead) => {
-                let read = (&mut ahead.read).await;
-                let ended = |_| Fault::Unavailable("a read ended early".to_owned());
-                (ahead.asked, read.map_err(ended)??)
+        let (requested_count, events) = match self.prefetched.take().filter(|page| page.after == after) {
+            Some(mut page) => {
+                let result = (&mut page.task).await;
+                let aborted = |_| Fault::Unavailable("a read ended early".to_owned());
+                (page.requested_count, result.map_err(aborted)??)
             }
             None => {
-                let asked = self.size.events();
-                (asked, self.sessions.log().read_stream(self.stream, after, asked).await?)
+                let requested_count = self.size.events();
+                (requested_count, self.sessions.log().read_stream(self.stream, after, requested_count).await?)
             }
         };
-        self.size.learn(&stored);
-        self.ended = stored.len() < asked;
-        if let Some(last) = stored.last().filter(|_| !self.ended) {
-            self.ahead = Some(self.read_ahead(last.version));
+        self.size.learn(&events);
+        self.has_ended = events.len() < requested_count;
+        if let Some(last) = events.last().filter(|_| !self.has_ended) {
+            self.prefetched = Some(self.prefetch(last.version));
         }
-        Ok(stored.into_iter().map(|event| Arc::new(Row::from(event))).collect())
+        Ok(events.into_iter().map(|event| Arc::new(Row::from(event))).collect())
     }
 
-    fn read_ahead(&self, after: Version) -> Ahead {
-        let (log, stream, asked) = (self.sessions.log().clone(), self.stream.clone(), self.size.events());
-        let read = tokio::spawn(async move { log.read_stream(&stream, after, asked).await });
-        Ahead { after, asked, read }
+    fn prefetch(&self, after: Version) -> Prefetch {
+        let (log, stream, requested_count) =
+            (self.sessions.log().clone(), self.stream.clone(), self.size.events());
+        let task = tokio::spawn(async move { log.read_stream(&stream, after, requested_count).await });
+        Prefetch { after, requested_count, task }
     }
 }

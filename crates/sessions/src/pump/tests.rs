@@ -14,9 +14,9 @@ use crate::{
 
 /// A socket that takes everything and hears nothing.
 #[derive(Default)]
-struct Taking(Vec<Message>);
+struct SilentSocket(Vec<Message>);
 
-impl Stream for Taking {
+impl Stream for SilentSocket {
     type Item = Result<Message, axum::Error>;
 
     fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -24,7 +24,7 @@ impl Stream for Taking {
     }
 }
 
-impl Sink<Message> for Taking {
+impl Sink<Message> for SilentSocket {
     type Error = axum::Error;
 
     fn poll_ready(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
@@ -51,7 +51,7 @@ async fn asp_43_a_ping_confirms_at_most_what_the_marks_cover() {
     let server = Server::on(&Store::new()).await;
     server.register().await;
     let body = || CreateBody { initial_message: Some(draft("hello")), ..CreateBody::default() };
-    let (first, second) = (server.opens(body()).await, server.opens(body()).await);
+    let (first, second) = (server.open_session(body()).await, server.open_session(body()).await);
     let streams = [&first, &second].map(|id| SessionRoom::stream(id.as_str()));
     let position = async |stream: &StreamName| {
         let events = server.sessions.log().read_stream(stream, Version(0), 10).await.unwrap();
@@ -59,19 +59,19 @@ async fn asp_43_a_ping_confirms_at_most_what_the_marks_cover() {
     };
     let (older, newer) = (position(&streams[0]).await, position(&streams[1]).await);
     assert!(older < newer);
-    let connection = server.comes().await;
+    let connection = server.connect().await;
     let caller = AgentCaller { handle: connection.handle.clone(), token: TokenDigest::of("ann") };
     for (covered, confirms) in [(None, Position(0)), (Some(older), older), (Some(newer), newer)] {
-        let mut socket = Taking::default();
+        let mut socket = SilentSocket::default();
         let mut pump =
             Pump::start(&server.sessions, &caller, &connection, Form::Both, &mut socket).await.unwrap();
-        pump.sent = Position(0);
+        pump.sent_position = Position(0);
         let marks = streams.clone().map(|stream| (stream, Version(1)));
         pump.deliver(marks.into_iter(), ReadLimit::Committed, covered).await.unwrap();
         pump.tick().await.unwrap();
-        let Confirmation { ping, uncovered, newest, .. } = &pump.confirmation;
+        let Confirmation { ping, uncovered_since, newest, .. } = &pump.confirmation;
         assert_eq!(ping.map(|(position, _)| position), Some(confirms), "{covered:?}");
-        assert_eq!((*newest, uncovered.is_some()), (newer, confirms < newer), "{covered:?}");
+        assert_eq!((*newest, uncovered_since.is_some()), (newer, confirms < newer), "{covered:?}");
         drop(pump);
         assert_eq!(socket.0.len(), 3, "two events and a ping");
     }

@@ -28,14 +28,14 @@ use crate::{
 /// Sessions on a page of an account.
 const ACCOUNT_PAGE_DEFAULT: usize = 50;
 const ACCOUNT_PAGE_MAX: usize = 100;
-/// Why they are no tools.
-const LOOKED_AT: &str = "owners and operators look at their agents; a model reads its own sessions";
+/// The reason why these operations are not tools.
+const NO_TOOL_REASON: &str = "owners and operators look at their agents; a model reads its own sessions";
 
 pub(super) fn operations() -> Vec<Operation<Sessions>> {
     let doc = |id, path, summary| {
         OperationDoc::new(id, Method::GET, path, summary)
             .auth(Auth::Owner)
-            .no_tool(LOOKED_AT)
+            .no_tool(NO_TOOL_REASON)
             .description("What the agent itself is shown. Reading marks nothing as delivered or seen.")
             .path_parameter::<AgentHandle>("handle", "The agent's handle")
             .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
@@ -67,7 +67,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
         "List the sessions of all of an owner's agents",
     )
     .auth(Auth::Owner)
-    .no_tool(LOOKED_AT)
+    .no_tool(NO_TOOL_REASON)
     .description(
         "Newest first, each session once, as the agent sees it that sees most of it; the operator may leave out \
          `owner`. Reading marks nothing as delivered or seen.",
@@ -96,7 +96,7 @@ fn of_account() -> Operation<Sessions> {
         "List the sessions of all of the owner's agents",
     )
     .auth(Auth::Owner)
-    .no_tool(LOOKED_AT)
+    .no_tool(NO_TOOL_REASON)
     .description(
         "With an owner's token, in the members of RobotNet's command line. Newest first. A page may have fewer sessions \
          than `limit`, or none.",
@@ -146,8 +146,8 @@ async fn account(
     let query = read(query)?;
     let limit = limit(query.limit.as_deref(), ACCOUNT_PAGE_DEFAULT, ACCOUNT_PAGE_MAX)?;
     let before = cursor("cursor", query.cursor)?;
-    let listed = sessions.list_owned(Some(&owner), before.as_deref(), limit).await?;
-    Ok(Json(AccountSessionList::new(listed, query.state)).into_response())
+    let list = sessions.list_owned(Some(&owner), before.as_deref(), limit).await?;
+    Ok(Json(AccountSessionList::new(list, query.state)).into_response())
 }
 
 async fn all(
@@ -162,18 +162,20 @@ async fn all(
     let owner = match (&principal.who, query.owner) {
         (TokenOwner::Operator, None) => None,
         (TokenOwner::Operator, Some(owner)) => {
-            let is_there = sessions.accounts().fresh_owner(&owner).await?.state.exists();
-            Some(owner).filter(|_| is_there).map(Some).ok_or_else(Refusal::not_found)?
+            let exists = sessions.accounts().fresh_owner(&owner).await?.state.exists();
+            Some(owner).filter(|_| exists).map(Some).ok_or_else(Refusal::not_found)?
         }
-        (TokenOwner::Owner(own), named) if named.as_ref().is_none_or(|named| named == own) => {
+        (TokenOwner::Owner(own), requested)
+            if requested.as_ref().is_none_or(|requested| requested == own) =>
+        {
             Some(own.clone())
         }
         (TokenOwner::Owner(_) | TokenOwner::Agent(_), _) => return Err(Refusal::not_found().into()),
     };
     let limit = limit(query.limit.as_deref(), LIST_MAX, LIST_MAX)?;
     let before = cursor("before", query.before)?;
-    let listed = sessions.list_owned(owner.as_ref(), before.as_deref(), limit).await?;
-    Ok(Json(listed).into_response())
+    let list = sessions.list_owned(owner.as_ref(), before.as_deref(), limit).await?;
+    Ok(Json(list).into_response())
 }
 
 async fn list(

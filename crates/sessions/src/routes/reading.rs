@@ -16,7 +16,7 @@ use plenary_kernel::{AgentHandle, Class, Refusal, SessionId, limits::PAGE_EVENTS
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, of_session, session};
+use super::{Answer, of_session, parse_session_id};
 use crate::{
     CLIENT_FRAME_BYTES_MAX, LIST_MAX, READ_BUFFER_BYTES, Sessions,
     refusals::SessionRefusal,
@@ -157,7 +157,7 @@ pub(super) async fn show_of(
     agent: &AgentHandle,
     id: &str,
 ) -> Result<SessionView, SessionRefusal> {
-    let id = session(id)?;
+    let id = parse_session_id(id)?;
     admit(sessions, agent, &id).await?;
     Ok(sessions.show(agent, id).await?)
 }
@@ -170,7 +170,7 @@ pub(super) async fn events_of(
     id: &str,
     query: Result<Query<EventsQuery>, QueryRejection>,
 ) -> Result<EventPage, SessionRefusal> {
-    let id = session(id)?;
+    let id = parse_session_id(id)?;
     admit(sessions, agent, &id).await?;
     let query = read(query)?;
     let after = match query.after_sequence.as_deref().map(str::parse) {

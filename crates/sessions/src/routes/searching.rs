@@ -19,7 +19,7 @@ use super::{
     reading::{limit, read},
 };
 use crate::{
-    FOUND_DEFAULT, FOUND_MAX, Sessions,
+    RESULTS_DEFAULT, RESULTS_MAX, Sessions,
     refusals::SessionRefusal,
     searching::{FoundMessages, Search, SearchCursor},
 };
@@ -65,26 +65,24 @@ struct MessagesQuery {
 impl MessagesQuery {
     fn search(self) -> Result<Search, SessionRefusal> {
         let text = searched_text(self.q.as_deref())?;
-        let wrong = |_| Refusal::malformed("invalid_query", "q must be a text of 2 to 100 characters.");
-        let query = Query::read(&text).map_err(wrong)?;
-        let limit = limit(self.limit.as_deref(), FOUND_DEFAULT, FOUND_MAX)?;
+        let invalid = |_| Refusal::malformed("invalid_query", "q must be a text of 2 to 100 characters.");
+        let query = Query::read(&text).map_err(invalid)?;
+        let limit = limit(self.limit.as_deref(), RESULTS_DEFAULT, RESULTS_MAX)?;
         let session = self.session_id.as_deref().map(str::parse).transpose().map_err(|_| {
             Refusal::malformed("invalid_query", "`session_id` must be the id of a session, `sess_…`.")
         })?;
-        let counterpart = self
-            .counterpart
-            .as_deref()
-            .map(str::parse)
-            .transpose()
-            .map_err(|wrong| Refusal::malformed("invalid_handle", format!("`counterpart`: {wrong}.")))?;
-        let wrong =
+        let counterpart =
+            self.counterpart.as_deref().map(str::parse).transpose().map_err(|reason| {
+                Refusal::malformed("invalid_handle", format!("`counterpart`: {reason}."))
+            })?;
+        let invalid =
             || Refusal::malformed("invalid_cursor", "`cursor` must be the `next_cursor` of the page before.");
         let place =
-            self.cursor.as_deref().map(str::parse::<SearchCursor>).transpose().map_err(|()| wrong())?;
+            self.cursor.as_deref().map(str::parse::<SearchCursor>).transpose().map_err(|()| invalid())?;
         if let (Some(place), Some(session)) = (&place, &session)
             && !place.is_in(session)
         {
-            return Err(wrong().into());
+            return Err(invalid().into());
         }
         Ok(Search { text, query, limit, session, counterpart, place })
     }

@@ -42,7 +42,7 @@ impl Server {
     /// A session in which Ann is alone.
     async fn session(&self) -> SessionId {
         self.register().await;
-        self.opens(CreateBody::default()).await
+        self.open_session(CreateBody::default()).await
     }
 
     pub(crate) async fn register(&self) {
@@ -60,22 +60,22 @@ impl Server {
     }
 
     /// Ann opens a session.
-    pub(crate) async fn opens(&self, body: CreateBody) -> SessionId {
+    pub(crate) async fn open_session(&self, body: CreateBody) -> SessionId {
         let caller = Caller { handle: ann(), token: TokenDigest::of("ann") };
         let id = self.sessions.mint().await.unwrap();
         self.sessions.carry_out(&id, CreateSession { caller, body: Ok(body) }, None).await.unwrap();
         id
     }
 
-    pub(crate) async fn comes(&self) -> Connection {
+    pub(crate) async fn connect(&self) -> Connection {
         let presence = &self.sessions.0.presence;
         let connection = presence.open(&ann()).unwrap();
-        let stored = self.sessions.0.cursors.take_up(&ann()).await.unwrap();
-        let _start = presence.start_at(&connection, stored);
+        let cursor = self.sessions.0.cursors.take_up(&ann()).await.unwrap();
+        let _start = presence.start_at(&connection, cursor);
         connection
     }
 
-    fn goes(&self, connection: &Connection) -> LastClosed {
+    fn disconnect(&self, connection: &Connection) -> LastClosed {
         self.sessions.0.presence.close(connection).unwrap()
     }
 
@@ -91,50 +91,50 @@ impl Server {
 #[tokio::test]
 async fn asp_41_an_agent_that_is_back_at_once_stays_online_for_every_process() {
     let store = Store::new();
-    let (here, there) = (Server::on(&store).await, Server::on(&store).await);
-    let id = here.session().await;
-    let closed = here.goes(&here.comes().await);
-    let _back = here.comes().await;
-    here.sessions.went_offline(&ann(), closed).await.unwrap();
-    here.sessions.0.cursors.flush().await.unwrap();
-    assert!(there.sessions.0.cursors.is_online_elsewhere(&ann()).await.unwrap());
+    let (first, second) = (Server::on(&store).await, Server::on(&store).await);
+    let id = first.session().await;
+    let closed = first.disconnect(&first.connect().await);
+    let _connection = first.connect().await;
+    first.sessions.handle_offline(&ann(), closed).await.unwrap();
+    first.sessions.0.cursors.flush().await.unwrap();
+    assert!(second.sessions.0.cursors.is_online_elsewhere(&ann()).await.unwrap());
     // And its last connection to the other process is then no news.
-    let closed = there.goes(&there.comes().await);
-    there.sessions.went_offline(&ann(), closed).await.unwrap();
-    assert_eq!(there.kinds(&id).await, ["SessionCreated"]);
+    let closed = second.disconnect(&second.connect().await);
+    second.sessions.handle_offline(&ann(), closed).await.unwrap();
+    assert_eq!(second.kinds(&id).await, ["SessionCreated"]);
 }
 
 /// The new connection opens in the middle of the write.
 #[tokio::test]
 async fn asp_41_an_agent_that_is_back_meanwhile_stays_online_for_every_process() {
     let store = Store::new();
-    let (here, there) = (Server::on(&store).await, Server::on(&store).await);
-    here.session().await;
-    let closed = here.goes(&here.comes().await);
-    here.rigging.hold();
-    let (handle, sessions) = (ann(), here.sessions.clone());
-    let mut going = std::pin::pin!(sessions.went_offline(&handle, closed));
+    let (first, second) = (Server::on(&store).await, Server::on(&store).await);
+    first.session().await;
+    let closed = first.disconnect(&first.connect().await);
+    first.rigging.hold();
+    let (handle, sessions) = (ann(), first.sessions.clone());
+    let mut disconnecting = std::pin::pin!(sessions.handle_offline(&handle, closed));
     // The write waits; what happens now happens before its answer.
-    assert!(going.as_mut().now_or_never().is_none());
-    let back = here.sessions.0.presence.open(&ann()).unwrap();
-    here.rigging.release();
-    going.await.unwrap();
-    here.sessions.0.cursors.flush().await.unwrap();
-    assert!(there.sessions.0.cursors.is_online_elsewhere(&ann()).await.unwrap());
-    drop(back);
+    assert!(disconnecting.as_mut().now_or_never().is_none());
+    let connection = first.sessions.0.presence.open(&ann()).unwrap();
+    first.rigging.release();
+    disconnecting.await.unwrap();
+    first.sessions.0.cursors.flush().await.unwrap();
+    assert!(second.sessions.0.cursors.is_online_elsewhere(&ann()).await.unwrap());
+    drop(connection);
 }
 
 /// A disconnect that the store cannot accept is written when it can.
 #[tokio::test(start_paused = true)]
 async fn asp_49_a_disconnect_that_was_not_written_is_tried_again() {
     let store = Store::new();
-    let here = Server::on(&store).await;
-    let id = here.session().await;
-    let closed = here.goes(&here.comes().await);
-    let gone = || InjectedFault::Before(Fault::Unavailable("gone".into()));
-    here.rigging.fail_writes([gone(), gone(), InjectedFault::Not, gone()]);
-    here.sessions.goes_offline(&ann(), closed).await;
-    assert_eq!(here.kinds(&id).await, ["SessionCreated", "AgentDisconnected"]);
+    let first = Server::on(&store).await;
+    let id = first.session().await;
+    let closed = first.disconnect(&first.connect().await);
+    let unavailable = || InjectedFault::Before(Fault::Unavailable("gone".into()));
+    first.rigging.fail_writes([unavailable(), unavailable(), InjectedFault::Not, unavailable()]);
+    first.sessions.handle_offline_with_retries(&ann(), closed).await;
+    assert_eq!(first.kinds(&id).await, ["SessionCreated", "AgentDisconnected"]);
 }
 
 /// A connection that is gone before its arrival had its turn: the arrival is no news any more, or nothing would ever
@@ -142,13 +142,13 @@ async fn asp_49_a_disconnect_that_was_not_written_is_tried_again() {
 #[tokio::test]
 async fn asp_50_an_arrival_that_is_over_when_its_turn_comes_is_no_return() {
     let store = Store::new();
-    let here = Server::on(&store).await;
-    let id = here.session().await;
-    let closed = here.goes(&here.comes().await);
-    here.sessions.went_offline(&ann(), closed).await.unwrap();
-    here.sessions.came_online(&ann()).await.unwrap();
-    assert_eq!(here.kinds(&id).await, ["SessionCreated", "AgentDisconnected"]);
-    let _back = here.comes().await;
-    here.sessions.came_online(&ann()).await.unwrap();
-    assert_eq!(here.kinds(&id).await, ["SessionCreated", "AgentDisconnected", "AgentReconnected"]);
+    let first = Server::on(&store).await;
+    let id = first.session().await;
+    let closed = first.disconnect(&first.connect().await);
+    first.sessions.handle_offline(&ann(), closed).await.unwrap();
+    first.sessions.handle_online(&ann()).await.unwrap();
+    assert_eq!(first.kinds(&id).await, ["SessionCreated", "AgentDisconnected"]);
+    let _connection = first.connect().await;
+    first.sessions.handle_online(&ann()).await.unwrap();
+    assert_eq!(first.kinds(&id).await, ["SessionCreated", "AgentDisconnected", "AgentReconnected"]);
 }

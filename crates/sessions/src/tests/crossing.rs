@@ -36,11 +36,11 @@ fn stamp() -> Stamp {
     Stamp::new(TimestampMs(1), [7; 10])
 }
 
-fn created(creator: &str, host: Option<OwnerName>) -> SessionEvent {
+fn creation(creator: &str, host: Option<OwnerName>) -> SessionEvent {
     SessionEvent::SessionCreated(SessionCreated { creator: handle(creator), topic: None, host })
 }
 
-fn invited(invitee: &str, by: &str, elsewhere: bool) -> SessionEvent {
+fn invitation(invitee: &str, by: &str, elsewhere: bool) -> SessionEvent {
     SessionEvent::AgentInvited(AgentInvited {
         id: "1".into(),
         invitee: handle(invitee),
@@ -54,15 +54,15 @@ fn invited(invitee: &str, by: &str, elsewhere: bool) -> SessionEvent {
     })
 }
 
-fn joined(agent: &str) -> SessionEvent {
-    SessionEvent::AgentJoined(moved(agent))
+fn joining(agent: &str) -> SessionEvent {
+    SessionEvent::AgentJoined(change(agent))
 }
 
-fn moved(agent: &str) -> AgentMoved {
+fn change(agent: &str) -> AgentMoved {
     AgentMoved { id: "2".into(), agent: handle(agent), released: false, settles: None }
 }
 
-fn left(agent: &str, reason: LeftReason) -> SessionEvent {
+fn leaving(agent: &str, reason: LeftReason) -> SessionEvent {
     SessionEvent::AgentLeft(AgentLeft {
         id: "5".into(),
         agent: handle(agent),
@@ -73,17 +73,22 @@ fn left(agent: &str, reason: LeftReason) -> SessionEvent {
     })
 }
 
-fn ended(joined: &[&str]) -> SessionEvent {
-    let joined = joined.iter().map(|name| handle(name)).collect();
-    SessionEvent::SessionEnded(SessionEnded { id: "4".into(), by: None, joined, uncounted: Vec::new() })
+fn end(participants: &[&str]) -> SessionEvent {
+    let participants = participants.iter().map(|name| handle(name)).collect();
+    SessionEvent::SessionEnded(SessionEnded {
+        id: "4".into(),
+        by: None,
+        joined: participants,
+        uncounted: Vec::new(),
+    })
 }
 
-fn reopened(by: &str) -> SessionEvent {
-    let reopened = SessionReopened { id: "6".into(), by: handle(by), returning: Vec::new(), settles: None };
-    SessionEvent::SessionReopened(reopened)
+fn reopening(by: &str) -> SessionEvent {
+    let event = SessionReopened { id: "6".into(), by: handle(by), returning: Vec::new(), settles: None };
+    SessionEvent::SessionReopened(event)
 }
 
-fn said(sender: &str) -> SessionEvent {
+fn message(sender: &str) -> SessionEvent {
     SessionEvent::MessageSent(MessageSent {
         id: "3".into(),
         sender: handle(sender),
@@ -106,19 +111,19 @@ fn fold(events: &[SessionEvent]) -> (SessionState, Version) {
 /// A copy of a session of acme with ida of this network: the creation, the invitation, the joining.
 fn events() -> Vec<SessionEvent> {
     vec![
-        created("@nick-at-acme.cc", Some(peer())),
-        invited("@ida.bot", "@nick-at-acme.cc", false),
-        joined("@ida.bot"),
+        creation("@nick-at-acme.cc", Some(peer())),
+        invitation("@ida.bot", "@nick-at-acme.cc", false),
+        joining("@ida.bot"),
     ]
 }
 
-fn facts(holds: bool) -> CopyFacts {
+fn facts(has_accord: bool) -> CopyFacts {
     let from = BTreeSet::from([handle("@nick-at-acme.cc")]);
-    let admitting = [(handle("@ida.bot"), Admission { from, holds: false })].into();
-    CopyFacts { holds, admitting }
+    let admitting = [(handle("@ida.bot"), Admission { from, needs_consent: false })].into();
+    CopyFacts { has_accord, admitting }
 }
 
-fn copied(
+fn copy_result(
     before: &[SessionEvent],
     first: u64,
     new: &[SessionEvent],
@@ -131,11 +136,11 @@ fn copied(
 #[test]
 fn given_no_copy_when_events_come_then_each_is_taken_once_and_in_order() {
     let all = events();
-    assert_eq!(copied(&[], 1, &all).unwrap().events, all);
-    assert_eq!(copied(&all[..2], 1, &all).unwrap().events, all[2..], "those that are new");
-    let again = copied(&all, 2, &all[1..]).unwrap();
-    assert_eq!((again.events.len(), again.reply.version), (0, Version(3)), "nothing twice");
-    assert_eq!(copied(&all[..1], 3, &all[2..]), Err(CopyRefusal::Gap));
+    assert_eq!(copy_result(&[], 1, &all).unwrap().events, all);
+    assert_eq!(copy_result(&all[..2], 1, &all).unwrap().events, all[2..], "those that are new");
+    let repeated = copy_result(&all, 2, &all[1..]).unwrap();
+    assert_eq!((repeated.events.len(), repeated.reply.version), (0, Version(3)), "nothing twice");
+    assert_eq!(copy_result(&all[..1], 3, &all[2..]), Err(CopyRefusal::Gap));
 }
 
 #[test]
@@ -144,68 +149,68 @@ fn given_a_copy_when_the_accord_is_over_or_the_session_another_ones_then_nothing
     let command = |peer: &str| CopyEvents {
         peer: peer.parse().unwrap(),
         first: Version(4),
-        events: vec![said("@nick-at-acme.cc")],
+        events: vec![message("@nick-at-acme.cc")],
     };
     assert_eq!(copy(&state, at, &command("acme"), &facts(false), &stamp()), Err(CopyRefusal::Ended));
     assert_eq!(copy(&state, at, &command("other"), &facts(true), &stamp()), Err(CopyRefusal::Taken));
-    let (own, at) = fold(&[created("@ida.bot", None)]);
+    let (own, at) = fold(&[creation("@ida.bot", None)]);
     let command = CopyEvents { first: Version(2), ..command("acme") };
     assert_eq!(copy(&own, at, &command, &facts(true), &stamp()), Err(CopyRefusal::Taken));
 }
 
 #[test]
 fn given_a_message_with_the_invitation_when_the_session_has_ended_then_the_invitee_reopens_it() {
-    let mut sent = events()[..2].to_vec();
-    if let SessionEvent::AgentInvited(invited) = &mut sent[1] {
-        invited.inline = true;
+    let mut events_before = events()[..2].to_vec();
+    if let SessionEvent::AgentInvited(invitation) = &mut events_before[1] {
+        invitation.inline = true;
     }
-    let answer = [ended(&["@ida.bot"]), reopened("@ida.bot"), said("@ida.bot")];
-    assert_eq!(copied(&sent, 3, &answer).unwrap().events, answer);
+    let answer = [end(&["@ida.bot"]), reopening("@ida.bot"), message("@ida.bot")];
+    assert_eq!(copy_result(&events_before, 3, &answer).unwrap().events, answer);
 }
 
 #[test]
 fn given_a_copy_when_an_event_cannot_follow_then_all_of_them_are_refused() {
     let all = events();
     for (before, new) in [
-        (&all[..0], vec![said("@nick-at-acme.cc")]),
-        (&all[..], vec![created("@nick-at-acme.cc", Some(peer()))]),
-        (&all[..], vec![said("@eve-at-acme.cc")]),
-        (&all[..], vec![said("@nick-at-acme.cc"), joined("@eve-at-acme.cc")]),
-        (&all[..], vec![invited("@ida.bot", "@nick-at-acme.cc", false)]),
-        (&all[..2], vec![invited("@ida.second", "@ida.bot", false)]),
-        (&all[..], vec![invited("@ida.second", "@eve-at-acme.cc", false)]),
-        (&all[..], vec![ended(&[]), ended(&[])]),
-        (&all[..], vec![ended(&[]), said("@nick-at-acme.cc")]),
-        (&all[..], vec![SessionEvent::AgentDisconnected(moved("@ida.bot"))]),
-        (&all[..], vec![left("@ida.bot", LeftReason::AccordRevoked)]),
+        (&all[..0], vec![message("@nick-at-acme.cc")]),
+        (&all[..], vec![creation("@nick-at-acme.cc", Some(peer()))]),
+        (&all[..], vec![message("@eve-at-acme.cc")]),
+        (&all[..], vec![message("@nick-at-acme.cc"), joining("@eve-at-acme.cc")]),
+        (&all[..], vec![invitation("@ida.bot", "@nick-at-acme.cc", false)]),
+        (&all[..2], vec![invitation("@ida.second", "@ida.bot", false)]),
+        (&all[..], vec![invitation("@ida.second", "@eve-at-acme.cc", false)]),
+        (&all[..], vec![end(&[]), end(&[])]),
+        (&all[..], vec![end(&[]), message("@nick-at-acme.cc")]),
+        (&all[..], vec![SessionEvent::AgentDisconnected(change("@ida.bot"))]),
+        (&all[..], vec![leaving("@ida.bot", LeftReason::AccordRevoked)]),
         // Only who was joined at the end reopens a session, whatever the host says of its end.
-        (&all[..], vec![ended(&[]), reopened("@ida.bot")]),
-        (&all[..2], vec![ended(&["@ida.bot"]), reopened("@ida.bot")]),
+        (&all[..], vec![end(&[]), reopening("@ida.bot")]),
+        (&all[..2], vec![end(&["@ida.bot"]), reopening("@ida.bot")]),
         (
             &all[..2],
-            vec![left("@ida.third", LeftReason::Left), ended(&["@ida.third"]), reopened("@ida.third")],
+            vec![leaving("@ida.third", LeftReason::Left), end(&["@ida.third"]), reopening("@ida.third")],
         ),
     ] {
         let first = before.len() as u64 + 1;
-        assert!(matches!(copied(before, first, &new), Err(CopyRefusal::Impossible(_))), "{new:?}");
+        assert!(matches!(copy_result(before, first, &new), Err(CopyRefusal::Impossible(_))), "{new:?}");
     }
 }
 
 #[test]
 fn given_a_copy_when_its_session_ended_then_whoever_was_joined_reopens_it() {
-    let again = [ended(&["@ida.bot"]), reopened("@ida.bot"), said("@ida.bot")];
-    assert_eq!(copied(&events(), 4, &again).unwrap().events, again);
+    let new_events = [end(&["@ida.bot"]), reopening("@ida.bot"), message("@ida.bot")];
+    assert_eq!(copy_result(&events(), 4, &new_events).unwrap().events, new_events);
 }
 
 #[test]
 fn given_an_invitation_that_the_invitee_does_not_admit_then_it_is_none_here() {
     let events = vec![
-        created("@nick-at-acme.cc", Some(peer())),
-        invited("@ida.other", "@nick-at-acme.cc", false),
-        invited("@ida.bot", "@nick-at-acme.cc", false),
+        creation("@nick-at-acme.cc", Some(peer())),
+        invitation("@ida.other", "@nick-at-acme.cc", false),
+        invitation("@ida.bot", "@nick-at-acme.cc", false),
     ];
-    let taken = copied(&[], 1, &events).unwrap().events;
-    let denied: Vec<bool> = taken
+    let copied_events = copy_result(&[], 1, &events).unwrap().events;
+    let denied_flags: Vec<bool> = copied_events
         .iter()
         .filter_map(|event| match event {
             SessionEvent::AgentInvited(event) => Some(event.denied),
@@ -219,10 +224,10 @@ fn given_an_invitation_that_the_invitee_does_not_admit_then_it_is_none_here() {
             | SessionEvent::SessionReopened(_) => None,
         })
         .collect();
-    assert_eq!(denied, [true, false]);
-    let (state, _) = fold(&taken);
+    assert_eq!(denied_flags, [true, false]);
+    let (state, _) = fold(&copied_events);
     assert!(state.participant(&handle("@ida.other")).is_none());
-    let forged = copied(&taken, 4, &[joined("@ida.other")]);
+    let forged = copy_result(&copied_events, 4, &[joining("@ida.other")]);
     assert!(matches!(forged, Err(CopyRefusal::Impossible(_))), "nobody is made to join");
 }
 
@@ -234,86 +239,87 @@ fn given_a_copy_when_a_member_does_something_then_its_host_decides() {
     people.crossing.caller = Some(true);
     let caller = Caller { handle: handle("@ida.bot"), token: plenary_accounts::TokenDigest::of("") };
     let draft = crate::request::Fields::read(br#"{"content":"x"}"#).unwrap().message(None);
-    let sent = SendMessage { caller: caller.clone(), draft };
-    assert_eq!(decide::send(&state, at, &sent, &people, &stamp()), Err(Rejection::Elsewhere(peer())));
+    let command = SendMessage { caller: caller.clone(), draft };
+    assert_eq!(decide::send(&state, at, &command, &people, &stamp()), Err(Rejection::Elsewhere(peer())));
     let join = decide::join(&state, &JoinSession(caller), &people, &stamp());
     assert_eq!(join, Err(Rejection::Elsewhere(peer())));
-    let evicted = crate::command::EvictAgent { agent: handle("@nick-at-acme.cc"), blocker: None };
-    let evicted = decide::evict(&state, &evicted, &stamp());
-    assert_eq!((evicted.events.len(), evicted.reply.ok), (0, false));
+    let eviction = crate::command::EvictAgent { agent: handle("@nick-at-acme.cc"), blocker: None };
+    let eviction = decide::evict(&state, &eviction, &stamp());
+    assert_eq!((eviction.events.len(), eviction.reply.ok), (0, false));
 }
 
-/// What is known of ann of this network, who invites guests of rose.
+/// The trust data of ann of this network, who invites guests of rose.
 fn people(consents: &[(&str, Option<Consent>)]) -> People {
     let mut people = Trust::default().people("ann", &[]);
-    let known = |name: &str| plenary_accounts::KnownAgent {
+    let known_agent = |name: &str| plenary_accounts::KnownAgent {
         handle: handle(name),
         state: Default::default(),
         version: Version::ZERO,
         upon: None,
     };
-    people.others.insert(handle(GUEST), known(GUEST));
+    people.others.insert(handle(GUEST), known_agent(GUEST));
     people.crossing = Crossing {
         caller: None,
-        elsewhere: [handle(GUEST)].into(),
-        apart: BTreeSet::new(),
+        peer_agents: [handle(GUEST)].into(),
+        nonparticipants: BTreeSet::new(),
         consents: consents.iter().map(|(name, consent)| (handle(name), *consent)).collect::<BTreeMap<_, _>>(),
     };
     people
 }
 
-fn inviting() -> InviteAgents {
+fn invite_command() -> InviteAgents {
     let caller = Caller { handle: handle("@o.ann"), token: plenary_accounts::TokenDigest::of("ann") };
     InviteAgents { caller, invite: Ok(vec![handle(GUEST)]) }
 }
 
 #[test]
 fn given_a_guest_when_it_is_invited_then_its_network_is_asked_first() {
-    let (state, _) = fold(&[created("@o.ann", None)]);
-    let decided = |consents: &[(&str, Option<Consent>)]| {
-        decide::invite(&state, &inviting(), &people(consents), &stamp())
+    let (state, _) = fold(&[creation("@o.ann", None)]);
+    let decide_with = |consents: &[(&str, Option<Consent>)]| {
+        decide::invite(&state, &invite_command(), &people(consents), &stamp())
     };
-    assert_eq!(decided(&[]).unwrap_err(), Rejection::AskElsewhere(vec![handle(GUEST)]));
-    assert_eq!(decided(&[(GUEST, None)]).unwrap_err(), Rejection::NotFound);
-    let taken = decided(&[(GUEST, Some(Consent { held: true }))]).unwrap();
-    let [SessionEvent::AgentInvited(event)] = &taken.events[..] else { panic!("{taken:?}") };
+    assert_eq!(decide_with(&[]).unwrap_err(), Rejection::AskElsewhere(vec![handle(GUEST)]));
+    assert_eq!(decide_with(&[(GUEST, None)]).unwrap_err(), Rejection::NotFound);
+    let decision = decide_with(&[(GUEST, Some(Consent { held: true }))]).unwrap();
+    let [SessionEvent::AgentInvited(event)] = &decision.events[..] else { panic!("{decision:?}") };
     assert_eq!((event.elsewhere, event.held, event.offered), (true, true, false));
 }
 
 #[test]
 fn given_a_guest_when_it_invites_then_only_agents_that_take_part_in_the_accord_are_reached() {
     let mut trust = Trust::default();
-    trust.learn(&format!("bob lists {GUEST}"));
-    let guest = [created("@o.ann", None), invited(GUEST, "@o.ann", true), joined(GUEST)];
+    trust.add_fact(&format!("bob lists {GUEST}"));
+    let guest = [creation("@o.ann", None), invitation(GUEST, "@o.ann", true), joining(GUEST)];
     let (state, _) = fold(&guest);
     let caller = Caller { handle: handle(GUEST), token: plenary_accounts::TokenDigest::of("") };
     let command = InviteAgents { caller, invite: Ok(vec![handle("@o.bob")]) };
-    let decided = |apart: &[&str]| {
+    let decide_with = |nonparticipants: &[&str]| {
         let mut people = people(&[]);
         people.caller = people.others[&handle(GUEST)].clone();
-        people.others.insert(handle("@o.bob"), trust.known("bob"));
+        people.others.insert(handle("@o.bob"), trust.known_agent("bob"));
         people.crossing.caller = Some(true);
-        people.crossing.apart = apart.iter().map(|name| handle(name)).collect();
+        people.crossing.nonparticipants = nonparticipants.iter().map(|name| handle(name)).collect();
         decide::invite(&state, &command, &people, &stamp())
     };
-    assert_eq!(decided(&[]).unwrap().reply.invited, [handle("@o.bob")]);
-    assert_eq!(decided(&["@o.bob"]).unwrap_err(), Rejection::NotFound);
+    assert_eq!(decide_with(&[]).unwrap().reply.invited, [handle("@o.bob")]);
+    assert_eq!(decide_with(&["@o.bob"]).unwrap_err(), Rejection::NotFound);
 }
 
 #[test]
 fn given_a_guest_when_the_accord_ends_then_it_leaves() {
-    let guest = [created("@o.ann", None), invited(GUEST, "@o.ann", true), joined(GUEST)];
+    let guest = [creation("@o.ann", None), invitation(GUEST, "@o.ann", true), joining(GUEST)];
     let (state, _) = fold(&guest);
     assert!(state.crosses);
     let rose = "rose".parse().unwrap();
-    let parted = decide::part(&state, &rose, &stamp()).events;
-    let [SessionEvent::AgentLeft(AgentLeft { agent, reason: LeftReason::AccordRevoked, .. })] = &parted[..]
+    let departures = decide::part(&state, &rose, &stamp()).events;
+    let [SessionEvent::AgentLeft(AgentLeft { agent, reason: LeftReason::AccordRevoked, .. })] =
+        &departures[..]
     else {
-        panic!("{parted:?}")
+        panic!("{departures:?}")
     };
     assert_eq!(*agent, handle(GUEST));
     assert!(decide::part(&state, &peer(), &stamp()).events.is_empty(), "that of another accord");
-    let (state, _) = fold(&[&guest[..], &parted[..]].concat());
+    let (state, _) = fold(&[&guest[..], &departures[..]].concat());
     assert_eq!(state.participant(agent).map(|part| part.standing), Some(Standing::Left));
     assert!(decide::part(&state, &rose, &stamp()).events.is_empty(), "once");
     assert!(!state.closed, "it is a session of this network");
@@ -322,11 +328,11 @@ fn given_a_guest_when_the_accord_ends_then_it_leaves() {
 #[test]
 fn given_a_copy_when_the_accord_ends_then_its_members_leave_and_it_is_complete_for_ever() {
     let (state, _) = fold(&events());
-    let parted = decide::part(&state, &peer(), &stamp()).events;
-    let all = [&events()[..], &parted[..]].concat();
+    let departures = decide::part(&state, &peer(), &stamp()).events;
+    let all = [&events()[..], &departures[..]].concat();
     let (state, at) = fold(&all);
     assert!(state.closed);
     assert_eq!(state.participant(&handle("@ida.bot")).map(|part| part.standing), Some(Standing::Left));
-    let command = CopyEvents { peer: peer(), first: at.next(), events: vec![said("@nick-at-acme.cc")] };
+    let command = CopyEvents { peer: peer(), first: at.next(), events: vec![message("@nick-at-acme.cc")] };
     assert_eq!(copy(&state, at, &command, &facts(true), &stamp()), Err(CopyRefusal::Taken));
 }

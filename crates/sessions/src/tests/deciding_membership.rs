@@ -2,7 +2,7 @@
 
 use plenary_kernel::TimestampMs;
 
-use super::scene::{given, handle, name, said, session, stamp, table};
+use super::scene::{given, handle, name, sentence_of, session, stamp, table};
 use crate::{
     PARTICIPANTS_MAX,
     command::InviteAgents,
@@ -92,13 +92,13 @@ fn asp_17_trust_is_asked_for_each_invitee_and_404_if_it_leaves_none() {
 
 #[test]
 fn asp_15_nobody_is_invited_to_somebody_it_blocks_or_is_blocked_by() {
-    let together = "ann creates; ann invites bob; bob joins";
+    let joined_members = "ann creates; ann invites bob; bob joins";
     for (block, expected) in [
         ("bob blocks cid", "! 404 not_found"),
         ("cid blocks bob", "! 404 not_found"),
         ("dan blocks cid", "ann invites cid => invited cid"),
     ] {
-        assert_eq!(given(&format!("{together}; {block}")).when("ann invites cid"), expected, "{block}");
+        assert_eq!(given(&format!("{joined_members}; {block}")).when("ann invites cid"), expected, "{block}");
     }
     table(&[
         // One who is only invited is present too; one who has left is not.
@@ -281,7 +281,7 @@ fn a_deleted_agent_leaves_everything_like_anybody() {
 
 #[test]
 fn a_forced_leaving_is_an_ordinary_one_in_all_that_is_shown() {
-    let (events, _) = given("ann creates; ann invites bob; bob joins").decided("evict bob for ann").unwrap();
-    let SessionEvent::AgentLeft(left) = &events[0] else { panic!("{}", said(&events[0])) };
+    let (events, _) = given("ann creates; ann invites bob; bob joins").decide("evict bob for ann").unwrap();
+    let SessionEvent::AgentLeft(left) = &events[0] else { panic!("{}", sentence_of(&events[0])) };
     assert_eq!(serde_json::to_value(left.reason).unwrap(), "left");
 }

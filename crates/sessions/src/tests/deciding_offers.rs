@@ -22,10 +22,10 @@ use crate::{
     state::{SessionState, Standing},
 };
 
-fn known(handle: &str, lists: &[&str]) -> KnownAgent {
+fn known_agent(handle: &str, lists: &[&str]) -> KnownAgent {
     let state = json!({
         "created_at": 1, "deleted": false, "policy": "open", "allowlist": lists, "blocks": {}, "self_service": false,
-        "hold_invitations": handle == HOLDING,
+        "hold_invitations": handle == HOLDING_AGENT,
         "profile": {"visibility": "private"},
         "token": TokenDigest::of(handle),
     });
@@ -45,20 +45,22 @@ struct Story {
     indexes: BTreeMap<&'static str, BTreeSet<String>>,
 }
 
-const LISTED: &str = "@y.friend";
+const LISTED_AGENT: &str = "@y.friend";
 /// Lists everybody of `x`, and people decide about its invitations.
-const HOLDING: &str = "@y.held";
+const HOLDING_AGENT: &str = "@y.held";
 
 impl Story {
     fn people(handle: &str) -> People {
-        let everyone = ["@x.ann", "@z.cid", "@y.bob", "@y.cat", LISTED, HOLDING];
-        let of = |who: &str| known(who, if who == LISTED || who == HOLDING { &["@x.*"] } else { &[] });
-        let others = everyone.into_iter().filter(|other| *other != handle);
+        let agents = ["@x.ann", "@z.cid", "@y.bob", "@y.cat", LISTED_AGENT, HOLDING_AGENT];
+        let of = |agent: &str| {
+            known_agent(agent, if agent == LISTED_AGENT || agent == HOLDING_AGENT { &["@x.*"] } else { &[] })
+        };
+        let others = agents.into_iter().filter(|other| *other != handle);
         let others = others.map(|other| (other.parse::<AgentHandle>().unwrap(), of(other))).collect();
         People {
             caller: of(handle),
             others,
-            crowded: BTreeSet::new(),
+            crowded_agents: BTreeSet::new(),
             files: BTreeMap::new(),
             consent: None,
             crossing: Crossing::default(),
@@ -87,14 +89,14 @@ impl Story {
         story
     }
 
-    fn invites(&mut self, by: &str, whom: &str) {
-        let command = InviteAgents { caller: caller(by), invite: Ok(vec![whom.parse().unwrap()]) };
+    fn invites(&mut self, by: &str, invitee: &str) {
+        let command = InviteAgents { caller: caller(by), invite: Ok(vec![invitee.parse().unwrap()]) };
         self.add(decide::invite(&self.state, &command, &Self::people(by), &stamp(2)).unwrap().events);
     }
 
-    fn joins(&mut self, who: &str) {
-        let command = JoinSession(caller(who));
-        self.add(decide::join(&self.state, &command, &Self::people(who), &stamp(3)).unwrap().events);
+    fn joins(&mut self, agent: &str) {
+        let command = JoinSession(caller(agent));
+        self.add(decide::join(&self.state, &command, &Self::people(agent), &stamp(3)).unwrap().events);
     }
 
     fn has(&self, index: &str, key: &str) -> bool {
@@ -102,10 +104,10 @@ impl Story {
     }
 
     /// In which of the three indexes an agent's session stands, the offer by its owner.
-    fn stands(&self, who: &str) -> String {
-        let key = format!("{who}/s");
+    fn stands(&self, agent: &str) -> String {
+        let key = format!("{agent}/s");
         let offers = self.indexes.get(OFFERED_BY).into_iter().flatten();
-        let offers = offers.filter_map(|row| row.strip_prefix(&format!("{who}/")));
+        let offers = offers.filter_map(|row| row.strip_prefix(&format!("{agent}/")));
         let by: Vec<_> = offers.map(|rest| rest.trim_end_matches("/s")).collect();
         let own = if self.has(BY_AGENT, &key) { "own" } else { "" };
         let offered = if self.has(OFFERED, &key) { "offered" } else { "" };
@@ -115,8 +117,8 @@ impl Story {
 
 #[test]
 fn a_strangers_invitation_stands_apart_until_it_is_answered() {
-    let mut story = Story::created(&["@y.bob", LISTED]);
-    assert_eq!((story.stands("@y.bob").as_str(), story.stands(LISTED).as_str()), ("offered x", "own"));
+    let mut story = Story::created(&["@y.bob", LISTED_AGENT]);
+    assert_eq!((story.stands("@y.bob").as_str(), story.stands(LISTED_AGENT).as_str()), ("offered x", "own"));
     story.joins("@y.bob");
     assert_eq!(story.stands("@y.bob"), "own");
     // Bob and cat belong to one owner.
@@ -190,36 +192,41 @@ fn one_session_is_not_offered_again_and_again_to_an_agent_that_does_not_answer()
 
 #[test]
 fn an_invitation_that_is_held_waits_for_a_person() {
-    let mut story = Story::created(&[HOLDING]);
-    let who: AgentHandle = HOLDING.parse().unwrap();
+    let mut story = Story::created(&[HOLDING_AGENT]);
+    let agent: AgentHandle = HOLDING_AGENT.parse().unwrap();
     let joins = |story: &Story| {
-        decide::join(&story.state, &JoinSession(caller(HOLDING)), &Story::people(HOLDING), &stamp(3))
+        decide::join(
+            &story.state,
+            &JoinSession(caller(HOLDING_AGENT)),
+            &Story::people(HOLDING_AGENT),
+            &stamp(3),
+        )
     };
     assert_eq!(joins(&story).map(|decision| decision.events), Err(Rejection::InvitationHeld));
-    let at = story.state.participant(&who).unwrap().held.unwrap();
+    let at = story.state.participant(&agent).unwrap().held.unwrap();
     let settled = |story: &Story, at, accepted| {
-        let command = SettleInvitation { agent: HOLDING.parse().unwrap(), at, accepted };
+        let command = SettleInvitation { agent: HOLDING_AGENT.parse().unwrap(), at, accepted };
         decide::settle(&story.state, &command, &stamp(4)).events
     };
     assert_eq!(settled(&story, Version(at.0 + 1), true), [], "of another invitation");
     let declined = settled(&story, at, false);
-    assert!(matches!(&declined[..], [SessionEvent::AgentLeft(left)] if left.held && left.agent == who));
+    assert!(matches!(&declined[..], [SessionEvent::AgentLeft(left)] if left.held && left.agent == agent));
     story.add(declined);
     assert_eq!(settled(&story, at, true), [], "it is decided");
-    story.invites("@x.ann", HOLDING);
-    let at = story.state.participant(&who).unwrap().held.expect("held again");
+    story.invites("@x.ann", HOLDING_AGENT);
+    let at = story.state.participant(&agent).unwrap().held.expect("held again");
     let accepted = settled(&story, at, true);
     assert!(matches!(&accepted[..], [SessionEvent::AgentJoined(joined)] if joined.released));
     story.add(accepted);
-    assert_eq!(story.state.participant(&who).unwrap().standing, Standing::Joined);
+    assert_eq!(story.state.participant(&agent).unwrap().standing, Standing::Joined);
     // Who was let in once comes back by itself, and those of its own owner need nobody.
-    let leaves = LeaveSession(caller(HOLDING));
-    story.add(decide::leave(&story.state, &leaves, &Story::people(HOLDING), &stamp(5)).unwrap().events);
-    story.invites("@x.ann", HOLDING);
+    let leaves = LeaveSession(caller(HOLDING_AGENT));
+    story.add(decide::leave(&story.state, &leaves, &Story::people(HOLDING_AGENT), &stamp(5)).unwrap().events);
+    story.invites("@x.ann", HOLDING_AGENT);
     assert!(joins(&story).is_ok());
     let mut own = Story::created(&["@y.bob"]);
     own.joins("@y.bob");
-    own.invites("@y.bob", HOLDING);
+    own.invites("@y.bob", HOLDING_AGENT);
     assert!(joins(&own).is_ok());
 }
 
@@ -233,26 +240,26 @@ fn sent_and_ended(invite: &[&str]) -> Story {
     story
 }
 
-fn reopened(story: &Story, who: &str, consent: Option<bool>) -> Result<Vec<SessionEvent>, Rejection> {
-    let command = ReopenSession { caller: caller(who), body: Ok(ReopenBody::default()) };
-    let people = People { consent, ..Story::people(who) };
+fn reopened(story: &Story, agent: &str, consent: Option<bool>) -> Result<Vec<SessionEvent>, Rejection> {
+    let command = ReopenSession { caller: caller(agent), body: Ok(ReopenBody::default()) };
+    let people = People { consent, ..Story::people(agent) };
     decide::reopen(&story.state, story.head, &command, &people, &stamp(4)).map(|decision| decision.events)
 }
 
 #[test]
 fn a_held_invitee_reopens_what_was_sent_and_ended_once_a_person_has_accepted() {
-    let story = sent_and_ended(&[HOLDING, LISTED]);
-    assert!(reopened(&story, LISTED, None).is_ok());
-    assert_eq!(reopened(&story, HOLDING, None), Err(Rejection::InvitationHeld));
-    assert_eq!(reopened(&story, HOLDING, Some(false)), Err(Rejection::NotReopenable));
-    assert!(reopened(&story, HOLDING, Some(true)).is_ok());
+    let story = sent_and_ended(&[HOLDING_AGENT, LISTED_AGENT]);
+    assert!(reopened(&story, LISTED_AGENT, None).is_ok());
+    assert_eq!(reopened(&story, HOLDING_AGENT, None), Err(Rejection::InvitationHeld));
+    assert_eq!(reopened(&story, HOLDING_AGENT, Some(false)), Err(Rejection::NotReopenable));
+    assert!(reopened(&story, HOLDING_AGENT, Some(true)).is_ok());
     let again = reopened(&story, "@x.ann", None).unwrap();
     let held = |event: &SessionEvent| {
         let SessionEvent::AgentInvited(invited) = event else { return None };
         Some((invited.invitee.to_string(), invited.held))
     };
     let invited: Vec<_> = again.iter().filter_map(held).collect();
-    assert_eq!(invited, [(LISTED.to_owned(), false), (HOLDING.to_owned(), true)]);
+    assert_eq!(invited, [(LISTED_AGENT.to_owned(), false), (HOLDING_AGENT.to_owned(), true)]);
 }
 
 #[test]
@@ -266,8 +273,10 @@ fn reopening_answers_the_offer_of_a_send_and_end() {
 
 #[test]
 fn an_offer_that_lapses_counts_unless_the_invitees_own_side_ended_the_session() {
-    let ends = |story: &Story, who: &str| {
-        decide::end(&story.state, &EndSession(caller(who)), &Story::people(who), &stamp(5)).unwrap().events
+    let ends = |story: &Story, agent: &str| {
+        decide::end(&story.state, &EndSession(caller(agent)), &Story::people(agent), &stamp(5))
+            .unwrap()
+            .events
     };
     let mut story = Story::created(&["@y.bob", "@y.cat"]);
     let events = ends(&story, "@x.ann");
@@ -287,13 +296,13 @@ fn an_offer_that_lapses_counts_unless_the_invitees_own_side_ended_the_session() 
 
 #[test]
 fn an_invitation_by_the_invitees_own_owner_replaces_a_held_one() {
-    let mut story = Story::created(&[HOLDING, "@y.bob"]);
-    let who: AgentHandle = HOLDING.parse().unwrap();
+    let mut story = Story::created(&[HOLDING_AGENT, "@y.bob"]);
+    let agent: AgentHandle = HOLDING_AGENT.parse().unwrap();
     story.joins("@y.bob");
-    story.invites("@x.ann", HOLDING);
-    assert!(story.state.participant(&who).unwrap().held.is_some(), "a stranger's changes nothing");
-    story.invites("@y.bob", HOLDING);
-    assert_eq!(story.state.participant(&who).unwrap().held, None);
-    story.joins(HOLDING);
-    assert_eq!(story.state.participant(&who).unwrap().standing, Standing::Joined);
+    story.invites("@x.ann", HOLDING_AGENT);
+    assert!(story.state.participant(&agent).unwrap().held.is_some(), "a stranger's changes nothing");
+    story.invites("@y.bob", HOLDING_AGENT);
+    assert_eq!(story.state.participant(&agent).unwrap().held, None);
+    story.joins(HOLDING_AGENT);
+    assert_eq!(story.state.participant(&agent).unwrap().standing, Standing::Joined);
 }

@@ -51,8 +51,8 @@ fn asp_29_asp_61_send_and_end_invites_with_the_message_and_ends_with_everyone_in
 
 #[test]
 fn asp_30_in_every_other_session_invitations_carry_no_content() {
-    let (events, _) = given("").decided("ann creates bob message=hi").unwrap();
-    assert!(!events.iter().any(|event| super::scene::said(event).ends_with("inline")));
+    let (events, _) = given("").decide("ann creates bob message=hi").unwrap();
+    assert!(!events.iter().any(|event| super::scene::sentence_of(event).ends_with("inline")));
 }
 
 #[test]

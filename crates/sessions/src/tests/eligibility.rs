@@ -9,12 +9,12 @@ use crate::state::Standing;
 #[track_caller]
 fn readable(sentences: &str, expected: &str) {
     let scene = given(sentences);
-    let told = expected.split('|').map(|part| {
-        let who = part.split_whitespace().next().unwrap();
-        let numbers = scene.reads(who).iter().map(|n| format!(" {n}")).collect::<String>();
-        format!("{who}{numbers}")
+    let expected_versions = expected.split('|').map(|part| {
+        let name = part.split_whitespace().next().unwrap();
+        let numbers = scene.reads(name).iter().map(|n| format!(" {n}")).collect::<String>();
+        format!("{name}{numbers}")
     });
-    assert_eq!(told.collect::<Vec<_>>().join(" | "), expected, "\n given {sentences}");
+    assert_eq!(expected_versions.collect::<Vec<_>>().join(" | "), expected, "\n given {sentences}");
 }
 
 #[test]

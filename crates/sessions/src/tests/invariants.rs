@@ -8,8 +8,8 @@ use plenary_log::IndexOp;
 use proptest::prelude::*;
 
 use super::{
-    random::{FOUR, Turn, may_read, moves, tell},
-    scene::{Scene, handle, id, said},
+    random::{FOUR, Turn, may_read, moves, tell_story},
+    scene::{Scene, handle, id, sentence_of},
 };
 use crate::{
     event::SessionEvent,
@@ -29,13 +29,13 @@ fn standing(scene: &Scene, agent: &str) -> Option<Standing> {
 fn story(turns: &[Turn]) -> String {
     turns
         .last()
-        .map(|turn| turn.after.log.iter().map(said).collect::<Vec<_>>().join("; "))
+        .map(|turn| turn.after.log.iter().map(sentence_of).collect::<Vec<_>>().join("; "))
         .unwrap_or_default()
 }
 
 /// Whether a session is ended by its events.
 fn is_over(log: &[SessionEvent]) -> bool {
-    let turning = log.iter().rev().find_map(|event| match event {
+    let is_ended = log.iter().rev().find_map(|event| match event {
         SessionEvent::SessionEnded(_) => Some(true),
         SessionEvent::SessionReopened(_) | SessionEvent::SessionCreated(_) => Some(false),
         SessionEvent::MessageSent(_)
@@ -45,7 +45,7 @@ fn is_over(log: &[SessionEvent]) -> bool {
         | SessionEvent::AgentReconnected(_)
         | SessionEvent::AgentLeft(_) => None,
     });
-    turning.unwrap_or_default()
+    is_ended.unwrap_or_default()
 }
 
 /// The keys of the room's indexes, as the events make them.
@@ -80,28 +80,29 @@ fn check_state(scene: &Scene) -> Result<(), TestCaseError> {
             agent
         );
     }
-    let away = scene.state.participants.iter().filter(|(_, p)| p.away.is_some()).map(|(handle, _)| handle);
+    let away_agents =
+        scene.state.participants.iter().filter(|(_, p)| p.away.is_some()).map(|(handle, _)| handle);
     let active = || joined().filter(|_| scene.state.phase == Phase::Active);
     let indexes = indexes(&scene.log);
     prop_assert_eq!(&indexes[BY_AGENT], &keys(scene.state.participants.keys()));
     prop_assert_eq!(&indexes[JOINED], &keys(active()));
-    prop_assert_eq!(&indexes[AWAY], &keys(away));
-    let kept: SessionState = serde_json::from_slice(&serde_json::to_vec(&scene.state).unwrap()).unwrap();
-    prop_assert_eq!(&kept, &scene.state, "a snapshot gives the state back");
+    prop_assert_eq!(&indexes[AWAY], &keys(away_agents));
+    let restored: SessionState = serde_json::from_slice(&serde_json::to_vec(&scene.state).unwrap()).unwrap();
+    prop_assert_eq!(&restored, &scene.state, "a snapshot gives the state back");
     Ok(())
 }
 
 type StateSummary =
     (BTreeMap<AgentHandle, (Standing, Option<TimestampMs>, Option<TimestampMs>)>, Phase, Option<TimestampMs>);
 
-fn shown(state: &SessionState) -> StateSummary {
-    let stands = |p: &Participant| (p.standing, p.joined_at, p.left_at);
-    let everyone = state.participants.iter().map(|(handle, p)| (handle.clone(), stands(p)));
-    (everyone.collect(), state.phase, state.ended_at)
+fn summary(state: &SessionState) -> StateSummary {
+    let standing_of = |p: &Participant| (p.standing, p.joined_at, p.left_at);
+    let participants = state.participants.iter().map(|(handle, p)| (handle.clone(), standing_of(p)));
+    (participants.collect(), state.phase, state.ended_at)
 }
 
 /// The fold of the events with these versions alone.
-fn folded(
+fn fold_versions(
     mut state: SessionState,
     log: &[SessionEvent],
     versions: impl IntoIterator<Item = u64>,
@@ -117,14 +118,24 @@ fn folded(
 /// What an agent is shown of a session is the fold of the events that it may read.
 fn check_views(scene: &Scene) -> Result<(), TestCaseError> {
     for agent in FOUR {
-        let Some(me) = scene.state.participant(&handle(agent)) else { continue };
+        let Some(participant) = scene.state.participant(&handle(agent)) else { continue };
         let visible = std::iter::once(1).chain(may_read(&scene.log, agent));
-        let expected = folded(SessionState::default(), &scene.log, visible);
-        let seen = match scene.state.seen_by(&handle(agent)) {
+        let expected = fold_versions(SessionState::default(), &scene.log, visible);
+        let visible = match scene.state.visible_to(&handle(agent)) {
             None => scene.state.clone(),
-            Some(seen) => folded(seen.base, &scene.log, seen.further.iter().map(|version| version.0)),
+            Some(visible) => fold_versions(
+                visible.base,
+                &scene.log,
+                visible.later_versions.iter().map(|version| version.0),
+            ),
         };
-        prop_assert_eq!(shown(&seen), shown(&expected), "what {} is shown ({:?})", agent, me.standing);
+        prop_assert_eq!(
+            summary(&visible),
+            summary(&expected),
+            "what {} is shown ({:?})",
+            agent,
+            participant.standing
+        );
     }
     Ok(())
 }
@@ -136,17 +147,21 @@ fn sequences(versions: &[u64]) -> Vec<u64> {
 fn check_turn(turn: &Turn) -> Result<(), TestCaseError> {
     let Turn { request, before, events, after } = turn;
     for agent in FOUR {
-        let (was, is) = (reads(before, agent), reads(after, agent));
-        prop_assert!(was.is_subset(&is), "nothing that {} could read is taken back", agent);
+        let (readable_before, readable_after) = (reads(before, agent), reads(after, agent));
+        prop_assert!(
+            readable_before.is_subset(&readable_after),
+            "nothing that {} could read is taken back",
+            agent
+        );
         if standing(before, agent) == Some(Standing::Left) && standing(after, agent) == Some(Standing::Left) {
-            prop_assert_eq!(was, is, "{} has left and reads nothing more", agent);
+            prop_assert_eq!(readable_before, readable_after, "{} has left and reads nothing more", agent);
         }
     }
     prop_assert!(reads(after, "eve").is_empty() && standing(after, "eve").is_none());
     prop_assert!(!(request.starts_with("eve") && events.is_some()), "a stranger is refused");
-    let acts =
+    let is_by_participant =
         ["says", "invites", "leaves", "ends"].iter().any(|verb| request.split(' ').nth(1) == Some(verb));
-    if acts && events.is_some() {
+    if is_by_participant && events.is_some() {
         let actor = request.split(' ').next().unwrap();
         prop_assert_eq!(standing(before, actor), Some(Standing::Joined), "only who is joined acts");
         prop_assert_eq!(before.state.phase, Phase::Active);
@@ -154,7 +169,7 @@ fn check_turn(turn: &Turn) -> Result<(), TestCaseError> {
     if let Some(SessionEvent::MessageSent(_)) = events.iter().flatten().next()
         && request.ends_with("says ho")
     {
-        let (_, reply) = before.decided(request).unwrap();
+        let (_, reply) = before.decide(request).unwrap();
         prop_assert_eq!(reply, format!("at {}", before.head().0), "the number is the place");
     }
     Ok(())
@@ -165,7 +180,7 @@ proptest! {
 
     #[test]
     fn asp_27_asp_33_asp_78_to_asp_81_every_story_keeps_its_invariants(moves in moves(60)) {
-        let turns = tell(&moves);
+        let turns = tell_story(&moves);
         for turn in &turns {
             check_turn(turn)
                 .and_then(|()| check_state(&turn.after))
@@ -180,7 +195,7 @@ proptest! {
 
     #[test]
     fn asp_32_no_two_events_of_a_story_have_one_id(moves in moves(60)) {
-        let turns = tell(&moves);
+        let turns = tell_story(&moves);
         let log = &turns.last().unwrap().after.log;
         let ids: BTreeSet<_> = log.iter().filter_map(id).collect();
         prop_assert_eq!(ids.len(), log.len() - 1);
@@ -188,14 +203,14 @@ proptest! {
 
     #[test]
     fn asp_50_returns_follow_drops_one_for_one(moves in moves(80)) {
-        let turns = tell(&moves);
-        let mut away = BTreeSet::new();
+        let turns = tell_story(&moves);
+        let mut away_agents = BTreeSet::new();
         for event in &turns.last().unwrap().after.log {
             match event {
-                SessionEvent::AgentDisconnected(event) => prop_assert!(away.insert(event.agent.clone())),
-                SessionEvent::AgentReconnected(event) => prop_assert!(away.remove(&event.agent)),
-                SessionEvent::AgentLeft(event) => drop(away.remove(&event.agent)),
-                SessionEvent::SessionEnded(_) => away.clear(),
+                SessionEvent::AgentDisconnected(event) => prop_assert!(away_agents.insert(event.agent.clone())),
+                SessionEvent::AgentReconnected(event) => prop_assert!(away_agents.remove(&event.agent)),
+                SessionEvent::AgentLeft(event) => drop(away_agents.remove(&event.agent)),
+                SessionEvent::SessionEnded(_) => away_agents.clear(),
                 SessionEvent::SessionCreated(_)
                 | SessionEvent::MessageSent(_)
                 | SessionEvent::AgentInvited(_)

@@ -15,7 +15,7 @@ use crate::{
     command::{Caller, CreateBody, CreateSession},
 };
 
-/// A clock that says what it is told to.
+/// A clock that shows the time to which it is set.
 #[derive(Default)]
 struct SetClock(AtomicU64);
 
@@ -32,7 +32,7 @@ fn ann() -> AgentHandle {
     "@ann.bot".parse().unwrap()
 }
 
-fn on(log: Log, clock: Arc<SetClock>) -> Sessions {
+fn sessions_on(log: Log, clock: Arc<SetClock>) -> Sessions {
     let clock: Arc<dyn Clock> = clock;
     let accounts = Accounts::new(log.clone(), clock.clone(), TokenDigest::of("plo"));
     let cursors = Arc::new(Cursors::new(log.clone(), clock.clone()));
@@ -42,11 +42,11 @@ fn on(log: Log, clock: Arc<SetClock>) -> Sessions {
 #[tokio::test]
 async fn a_clock_that_was_set_back_puts_no_session_behind_older_ones() {
     let (store, clock) = (Store::new(), Arc::new(SetClock::default()));
-    let mut begun = Vec::new();
+    let mut session_ids = Vec::new();
     // Each time a process begins anew, the clock an hour behind the last.
     for (nth, hour) in [20, 19, 18, 30, 29].into_iter().enumerate() {
         clock.0.store(hour * 3_600_000, Ordering::Relaxed);
-        let sessions = on(store.process(false).log, clock.clone());
+        let sessions = sessions_on(store.process(false).log, clock.clone());
         if nth == 0 {
             let command = RegisterAgent {
                 authority: Authority { by: Actor::Operator, token: Some(TokenDigest::of("plo")) },
@@ -65,11 +65,11 @@ async fn a_clock_that_was_set_back_puts_no_session_behind_older_ones() {
             let id = sessions.mint().await.unwrap();
             let command = CreateSession { caller, body: Ok(CreateBody::default()) };
             sessions.carry_out(&id, command, None).await.unwrap();
-            begun.push(id);
+            session_ids.push(id);
             clock.0.fetch_add(1, Ordering::Relaxed);
         }
-        let listed = sessions.list(&ann(), None, 100).await.ok().unwrap().sessions;
-        let listed: Vec<_> = listed.into_iter().rev().map(|session| session.id).collect();
-        assert_eq!(listed, begun, "at {hour}");
+        let listed_ids = sessions.list(&ann(), None, 100).await.ok().unwrap().sessions;
+        let listed_ids: Vec<_> = listed_ids.into_iter().rev().map(|session| session.id).collect();
+        assert_eq!(listed_ids, session_ids, "at {hour}");
     }
 }

@@ -10,13 +10,16 @@ pub(super) const FOUR: [&str; 4] = ["ann", "bob", "cid", "dan"];
 /// One random move: what is done, by whom, and to whom.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Move {
-    what: u8,
-    who: usize,
-    whom: u8,
+    kind: u8,
+    actor: usize,
+    target: u8,
 }
 
 pub(super) fn moves(count: usize) -> impl Strategy<Value = Vec<Move>> {
-    vec((0..24_u8, 0..4_usize, any::<u8>()).prop_map(|(what, who, whom)| Move { what, who, whom }), 1..count)
+    vec(
+        (0..24_u8, 0..4_usize, any::<u8>()).prop_map(|(kind, actor, target)| Move { kind, actor, target }),
+        1..count,
+    )
 }
 
 /// One move of a story.
@@ -29,12 +32,12 @@ pub(super) struct Turn {
 }
 
 /// Tells the story of these moves, from a session that `ann` creates.
-pub(super) fn tell(moves: &[Move]) -> Vec<Turn> {
+pub(super) fn tell_story(moves: &[Move]) -> Vec<Turn> {
     let mut scene = given("");
     let mut story = Vec::new();
     turn(&mut scene, "ann creates bob message=hi".into(), &mut story);
-    for next in moves {
-        for request in next.requests(&mut scene) {
+    for step in moves {
+        for request in step.requests(&mut scene) {
             turn(&mut scene, request, &mut story);
         }
     }
@@ -43,7 +46,7 @@ pub(super) fn tell(moves: &[Move]) -> Vec<Turn> {
 
 fn turn(scene: &mut Scene, request: String, story: &mut Vec<Turn>) {
     let before = scene.clone();
-    let events = scene.decided(&request).ok().map(|(events, _)| events);
+    let events = scene.decide(&request).ok().map(|(events, _)| events);
     for event in events.iter().flatten() {
         scene.add(event.clone());
     }
@@ -53,29 +56,29 @@ fn turn(scene: &mut Scene, request: String, story: &mut Vec<Turn>) {
 impl Move {
     /// What is asked; trust changes on the way, and is followed by what follows from it.
     fn requests(self, scene: &mut Scene) -> Vec<String> {
-        let who = FOUR[self.who];
-        let other = FOUR[(self.who + 1 + usize::from(self.whom % 3)) % 4];
-        let some: Vec<_> =
-            FOUR.iter().enumerate().filter(|(nth, _)| self.whom >> nth & 1 == 1).map(|(_, n)| *n).collect();
-        let some = some.join(" ");
-        vec![match self.what {
-            0..=3 => format!("{who} says ho"),
-            4..=7 => format!("{who} joins"),
-            8..=10 if !some.is_empty() => format!("{who} invites {some}"),
-            11 => format!("{who} leaves"),
-            12 => format!("{who} ends"),
-            13 if self.whom & 0x80 == 0 => format!("{who} reopens"),
-            13 | 14 if some.is_empty() => format!("{who} reopens nobody message=re"),
-            13 | 14 => format!("{who} reopens {some} message=re"),
-            15 | 16 => format!("drop {who}"),
-            17 | 18 => format!("return {who}"),
+        let actor = FOUR[self.actor];
+        let target = FOUR[(self.actor + 1 + usize::from(self.target % 3)) % 4];
+        let names: Vec<_> =
+            FOUR.iter().enumerate().filter(|(nth, _)| self.target >> nth & 1 == 1).map(|(_, n)| *n).collect();
+        let names = names.join(" ");
+        vec![match self.kind {
+            0..=3 => format!("{actor} says ho"),
+            4..=7 => format!("{actor} joins"),
+            8..=10 if !names.is_empty() => format!("{actor} invites {names}"),
+            11 => format!("{actor} leaves"),
+            12 => format!("{actor} ends"),
+            13 if self.target & 0x80 == 0 => format!("{actor} reopens"),
+            13 | 14 if names.is_empty() => format!("{actor} reopens nobody message=re"),
+            13 | 14 => format!("{actor} reopens {names} message=re"),
+            15 | 16 => format!("drop {actor}"),
+            17 | 18 => format!("return {actor}"),
             19 | 20 => {
-                let away = scene.state.participant(&handle(who)).and_then(|participant| participant.away);
-                format!("expire {who} since {}", away.map_or(u64::from(self.whom), |since| since.0))
+                let away = scene.state.participant(&handle(actor)).and_then(|participant| participant.away);
+                format!("expire {actor} since {}", away.map_or(u64::from(self.target), |since| since.0))
             }
             21 => {
-                scene.trust.blocks.insert((who.to_owned(), other.to_owned()));
-                format!("evict {other} for {who}")
+                scene.trust.blocks.insert((actor.to_owned(), target.to_owned()));
+                format!("evict {target} for {actor}")
             }
             22 => {
                 scene.trust.blocks.clear();
@@ -97,25 +100,26 @@ pub(super) fn may_read(log: &[SessionEvent], agent: &str) -> Vec<u64> {
         Left,
     }
     let is = |handle: &plenary_kernel::AgentHandle| name(handle) == agent;
-    let (mut status, mut may, mut ended) = (Status::Stranger, std::collections::BTreeSet::new(), 0);
+    let (mut status, mut readable_versions, mut ended) =
+        (Status::Stranger, std::collections::BTreeSet::new(), 0);
     for (event, version) in log.iter().zip(1_u64..) {
         match event {
             SessionEvent::SessionCreated(event) if is(&event.creator) => status = Status::Joined,
             SessionEvent::AgentInvited(event) if is(&event.invitee) => {
                 status = Status::Invited;
-                may.insert(version);
+                readable_versions.insert(version);
             }
             SessionEvent::AgentJoined(event) if is(&event.agent) => status = Status::Joined,
             SessionEvent::AgentLeft(event) if is(&event.agent) => {
                 if status == Status::Joined {
-                    may.extend(1..=version);
+                    readable_versions.extend(1..=version);
                 }
                 status = Status::Left;
             }
             SessionEvent::SessionEnded(_) => {
                 ended = version;
                 if status == Status::Invited {
-                    may.insert(version);
+                    readable_versions.insert(version);
                     status = Status::Left;
                 }
             }
@@ -123,11 +127,11 @@ pub(super) fn may_read(log: &[SessionEvent], agent: &str) -> Vec<u64> {
                 if is(&event.by) {
                     status = Status::Joined;
                 } else if status == Status::Joined {
-                    may.extend(1..=ended);
+                    readable_versions.extend(1..=ended);
                     status = Status::Left;
                 }
                 if event.returning.iter().any(is) {
-                    may.insert(version);
+                    readable_versions.insert(version);
                 }
             }
             SessionEvent::SessionCreated(_)
@@ -140,7 +144,7 @@ pub(super) fn may_read(log: &[SessionEvent], agent: &str) -> Vec<u64> {
         }
     }
     if status == Status::Joined {
-        may.extend(1..=log.len() as u64);
+        readable_versions.extend(1..=log.len() as u64);
     }
-    may.into_iter().filter(|version| *version > 1).collect()
+    readable_versions.into_iter().filter(|version| *version > 1).collect()
 }

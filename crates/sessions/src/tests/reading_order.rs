@@ -7,8 +7,8 @@ use plenary_kernel::{TimestampMs, Version};
 use proptest::{collection::vec, prelude::*};
 
 use super::{
-    random::{FOUR, may_read, moves, tell},
-    scene::{handle, name, said},
+    random::{FOUR, may_read, moves, tell_story},
+    scene::{handle, name, sentence_of},
 };
 use crate::{
     event::SessionEvent,
@@ -21,28 +21,36 @@ use crate::{
 #[derive(Debug, Clone)]
 struct Look {
     committed: usize,
-    ahead: usize,
+    decided_ahead: usize,
     page: usize,
-    before: PriorState,
+    prior_state: PriorState,
 }
 
 #[derive(Debug, Clone)]
 enum PriorState {
-    Nothing,
+    Unchanged,
     /// The place was dropped from memory; it is taken up at the next news.
     Forgotten,
     /// A new connection, from something that was confirmed; the higher, the older.
-    Connects(usize),
+    NewConnection(usize),
 }
 
 fn looks() -> impl Strategy<Value = Vec<Look>> {
-    let before = prop_oneof![
-        6 => Just(PriorState::Nothing),
+    let prior_state = prop_oneof![
+        6 => Just(PriorState::Unchanged),
         1 => Just(PriorState::Forgotten),
-        2 => (0..3_usize).prop_map(PriorState::Connects),
+        2 => (0..3_usize).prop_map(PriorState::NewConnection),
     ];
-    let look = (0..6_usize, 0..4_usize, 1..6_usize, before);
-    vec(look.prop_map(|(committed, ahead, page, before)| Look { committed, ahead, page, before }), 1..40)
+    let fields = (0..6_usize, 0..4_usize, 1..6_usize, prior_state);
+    vec(
+        fields.prop_map(|(committed, decided_ahead, page, prior_state)| Look {
+            committed,
+            decided_ahead,
+            page,
+            prior_state,
+        }),
+        1..40,
+    )
 }
 
 /// A connection of an agent, as it reads one session.
@@ -55,15 +63,15 @@ struct Reader<'a> {
     cursor: u64,
     /// Where this connection began, and what it was shown.
     from: u64,
-    shown: Vec<u64>,
+    shown_versions: Vec<u64>,
 }
 
 impl Reader<'_> {
     /// Reads to the end of what is on disk, as the pump does.
     fn read(&mut self, committed: usize, ahead: usize, page: usize) -> Result<(), TestCaseError> {
         // What is decided and not on disk yet may be acted on already.
-        let mut may = may_read(&self.log[..committed], self.agent);
-        may.extend(may_read(&self.log[..ahead], self.agent));
+        let mut readable_versions = may_read(&self.log[..committed], self.agent);
+        readable_versions.extend(may_read(&self.log[..ahead], self.agent));
         if let Some(participant) = self.states[ahead].participant(&handle(self.agent)) {
             let mut pages = 0;
             let head = Version(committed as u64);
@@ -71,16 +79,20 @@ impl Reader<'_> {
                 let mut reading = self
                     .reading
                     .unwrap_or_else(|| ReadPosition::start(participant, Version(self.cursor), head));
-                let Some(next) = reading.next(participant) else { break };
-                let after = reading.skip_to(next).0;
+                let Some(next_version) = reading.next(participant) else { break };
+                let after = reading.skip_to(next_version).0;
                 let rows: Vec<_> = (after + 1..=committed as u64).take(page).collect();
                 for version in &rows {
                     match reading.pass(participant, Version(*version)) {
                         Step::Skip => {}
                         Step::Restart => break,
                         Step::Show => {
-                            prop_assert!(may.contains(version), "{} is shown {version}", self.agent);
-                            self.shown.push(*version);
+                            prop_assert!(
+                                readable_versions.contains(version),
+                                "{} is shown {version}",
+                                self.agent
+                            );
+                            self.shown_versions.push(*version);
                         }
                     }
                 }
@@ -97,7 +109,7 @@ impl Reader<'_> {
     }
 
     fn connect(&mut self, from: u64) {
-        (self.reading, self.cursor, self.from, self.shown) = (None, from, from, Vec::new());
+        (self.reading, self.cursor, self.from, self.shown_versions) = (None, from, from, Vec::new());
     }
 
     /// The versions at which the agent came to be joined.
@@ -120,15 +132,15 @@ impl Reader<'_> {
     /// What was shown to this connection so far: rising, and from the beginning once for a joining at most.
     fn check_order(&self) -> Result<(), TestCaseError> {
         let joinings = self.joinings();
-        let mut runs = self.shown.chunk_by(|a, b| a < b).skip(1).peekable();
+        let mut runs = self.shown_versions.chunk_by(|a, b| a < b).skip(1).peekable();
         let mut restarts = 0;
         while let Some(run) = runs.next() {
             restarts += 1;
             prop_assert_eq!(run[0], 2, "what is shown again begins at the beginning");
-            let whole =
+            let gap_free_end =
                 run.iter().zip(2..).take_while(|(shown, expected)| **shown == *expected).count() as u64 + 1;
-            let last = joinings.iter().any(|joining| *joining > 1 && *joining <= whole);
-            prop_assert!(last || runs.peek().is_none(), "and goes on to the joining");
+            let reaches_joining = joinings.iter().any(|joining| *joining > 1 && *joining <= gap_free_end);
+            prop_assert!(reaches_joining || runs.peek().is_none(), "and goes on to the joining");
         }
         prop_assert!(restarts <= joinings.len());
         Ok(())
@@ -143,37 +155,40 @@ fn check_reader(agent: &str, log: &[SessionEvent], looks: &[Look]) -> Result<(),
         states.push(state);
     }
     let mut reader =
-        Reader { agent, log, states: &states, reading: None, cursor: 0, from: 0, shown: Vec::new() };
-    let (mut committed, mut confirmed, mut ever) = (0, vec![0], BTreeSet::new());
-    let last = Look { committed: log.len(), ahead: 0, page: 4, before: PriorState::Nothing };
+        Reader { agent, log, states: &states, reading: None, cursor: 0, from: 0, shown_versions: Vec::new() };
+    let (mut committed, mut confirmed, mut shown_to_any) = (0, vec![0], BTreeSet::new());
+    let last = Look { committed: log.len(), decided_ahead: 0, page: 4, prior_state: PriorState::Unchanged };
     for look in looks.iter().chain([&last]) {
-        match look.before {
-            PriorState::Nothing => {}
+        match look.prior_state {
+            PriorState::Unchanged => {}
             PriorState::Forgotten => reader.reading = None,
-            PriorState::Connects(back) => {
-                ever.extend(reader.shown.iter().copied());
+            PriorState::NewConnection(steps_back) => {
+                shown_to_any.extend(reader.shown_versions.iter().copied());
                 reader.check_order()?;
-                reader.connect(confirmed[confirmed.len() - 1 - back.min(confirmed.len() - 1)]);
+                reader.connect(confirmed[confirmed.len() - 1 - steps_back.min(confirmed.len() - 1)]);
             }
         }
         committed = (committed + look.committed).min(log.len());
-        reader.read(committed, (committed + look.ahead).min(log.len()), look.page)?;
+        reader.read(committed, (committed + look.decided_ahead).min(log.len()), look.page)?;
         confirmed.push(committed as u64);
         reader.check_order()?;
     }
-    ever.extend(reader.shown.iter().copied());
-    let (may, shown) = (may_read(log, agent), BTreeSet::from_iter(reader.shown.iter().copied()));
-    let missed: Vec<_> =
-        may.iter().filter(|version| **version > reader.from && !shown.contains(version)).collect();
+    shown_to_any.extend(reader.shown_versions.iter().copied());
+    let (readable_versions, shown_versions) =
+        (may_read(log, agent), BTreeSet::from_iter(reader.shown_versions.iter().copied()));
+    let missed_versions: Vec<_> = readable_versions
+        .iter()
+        .filter(|version| **version > reader.from && !shown_versions.contains(version))
+        .collect();
     prop_assert!(
-        missed.is_empty(),
-        "{agent} missed {missed:?} behind {}, shown {:?}",
+        missed_versions.is_empty(),
+        "{agent} missed {missed_versions:?} behind {}, shown {:?}",
         reader.from,
-        reader.shown
+        reader.shown_versions
     );
     prop_assert!(
-        may.iter().all(|version| ever.contains(version)),
-        "{agent} was never shown all of {may:?}: {ever:?}"
+        readable_versions.iter().all(|version| shown_to_any.contains(version)),
+        "{agent} was never shown all of {readable_versions:?}: {shown_to_any:?}"
     );
     Ok(())
 }
@@ -183,11 +198,11 @@ proptest! {
 
     #[test]
     fn asp_43_to_asp_47_each_readable_event_is_shown_in_order_and_no_other(moves in moves(50), looks in looks()) {
-        let turns = tell(&moves);
+        let turns = tell_story(&moves);
         let log = &turns.last().unwrap().after.log;
         for agent in FOUR {
             check_reader(agent, log, &looks).map_err(|error| {
-                let story = log.iter().map(said).collect::<Vec<_>>().join("; ");
+                let story = log.iter().map(sentence_of).collect::<Vec<_>>().join("; ");
                 TestCaseError::fail(format!("{error}\nin {story}"))
             })?;
         }
@@ -199,12 +214,12 @@ fn a_creation_that_is_not_known_to_be_on_disk_does_not_stop_its_creator() {
     let scene = super::scene::given("ann creates; ann says hi");
     let ann = scene.state.participant(&handle("ann")).unwrap();
     let mut reading = ReadPosition::start(ann, Version::ZERO, Version::ZERO);
-    let mut shown = Vec::new();
+    let mut shown_versions = Vec::new();
     while let Some(next) = reading.next(ann).filter(|next| *next <= scene.head()) {
         reading.skip_to(next);
         if reading.pass(ann, next) == Step::Show {
-            shown.push(next.0);
+            shown_versions.push(next.0);
         }
     }
-    assert_eq!(shown, [2]);
+    assert_eq!(shown_versions, [2]);
 }

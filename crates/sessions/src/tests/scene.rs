@@ -14,7 +14,7 @@ use plenary_kernel::{AgentHandle, Refusal, SessionId, Stamp, TimestampMs, Versio
 use serde_json::json;
 
 use super::sentences::{draft, event};
-pub(super) use super::sentences::{handle, id, name, said};
+pub(super) use super::sentences::{handle, id, name, sentence_of};
 use crate::{
     command::{
         Acknowledgement as Done, Caller, CreateBody, CreateSession, EndSession, EvictAgent, ExpireGrace,
@@ -49,65 +49,71 @@ pub(super) struct Trust {
     unknown: BTreeSet<String>,
     deleted: BTreeSet<String>,
     revoked: BTreeSet<String>,
-    crowded: BTreeSet<String>,
+    crowded_agents: BTreeSet<String>,
 }
 
 impl Trust {
-    pub(super) fn learn(&mut self, sentence: &str) {
+    pub(super) fn add_fact(&mut self, sentence: &str) {
         let words: Vec<&str> = sentence.split_whitespace().collect();
-        let who = words[0].to_owned();
+        let name = words[0].to_owned();
         match words[1..] {
-            ["blocks", whom] => self.blocks.insert((who, whom.to_owned())),
-            ["lists", entry] => self.lists.insert((who, entry.to_owned())),
-            ["is-closed"] => self.closed.insert(who),
-            ["is-unknown"] => self.unknown.insert(who),
-            ["is-deleted"] => self.deleted.insert(who),
-            ["is-revoked"] => self.revoked.insert(who),
-            ["is-crowded"] => self.crowded.insert(who),
+            ["blocks", target] => self.blocks.insert((name, target.to_owned())),
+            ["lists", entry] => self.lists.insert((name, entry.to_owned())),
+            ["is-closed"] => self.closed.insert(name),
+            ["is-unknown"] => self.unknown.insert(name),
+            ["is-deleted"] => self.deleted.insert(name),
+            ["is-revoked"] => self.revoked.insert(name),
+            ["is-crowded"] => self.crowded_agents.insert(name),
             _ => panic!("what does `{sentence}` say?"),
         };
     }
 
-    pub(super) fn known(&self, who: &str) -> KnownAgent {
-        let of = |pairs: &BTreeSet<(String, String)>| {
-            pairs.iter().filter(|(by, _)| by == who).map(|(_, whom)| whom.clone()).collect::<Vec<_>>()
+    pub(super) fn known_agent(&self, name: &str) -> KnownAgent {
+        let entries_of = |pairs: &BTreeSet<(String, String)>| {
+            pairs
+                .iter()
+                .filter(|(subject, _)| subject == name)
+                .map(|(_, target)| target.clone())
+                .collect::<Vec<_>>()
         };
-        if self.unknown.contains(who) {
+        if self.unknown.contains(name) {
             return KnownAgent {
-                handle: handle(who),
+                handle: handle(name),
                 state: Arc::default(),
                 version: Version::ZERO,
                 upon: None,
             };
         }
-        let token = if self.revoked.contains(who) { "another" } else { who };
-        let blocks: BTreeMap<_, _> =
-            of(&self.blocks).iter().map(|whom| (handle(whom), json!({"at": 1, "version": 1}))).collect();
-        let listed =
+        let token = if self.revoked.contains(name) { "another" } else { name };
+        let blocks: BTreeMap<_, _> = entries_of(&self.blocks)
+            .iter()
+            .map(|target| (handle(target), json!({"at": 1, "version": 1})))
+            .collect();
+        let allowlist_entry =
             |entry: &String| if entry.starts_with('@') { entry.clone() } else { handle(entry).to_string() };
         let state = json!({
             "created_at": 1,
-            "deleted": self.deleted.contains(who),
-            "policy": if self.closed.contains(who) { "allowlist" } else { "open" },
-            "allowlist": of(&self.lists).iter().map(listed).collect::<Vec<_>>(),
+            "deleted": self.deleted.contains(name),
+            "policy": if self.closed.contains(name) { "allowlist" } else { "open" },
+            "allowlist": entries_of(&self.lists).iter().map(allowlist_entry).collect::<Vec<_>>(),
             "blocks": blocks,
             "self_service": false,
             "profile": {"visibility": "private"},
             "token": TokenDigest::of(token),
         });
         let state = Arc::new(serde_json::from_value(state).unwrap());
-        KnownAgent { handle: handle(who), state, version: Version(1), upon: None }
+        KnownAgent { handle: handle(name), state, version: Version(1), upon: None }
     }
 
-    /// What a command of `who` gets to know, of everybody there is.
-    pub(super) fn people(&self, who: &str, others: &[&str]) -> People {
-        let others = others.iter().filter(|other| **other != who);
-        let others = others.map(|other| (handle(other), self.known(other))).collect();
-        let crowded = self.crowded.iter().map(|who| handle(who)).collect();
+    /// The trust data of a command of the agent `name`, with these other agents.
+    pub(super) fn people(&self, name: &str, others: &[&str]) -> People {
+        let others = others.iter().filter(|other| **other != name);
+        let others = others.map(|other| (handle(other), self.known_agent(other))).collect();
+        let crowded = self.crowded_agents.iter().map(|name| handle(name)).collect();
         People {
-            caller: self.known(who),
+            caller: self.known_agent(name),
             others,
-            crowded,
+            crowded_agents: crowded,
             files: BTreeMap::new(),
             consent: None,
             crossing: Crossing::default(),
@@ -131,7 +137,7 @@ pub(super) fn given(sentences: &str) -> Scene {
     for sentence in sentences.split(';').map(str::trim).filter(|sentence| !sentence.is_empty()) {
         match event(sentence) {
             Some(event) => scene.add(event),
-            None => scene.trust.learn(sentence),
+            None => scene.trust.add_fact(sentence),
         }
     }
     scene
@@ -151,22 +157,22 @@ impl Scene {
 
     /// What comes of a request, as sentences: events `=>` the answer, or `!` and the refusal.
     pub(super) fn when(&self, request: &str) -> String {
-        self.decided(request).map_or_else(
+        self.decide(request).map_or_else(
             |rejection| {
                 let refusal = SessionRefusal::from(rejection).refusal;
                 format!("! {} {}", refusal.class.status(), refusal.code)
             },
             |(events, reply)| {
-                let events = events.iter().map(said).collect::<Vec<_>>().join("; ");
+                let events = events.iter().map(sentence_of).collect::<Vec<_>>().join("; ");
                 format!("{events} => {reply}").trim_start().to_owned()
             },
         )
     }
 
     /// The events of a request, and the answer in words.
-    pub(super) fn decided(&self, request: &str) -> Result<(Vec<SessionEvent>, String), Rejection> {
+    pub(super) fn decide(&self, request: &str) -> Result<(Vec<SessionEvent>, String), Rejection> {
         let words: Vec<&str> = request.split_whitespace().collect();
-        let decided = match words[..] {
+        let decision = match words[..] {
             ["drop", agent] => {
                 plain(decide::disconnect(&self.state, &NoteDisconnect(handle(agent)), &self.now()))
             }
@@ -179,14 +185,17 @@ impl Scene {
             }
             ["evict", agent] => self.evict(agent, None),
             ["evict", agent, "for", blocker] => self.evict(agent, Some(blocker)),
-            [who, what, ref rest @ ..] => self.asked(who, what, rest)?,
+            [name, verb, ref rest @ ..] => self.command_of(name, verb, rest)?,
             _ => panic!("what does `{request}` ask?"),
         };
-        let mut ids: Vec<&str> = decided.0.iter().filter_map(id).collect();
+        let mut ids: Vec<&str> = decision.0.iter().filter_map(id).collect();
         assert!(ids.iter().all(|id| id.len() == 26), "{ids:?}");
         ids.dedup();
-        assert!(ids.is_sorted() && ids.len() == decided.0.iter().filter_map(id).count(), "ids rise: {ids:?}");
-        Ok(decided)
+        assert!(
+            ids.is_sorted() && ids.len() == decision.0.iter().filter_map(id).count(),
+            "ids rise: {ids:?}"
+        );
+        Ok(decision)
     }
 
     fn now(&self) -> Stamp {
@@ -198,11 +207,16 @@ impl Scene {
         plain(decide::evict(&self.state, &command, &self.now()))
     }
 
-    fn asked(&self, who: &str, what: &str, rest: &[&str]) -> Result<(Vec<SessionEvent>, String), Rejection> {
-        let (state, stamp, caller) = (&self.state, &self.now(), caller(who));
-        let people = &self.trust.people(who, &EVERYBODY);
+    fn command_of(
+        &self,
+        agent_name: &str,
+        verb: &str,
+        rest: &[&str],
+    ) -> Result<(Vec<SessionEvent>, String), Rejection> {
+        let (state, stamp, caller) = (&self.state, &self.now(), caller(agent_name));
+        let people = &self.trust.people(agent_name, &EVERYBODY);
         let body = Body::read(rest);
-        Ok(match what {
+        Ok(match verb {
             "creates" => {
                 let command = CreateSession { caller, body: body.create() };
                 in_words(
@@ -217,17 +231,22 @@ impl Scene {
             "leaves" => plain(decide::leave(state, &LeaveSession(caller), people, stamp)?),
             "ends" => plain(decide::end(state, &EndSession(caller), people, stamp)?),
             "says" => {
-                let draft = if rest == ["!"] { Err(wrong()) } else { Ok(draft(rest[0])) };
+                let draft = if rest == ["!"] { Err(invalid_body()) } else { Ok(draft(rest[0])) };
                 let command = SendMessage { caller, draft };
-                let decided = decide::send(state, self.head(), &command, people, stamp)?;
-                let minted = decided.events.iter().find_map(id).map(|id| format!("msg_{id}"));
-                in_words(decided, |MessageAccepted { message_id, sequence }| {
-                    assert_eq!(Some(message_id.to_string()), minted, "the message is the event's");
+                let decision = decide::send(state, self.head(), &command, people, stamp)?;
+                let message_id_of_event = decision.events.iter().find_map(id).map(|id| format!("msg_{id}"));
+                in_words(decision, |MessageAccepted { message_id, sequence }| {
+                    assert_eq!(
+                        Some(message_id.to_string()),
+                        message_id_of_event,
+                        "the message is the event's"
+                    );
                     format!("at {sequence}")
                 })
             }
             "invites" => {
-                let invite = if rest == ["!"] { Err(wrong()) } else { Ok(body.invite.unwrap_or_default()) };
+                let invite =
+                    if rest == ["!"] { Err(invalid_body()) } else { Ok(body.invite.unwrap_or_default()) };
                 let command = InviteAgents { caller, invite };
                 in_words(decide::invite(state, &command, people, stamp)?, |InviteReceipt { invited }| {
                     format!("invited{}", invited.iter().map(|h| format!(" {}", name(h))).collect::<String>())
@@ -237,13 +256,13 @@ impl Scene {
                 let command = ReopenSession { caller, body: body.reopen() };
                 plain(decide::reopen(state, self.head(), &command, people, stamp)?)
             }
-            _ => panic!("who can do `{what}`?"),
+            _ => panic!("who can do `{verb}`?"),
         })
     }
 
     /// The sequence numbers that an agent may read.
-    pub(super) fn reads(&self, who: &str) -> Vec<u64> {
-        let Some(participant) = self.state.participant(&handle(who)) else { return Vec::new() };
+    pub(super) fn reads(&self, name: &str) -> Vec<u64> {
+        let Some(participant) = self.state.participant(&handle(name)) else { return Vec::new() };
         (2..=self.head().0).filter(|v| participant.may_read(Version(*v))).map(|v| v - 1).collect()
     }
 }
@@ -255,10 +274,10 @@ struct Body<'a> {
     topic: Option<&'a str>,
     message: Option<&'a str>,
     and_ends: bool,
-    wrong: bool,
+    is_invalid: bool,
 }
 
-fn wrong() -> Refusal {
+fn invalid_body() -> Refusal {
     Refusal::malformed("invalid_body", "A test.")
 }
 
@@ -271,15 +290,15 @@ impl<'a> Body<'a> {
                 Some(("message", text)) => body.message = Some(text),
                 _ if *word == "and-ends" => body.and_ends = true,
                 _ if *word == "nobody" => body.invite = Some(Vec::new()),
-                _ if *word == "!" => body.wrong = true,
+                _ if *word == "!" => body.is_invalid = true,
                 _ => body.invite.get_or_insert_default().push(handle(word)),
             }
         }
         body
     }
     fn create(self) -> Result<CreateBody, Refusal> {
-        if self.wrong {
-            return Err(wrong());
+        if self.is_invalid {
+            return Err(invalid_body());
         }
         Ok(CreateBody {
             invite: self.invite.unwrap_or_default(),
@@ -289,31 +308,31 @@ impl<'a> Body<'a> {
         })
     }
     fn reopen(self) -> Result<ReopenBody, Refusal> {
-        if self.wrong {
-            return Err(wrong());
+        if self.is_invalid {
+            return Err(invalid_body());
         }
         Ok(ReopenBody { invite: self.invite, initial_message: self.message.map(draft) })
     }
 }
 
-fn plain(decided: Decision<SessionEvent, Done>) -> (Vec<SessionEvent>, String) {
-    in_words(decided, |Done { ok }| {
+fn plain(decision: Decision<SessionEvent, Done>) -> (Vec<SessionEvent>, String) {
+    in_words(decision, |Done { ok }| {
         assert!(ok);
         "ok".into()
     })
 }
 
 fn in_words<T>(
-    decided: Decision<SessionEvent, T>,
-    tell: impl FnOnce(T) -> String,
+    decision: Decision<SessionEvent, T>,
+    describe: impl FnOnce(T) -> String,
 ) -> (Vec<SessionEvent>, String) {
-    (decided.events, tell(decided.reply))
+    (decision.events, describe(decision.reply))
 }
 
 /// Rows of `(given, when, then)`.
 #[track_caller]
 pub(super) fn table(rows: &[(&str, &str, &str)]) {
-    for (before, request, expected) in rows {
-        assert_eq!(given(before).when(request), *expected, "\n given {before}\n when  {request}");
+    for (facts, request, expected) in rows {
+        assert_eq!(given(facts).when(request), *expected, "\n given {facts}\n when  {request}");
     }
 }

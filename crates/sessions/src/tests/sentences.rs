@@ -31,7 +31,7 @@ pub(crate) fn draft(text: &str) -> Draft {
 }
 
 /// Says an event as a sentence.
-pub(super) fn said(event: &SessionEvent) -> String {
+pub(super) fn sentence_of(event: &SessionEvent) -> String {
     let names = |handles: &[AgentHandle]| handles.iter().map(|h| format!(" {}", name(h))).collect::<String>();
     match event {
         SessionEvent::SessionCreated(event) => {
@@ -51,18 +51,18 @@ pub(super) fn said(event: &SessionEvent) -> String {
         SessionEvent::AgentDisconnected(event) => format!("{} drops", name(&event.agent)),
         SessionEvent::AgentReconnected(event) => format!("{} returns", name(&event.agent)),
         SessionEvent::AgentLeft(event) => {
-            let how = match (event.reason, event.forced) {
+            let verb = match (event.reason, event.forced) {
                 (LeftReason::AccordRevoked, _) => "leaves-with-its-accord",
                 (LeftReason::Left, false) => "leaves",
                 (LeftReason::Left, true) => "is-ousted",
                 (LeftReason::GraceExpired, false) => "expires",
                 (LeftReason::GraceExpired, true) => panic!("a grace window is nobody's block"),
             };
-            format!("{} {how}", name(&event.agent))
+            format!("{} {verb}", name(&event.agent))
         }
         SessionEvent::SessionEnded(event) => {
-            let by = event.by.as_ref().map(|by| format!("{} ", name(by))).unwrap_or_default();
-            format!("{by}ends with{}", names(&event.joined))
+            let ender = event.by.as_ref().map(|ender| format!("{} ", name(ender))).unwrap_or_default();
+            format!("{ender}ends with{}", names(&event.joined))
         }
         SessionEvent::SessionReopened(event) => {
             format!("{} reopens with{}", name(&event.by), names(&event.returning))
@@ -70,7 +70,7 @@ pub(super) fn said(event: &SessionEvent) -> String {
     }
 }
 
-fn ended(by: Option<AgentHandle>, joined: Vec<AgentHandle>) -> SessionEvent {
+fn session_ended(by: Option<AgentHandle>, joined: Vec<AgentHandle>) -> SessionEvent {
     SessionEvent::SessionEnded(SessionEnded { id: String::new(), by, joined, uncounted: Vec::new() })
 }
 
@@ -80,7 +80,7 @@ pub(super) fn event(sentence: &str) -> Option<SessionEvent> {
     let words: Vec<&str> = sentence.split_whitespace().collect();
     let handles = |names: &[&str]| names.iter().map(|name| handle(name)).collect::<Vec<_>>();
     if words[..2] == ["ends", "with"] {
-        return Some(ended(None, handles(&words[2..])));
+        return Some(session_ended(None, handles(&words[2..])));
     }
     let (agent, rest) = (handle(words[0]), &words[1..]);
     let moved = || AgentMoved { id: String::new(), agent: agent.clone(), released: false, settles: None };
@@ -128,7 +128,7 @@ pub(super) fn event(sentence: &str) -> Option<SessionEvent> {
         ["leaves"] => left(LeftReason::Left, false),
         ["is-ousted"] => left(LeftReason::Left, true),
         ["expires"] => left(LeftReason::GraceExpired, false),
-        ["ends", "with", joined @ ..] => ended(Some(agent), handles(joined)),
+        ["ends", "with", joined @ ..] => session_ended(Some(agent), handles(joined)),
         ["reopens", "with", returning @ ..] => SessionEvent::SessionReopened(SessionReopened {
             id,
             by: agent,

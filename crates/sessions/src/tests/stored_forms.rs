@@ -331,13 +331,13 @@ fn every_kind_is_among_the_frozen_ones() {
 #[test]
 fn an_unknown_kind_or_form_is_corrupt() {
     for (event, kind, _, _) in forms() {
-        let good = stored(2, event.encode());
+        let valid_event = stored(2, event.encode());
         for bad in [
-            StoredEvent { form: 0, ..good.clone() },
-            StoredEvent { form: 2, ..good.clone() },
-            StoredEvent { kind: format!("{kind}2").into(), ..good.clone() },
-            StoredEvent { kind: kind.to_lowercase().into(), ..good.clone() },
-            StoredEvent { kind: "".into(), ..good.clone() },
+            StoredEvent { form: 0, ..valid_event.clone() },
+            StoredEvent { form: 2, ..valid_event.clone() },
+            StoredEvent { kind: format!("{kind}2").into(), ..valid_event.clone() },
+            StoredEvent { kind: kind.to_lowercase().into(), ..valid_event.clone() },
+            StoredEvent { kind: "".into(), ..valid_event.clone() },
         ] {
             assert!(matches!(SessionEvent::decode(&bad), Err(Fault::Corrupt(_))), "{bad:?}");
         }
@@ -347,14 +347,16 @@ fn an_unknown_kind_or_form_is_corrupt() {
 #[test]
 fn an_envelope_that_can_not_be_read_is_corrupt() {
     for (event, _, envelope, _) in forms() {
-        let good = stored(2, event.encode());
-        let cut = Bytes::copy_from_slice(&envelope.as_bytes()[..envelope.len() - 1]);
-        let shouted = Bytes::from(envelope.replace("@o.", "O."));
-        for envelope in [Bytes::new(), Bytes::from_static(b"{}"), Bytes::from_static(b"\xff"), cut, shouted] {
-            if envelope == good.envelope {
+        let valid_event = stored(2, event.encode());
+        let truncated = Bytes::copy_from_slice(&envelope.as_bytes()[..envelope.len() - 1]);
+        let upper_case = Bytes::from(envelope.replace("@o.", "O."));
+        for envelope in
+            [Bytes::new(), Bytes::from_static(b"{}"), Bytes::from_static(b"\xff"), truncated, upper_case]
+        {
+            if envelope == valid_event.envelope {
                 continue;
             }
-            let bad = StoredEvent { envelope, ..good.clone() };
+            let bad = StoredEvent { envelope, ..valid_event.clone() };
             assert!(matches!(SessionEvent::decode(&bad), Err(Fault::Corrupt(_))), "{bad:?}");
         }
     }

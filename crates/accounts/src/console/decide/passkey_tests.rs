@@ -38,7 +38,7 @@ fn using(passkey: &str, challenge: &str, counter: u32) -> PasskeySignIn {
         passkey: passkey.into(),
         cookie: TokenDigest::of(challenge),
         lasts_ms: 1_000,
-        used: PasskeyUse {
+        passkey_use: PasskeyUse {
             counter,
             challenge: TokenDigest::of(challenge),
             challenge_until: TimestampMs(100),
@@ -55,7 +55,7 @@ fn added(counter: u32) -> (ConsoleState, String) {
     (state, decision.reply)
 }
 
-fn signed_in(state: &mut ConsoleState, now: u64, command: &PasskeySignIn) -> Result<String, Rejection> {
+fn sign_in(state: &mut ConsoleState, now: u64, command: &PasskeySignIn) -> Result<String, Rejection> {
     let decision = sign_in_by_passkey(state, VALID, &stamp(now), command)?;
     decision.events.iter().for_each(|event| state.evolve(TimestampMs(now), event));
     Ok(decision.reply.session)
@@ -65,31 +65,31 @@ fn signed_in(state: &mut ConsoleState, now: u64, command: &PasskeySignIn) -> Res
 fn a_challenge_is_used_once_and_in_its_time() {
     let (mut state, id) = added(0);
     assert_eq!(
-        signed_in(&mut state, 2, &using(&id, "first", 0)),
+        sign_in(&mut state, 2, &using(&id, "first", 0)),
         Err(Rejection::PasskeyInvalid),
         "it was used"
     );
-    assert_eq!(signed_in(&mut state, 100, &using(&id, "late", 0)), Err(Rejection::PasskeyInvalid));
-    assert!(signed_in(&mut state, 99, &using(&id, "one", 0)).is_ok());
-    assert_eq!(signed_in(&mut state, 99, &using(&id, "one", 0)), Err(Rejection::PasskeyInvalid));
-    assert!(signed_in(&mut state, 99, &using(&id, "two", 0)).is_ok());
+    assert_eq!(sign_in(&mut state, 100, &using(&id, "late", 0)), Err(Rejection::PasskeyInvalid));
+    assert!(sign_in(&mut state, 99, &using(&id, "one", 0)).is_ok());
+    assert_eq!(sign_in(&mut state, 99, &using(&id, "one", 0)), Err(Rejection::PasskeyInvalid));
+    assert!(sign_in(&mut state, 99, &using(&id, "two", 0)).is_ok());
 }
 
 #[test]
 fn a_counter_only_grows_where_there_is_one() {
     let (mut state, id) = added(5);
-    assert_eq!(signed_in(&mut state, 2, &using(&id, "a", 5)), Err(Rejection::PasskeyInvalid));
-    assert_eq!(signed_in(&mut state, 2, &using(&id, "b", 0)), Err(Rejection::PasskeyInvalid));
-    assert!(signed_in(&mut state, 2, &using(&id, "c", 6)).is_ok());
-    assert_eq!(signed_in(&mut state, 2, &using(&id, "d", 6)), Err(Rejection::PasskeyInvalid));
+    assert_eq!(sign_in(&mut state, 2, &using(&id, "a", 5)), Err(Rejection::PasskeyInvalid));
+    assert_eq!(sign_in(&mut state, 2, &using(&id, "b", 0)), Err(Rejection::PasskeyInvalid));
+    assert!(sign_in(&mut state, 2, &using(&id, "c", 6)).is_ok());
+    assert_eq!(sign_in(&mut state, 2, &using(&id, "d", 6)), Err(Rejection::PasskeyInvalid));
 }
 
 #[test]
 fn it_hangs_on_its_token_and_its_sessions_end_with_it() {
     let (mut state, id) = added(0);
-    let refused = sign_in_by_passkey(&state, DEAD, &stamp(2), &using(&id, "a", 0)).unwrap_err();
-    assert_eq!(refused, Rejection::PasskeyInvalid);
-    let session = signed_in(&mut state, 2, &using(&id, "b", 0)).unwrap();
+    let rejection = sign_in_by_passkey(&state, DEAD, &stamp(2), &using(&id, "a", 0)).unwrap_err();
+    assert_eq!(rejection, Rejection::PasskeyInvalid);
+    let session = sign_in(&mut state, 2, &using(&id, "b", 0)).unwrap();
     assert_eq!(state.session(&session).unwrap().through, TokenDigest::of("plw"));
     let removing = RemovePasskey { by: Actor::Operator, passkey: id.clone() };
     for event in remove_passkey(&state, &removing).unwrap().events {
@@ -97,7 +97,7 @@ fn it_hangs_on_its_token_and_its_sessions_end_with_it() {
     }
     assert!(state.session(&session).is_none() && state.passkey(&id).is_none());
     assert_eq!(remove_passkey(&state, &removing).unwrap_err(), Rejection::NotFound);
-    assert_eq!(signed_in(&mut state, 4, &using(&id, "c", 0)), Err(Rejection::PasskeyInvalid));
+    assert_eq!(sign_in(&mut state, 4, &using(&id, "c", 0)), Err(Rejection::PasskeyInvalid));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use plenary_kernel::AgentHandle;
 use plenary_log::{Fault, Order};
 
 use super::{
-    command::{NoteContentGone, RemoveFile},
+    command::{NoteContentRemoved, RemoveFile},
     room::{FileRoom, REMAINS, UNNAMED, UNNAMED_OF, UPLOADING, unnamed_key},
 };
 use crate::Sessions;
@@ -16,26 +16,26 @@ impl Sessions {
     /// Removes expired uploads and unnamed files. Called periodically.
     pub(crate) async fn sweep_files(&self) -> Result<(), Fault> {
         let now = self.0.streams.clock().now().0;
-        self.remove_listed(UPLOADING, "", Some(now), RemoveFile::Expired).await?;
-        self.remove_listed(UNNAMED, "", Some(now), RemoveFile::Expired).await?;
+        self.remove_indexed(UPLOADING, "", Some(now), RemoveFile::Expired).await?;
+        self.remove_indexed(UNNAMED, "", Some(now), RemoveFile::Expired).await?;
         self.remove_contents().await
     }
 
     /// Discards the uploads that a crash interrupted. On a store of one process no upload can survive a restart.
-    pub(crate) async fn give_up_uploads(&self) -> Result<(), Fault> {
+    pub(crate) async fn discard_interrupted_uploads(&self) -> Result<(), Fault> {
         if self.log().shared() {
             return Ok(());
         }
-        self.remove_listed(UPLOADING, "", None, RemoveFile::Abandoned).await
+        self.remove_indexed(UPLOADING, "", None, RemoveFile::Abandoned).await
     }
 
     /// Removes the files that a deleted agent uploaded and no message names.
     pub(crate) async fn remove_unnamed_of(&self, agent: &AgentHandle) -> Result<(), Fault> {
-        self.remove_listed(UNNAMED_OF, &format!("{agent}/"), None, RemoveFile::Abandoned).await
+        self.remove_indexed(UNNAMED_OF, &format!("{agent}/"), None, RemoveFile::Abandoned).await
     }
 
     /// Removes the files that an index lists below a prefix, in those by time up to a time.
-    async fn remove_listed(
+    async fn remove_indexed(
         &self,
         index: &str,
         prefix: &str,
@@ -67,14 +67,14 @@ impl Sessions {
     }
 
     pub(super) async fn remove_file(&self, id: &str, command: RemoveFile) -> Result<(), Fault> {
-        self.note_of_file(id, &command).await
+        self.execute_on_file(id, &command).await
     }
 
-    pub(super) async fn note_content_gone(&self, id: &str) -> Result<(), Fault> {
-        self.note_of_file(id, &NoteContentGone).await
+    pub(super) async fn note_content_removed(&self, id: &str) -> Result<(), Fault> {
+        self.execute_on_file(id, &NoteContentRemoved).await
     }
 
-    async fn note_of_file<C>(&self, id: &str, command: &C) -> Result<(), Fault>
+    async fn execute_on_file<C>(&self, id: &str, command: &C) -> Result<(), Fault>
     where
         C: Command<FileRoom, Rejection = std::convert::Infallible>,
     {

@@ -17,7 +17,7 @@ pub const URGENT: &str = "urgent";
 
 /// How urgent a message or an invitation is for an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Pressing {
+pub struct MessageUrgency {
     /// The sender marked it urgent.
     pub is_urgent: bool,
     /// It is the sender's first message after one of the agent.
@@ -26,11 +26,11 @@ pub struct Pressing {
 
 #[derive(Deserialize)]
 struct Members {
-    metadata: Option<Urgency>,
+    metadata: Option<UrgencyMetadata>,
 }
 
 #[derive(Deserialize)]
-struct Urgency {
+struct UrgencyMetadata {
     urgency: Option<String>,
 }
 
@@ -45,23 +45,28 @@ fn is_urgent(members: &[u8]) -> bool {
 impl Sessions {
     /// How urgent the event at a version of a session is for an agent. An invitation has the urgency of the session's
     /// first message.
-    pub async fn pressing(&self, me: &AgentHandle, id: &SessionId, at: Version) -> Result<Pressing, Fault> {
+    pub async fn urgency_of(
+        &self,
+        agent: &AgentHandle,
+        id: &SessionId,
+        at: Version,
+    ) -> Result<MessageUrgency, Fault> {
         let stream = SessionRoom::stream(id.as_str());
         let after = at.0.saturating_sub(REPLY_LOOKED_BACK_MAX + 1);
-        let looked = usize::try_from(at.0 - after).unwrap_or(1);
-        let mut events = self.log().read_stream(&stream, Version(after), looked).await?;
-        let Some(last) = events.pop().filter(|last| last.version == at) else {
-            return Ok(Pressing::default());
+        let max = usize::try_from(at.0 - after).unwrap_or(1);
+        let mut events = self.log().read_stream(&stream, Version(after), max).await?;
+        let Some(event) = events.pop().filter(|event| event.version == at) else {
+            return Ok(MessageUrgency::default());
         };
-        let sent = match SessionEvent::decode(&last)? {
-            SessionEvent::MessageSent(sent) => sent,
+        let message = match SessionEvent::decode(&event)? {
+            SessionEvent::MessageSent(message) => message,
             SessionEvent::AgentInvited(_) => {
                 // The first message directly follows the creation.
-                let first = self.log().read_stream(&stream, Version(1), 1).await?.pop();
-                let first = first.map(|first| SessionEvent::decode(&first)).transpose()?;
-                let is_urgent =
-                    matches!(&first, Some(SessionEvent::MessageSent(sent)) if is_urgent(&sent.members));
-                return Ok(Pressing { is_urgent, is_reply: false });
+                let first_message = self.log().read_stream(&stream, Version(1), 1).await?.pop();
+                let first_message =
+                    first_message.map(|first_message| SessionEvent::decode(&first_message)).transpose()?;
+                let is_urgent = matches!(&first_message, Some(SessionEvent::MessageSent(message)) if is_urgent(&message.members));
+                return Ok(MessageUrgency { is_urgent, is_reply: false });
             }
             SessionEvent::SessionCreated(_)
             | SessionEvent::AgentJoined(_)
@@ -69,23 +74,23 @@ impl Sessions {
             | SessionEvent::AgentReconnected(_)
             | SessionEvent::AgentLeft(_)
             | SessionEvent::SessionEnded(_)
-            | SessionEvent::SessionReopened(_) => return Ok(Pressing::default()),
+            | SessionEvent::SessionReopened(_) => return Ok(MessageUrgency::default()),
         };
-        let mut spoke_since = BTreeSet::new();
+        let mut senders_since = BTreeSet::new();
         let mut is_reply = false;
         for event in events.iter().filter(|event| event.kind == "MessageSent") {
-            if let SessionEvent::MessageSent(before) = SessionEvent::decode(event)? {
-                if before.sender == *me {
+            if let SessionEvent::MessageSent(earlier) = SessionEvent::decode(event)? {
+                if earlier.sender == *agent {
                     is_reply = true;
-                    spoke_since.clear();
+                    senders_since.clear();
                 } else {
-                    spoke_since.insert(before.sender);
+                    senders_since.insert(earlier.sender);
                 }
             }
         }
-        Ok(Pressing {
-            is_urgent: is_urgent(&sent.members),
-            is_reply: is_reply && !spoke_since.contains(&sent.sender),
+        Ok(MessageUrgency {
+            is_urgent: is_urgent(&message.members),
+            is_reply: is_reply && !senders_since.contains(&message.sender),
         })
     }
 }

@@ -20,9 +20,9 @@ use super::{
 use crate::{
     Sessions,
     decide::Rejection,
-    files::{Declared, command::FileDeclaration, name_of, not_sent, of_place},
+    files::{ContentDeclaration, command::FileDeclaration, file_not_sent, name_of, store_refusal},
     refusals::SessionRefusal,
-    request::renamed,
+    request::rename_files,
     state::{Phase, SessionState, Standing},
 };
 
@@ -39,18 +39,18 @@ fn may_speak(state: &SessionState, agent: &AgentHandle) -> bool {
 
 impl Sessions {
     /// The files of a message that this network has and the sender may read, as the host of the session gets them.
-    pub(super) async fn declared(
+    pub(super) async fn declare_files(
         &self,
         peer: &OwnerName,
         agent: &AgentHandle,
         files: &[FileId],
     ) -> Result<Vec<CrossingFile>, Fault> {
-        let mut declared = Vec::new();
-        let Some(carrier) = self.0.crossings.carrier() else { return Ok(declared) };
+        let mut declarations = Vec::new();
+        let Some(carrier) = self.0.crossings.carrier() else { return Ok(declarations) };
         for id in files {
             let Some(row) = self.file_for(&TokenOwner::Agent(agent.clone()), id).await? else { continue };
             let Some(ticket) = carrier.ticket(peer, agent, id).await? else { continue };
-            declared.push(CrossingFile {
+            declarations.push(CrossingFile {
                 file_id: id.clone(),
                 name: row.name,
                 media_type: row.media_type,
@@ -59,7 +59,7 @@ impl Sessions {
                 ticket,
             });
         }
-        Ok(declared)
+        Ok(declarations)
     }
 
     /// The size and content of a file that an agent may read, for a peer with a ticket of this agent; `None` if there is
@@ -76,21 +76,23 @@ impl Sessions {
             return Ok(None);
         };
         let Ok(sha256) = row.sha256.parse() else { return Ok(None) };
-        let found = self.contents()?.read(&name_of(file), &sha256, None).await;
-        let found = found.map_err(|fault| of_place(&fault))?;
-        Ok(found.map(|content| (content.bytes, content.stream.map_err(|fault| of_place(&fault)).boxed())))
+        let content = self.contents()?.read(&name_of(file), &sha256, None).await;
+        let content = content.map_err(|fault| store_refusal(&fault))?;
+        Ok(content
+            .map(|content| (content.bytes, content.stream.map_err(|fault| store_refusal(&fault)).boxed())))
     }
 
     /// Stores the files that a guest's network declares for a message, which then names them by their ids here. Returns
     /// these ids. Nothing is stored if the message would be refused anyway, or was accepted before.
-    pub(super) async fn bring(
+    pub(super) async fn store_message_files(
         &self,
         peer: &OwnerName,
         id: &SessionId,
         command: &mut PeerCommand,
     ) -> Result<Vec<FileId>, ExecuteError<Rejection>> {
-        let speaks = matches!(command.action, CrossingAction::Send | CrossingAction::Reopen);
-        let Some(draft) = command.draft.as_ref().filter(|_| speaks && !command.files.is_empty()) else {
+        let carries_message = matches!(command.action, CrossingAction::Send | CrossingAction::Reopen);
+        let Some(draft) = command.draft.as_ref().filter(|_| carries_message && !command.files.is_empty())
+        else {
             return Ok(Vec::new());
         };
         let (state, _) = self.0.streams.state(id.as_str()).await?;
@@ -103,54 +105,54 @@ impl Sessions {
         }
         let mut names = BTreeMap::new();
         let files = command.files.iter().filter(|file| draft.files.contains(&file.file_id));
-        let bringing = self.bring_all(peer, &command.caller.handle, files, &mut names);
-        let brought = match timeout(FILES_BROUGHT_WITHIN, bringing).await {
-            Ok(brought) => brought.map_err(Refusal::from),
-            Err(_) => Err(not_sent()),
+        let transfer = self.store_files(peer, &command.caller.handle, files, &mut names);
+        let outcome = match timeout(FILES_BROUGHT_WITHIN, transfer).await {
+            Ok(outcome) => outcome.map_err(Refusal::from),
+            Err(_) => Err(file_not_sent()),
         };
-        let draft = renamed(draft, &names);
-        let here: Vec<FileId> = names.into_values().collect();
-        match brought {
+        let draft = rename_files(draft, &names);
+        let stored_ids: Vec<FileId> = names.into_values().collect();
+        match outcome {
             Ok(()) => {
                 command.draft = draft;
-                Ok(here)
+                Ok(stored_ids)
             }
             Err(refusal) => {
-                self.give_back(&here).await;
+                self.discard_files(&stored_ids).await;
                 Err(ExecuteError::Rejected(Rejection::Body(refusal)))
             }
         }
     }
 
     /// Stores files one by one, and notes the id of each.
-    async fn bring_all(
+    async fn store_files(
         &self,
         peer: &OwnerName,
         guest: &AgentHandle,
         files: impl Iterator<Item = &CrossingFile>,
         names: &mut BTreeMap<FileId, FileId>,
     ) -> Result<(), SessionRefusal> {
-        let Some(carrier) = self.0.crossings.carrier() else { return Err(not_sent().into()) };
+        let Some(carrier) = self.0.crossings.carrier() else { return Err(file_not_sent().into()) };
         for file in files {
             if names.contains_key(&file.file_id) {
                 continue;
             }
             self.contents()?;
             let _share = self.upload_share(guest)?;
-            let said = FileDeclaration::of_peer(&file.name, &file.media_type)?;
-            let sha256 = file.sha256.parse().map_err(|_| not_sent())?;
-            let declared = Declared { bytes: file.bytes, sha256 };
-            let content = carrier.content(peer, &file.ticket).await?.ok_or_else(not_sent)?;
-            let here = self.take_file(guest, (said, declared), content).await?;
-            names.insert(file.file_id.clone(), here);
+            let declaration = FileDeclaration::of_peer(&file.name, &file.media_type)?;
+            let sha256 = file.sha256.parse().map_err(|_| file_not_sent())?;
+            let expected = ContentDeclaration { bytes: file.bytes, sha256 };
+            let content = carrier.content(peer, &file.ticket).await?.ok_or_else(file_not_sent)?;
+            let id = self.store_peer_file(guest, (declaration, expected), content).await?;
+            names.insert(file.file_id.clone(), id);
         }
         Ok(())
     }
 
     /// Removes files that no message came to name.
-    pub(super) async fn give_back(&self, files: &[FileId]) {
+    pub(super) async fn discard_files(&self, files: &[FileId]) {
         for file in files {
-            self.give_up(file).await;
+            self.discard_upload(file).await;
         }
     }
 }

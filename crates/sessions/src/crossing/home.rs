@@ -23,7 +23,7 @@ use crate::{
 
 /// Why events were not added to a copy.
 #[derive(Debug)]
-pub enum NotKept {
+pub enum CopyError {
     /// The events are invalid, or the accord no longer holds.
     Refused(CopyRefusal),
     /// The peer stores as much here as it may.
@@ -32,7 +32,7 @@ pub enum NotKept {
     Fault(Fault),
 }
 
-impl From<Fault> for NotKept {
+impl From<Fault> for CopyError {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
     }
@@ -57,25 +57,25 @@ impl Command<SessionRoom> for CopyContext<'_> {
         let Some(carrier) = self.sessions.0.crossings.carrier() else {
             return Ok(Facts { value, conditions });
         };
-        if let Some(condition) = carrier.standing(peer).await? {
+        if let Some(condition) = carrier.accord_condition(peer).await? {
             conditions.push(condition);
-            value.holds = true;
+            value.has_accord = true;
         }
         for event in &self.command.events {
             let SessionEvent::AgentInvited(invited) = event else { continue };
-            let (invitee, by) = (&invited.invitee, &invited.by);
+            let (invitee, inviter) = (&invited.invitee, &invited.by);
             if invitee.is_elsewhere() || !carrier.takes_part(peer, &invitee.owner_name()).await? {
                 continue;
             }
-            let known = self.sessions.accounts().agent(invitee).await?;
-            let admits = self.sessions.admits(&known, by, &mut conditions).await?;
-            let holds = known.state.holds_invitations();
-            let admitting = value.admitting.entry(invitee.clone()).or_insert_with(|| {
-                conditions.push(known.condition());
-                Admission { holds, ..Admission::default() }
+            let agent = self.sessions.accounts().agent(invitee).await?;
+            let admits = self.sessions.admits(&agent, inviter, &mut conditions).await?;
+            let needs_consent = agent.state.holds_invitations();
+            let admission = value.admitting.entry(invitee.clone()).or_insert_with(|| {
+                conditions.push(agent.condition());
+                Admission { needs_consent, ..Admission::default() }
             });
             if admits {
-                admitting.from.insert(by.clone());
+                admission.from.insert(inviter.clone());
             }
         }
         Ok(Facts { value, conditions })
@@ -93,21 +93,21 @@ impl Command<SessionRoom> for CopyContext<'_> {
 }
 
 impl Sessions {
-    /// Whether an agent of this network takes an invitation by `by` into a session of a peer.
+    /// Whether an agent of this network takes an invitation by `inviter` into a session of a peer.
     async fn admits(
         &self,
         invitee: &KnownAgent,
-        by: &AgentHandle,
+        inviter: &AgentHandle,
         conditions: &mut Vec<Condition>,
     ) -> Result<bool, Fault> {
-        if by.is_elsewhere() {
+        if inviter.is_elsewhere() {
             // A local owner that already has such a name is not an agent of the peer.
-            let namesake = self.accounts().owner(&by.owner_name()).await?;
-            return Ok(!namesake.state.exists() && admits_elsewhere(invitee, by));
+            let namesake = self.accounts().owner(&inviter.owner_name()).await?;
+            return Ok(!namesake.state.exists() && admits_elsewhere(invitee, inviter));
         }
-        let by = self.accounts().agent(by).await?;
-        conditions.push(by.condition());
-        Ok(may_contact(&by, invitee))
+        let inviter = self.accounts().agent(inviter).await?;
+        conditions.push(inviter.condition());
+        Ok(may_contact(&inviter, invitee))
     }
 
     /// The agents of this network that take an invitation into a peer's session, each with its consent. Agents that
@@ -119,28 +119,28 @@ impl Sessions {
         &self,
         peer: &OwnerName,
         id: &SessionId,
-        (by, invitees): (&AgentHandle, &[AgentHandle]),
+        (inviter, invitees): (&AgentHandle, &[AgentHandle]),
     ) -> Result<BTreeMap<AgentHandle, Consent>, Fault> {
-        let mut taken = BTreeMap::new();
+        let mut consents = BTreeMap::new();
         let (state, _) = self.0.streams.fresh(id.as_str()).await?;
         let is_copy = state.host() == Some(peer) && !state.closed;
         let is_open = is_copy || state.created.is_none() && self.may_begin(peer, id).await?;
         // An agent of this network may invite only if it is joined here, whatever the peer claims.
-        let is_joined = state.participant(by).is_some_and(|part| part.standing == Standing::Joined);
-        let is_open = is_open && (by.is_elsewhere() || is_joined);
-        let Some(carrier) = self.0.crossings.carrier().filter(|_| is_open) else { return Ok(taken) };
+        let is_joined = state.participant(inviter).is_some_and(|part| part.standing == Standing::Joined);
+        let is_open = is_open && (inviter.is_elsewhere() || is_joined);
+        let Some(carrier) = self.0.crossings.carrier().filter(|_| is_open) else { return Ok(consents) };
         for invitee in invitees.iter().filter(|invitee| !invitee.is_elsewhere()) {
             if !carrier.takes_part(peer, &invitee.owner_name()).await? {
                 continue;
             }
-            let known = self.accounts().fresh_agent(invitee).await?;
-            if self.admits(&known, by, &mut Vec::new()).await? {
+            let agent = self.accounts().fresh_agent(invitee).await?;
+            if self.admits(&agent, inviter, &mut Vec::new()).await? {
                 let is_new = state.participant(invitee).is_none_or(|part| part.since == Version::ZERO);
-                let holds = known.state.holds_invitations() && is_new && by.owner() != invitee.owner();
-                taken.insert(invitee.clone(), Consent { held: holds });
+                let is_held = agent.state.holds_invitations() && is_new && inviter.owner() != invitee.owner();
+                consents.insert(invitee.clone(), Consent { held: is_held });
             }
         }
-        Ok(taken)
+        Ok(consents)
     }
 
     /// Whether a copy of a session may begin: its id is not too far in the future, where it would sort before all local
@@ -156,7 +156,7 @@ impl Sessions {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn copied(
+    pub async fn copied_version(
         &self,
         peer: &OwnerName,
         id: &SessionId,
@@ -173,13 +173,13 @@ impl Sessions {
     /// Adds events of a peer's session to its copy, each once.
     ///
     /// # Errors
-    /// [`NotKept`].
-    pub async fn keep_copy(&self, id: &SessionId, command: CopyEvents) -> Result<Version, NotKept> {
-        let copying = CopyContext { sessions: self, command };
-        match self.0.streams.execute(id.as_str(), &copying, None).await {
-            Ok(done) => Ok(done.reply.version),
-            Err(ExecuteError::Rejected(not_copied)) => Err(NotKept::Refused(not_copied)),
-            Err(ExecuteError::OverQuota(_)) => Err(NotKept::OverQuota),
+    /// [`CopyError`].
+    pub async fn append_to_copy(&self, id: &SessionId, command: CopyEvents) -> Result<Version, CopyError> {
+        let context = CopyContext { sessions: self, command };
+        match self.0.streams.execute(id.as_str(), &context, None).await {
+            Ok(execution) => Ok(execution.reply.version),
+            Err(ExecuteError::Rejected(refusal)) => Err(CopyError::Refused(refusal)),
+            Err(ExecuteError::OverQuota(_)) => Err(CopyError::OverQuota),
             Err(ExecuteError::Fault(fault)) => Err(fault.into()),
             Err(ExecuteError::KeyReused) => Err(Fault::Overloaded.into()),
         }
@@ -194,16 +194,17 @@ impl Sessions {
         let (state, _) = self.0.streams.fresh(id.as_str()).await?;
         let Some(peer) = state.host() else { return Ok(()) };
         let is_present = |part: &Participant| part.is_present();
-        let own = state.participants.iter().filter(|(_, part)| is_present(part) && !part.elsewhere);
-        for (handle, _) in own {
-            let known = self.accounts().agent(handle).await?;
-            if !known.state.is_live() && !self.evict_there((peer, id), handle, None).await? {
+        let local_participants =
+            state.participants.iter().filter(|(_, part)| is_present(part) && !part.elsewhere);
+        for (handle, _) in local_participants {
+            let agent = self.accounts().agent(handle).await?;
+            if !agent.state.is_live() && !self.evict_at_host((peer, id), handle, None).await? {
                 return Ok(());
             }
-            for blocked in
-                known.state.blocked().keys().filter(|who| state.participant(who).is_some_and(is_present))
+            for blocked_agent in
+                agent.state.blocked().keys().filter(|other| state.participant(other).is_some_and(is_present))
             {
-                if !self.evict_there((peer, id), blocked, Some(handle)).await? {
+                if !self.evict_at_host((peer, id), blocked_agent, Some(handle)).await? {
                     return Ok(());
                 }
             }
@@ -216,10 +217,10 @@ impl Sessions {
     /// # Errors
     /// When the store fails.
     pub async fn copies_of(&self, peer: &OwnerName, after: Option<&str>) -> Result<Vec<SessionId>, Fault> {
-        self.of_peer(COPIES, peer, after).await
+        self.sessions_of_peer(COPIES, peer, after).await
     }
 
-    async fn of_peer(
+    async fn sessions_of_peer(
         &self,
         index: &str,
         peer: &OwnerName,
