@@ -46,19 +46,19 @@ impl Access {
         owner: Option<&OwnerName>,
         members: impl Iterator<Item = (&'a AllowEntry, &'a Role)>,
     ) -> Self {
-        let fits = |entry: &AllowEntry| match by {
+        let matches = |entry: &AllowEntry| match by {
             Actor::Agent(agent) => entry.matches(agent),
             Actor::Owner(owner) => entry.as_str().strip_suffix(".*") == Some(&format!("@{owner}")),
             Actor::Operator | Actor::Seed => false,
         };
         match by {
             Actor::Operator | Actor::Seed => Self::OWNER,
-            Actor::Owner(asking) if Some(asking) == owner => Self::OWNER,
+            Actor::Owner(name) if Some(name) == owner => Self::OWNER,
             Actor::Agent(agent) if owner.is_some_and(|owner| owner.as_str() == agent.owner()) => {
                 Self { govern: false, ..Self::OWNER }
             }
             Actor::Owner(_) | Actor::Agent(_) => members
-                .filter(|(entry, _)| fits(entry))
+                .filter(|(entry, _)| matches(entry))
                 .fold(Self::default(), |access, (_, role)| access.with(*role)),
         }
     }

@@ -42,7 +42,7 @@ struct Questions {
 /// The open questions of a window.
 struct OpenQuestions {
     /// Each with the id of its package's stream.
-    open: Vec<(String, OpenQuestion)>,
+    questions: Vec<(String, OpenQuestion)>,
     /// Whether a limit left some out.
     is_cut: bool,
 }
@@ -72,10 +72,10 @@ impl Context {
     ) -> Result<Orientation, Fault> {
         let since = self.since(window_days);
         let listing = PackageQuery { since: Some(since), drafts: Drafts::Own(by), ..PackageQuery::default() };
-        let recent = self.list(id, &listing, ORIENT_PACKAGES).await?;
+        let page = self.list(id, &listing, ORIENT_PACKAGES).await?;
         let facts = self.facts(id, &FactSelection::default(), LIST_MAX).await?;
         let questions = self.questions(id, since, Drafts::Own(by)).await?;
-        let is_short = recent.next_cursor.is_some() && recent.held.len() < ORIENT_PACKAGES;
+        let is_short = page.next_cursor.is_some() && page.packages.len() < ORIENT_PACKAGES;
         let cut = [
             ("recent_packages", is_short),
             ("active_facts", facts.next_cursor.is_some()),
@@ -83,9 +83,13 @@ impl Context {
         ];
         Ok(Orientation {
             project: project.into(),
-            recent_packages: recent.held.into_iter().map(|held| raw(held.text)).collect(),
+            recent_packages: page
+                .packages
+                .into_iter()
+                .map(|stored_package| raw(stored_package.text))
+                .collect(),
             active_facts: facts.facts.into_iter().map(raw).collect(),
-            open_questions: self.of_sound_packages(questions.open).await?,
+            open_questions: self.without_damaged_packages(questions.questions).await?,
             window_days,
             generated_at: Moment::of(self.clock().now()).to_string(),
             truncated: cut.into_iter().filter_map(|(name, is_cut)| is_cut.then_some(name)).collect(),
@@ -99,7 +103,7 @@ impl Context {
         since: Moment,
         drafts: Drafts<'_>,
     ) -> Result<OpenQuestions, Fault> {
-        let (prefix, mut after, mut open) = (format!("{project}/"), None::<String>, Vec::new());
+        let (prefix, mut after, mut questions) = (format!("{project}/"), None::<String>, Vec::new());
         loop {
             let rows = self
                 .log()
@@ -114,51 +118,52 @@ impl Context {
             for row in &rows {
                 let rest = &row.key[prefix.len()..];
                 if rest < since.as_str() {
-                    return Ok(OpenQuestions { open, is_cut: false });
+                    return Ok(OpenQuestions { questions, is_cut: false });
                 }
                 let Some(value) = &row.value else { continue };
                 let corrupt = |_| Fault::Corrupt(format!("{} in {QUESTIONS}", row.key));
-                let found: Questions = serde_json::from_slice(value).map_err(corrupt)?;
+                let stored: Questions = serde_json::from_slice(value).map_err(corrupt)?;
                 let package = rest.split_once('/').map_or("", |(_, package)| package);
                 let id = key::join(&[project, package]);
-                if found.draft && self.hides(&id, drafts).await? {
+                if stored.draft && self.hides(&id, drafts).await? {
                     continue;
                 }
-                for question in found.questions {
-                    if open.len() == QUESTIONS_MAX {
-                        return Ok(OpenQuestions { open, is_cut: true });
+                for question in stored.questions {
+                    if questions.len() == QUESTIONS_MAX {
+                        return Ok(OpenQuestions { questions, is_cut: true });
                     }
-                    let (package_id, created_at) = (found.package_id.clone(), found.created_at.clone());
-                    open.push((id.clone(), OpenQuestion { question, package_id, created_at }));
+                    let (package_id, created_at) = (stored.package_id.clone(), stored.created_at.clone());
+                    questions.push((id.clone(), OpenQuestion { question, package_id, created_at }));
                 }
             }
             match rows.last() {
                 Some(last) if rows.len() == QUESTIONS_MAX => after = Some(last.key.clone()),
-                _ => return Ok(OpenQuestions { open, is_cut: false }),
+                _ => return Ok(OpenQuestions { questions, is_cut: false }),
             }
         }
     }
 
     /// The questions without those of damaged packages, which no list shows.
-    async fn of_sound_packages(
+    async fn without_damaged_packages(
         &self,
-        asked: Vec<(String, OpenQuestion)>,
+        questions: Vec<(String, OpenQuestion)>,
     ) -> Result<Vec<OpenQuestion>, Fault> {
-        let (mut shown, mut known) = (Vec::with_capacity(asked.len()), HashMap::<String, bool>::new());
-        for (id, question) in asked {
-            let is_sound = match known.get(&id) {
+        let (mut sound, mut is_sound_by_id) =
+            (Vec::with_capacity(questions.len()), HashMap::<String, bool>::new());
+        for (id, question) in questions {
+            let is_sound = match is_sound_by_id.get(&id) {
                 Some(is_sound) => *is_sound,
                 None => {
                     let state = self.packages().fresh(&id).await;
                     let state =
                         Fault::skip_corrupt(state, "the questions of a damaged package are left out")?;
-                    known.insert(id, state.is_some());
+                    is_sound_by_id.insert(id, state.is_some());
                     state.is_some()
                 }
             };
-            shown.extend(is_sound.then_some(question));
+            sound.extend(is_sound.then_some(question));
         }
-        Ok(shown)
+        Ok(sound)
     }
 
     /// Whether a package that was deposited as a draft is still one that the reader may not see.
@@ -166,67 +171,67 @@ impl Context {
         let state = Fault::skip_corrupt(self.packages().fresh(id).await, "a damaged draft is left out")?;
         let Some((state, _)) = state else { return Ok(true) };
         let PackageState(Some(present)) = &*state else { return Ok(true) };
-        Ok(present.status == Status::Draft && !drafts.show(&present.created_by.id))
+        Ok(present.status == Status::Draft && !drafts.include(&present.created_by.id))
     }
 
     /// A digest of one project, or of all that the bearer is shown; archived ones on request.
     pub(crate) async fn digest(
         &self,
-        one: Option<(String, Arc<ProjectState>)>,
+        single_project: Option<(String, Arc<ProjectState>)>,
         by: &Actor,
-        wanted: &DigestSelection,
+        selection: &DigestSelection,
     ) -> Result<Digest, Fault> {
-        let since = self.since(wanted.window_days);
-        let is_global = one.is_none();
-        let (projects, mut is_cut) = match &one {
-            Some(one) => (vec![one.clone()], false),
+        let since = self.since(selection.window_days);
+        let is_global = single_project.is_none();
+        let (projects, mut is_cut) = match &single_project {
+            Some(project) => (vec![project.clone()], false),
             None => {
                 let mut visible = self.admitted(by, DIGEST_PROJECTS_MAX + 1).await?;
                 let is_cut = visible.len() > DIGEST_PROJECTS_MAX;
                 visible.truncate(DIGEST_PROJECTS_MAX);
-                visible.retain(|(_, project)| wanted.include_archived || project.archived_at.is_none());
+                visible.retain(|(_, project)| selection.include_archived || project.archived_at.is_none());
                 (visible, is_cut)
             }
         };
-        let (mut counted, mut facts, mut questions) = (DigestCounts::default(), Vec::new(), Vec::new());
+        let (mut digest_counts, mut facts, mut questions) = (DigestCounts::default(), Vec::new(), Vec::new());
         let mut counts = Vec::new();
         let references = ambiguous(by, &projects);
         for (id, project) in &projects {
-            let before = counted.packages;
-            is_cut |= self.count(id, since, &mut counted).await?;
-            let of_project = self.facts(id, &FactSelection::default(), LIST_MAX).await?;
-            is_cut |= of_project.next_cursor.is_some();
-            let OpenQuestions { open: asked, is_cut: has_more } =
+            let before = digest_counts.packages;
+            is_cut |= self.count(id, since, &mut digest_counts).await?;
+            let page = self.facts(id, &FactSelection::default(), LIST_MAX).await?;
+            is_cut |= page.next_cursor.is_some();
+            let OpenQuestions { questions: open_questions, is_cut: has_more } =
                 self.questions(id, since, Drafts::None).await?;
             is_cut |= has_more;
             counts.push(DigestProject {
                 project_id: project.project_id.clone(),
                 reference: references.get(id.as_str()).cloned(),
-                packages: counted.packages - before,
-                facts: of_project.facts.len() as u64,
-                open_questions: asked.len() as u64,
+                packages: digest_counts.packages - before,
+                facts: page.facts.len() as u64,
+                open_questions: open_questions.len() as u64,
             });
-            facts.extend(of_project.facts);
-            questions.extend(asked);
+            facts.extend(page.facts);
+            questions.extend(open_questions);
         }
         questions.sort_by_key(|(_, open): &(String, OpenQuestion)| Reverse(Moment::parse(&open.created_at)));
         is_cut |= facts.len() > LIST_MAX || questions.len() > QUESTIONS_MAX;
         facts.truncate(LIST_MAX);
         questions.truncate(QUESTIONS_MAX);
-        let questions = self.of_sound_packages(questions).await?;
-        let snippets = match &wanted.focus {
-            Some(focus) if wanted.snippets > 0 => {
+        let questions = self.without_damaged_packages(questions).await?;
+        let snippets = match &selection.focus {
+            Some(focus) if selection.snippets > 0 => {
                 let ids = projects.iter().map(|(id, _)| id.clone()).collect();
-                self.snippets(focus, ids, since, wanted.snippets).await?
+                self.snippets(focus, ids, since, selection.snippets).await?
             }
             Some(_) | None => Vec::new(),
         };
-        let text = counted.text(wanted.window_days, facts.len(), questions.len());
+        let text = digest_counts.text(selection.window_days, facts.len(), questions.len());
         Ok(Digest {
-            project: one.as_ref().map(|(_, project)| (&**project).into()),
-            focus: wanted.focus.as_ref().map(|focus| focus.text().to_owned()),
-            window_days: wanted.window_days,
-            summary: counted.summary(text, is_cut),
+            project: single_project.as_ref().map(|(_, project)| (&**project).into()),
+            focus: selection.focus.as_ref().map(|focus| focus.text().to_owned()),
+            window_days: selection.window_days,
+            summary: digest_counts.summary(text, is_cut),
             active_facts: facts.into_iter().map(raw).collect(),
             open_questions: questions,
             snippets,
@@ -236,7 +241,7 @@ impl Context {
     }
 
     /// Counts the packages of a window, without drafts. Returns whether a limit left some out.
-    async fn count(&self, project: &str, since: Moment, counted: &mut DigestCounts) -> Result<bool, Fault> {
+    async fn count(&self, project: &str, since: Moment, counts: &mut DigestCounts) -> Result<bool, Fault> {
         let prefix = format!("{project}/");
         let mut rows = self.log().index_rows(PACKAGES, &prefix, Order::Descending).past_damage();
         while let Some(row) = rows.next().await? {
@@ -249,10 +254,10 @@ impl Context {
             if let (Some(at), Some((status, kind))) = (at, value.split_once(' '))
                 && status != Status::Draft.as_str()
             {
-                if counted.packages >= DIGEST_PACKAGES_MAX as u64 {
+                if counts.packages >= DIGEST_PACKAGES_MAX as u64 {
                     return Ok(true);
                 }
-                counted.add(at, status, kind);
+                counts.add(at, status, kind);
             }
         }
         Ok(false)

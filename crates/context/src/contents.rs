@@ -95,24 +95,26 @@ impl Context {
         content: impl Stream<Item = Result<Bytes, Refusal>> + Send,
     ) -> Result<PutReceipt, BlobFailure> {
         let bytes_max = self.config().blob_bytes_max;
-        let left = self.left_for(project, &authority, id).await?.filter(|left| *left < bytes_max);
-        let most = left.unwrap_or(bytes_max);
+        let bytes_left =
+            self.bytes_left_for(project, &authority, id).await?.filter(|bytes_left| *bytes_left < bytes_max);
+        let upload_max = bytes_left.unwrap_or(bytes_max);
         let account = authority.by.owner().map(|owner| account_of(&owner)).unwrap_or_default();
-        let exceeded = left.and_then(|left| self.log().ledger().exceeded(&account, left));
-        let staged = self.contents()?.stage(id, content, most).await.map_err(|error| match error {
-            PutError::Mismatch(_) => Rejection::from(ContextFault::other_content()).into(),
-            PutError::TooLarge { bytes_max } => match exceeded {
-                Some(exceeded) => Failure::OverQuota(exceeded).into(),
-                None => BlobRejection::TooLarge(bytes_max).into(),
-            },
-            PutError::Busy => BlobRejection::TooManyPuts.into(),
-            PutError::Content(refusal) => BlobFailure::Body(refusal),
-            PutError::Fault(fault) => fault.into(),
-        })?;
+        let exceeded = bytes_left.and_then(|bytes_left| self.log().ledger().exceeded(&account, bytes_left));
+        let staged_blob =
+            self.contents()?.stage(id, content, upload_max).await.map_err(|error| match error {
+                PutError::Mismatch(_) => Rejection::from(ContextFault::other_content()).into(),
+                PutError::TooLarge { bytes_max } => match exceeded {
+                    Some(exceeded) => Failure::OverQuota(exceeded).into(),
+                    None => BlobRejection::TooLarge(bytes_max).into(),
+                },
+                PutError::Busy => BlobRejection::TooManyPuts.into(),
+                PutError::Content(refusal) => BlobFailure::Body(refusal),
+                PutError::Fault(fault) => fault.into(),
+            })?;
         let (context, project, id) = (self.clone(), project.to_owned(), *id);
-        let keeping = async move { context.keep_blob(&project, authority, &id, staged).await };
-        let kept = tokio::spawn(of_request(keeping).in_current_span()).await;
-        kept.unwrap_or_else(|error| Err(Fault::OutcomeUnknown(error.to_string()).into()))
+        let upload = async move { context.keep_blob(&project, authority, &id, staged_blob).await };
+        let receipt = tokio::spawn(of_request(upload).in_current_span()).await;
+        receipt.unwrap_or_else(|error| Err(Fault::OutcomeUnknown(error.to_string()).into()))
     }
 
     async fn keep_blob(
@@ -120,22 +122,24 @@ impl Context {
         project: &str,
         authority: Authority,
         id: &BlobId,
-        staged: StagedBlob,
+        staged_blob: StagedBlob,
     ) -> Result<PutReceipt, BlobFailure> {
-        let bytes = staged.bytes();
+        let bytes = staged_blob.bytes();
         let stream = key::join(&[project, &id.to_string()]);
         let pledge = match self.pledge_blob(project, &stream, &authority, bytes).await {
             Ok(pledge) => pledge,
             Err(failure) => {
-                staged.abort().await;
+                staged_blob.abort().await;
                 return Err(failure);
             }
         };
-        let kept = staged.keep().await;
+        let stored = staged_blob.keep().await;
         let command = KeepBlob { authority, bytes };
-        let keeping = KeepBlobWith { context: self, project, command: &command };
-        let done = match kept {
-            Ok(_) => self.blob_states().execute(&stream, &keeping, None).await.map_err(Failure::from),
+        let command_in_context = KeepBlobWith { context: self, project, command: &command };
+        let done = match stored {
+            Ok(_) => {
+                self.blob_states().execute(&stream, &command_in_context, None).await.map_err(Failure::from)
+            }
             Err(fault) => {
                 pledge.into_iter().for_each(Pledge::release);
                 return Err(fault.into());
@@ -184,7 +188,7 @@ impl Context {
 
     /// The bytes that the bearer's owner may still store, as a limit for the upload. `None` if the project already has
     /// the blob: uploading it again only repairs it.
-    async fn left_for(
+    async fn bytes_left_for(
         &self,
         project: &str,
         authority: &Authority,
@@ -221,9 +225,9 @@ impl Context {
         bytes: u64,
         range: Option<Range<u64>>,
     ) -> Result<Content, BlobFailure> {
-        let found = self.contents()?.get(id, range).await?;
+        let content = self.contents()?.get(id, range).await?;
         // A missing blob, or one of another size, is damaged; this is detected before the first byte is sent.
-        match found.filter(|content| content.bytes == bytes) {
+        match content.filter(|content| content.bytes == bytes) {
             Some(content) => Ok(content),
             None => Err(plenary_blobs::Fault::Damaged(*id).into()),
         }

@@ -33,7 +33,7 @@ use crate::{
         command::{CreateProject, EditProject},
         room::{OnProject, ProjectRoom},
     },
-    quotas::{Quotas, UnderWay},
+    quotas::{Quotas, RunningWork},
     rejection::Rejection,
     search::{self, Indexes, SemanticSearch},
     session::{
@@ -115,7 +115,7 @@ struct Inner {
     blobs: Option<Blobs>,
     watchers: Watchers<TokenDigest>,
     config: Config,
-    under_way: UnderWay,
+    running_work: RunningWork,
 }
 
 impl Context {
@@ -144,7 +144,7 @@ impl Context {
             search: search::words(lexical),
             meaning: semantic.map(SemanticSearch::new),
             reranker,
-            under_way: UnderWay::new(config.quotas),
+            running_work: RunningWork::new(config.quotas),
             config,
         }))
     }
@@ -213,8 +213,8 @@ impl Context {
         let (words, meaning) = tokio::join!(self.search().close(), meaning);
         words.and(meaning).map_err(|fault| Fault::Unavailable(fault.to_string()))
     }
-    pub(crate) fn under_way(&self) -> &UnderWay {
-        &self.0.under_way
+    pub(crate) fn running_work(&self) -> &RunningWork {
+        &self.0.running_work
     }
     pub(crate) fn config(&self) -> &Config {
         &self.0.config

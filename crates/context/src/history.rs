@@ -62,74 +62,74 @@ impl Context {
     pub(crate) async fn facts(
         &self,
         project: &str,
-        asked: &FactSelection<'_>,
+        selection: &FactSelection<'_>,
         limit: usize,
     ) -> Result<FactPage, Fault> {
-        let index = if asked.include_ended || asked.as_of.is_some() { FACTS } else { CURRENT };
+        let index = if selection.include_ended || selection.as_of.is_some() { FACTS } else { CURRENT };
         let base = format!("{project}/");
-        let prefix = match asked.subject.map(key::part) {
+        let prefix = match selection.subject.map(key::part) {
             None => base.clone(),
             Some(subject) => {
-                let predicate = asked.predicate.map(key::part).unwrap_or_default();
+                let predicate = selection.predicate.map(key::part).unwrap_or_default();
                 format!("{base}{subject}/{predicate}")
             }
         };
-        let (log, most) = (self.log(), READ_ROWS_MAX);
-        let mut after = asked.cursor.map(|cursor| format!("{base}{cursor}"));
-        let (mut taken, mut scanned) = (PageBuilder::new(asked, limit, base.len()), 0);
+        let (log, max) = (self.log(), READ_ROWS_MAX);
+        let mut after = selection.cursor.map(|cursor| format!("{base}{cursor}"));
+        let (mut builder, mut scanned) = (PageBuilder::new(selection, limit, base.len()), 0);
         // The row of a fact's end follows the fact, so each fact waits for the next row.
-        let mut waits = None::<Row>;
+        let mut pending_fact = None::<Row>;
         loop {
-            let read = log.read_index_past_damage(index, &prefix, after.as_deref(), most, Order::Ascending);
-            let rows = read.await?;
+            let rows = log.read_index_past_damage(index, &prefix, after.as_deref(), max, Order::Ascending);
+            let rows = rows.await?;
             scanned += rows.len();
             for row in &rows {
                 let Some(value) = &row.value else {
-                    let fact = waits.take().filter(|fact| index != FACTS || !fact.ends_with(&row.key));
-                    if fact.is_some_and(|fact| taken.is_full_with(fact)) {
-                        return Ok(taken.page);
+                    let fact = pending_fact.take().filter(|fact| index != FACTS || !fact.ends_with(&row.key));
+                    if fact.is_some_and(|fact| builder.is_full_with(fact)) {
+                        return Ok(builder.page);
                     }
                     continue;
                 };
                 // In the index of current facts, a last part `end` is a predicate.
-                if let Some(of) = row.key.strip_suffix("/end").filter(|_| index == FACTS) {
-                    if let Some(fact) = waits.as_mut().filter(|fact| fact.key == of) {
+                if let Some(fact_key) = row.key.strip_suffix("/end").filter(|_| index == FACTS) {
+                    if let Some(fact) = pending_fact.as_mut().filter(|fact| fact.key == fact_key) {
                         fact.end = Some(text(value)?.to_owned());
                     }
                     continue;
                 }
                 let document = text(value)?.to_owned();
-                if let Some(mut fact) = waits.take() {
+                if let Some(mut fact) = pending_fact.take() {
                     // If a successor was added between two reads, the fact that was read before it has no end
                     // row: derive its end.
                     let is_followed = fact.is_followed_by(&row.key) && !is_outranked(&row.key);
                     if index == FACTS && fact.end.is_none() && is_followed {
-                        fact.end = began(&document);
+                        fact.end = valid_from(&document);
                     }
-                    if taken.is_full_with(fact) {
-                        return Ok(taken.page);
+                    if builder.is_full_with(fact) {
+                        return Ok(builder.page);
                     }
                 }
-                let end = is_outranked(&row.key).then(|| began(&document)).flatten();
-                waits = Some(Row { key: row.key.clone(), document, end });
+                let end = is_outranked(&row.key).then(|| valid_from(&document)).flatten();
+                pending_fact = Some(Row { key: row.key.clone(), document, end });
             }
             match rows.last() {
                 Some(last) if rows.len() == READ_ROWS_MAX && scanned < SCAN_ROWS_MAX => {
                     after = Some(last.key.clone());
                 }
                 last => {
-                    let goes_on = rows.len() == READ_ROWS_MAX;
+                    let has_more_rows = rows.len() == READ_ROWS_MAX;
                     // The end of the last fact is not known yet: the next page begins with that fact again.
-                    if goes_on && taken.last.is_none() {
-                        taken.last = last.map(|row| row.key[base.len()..].to_owned());
+                    if has_more_rows && builder.last_cursor.is_none() {
+                        builder.last_cursor = last.map(|row| row.key[base.len()..].to_owned());
                     }
-                    if let Some(fact) = waits.filter(|_| !goes_on)
-                        && taken.is_full_with(fact)
+                    if let Some(fact) = pending_fact.filter(|_| !has_more_rows)
+                        && builder.is_full_with(fact)
                     {
-                        return Ok(taken.page);
+                        return Ok(builder.page);
                     }
-                    taken.page.next_cursor = taken.last.filter(|_| goes_on);
-                    return Ok(taken.page);
+                    builder.page.next_cursor = builder.last_cursor.filter(|_| has_more_rows);
+                    return Ok(builder.page);
                 }
             }
         }
@@ -138,7 +138,7 @@ impl Context {
 
 /// A page under construction.
 struct PageBuilder<'a> {
-    asked: &'a FactSelection<'a>,
+    selection: &'a FactSelection<'a>,
     predicate: Option<String>,
     limit: usize,
     /// Length of the prefix of a key that cursors omit.
@@ -147,13 +147,13 @@ struct PageBuilder<'a> {
     /// Bytes of the facts on the page.
     bytes: usize,
     /// The cursor after the last processed fact.
-    last: Option<String>,
+    last_cursor: Option<String>,
 }
 
 impl<'a> PageBuilder<'a> {
-    fn new(asked: &'a FactSelection<'a>, limit: usize, base: usize) -> Self {
-        let (predicate, page) = (asked.predicate.map(key::part), FactPage::default());
-        Self { asked, predicate, limit, base, page, bytes: 0, last: None }
+    fn new(selection: &'a FactSelection<'a>, limit: usize, base: usize) -> Self {
+        let (predicate, page) = (selection.predicate.map(key::part), FactPage::default());
+        Self { selection, predicate, limit, base, page, bytes: 0, last_cursor: None }
     }
 
     /// Adds a fact if it passes the filters. Returns `true`, and sets the next cursor, if the page has no room
@@ -161,23 +161,24 @@ impl<'a> PageBuilder<'a> {
     fn is_full_with(&mut self, fact: Row) -> bool {
         let Row { key, document, end } = fact;
         // The prefix also matches longer predicates.
-        let is_asked = self.predicate.as_deref().is_none_or(|wanted| key.split('/').nth(2) == Some(wanted));
-        if is_asked && self.asked.is_at(&key, end.as_deref()) && self.asked.fits(&document) {
+        let is_selected =
+            self.predicate.as_deref().is_none_or(|selected| key.split('/').nth(2) == Some(selected));
+        if is_selected && self.selection.is_at(&key, end.as_deref()) && self.selection.matches(&document) {
             self.bytes += document.len();
             let is_full = self.bytes > LIST_BYTES_MAX && !self.page.facts.is_empty();
             if self.page.facts.len() == self.limit || is_full {
-                self.page.next_cursor.clone_from(&self.last);
+                self.page.next_cursor.clone_from(&self.last_cursor);
                 return true;
             }
             self.page.facts.push(shown(&document, end.as_deref()));
         }
-        self.last = Some(key[self.base..].to_owned());
+        self.last_cursor = Some(key[self.base..].to_owned());
         false
     }
 }
 
 /// The beginning of a fact, as its document has it.
-pub(crate) fn began(document: &str) -> Option<String> {
+pub(crate) fn valid_from(document: &str) -> Option<String> {
     serde_json::from_str(Object::parse(document)?.get("valid_from")?).ok()
 }
 
@@ -193,14 +194,14 @@ impl FactSelection<'_> {
         has_begun && end.and_then(Moment::parse).is_none_or(|end| at < end)
     }
 
-    fn fits(&self, document: &str) -> bool {
+    fn matches(&self, document: &str) -> bool {
         if self.min_confidence.is_none() && self.tag.is_none() {
             return true;
         }
         let fact: Value = serde_json::from_str(document).unwrap_or_default();
         let confidence = fact["confidence"].as_f64().unwrap_or(1.0);
         let tags = fact["tags"].as_array().map_or(&[][..], Vec::as_slice);
-        self.min_confidence.is_none_or(|least| confidence >= least)
-            && self.tag.is_none_or(|wanted| tags.iter().any(|tag| tag == wanted))
+        self.min_confidence.is_none_or(|min| confidence >= min)
+            && self.tag.is_none_or(|selected| tags.iter().any(|tag| tag == selected))
     }
 }

@@ -23,7 +23,6 @@ pub mod members;
 pub mod moment;
 pub mod naming;
 pub mod news;
-mod onlooking;
 pub mod package;
 mod parameters;
 pub mod people;
@@ -41,6 +40,7 @@ mod search;
 mod served;
 pub mod session;
 mod shape;
+mod teller;
 #[cfg(test)]
 mod tests;
 pub mod transfer;

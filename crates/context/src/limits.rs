@@ -89,7 +89,7 @@ pub const REFUSED_LISTED_MAX: usize = 1_000;
 pub const RENAMES_MAX: usize = 100_000;
 /// Most predicted states of one kind that a dry run remembers for later records; beyond it those states are dropped,
 /// and no more facts are remembered.
-pub const FORETOLD_MAX: usize = 100_000;
+pub const PREDICTED_STREAMS_MAX: usize = 100_000;
 /// Most projects of one export; more get 409 `too_many_projects` and must be exported one by one.
 pub const EXPORT_PROJECTS_MAX: usize = 100_000;
 /// Bytes of one piece of an export; a piece of this size is sent.

@@ -16,7 +16,7 @@ use crate::{
     index::{PROJECTS, SHARED},
     key,
     limits::NAMESAKES_MAX,
-    project::{decide::nobodys, state::ProjectState},
+    project::{decide::default_owner, state::ProjectState},
     rejection::Rejection,
 };
 
@@ -45,15 +45,15 @@ impl ResolvedProject {
         Self { key, home: Home { owner, project_id: id.to_owned() }, state: Arc::default() }
     }
 
-    fn of(key: String, state: Arc<ProjectState>) -> Self {
+    fn from_state(key: String, state: Arc<ProjectState>) -> Self {
         let home = Home { owner: owner(&state), project_id: state.project_id.clone() };
         Self { key, home, state }
     }
 
-    /// Whether content for this project may name it `by`: its id, its full reference, or the name in the
+    /// Whether content for this project may call it `name`: its id, its full reference, or the name in the
     /// request.
-    pub(crate) fn is_named(&self, by: &str, named: &str) -> bool {
-        by == self.home.project_id || by == named || by == self.home.reference()
+    pub(crate) fn matches_name(&self, name: &str, requested_name: &str) -> bool {
+        name == self.home.project_id || name == requested_name || name == self.home.reference()
     }
 }
 
@@ -67,7 +67,7 @@ impl Home {
 
 /// The owner in whose namespace a project is. Projects from before ids were a namespace may have no owner.
 pub(crate) fn owner(state: &ProjectState) -> OwnerName {
-    state.owner.clone().unwrap_or_else(nobodys)
+    state.owner.clone().unwrap_or_else(default_owner)
 }
 
 /// The name that identifies a project for every token.
@@ -87,13 +87,13 @@ pub(crate) fn ambiguous<'a>(
     by: &Actor,
     visible: &'a [(String, Arc<ProjectState>)],
 ) -> HashMap<&'a str, String> {
-    let own = by.owner();
+    let own_owner = by.owner();
     let mut namesakes = HashMap::<&str, u32>::new();
     for (_, state) in visible {
         *namesakes.entry(state.project_id.as_str()).or_default() += 1;
     }
     let is_plain = |state: &ProjectState| {
-        let is_own = own.is_some() && state.owner == own;
+        let is_own = own_owner.is_some() && state.owner == own_owner;
         is_own || (namesakes[state.project_id.as_str()] == 1 && split(&state.project_id).is_none())
     };
     let others = visible.iter().filter(|(_, state)| !is_plain(state));
@@ -113,37 +113,37 @@ impl Context {
         text: &str,
         author: Option<&str>,
     ) -> Result<ResolvedProject, Failure> {
-        let Some(own) = by.owner() else { return self.place_for_operator(text, author).await };
-        if let Some(place) = self.owned(&own, text).await? {
+        let Some(own_owner) = by.owner() else { return self.place_for_operator(text, author).await };
+        if let Some(place) = self.project_of(&own_owner, text).await? {
             return Ok(place);
         }
         let is_read = |place: &ResolvedProject| place.state.access(by).read;
-        let Some((named, id)) = split(text) else {
-            return only(self.shared_with(by, text).await?)?
-                .map_or_else(|| Ok(ResolvedProject::vacant(own, text)), Ok);
+        let Some((named_owner, id)) = split(text) else {
+            return at_most_one(self.shared_with(by, text).await?)?
+                .map_or_else(|| Ok(ResolvedProject::vacant(own_owner, text)), Ok);
         };
-        if let Some(place) = self.owned(&named, id).await?.filter(is_read) {
+        if let Some(place) = self.project_of(&named_owner, id).await?.filter(is_read) {
             return Ok(place);
         }
-        if named == own {
-            return Ok(ResolvedProject::vacant(own, id));
+        if named_owner == own_owner {
+            return Ok(ResolvedProject::vacant(own_owner, id));
         }
         // Another network's agent names the owner, so that its accord can be checked.
         let is_elsewhere = matches!(by, Actor::Agent(agent) if agent.is_elsewhere());
-        let old = self.at(key::part(text)).await?.filter(|place| !is_elsewhere && is_read(place));
-        old.ok_or_else(|| Rejection::ProjectNotFound.into())
+        let legacy = self.existing(key::part(text)).await?.filter(|place| !is_elsewhere && is_read(place));
+        legacy.ok_or_else(|| Rejection::ProjectNotFound.into())
     }
 
     async fn place_for_operator(&self, text: &str, author: Option<&str>) -> Result<ResolvedProject, Failure> {
         if let Some((owner, id)) = split(text) {
-            if let Some(place) = self.owned(&owner, id).await? {
+            if let Some(place) = self.project_of(&owner, id).await? {
                 return Ok(place);
             }
             if self.accounts().fresh_owner(&owner).await?.state.exists() {
                 return Ok(ResolvedProject::vacant(owner, id));
             }
         }
-        if let Some(place) = only(self.namesakes(text).await?)? {
+        if let Some(place) = at_most_one(self.namesakes(text).await?)? {
             return Ok(place);
         }
         Ok(ResolvedProject::vacant(self.owner_of_author(author).await?, text))
@@ -151,36 +151,36 @@ impl Context {
 
     /// The place of an id in the namespace of an owner, whether the project exists or not.
     pub(crate) async fn place_of(&self, owner: &OwnerName, id: &str) -> Result<ResolvedProject, Fault> {
-        Ok(self.owned(owner, id).await?.unwrap_or_else(|| ResolvedProject::vacant(owner.clone(), id)))
+        Ok(self.project_of(owner, id).await?.unwrap_or_else(|| ResolvedProject::vacant(owner.clone(), id)))
     }
 
     /// The existing project of an owner with this id.
-    async fn owned(&self, whose: &OwnerName, id: &str) -> Result<Option<ResolvedProject>, Fault> {
-        if let Some(place) = self.at(key::project(whose, id)).await? {
+    async fn project_of(&self, namespace: &OwnerName, id: &str) -> Result<Option<ResolvedProject>, Fault> {
+        if let Some(place) = self.existing(key::project(namespace, id)).await? {
             return Ok(Some(place));
         }
         // Projects from before ids were a namespace have the id alone as their key.
-        let old = self.at(key::part(id)).await?;
-        Ok(old.filter(|place| owner(&place.state) == *whose))
+        let legacy = self.existing(key::part(id)).await?;
+        Ok(legacy.filter(|place| owner(&place.state) == *namespace))
     }
 
-    async fn at(&self, key: String) -> Result<Option<ResolvedProject>, Fault> {
+    async fn existing(&self, key: String) -> Result<Option<ResolvedProject>, Fault> {
         let state = self.project(&key).await?;
-        Ok(state.exists().then(|| ResolvedProject::of(key, state)))
+        Ok(state.exists().then(|| ResolvedProject::from_state(key, state)))
     }
 
     /// The projects with this id that are shared with a bearer.
     async fn shared_with(&self, by: &Actor, id: &str) -> Result<Vec<ResolvedProject>, Fault> {
-        let mut found = BTreeMap::new();
+        let mut shared_keys = BTreeMap::new();
         let part = key::part(id);
-        for entry in entries(by) {
+        for entry in member_entries(by) {
             let prefix = format!("{}/", key::part(&entry));
             let keys = self.keys(SHARED, &prefix, &part).await?;
-            found.extend(keys.into_iter().map(|key| (key, ())));
+            shared_keys.extend(keys.into_iter().map(|key| (key, ())));
         }
         let mut shared = Vec::new();
-        for key in found.into_keys().chain([part]) {
-            shared.extend(self.at(key).await?.filter(|place| place.state.access(by).read));
+        for key in shared_keys.into_keys().chain([part]) {
+            shared.extend(self.existing(key).await?.filter(|place| place.state.access(by).read));
         }
         Ok(shared)
     }
@@ -189,17 +189,17 @@ impl Context {
     async fn namesakes(&self, id: &str) -> Result<Vec<ResolvedProject>, Fault> {
         let part = key::part(id);
         let keys = self.keys(PROJECTS, "", &part).await?;
-        let mut found = Vec::new();
+        let mut namesakes = Vec::new();
         for key in keys.into_iter().chain([part]) {
-            found.extend(self.at(key).await?);
+            namesakes.extend(self.existing(key).await?);
         }
-        Ok(found)
+        Ok(namesakes)
     }
 
     /// The keys of the projects with an id, from the rows of an index with a prefix.
     async fn keys(&self, index: &'static str, prefix: &str, part: &str) -> Result<Vec<String>, Fault> {
-        let of_id = format!("{prefix}{part}{}", key::OF_OWNER);
-        let rows = self.log().read_index(index, &of_id, None, NAMESAKES_MAX, Order::Ascending).await?;
+        let key_prefix = format!("{prefix}{part}{}", key::OF_OWNER);
+        let rows = self.log().read_index(index, &key_prefix, None, NAMESAKES_MAX, Order::Ascending).await?;
         Ok(rows.iter().map(|row| row.key[prefix.len()..].to_owned()).collect())
     }
 
@@ -215,13 +215,13 @@ impl Context {
         };
         match name {
             Some(name) if self.accounts().fresh_owner(&name).await?.state.exists() => Ok(name),
-            Some(_) | None => Ok(nobodys()),
+            Some(_) | None => Ok(default_owner()),
         }
     }
 
     /// The shortest name by which a bearer can name a project that it may read: its id if unambiguous, else its
     /// reference.
-    pub(crate) async fn named_for(
+    pub(crate) async fn shortest_name(
         &self,
         by: &Actor,
         key: &str,
@@ -236,12 +236,12 @@ impl Context {
 }
 
 /// The only project, if there is one; several are an error.
-fn only(mut places: Vec<ResolvedProject>) -> Result<Option<ResolvedProject>, Rejection> {
+fn at_most_one(mut places: Vec<ResolvedProject>) -> Result<Option<ResolvedProject>, Rejection> {
     if places.len() > 1 { Err(Rejection::AmbiguousProjectId) } else { Ok(places.pop()) }
 }
 
 /// The member entries that match a bearer.
-pub(crate) fn entries(by: &Actor) -> Vec<String> {
+pub(crate) fn member_entries(by: &Actor) -> Vec<String> {
     match by {
         Actor::Operator | Actor::Seed => Vec::new(),
         Actor::Owner(owner) => vec![format!("@{owner}.*")],
@@ -285,14 +285,14 @@ mod tests {
             project("ann", "x:y"),
             project("bob", "z:y"),
         ];
-        let seen = |by: &str| {
-            let found = ambiguous(&by.parse().unwrap(), &visible);
-            let mut found: Vec<String> = found.into_values().collect();
-            found.sort();
-            found
+        let references = |by: &str| {
+            let names = ambiguous(&by.parse().unwrap(), &visible);
+            let mut names: Vec<String> = names.into_values().collect();
+            names.sort();
+            names
         };
-        assert_eq!(seen("@ann.a"), ["bob:p", "bob:z:y"]);
-        assert_eq!(seen("~bob"), ["ann:p", "ann:x:y"]);
-        assert_eq!(seen("operator"), ["ann:p", "ann:x:y", "bob:p", "bob:z:y"]);
+        assert_eq!(references("@ann.a"), ["bob:p", "bob:z:y"]);
+        assert_eq!(references("~bob"), ["ann:p", "ann:x:y"]);
+        assert_eq!(references("operator"), ["ann:p", "ann:x:y", "bob:p", "bob:z:y"]);
     }
 }

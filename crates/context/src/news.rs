@@ -113,9 +113,9 @@ impl Context {
             else {
                 continue;
             };
-            let PackageMoved { by: mover, status: to, note: why, .. } = moved;
+            let PackageMoved { by: mover, status: to, note: step_note, .. } = moved;
             if to != status {
-                (status, since, by, note) = (to, nth, mover, why);
+                (status, since, by, note) = (to, nth, mover, step_note);
             }
         }
         let Some(event) = history.into_iter().nth(since).filter(|_| status == Status::AwaitingReview) else {
@@ -126,10 +126,10 @@ impl Context {
             Actor::Agent(agent) => Some(agent),
             Actor::Operator | Actor::Seed | Actor::Owner(_) => None,
         };
-        let said: Value = serde_json::from_slice(&deposited.raw).unwrap_or_default();
-        let member = |name: &str| said.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let package: Value = serde_json::from_slice(&deposited.raw).unwrap_or_default();
+        let member = |name: &str| package.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let text = note.unwrap_or_else(|| member("description"));
-        let project_id = self.named_for(&Actor::Agent(me.clone()), project, &state).await?;
+        let project_id = self.shortest_name(&Actor::Agent(me.clone()), project, &state).await?;
         let title = member("title");
         Ok(Some(ReviewAsked { event, by, project_id, package_id: deposited.package_id, title, text }))
     }

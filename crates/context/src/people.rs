@@ -38,17 +38,17 @@ pub struct HumanReview {
 }
 
 /// The content of a package in Markdown: decisions, open questions, handoff note, and text, which may be long.
-fn document(said: &Value) -> Option<String> {
+fn document(package: &Value) -> Option<String> {
     let mut parts = Vec::new();
     for (name, heading) in [("decisions_made", "Decisions"), ("open_questions", "Open questions")] {
-        let items = said[name].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let items = package[name].as_array().into_iter().flatten().filter_map(Value::as_str);
         let items: Vec<_> = items.map(|item| format!("- {}", item.replace('\n', "\n  "))).collect();
         if !items.is_empty() {
             parts.push(format!("## {heading}\n\n{}", items.join("\n")));
         }
     }
-    parts.extend(said["handoff_note"].as_str().map(|note| format!("## Handoff\n\n{note}")));
-    parts.extend(said["content_md"].as_str().map(str::to_owned));
+    parts.extend(package["handoff_note"].as_str().map(|note| format!("## Handoff\n\n{note}")));
+    parts.extend(package["content_md"].as_str().map(str::to_owned));
     Some(parts.join("\n\n")).filter(|document| !document.trim().is_empty())
 }
 
@@ -74,18 +74,18 @@ impl Context {
             let (mut status, mut kind, mut by) =
                 (deposited.status, deposited.review_type, deposited.by.clone());
             let (mut note, mut since) = (None, history.first().map_or(Version::ZERO, |event| event.version));
-            let mut asked = if status == Status::AwaitingReview { vec![since] } else { Vec::new() };
+            let mut requested_at = if status == Status::AwaitingReview { vec![since] } else { Vec::new() };
             for stored in history.iter().skip(1) {
                 let (PackageEvent::PackageFlagged(moved) | PackageEvent::PackageReviewed(moved)) =
                     PackageEvent::decode(stored)?
                 else {
                     continue;
                 };
-                let PackageMoved { by: mover, status: to, review_type, note: why, .. } = moved;
+                let PackageMoved { by: mover, status: to, review_type, note: step_note, .. } = moved;
                 if to != status || review_type != kind {
-                    (status, kind, by, note, since) = (to, review_type, mover, why, stored.version);
+                    (status, kind, by, note, since) = (to, review_type, mover, step_note, stored.version);
                     if status == Status::AwaitingReview {
-                        asked.push(since);
+                        requested_at.push(since);
                     }
                 }
             }
@@ -93,24 +93,24 @@ impl Context {
             let by = match by {
                 Actor::Agent(agent) if owner.is_some_and(|owner| owner.as_str() == agent.owner()) => agent,
                 Actor::Agent(_) | Actor::Owner(_) | Actor::Operator | Actor::Seed => {
-                    return Ok((None, asked));
+                    return Ok((None, requested_at));
                 }
             };
             if status != Status::AwaitingReview || kind != ReviewType::Human {
-                return Ok((None, asked));
+                return Ok((None, requested_at));
             }
-            let said: Value = serde_json::from_slice(&deposited.raw).unwrap_or_default();
-            let member = |name: &str| said.get(name).and_then(Value::as_str).map(str::to_owned);
+            let package: Value = serde_json::from_slice(&deposited.raw).unwrap_or_default();
+            let member = |name: &str| package.get(name).and_then(Value::as_str).map(str::to_owned);
             let waits = HumanReview {
-                project_id: self.named_for(&Actor::Agent(by.clone()), project, &state).await?,
+                project_id: self.shortest_name(&Actor::Agent(by.clone()), project, &state).await?,
                 by,
                 since,
                 package_id: deposited.package_id,
                 title: member("title").unwrap_or_default(),
                 text: note.or_else(|| member("description")).unwrap_or_default(),
-                document: document(&said),
+                document: document(&package),
             };
-            Ok((Some(waits), asked))
+            Ok((Some(waits), requested_at))
         })
     }
 
@@ -144,12 +144,12 @@ mod tests {
 
     #[test]
     fn a_reviewer_sees_what_would_be_decided() {
-        let said = json!({
+        let package = json!({
             "content_md": "# Rules", "decisions_made": ["Remove src/old/", "Keep\nthe tests"],
             "open_questions": [], "handoff_note": "Begin with parse.rs.",
         });
         let expected = "## Decisions\n\n- Remove src/old/\n- Keep\n  the tests\n\n## Handoff\n\nBegin with parse.rs.\n\n# Rules";
-        assert_eq!(document(&said).as_deref(), Some(expected));
+        assert_eq!(document(&package).as_deref(), Some(expected));
         assert_eq!(document(&json!({"content_md": "# Rules"})).as_deref(), Some("# Rules"));
         assert_eq!(document(&json!({"title": "T", "decisions_made": null})), None);
     }

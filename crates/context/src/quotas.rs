@@ -28,7 +28,7 @@ impl Default for Quotas {
 }
 
 /// The running work of this process.
-pub(crate) struct UnderWay {
+pub(crate) struct RunningWork {
     quotas: Quotas,
     searches: Shares<String>,
     exports: Shares<String>,
@@ -42,18 +42,18 @@ pub(crate) struct SearchPermit {
     _turn: Option<OwnedSemaphorePermit>,
 }
 
-fn whose(by: &Actor) -> String {
+fn share_key(by: &Actor) -> String {
     by.owner().map_or_else(|| Actor::Operator.to_string(), |owner| owner.to_string())
 }
 
-fn refused(rule: &'static str, code: &'static str, most: usize) -> impl Fn(SharesFull) -> Rejection {
+fn quota_rejection(rule: &'static str, code: &'static str, limit: usize) -> impl Fn(SharesFull) -> Rejection {
     move |full| match full {
-        SharesFull::Key => Rejection::OverQuota { code, rule, most },
+        SharesFull::Key => Rejection::OverQuota { code, rule, most: limit },
         SharesFull::Total => Rejection::Busy,
     }
 }
 
-impl UnderWay {
+impl RunningWork {
     pub(crate) fn new(quotas: Quotas) -> Self {
         let processors = available_parallelism().map_or(1, usize::from);
         Self {
@@ -66,18 +66,18 @@ impl UnderWay {
 
     /// Waits until the search may run.
     pub(crate) async fn search(&self, by: &Actor) -> Result<SearchPermit, Rejection> {
-        let most = self.quotas.searches_per_owner_max;
-        let full = refused("searches_per_owner_max", "too_many_searches", most);
-        let share = self.searches.take(whose(by), 1).map_err(full)?;
+        let limit = self.quotas.searches_per_owner_max;
+        let full = quota_rejection("searches_per_owner_max", "too_many_searches", limit);
+        let share = self.searches.take(share_key(by), 1).map_err(full)?;
         // `ok`: the semaphore is never closed.
         let turn = self.turns.clone().acquire_owned().await.ok();
         Ok(SearchPermit { _share: share, _turn: turn })
     }
 
     pub(crate) fn export(&self, by: &Actor) -> Result<Share<String>, Rejection> {
-        let most = self.quotas.exports_per_owner_max;
-        let full = refused("exports_per_owner_max", "too_many_exports", most);
-        self.exports.take(whose(by), 1).map_err(full)
+        let limit = self.quotas.exports_per_owner_max;
+        let full = quota_rejection("exports_per_owner_max", "too_many_exports", limit);
+        self.exports.take(share_key(by), 1).map_err(full)
     }
 }
 
@@ -87,18 +87,18 @@ mod tests {
 
     #[tokio::test]
     async fn one_owner_s_searches_leave_the_others_theirs() {
-        let under_way = UnderWay::new(Quotas { exports_per_owner_max: 2, ..Quotas::default() });
+        let running_work = RunningWork::new(Quotas { exports_per_owner_max: 2, ..Quotas::default() });
         let by = |text: &str| text.parse::<Actor>().unwrap();
         let held: Vec<_> =
-            ["@ann.a", "~ann"].iter().map(|actor| under_way.export(&by(actor)).unwrap()).collect();
-        let refused = under_way.export(&by("@ann.b")).err();
+            ["@ann.a", "~ann"].iter().map(|actor| running_work.export(&by(actor)).unwrap()).collect();
+        let refused = running_work.export(&by("@ann.b")).err();
         assert!(matches!(refused, Some(Rejection::OverQuota { rule: "exports_per_owner_max", most: 2, .. })));
-        let others = [under_way.export(&by("@bob.a")), under_way.export(&Actor::Operator)];
+        let others = [running_work.export(&by("@bob.a")), running_work.export(&Actor::Operator)];
         assert!(others.iter().all(Result::is_ok));
         drop(held);
-        under_way.export(&by("@ann.b")).unwrap();
-        let searching = under_way.search(&by("@ann.a")).await.unwrap();
+        running_work.export(&by("@ann.b")).unwrap();
+        let searching = running_work.search(&by("@ann.a")).await.unwrap();
         drop(searching);
-        under_way.search(&by("@bob.a")).await.unwrap();
+        running_work.search(&by("@bob.a")).await.unwrap();
     }
 }

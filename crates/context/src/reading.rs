@@ -19,7 +19,7 @@ use crate::{
     lifecycle::Status,
     limits::{LIST_BYTES_MAX, READS_AT_ONCE, SCAN_ROWS_MAX},
     moment::Moment,
-    naming::{ResolvedProject, entries, owner},
+    naming::{ResolvedProject, member_entries, owner},
     package::{
         event::PackageEvent,
         room::PackageRoom,
@@ -72,7 +72,7 @@ pub(crate) enum Drafts<'a> {
 
 impl Drafts<'_> {
     /// Whether drafts by this actor are included.
-    pub(crate) fn show(self, created_by: &str) -> bool {
+    pub(crate) fn include(self, created_by: &str) -> bool {
         match self {
             Self::All => true,
             Self::Own(by) => is_own(by, created_by),
@@ -84,14 +84,14 @@ impl Drafts<'_> {
 /// A page of a list.
 #[derive(Debug)]
 pub(crate) struct Page {
-    pub(crate) held: Vec<StoredPackage>,
+    pub(crate) packages: Vec<StoredPackage>,
     pub(crate) next_cursor: Option<String>,
 }
 
 impl Page {
     fn of(listed: Vec<ListedPackage>, has_more: bool) -> Self {
         let next_cursor = listed.last().filter(|_| has_more).map(|(_, cursor)| cursor.clone());
-        Self { held: listed.into_iter().map(|(held, _)| held).collect(), next_cursor }
+        Self { packages: listed.into_iter().map(|(package, _)| package).collect(), next_cursor }
     }
 }
 
@@ -143,8 +143,8 @@ impl Context {
 
     /// A package by the id of its stream; an error if it is damaged.
     pub(crate) async fn package(&self, id: &str) -> Result<StoredPackage, Failure> {
-        match self.held(id).await {
-            Ok(Some(held)) if held.is_sound => Ok(held),
+        match self.stored_package(id).await {
+            Ok(Some(package)) if package.is_sound => Ok(package),
             Ok(None) => Err(Rejection::PackageNotFound.into()),
             Ok(Some(_)) | Err(Fault::Corrupt(_)) => Err(Rejection::Damaged.into()),
             Err(fault) => Err(fault.into()),
@@ -152,9 +152,9 @@ impl Context {
     }
 
     /// A package for a list or a search, which leaves out a damaged one.
-    pub(crate) async fn listed(&self, id: &str) -> Result<Option<StoredPackage>, Fault> {
-        let held = Fault::skip_corrupt(self.held(id).await, "a damaged package is left out")?;
-        Ok(held.flatten().filter(|held| held.is_sound))
+    pub(crate) async fn sound_package(&self, id: &str) -> Result<Option<StoredPackage>, Fault> {
+        let package = Fault::skip_corrupt(self.stored_package(id).await, "a damaged package is left out")?;
+        Ok(package.flatten().filter(|package| package.is_sound))
     }
 
     /// All events of a package.
@@ -172,7 +172,7 @@ impl Context {
     }
 
     /// The current package, damaged or not.
-    pub(crate) async fn held(&self, id: &str) -> Result<Option<StoredPackage>, Fault> {
+    pub(crate) async fn stored_package(&self, id: &str) -> Result<Option<StoredPackage>, Fault> {
         let (mut state, mut deposited) = (PackageState::default(), None);
         for stored in self.history(id).await? {
             let event = PackageEvent::decode(&stored)?;
@@ -219,27 +219,29 @@ impl Context {
                 |key: &str| listing.since.is_none_or(|since| &key[prefix.len()..] >= since.as_str());
             let mut rest = &rows[..];
             while !rest.is_empty() {
-                let (chunk, behind) = rest.split_at(rounds.reads().min(rest.len()));
-                rest = behind;
+                let (chunk, remainder) = rest.split_at(rounds.reads().min(rest.len()));
+                rest = remainder;
                 // The package itself says what a damaged row does not.
                 let may_have =
                     |row: &FoundRow, status| row.value.as_ref().is_none_or(|value| is_listed(value, status));
-                let wanted = chunk.iter().filter(|row| {
+                let candidates = chunk.iter().filter(|row| {
                     index != PACKAGES || listing.status.is_none_or(|status| may_have(row, status))
                 });
-                let reads = wanted.filter(|row| in_window(&row.key)).map(|row| async move {
+                let reads = candidates.filter(|row| in_window(&row.key)).map(|row| async move {
                     let package = row.key.rsplit('/').next().unwrap_or_default();
-                    Ok::<_, Fault>((row, self.listed(&key::join(&[project, package])).await?))
+                    Ok::<_, Fault>((row, self.sound_package(&key::join(&[project, package])).await?))
                 });
-                let read = try_join_all(reads).await?;
-                rounds.learn(read.iter().flat_map(|(_, one)| one).map(|one| one.text.len()).sum());
-                for (row, one) in read {
-                    let Some(one) = one.filter(|one| listing.takes(one)) else { continue };
-                    bytes += one.text.len();
+                let packages = try_join_all(reads).await?;
+                rounds.learn(
+                    packages.iter().flat_map(|(_, package)| package).map(|package| package.text.len()).sum(),
+                );
+                for (row, package) in packages {
+                    let Some(package) = package.filter(|package| listing.matches(package)) else { continue };
+                    bytes += package.text.len();
                     if listed.len() == limit || bytes > LIST_BYTES_MAX && !listed.is_empty() {
                         return Ok(Page::of(listed, true));
                     }
-                    listed.push((one, row.key[prefix.len()..].to_owned()));
+                    listed.push((package, row.key[prefix.len()..].to_owned()));
                 }
             }
             match rows.last() {
@@ -266,11 +268,11 @@ impl PackageQuery<'_> {
         self.status.is_some() || self.package_type.is_some()
     }
 
-    pub(crate) fn takes(&self, held: &StoredPackage) -> bool {
-        let Present { status, package_type, created_by, .. } = &held.present;
-        self.status.is_none_or(|wanted| wanted == *status)
-            && self.package_type.is_none_or(|wanted| wanted == package_type)
-            && (*status != Status::Draft || self.drafts.show(&created_by.id))
+    pub(crate) fn matches(&self, package: &StoredPackage) -> bool {
+        let Present { status, package_type, created_by, .. } = &package.present;
+        self.status.is_none_or(|selected| selected == *status)
+            && self.package_type.is_none_or(|selected| selected == package_type)
+            && (*status != Status::Draft || self.drafts.include(&created_by.id))
     }
 }
 
@@ -328,13 +330,13 @@ impl Context {
         max: usize,
         is_wanted: impl Fn(&ProjectState) -> bool,
     ) -> Result<ReadableProjects, Fault> {
-        let own = match by {
+        let own_projects = match by {
             Actor::Operator | Actor::Seed => (PROJECTS, String::new()),
             Actor::Owner(owner) => (PROJECTS_OF, format!("{owner}/")),
             Actor::Agent(agent) => (PROJECTS_OF, format!("{}/", agent.owner())),
         };
-        let shared = entries(by).into_iter().map(|entry| (SHARED, format!("{}/", key::part(&entry))));
-        let sources = [own].into_iter().chain(shared);
+        let shared = member_entries(by).into_iter().map(|entry| (SHARED, format!("{}/", key::part(&entry))));
+        let sources = [own_projects].into_iter().chain(shared);
         let mut parts = BTreeSet::new();
         for (index, prefix) in sources {
             let mut after = None::<String>;

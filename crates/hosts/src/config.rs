@@ -22,18 +22,18 @@ pub enum ConfigFault {
     #[error("{0}")]
     Table(String),
     /// The value of a member is invalid.
-    #[error("`{member}` {wrong}")]
+    #[error("`{member}` {problem}")]
     Member {
         /// The member.
         member: &'static str,
         /// What is wrong with it.
-        wrong: String,
+        problem: String,
     },
 }
 
 impl ConfigFault {
-    pub(crate) fn member(member: &'static str, wrong: impl Into<String>) -> Self {
-        Self::Member { member, wrong: wrong.into() }
+    pub(crate) fn member(member: &'static str, problem: impl Into<String>) -> Self {
+        Self::Member { member, problem: problem.into() }
     }
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn http2_of(member: &'static str, url: &str) -> Result<(Http2, Uri), 
 
 /// A URL of another server, and whether it uses TLS.
 fn target(member: &'static str, url: &str) -> Result<(bool, Uri), ConfigFault> {
-    let fault = |wrong: &str| ConfigFault::member(member, wrong);
+    let fault = |problem: &str| ConfigFault::member(member, problem);
     let uri: Uri = url.trim_end_matches('/').parse().map_err(|_| fault("is not a URL"))?;
     match (uri.scheme_str(), uri.query()) {
         (Some("https"), None) => Ok((true, uri)),

@@ -41,11 +41,11 @@ pub(crate) fn redacted_error(error: &Value, credential: Option<&HeaderValue>) ->
     let inner = inner.get("message").or_else(|| inner.get("detail")).unwrap_or(inner);
     let text = inner.as_str().map_or_else(|| inner.to_string(), str::to_owned);
     // Removed before the text is cut: half a credential would reveal too much.
-    without(text, credential).chars().take(ERROR_CHARS_MAX).collect()
+    redact(text, credential).chars().take(ERROR_CHARS_MAX).collect()
 }
 
 /// A text with the credential replaced.
-pub(crate) fn without(text: String, credential: Option<&HeaderValue>) -> String {
+pub(crate) fn redact(text: String, credential: Option<&HeaderValue>) -> String {
     let value = credential.and_then(|header| header.to_str().ok());
     match value.map(|value| value.trim_start_matches(BEARER)).filter(|secret| !secret.is_empty()) {
         Some(secret) if text.contains(secret) => text.replace(secret, HIDDEN),

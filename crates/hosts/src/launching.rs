@@ -40,7 +40,7 @@ const UNREAD_PIECES_MAX: usize = 4_096;
 /// How long killing may take; a process that the system does not release is then left behind.
 const KILLING: Duration = Duration::from_secs(5);
 /// The pause between two looks for survivors.
-const LOOK_AGAIN: Duration = Duration::from_millis(2);
+const KILL_EVERY: Duration = Duration::from_millis(2);
 /// The offset of signal numbers in exit codes, as in shells.
 const BY_SIGNAL: i32 = 128;
 
@@ -49,48 +49,48 @@ const BY_SIGNAL: i32 = 128;
 pub fn launch(command_line: impl IntoIterator<Item = OsString>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let code = match runtime {
-        Ok(runtime) => runtime.block_on(launched(command_line.into_iter().collect())),
+        Ok(runtime) => runtime.block_on(run_program(command_line.into_iter().collect())),
         Err(error) => Err(error.to_string()),
     };
-    code.unwrap_or_else(|why| {
+    code.unwrap_or_else(|error| {
         // The server reads the last line of standard error.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{why}\n").as_bytes());
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{error}\n").as_bytes());
         ExitCode::from(CANNOT_START)
     })
 }
 
-async fn launched(command_line: Vec<OsString>) -> Result<ExitCode, String> {
+async fn run_program(command_line: Vec<OsString>) -> Result<ExitCode, String> {
     let cannot = |error: std::io::Error| format!("a program cannot be started: {error}");
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| cannot(error.into()))?;
     // Before the program starts: a signal at this moment must not leave one behind.
     let mut kill = signal(SignalKind::terminate()).map_err(cannot)?;
-    let mut ask = signal(SignalKind::user_defined1()).map_err(cannot)?;
+    let mut terminate_signal = signal(SignalKind::user_defined1()).map_err(cannot)?;
     let mut children = signal(SignalKind::child()).map_err(cannot)?;
     let input = std::io::stdin().as_fd().try_clone_to_owned().map_err(cannot)?;
     let input = Receiver::from_owned_fd(input).map_err(cannot)?;
     let (mut child, stdin) = start(&command_line)?;
     let program = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
-    let reading = hand_on(input, stdin);
-    tokio::pin!(reading);
-    let mut latest = None;
-    let ended = loop {
+    let copying = copy_input(input, stdin);
+    tokio::pin!(copying);
+    let mut deadline = None;
+    let exit_status = loop {
         tokio::select! {
             biased;
             _ = kill.recv() => break None,
-            ended = child.wait() => break ended.ok(),
-            _ = ask.recv() => ask_to_end(program),
-            over = &mut reading, if latest.is_none() => match over {
-                InputOver::Ended => latest = Some(Instant::now() + AFTER_INPUT),
+            exit_status = child.wait() => break exit_status.ok(),
+            _ = terminate_signal.recv() => terminate(program),
+            outcome = &mut copying, if deadline.is_none() => match outcome {
+                InputOver::Ended => deadline = Some(Instant::now() + AFTER_INPUT),
                 InputOver::Unread => break None,
             },
-            () = sleep_until(latest.unwrap_or_else(Instant::now)), if latest.is_some() => break None,
+            () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => break None,
             _ = children.recv() => reap_orphans(program),
         }
     };
     kill_all(program).await;
-    Ok(ended.map_or(ExitCode::FAILURE, code_of))
+    Ok(exit_status.map_or(ExitCode::FAILURE, code_of))
 }
 
 /// Starts the program in its own group. From then on no other process holds its output.
@@ -106,9 +106,9 @@ fn start(command_line: &[OsString]) -> Result<(Child, ChildStdin), String> {
         .process_group(0)
         .spawn()
         .map_err(cannot)?;
-    let nothing = File::options().write(true).open("/dev/null").map_err(cannot)?;
-    rustix::stdio::dup2_stdout(&nothing).map_err(|error| cannot(error.into()))?;
-    rustix::stdio::dup2_stderr(&nothing).map_err(|error| cannot(error.into()))?;
+    let null_device = File::options().write(true).open("/dev/null").map_err(cannot)?;
+    rustix::stdio::dup2_stdout(&null_device).map_err(|error| cannot(error.into()))?;
+    rustix::stdio::dup2_stderr(&null_device).map_err(|error| cannot(error.into()))?;
     let stdin = child.stdin.take().ok_or_else(|| format!("the program {name} has no input"))?;
     Ok((child, stdin))
 }
@@ -122,27 +122,27 @@ enum InputOver {
 }
 
 /// Copies the input to the program. It is read whether or not the program reads, so that its end is noticed at once.
-async fn hand_on(mut from: Receiver, mut stdin: ChildStdin) -> InputOver {
+async fn copy_input(mut source: Receiver, mut stdin: ChildStdin) -> InputOver {
     let (sender, mut receiver) = mpsc::channel::<Vec<u8>>(UNREAD_PIECES_MAX);
     let unread = Arc::new(AtomicUsize::new(0));
-    let waiting = unread.clone();
+    let unread_by_program = unread.clone();
     tokio::spawn(async move {
         while let Some(piece) = receiver.recv().await {
             if stdin.write_all(&piece).await.is_err() {
                 return;
             }
-            waiting.fetch_sub(piece.len(), Ordering::AcqRel);
+            unread_by_program.fetch_sub(piece.len(), Ordering::AcqRel);
         }
     });
     let mut buffer = vec![0; 64 << 10];
     loop {
-        let read = match from.read(&mut buffer).await {
+        let count = match source.read(&mut buffer).await {
             Ok(0) | Err(_) => return InputOver::Ended,
-            Ok(read) => read,
+            Ok(count) => count,
         };
         // A program that closed its input gets no more, and continues to run.
-        match sender.try_send(buffer[..read].to_vec()) {
-            Ok(()) if unread.fetch_add(read, Ordering::AcqRel) + read <= UNREAD_BYTES_MAX => {}
+        match sender.try_send(buffer[..count].to_vec()) {
+            Ok(()) if unread.fetch_add(count, Ordering::AcqRel) + count <= UNREAD_BYTES_MAX => {}
             Err(TrySendError::Closed(_)) => {}
             Ok(()) | Err(TrySendError::Full(_)) => return InputOver::Unread,
         }
@@ -150,7 +150,7 @@ async fn hand_on(mut from: Receiver, mut stdin: ChildStdin) -> InputOver {
 }
 
 /// Asks the program and its descendants to end.
-fn ask_to_end(program: Option<Pid>) {
+fn terminate(program: Option<Pid>) {
     if let Some(program) = program {
         // Each may have ended already.
         let _ = kill_process_group(program, Signal::TERM);
@@ -187,18 +187,18 @@ async fn kill_all(program: Option<Pid>) {
                 Err(_) => return,
             }
         }
-        sleep(LOOK_AGAIN).await;
+        sleep(KILL_EVERY).await;
     }
 }
 
 /// The descendants of this process; empty on systems without `/proc`.
 fn descendants() -> Vec<Pid> {
-    let (mut all, mut seen, mut next) = (Vec::new(), HashSet::new(), vec![rustix::process::getpid()]);
-    while let Some(process) = next.pop() {
+    let (mut all, mut visited, mut pending) = (Vec::new(), HashSet::new(), vec![rustix::process::getpid()]);
+    while let Some(process) = pending.pop() {
         for child in children_of(process) {
-            if seen.insert(child.as_raw_nonzero()) {
+            if visited.insert(child.as_raw_nonzero()) {
                 all.push(child);
-                next.push(child);
+                pending.push(child);
             }
         }
     }
@@ -210,17 +210,17 @@ fn children_of(process: Pid) -> Vec<Pid> {
     let threads = std::fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero()));
     let lists = threads.into_iter().flatten().flatten();
     let lists = lists.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
-    let read = |list: String| {
+    let parse_pids = |list: String| {
         let pids = list.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
         pids.collect::<Vec<_>>()
     };
-    lists.flat_map(read).collect()
+    lists.flat_map(parse_pids).collect()
 }
 
 /// The exit code of the program, as in shells.
-fn code_of(ended: ExitStatus) -> ExitCode {
+fn code_of(exit_status: ExitStatus) -> ExitCode {
     use std::os::unix::process::ExitStatusExt as _;
-    let by_signal = ended.signal().map(|signal| BY_SIGNAL + signal);
-    let code = ended.code().or(by_signal).unwrap_or(1);
+    let by_signal = exit_status.signal().map(|signal| BY_SIGNAL + signal);
+    let code = exit_status.code().or(by_signal).unwrap_or(1);
     ExitCode::from(u8::try_from(code).unwrap_or(1))
 }

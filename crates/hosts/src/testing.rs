@@ -6,7 +6,7 @@ use plenary_kernel::{Stamp, TimestampMs};
 use plenary_runs::{
     Run, RunReceiver, RunRequest,
     id::{RunId, ThreadId},
-    run_of,
+    run_channel,
 };
 use serde_json::Value;
 use tokio::{
@@ -35,7 +35,7 @@ pub(crate) fn request(body: &Value) -> RunRequest {
 
 /// Both ends of a run for this request.
 pub(crate) fn run(request: &RunRequest) -> (Run, RunReceiver) {
-    run_of(Arc::new(request.clone()), Arc::new(NoRecall))
+    run_channel(Arc::new(request.clone()), Arc::new(NoRecall))
 }
 
 /// Waits until a process has ended, or is only a zombie.

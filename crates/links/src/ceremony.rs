@@ -11,10 +11,10 @@ use plenary_log::Fault;
 use crate::{
     Links, NetworkUrl,
     accord::{
-        decide::{Acceptance, AccordStep, Concerned, NewAccord, NewInvitation, Rejection, may_accept},
+        decide::{Acceptance, AccordStep, AffectedAccord, NewAccord, NewInvitation, Rejection, may_accept},
         state::Peer,
     },
-    grant::{Grants, granted},
+    grant::{Grants, parse_grant_names},
     nonces::NotGood,
     outgoing::{ACCORDS_PATH, CallFailure},
     quota::QuotaUsed,
@@ -83,7 +83,7 @@ impl From<Fault> for CeremonyFailure {
 impl From<CallFailure> for CeremonyFailure {
     fn from(failure: CallFailure) -> Self {
         match failure {
-            CallFailure::Unreachable(why) => Self::Unreachable(why),
+            CallFailure::Unreachable(error) => Self::Unreachable(error),
             CallFailure::Refused(StatusCode::NOT_FOUND) => Self::NoInvitation,
             CallFailure::Refused(status) => Self::Unreachable(format!("it answers {}", status.as_u16())),
         }
@@ -95,13 +95,13 @@ impl Links {
     pub(crate) async fn invite(
         &self,
         authority: Authority,
-        named: NamedPeer,
-        until: TimestampMs,
-    ) -> Result<(Concerned, String), ExecuteError<Rejection>> {
+        peer: NamedPeer,
+        expires_at: TimestampMs,
+    ) -> Result<(AffectedAccord, String), ExecuteError<Rejection>> {
         let code = code();
-        let NamedPeer { peer, network, grants } = named;
-        let new = NewInvitation { peer, network, grants, code: TokenDigest::of(&code), until };
-        Ok((self.carry_out(Some(authority), AccordStep::Invite(new)).await?, code))
+        let NamedPeer { peer, network, grants } = peer;
+        let new = NewInvitation { peer, network, grants, code: TokenDigest::of(&code), expires_at };
+        Ok((self.execute(Some(authority), AccordStep::Invite(new)).await?, code))
     }
 
     /// Accepts the invitation of a network as the network `own`. If the reply is lost, nothing is recorded here, and a retry
@@ -110,10 +110,10 @@ impl Links {
         &self,
         authority: Authority,
         own: &NetworkUrl,
-        named: NamedPeer,
+        peer: NamedPeer,
         code: String,
-    ) -> Result<Concerned, CeremonyFailure> {
-        let NamedPeer { peer, network, grants } = named;
+    ) -> Result<AffectedAccord, CeremonyFailure> {
+        let NamedPeer { peer, network, grants } = peer;
         // Check first what would be rejected here, before the other network is asked.
         let peers = self.peers().await?;
         may_accept(&peers, self.now(), &peer, &network).map_err(ExecuteError::Rejected)?;
@@ -121,40 +121,40 @@ impl Links {
         let keys = self.keys_of(&network).await?;
         // A network signs with the first Ed25519 key of its document.
         let key = keys.into_iter().next().ok_or(CeremonyFailure::Unproven)?;
-        let said = LinkAcceptance { code, network: own.to_string(), grants: names };
-        let agreed: LinkAccord = self.call(&network, (Method::POST, ACCORDS_PATH), Some(&said)).await?;
+        let acceptance = LinkAcceptance { code, network: own.to_string(), grants: names };
+        let accord: LinkAccord = self.call(&network, (Method::POST, ACCORDS_PATH), Some(&acceptance)).await?;
         let unreadable = || CeremonyFailure::Unreachable("its grants cannot be read".into());
-        let granted = granted(&agreed.grants).ok_or_else(unreadable)?;
-        let new = NewAccord { peer, network, accord: agreed.accord_id, key, grants, granted };
-        Ok(self.carry_out(Some(authority), AccordStep::Make(new)).await?)
+        let peer_grants = parse_grant_names(&accord.grants).ok_or_else(unreadable)?;
+        let new = NewAccord { peer, network, accord: accord.accord_id, key, grants, peer_grants };
+        Ok(self.execute(Some(authority), AccordStep::Make(new)).await?)
     }
 
     /// Accepts on behalf of a network that redeems an invitation of this one. The server fetches the network's keys from its
     /// domain only after the code has matched an open invitation.
     pub(crate) async fn redeem(
         &self,
-        sent: &SentSignature,
-        said: &LinkAcceptance,
-    ) -> Result<Concerned, CeremonyFailure> {
+        signature: &SentSignature,
+        acceptance: &LinkAcceptance,
+    ) -> Result<AffectedAccord, CeremonyFailure> {
         let absent = || CeremonyFailure::Execute(ExecuteError::Rejected(Rejection::Absent));
-        let network: NetworkUrl = said.network.parse().map_err(|_| absent())?;
-        let code = TokenDigest::of(&said.code);
+        let network: NetworkUrl = acceptance.network.parse().map_err(|_| absent())?;
+        let code = TokenDigest::of(&acceptance.code);
         let peers = self.peers().await?;
-        let is_open = |peer: &Peer| peer.invitation().is_some_and(|one| self.now() < one.until);
-        let invited = peers.of_code(&code).filter(|(_, peer)| peer.network == network && is_open(peer));
-        let (_, peer) = invited.ok_or_else(absent)?;
-        let granted = granted(&said.grants).ok_or_else(absent)?;
+        let is_open = |peer: &Peer| peer.invitation().is_some_and(|invitation| self.now() < invitation.until);
+        let invited_peer = peers.of_code(&code).filter(|(_, peer)| peer.network == network && is_open(peer));
+        let (_, peer) = invited_peer.ok_or_else(absent)?;
+        let peer_grants = parse_grant_names(&acceptance.grants).ok_or_else(absent)?;
         self.0.quotas.take(&peer.accord, self.now()).map_err(CeremonyFailure::TooMany)?;
-        let _turn = self.0.redeemed.try_acquire().map_err(|_| CeremonyFailure::from(Fault::Overloaded))?;
+        let _turn = self.0.redemptions.try_acquire().map_err(|_| CeremonyFailure::from(Fault::Overloaded))?;
         let keys = match peer.active() {
             // The network has accepted before, so its key is pinned and need not be fetched.
             Some(active) => vec![active.key],
             None => self.keys_of(&network).await?,
         };
-        let key = keys.into_iter().find(|key| sent.is_by(key)).ok_or(CeremonyFailure::Unproven)?;
-        self.use_up(sent).await.map_err(CeremonyFailure::Signature)?;
-        let step = AccordStep::Accept(Acceptance { code, network, key, granted });
-        Ok(self.carry_out(None, step).await?)
+        let key = keys.into_iter().find(|key| signature.is_by(key)).ok_or(CeremonyFailure::Unproven)?;
+        self.use_nonce(signature).await.map_err(CeremonyFailure::Signature)?;
+        let step = AccordStep::Accept(Acceptance { code, network, key, peer_grants });
+        Ok(self.execute(None, step).await?)
     }
 }
 
@@ -164,13 +164,18 @@ mod tests {
 
     #[test]
     fn a_code_is_told_from_what_is_none() {
-        let one = code();
-        assert!(is_code(&one));
-        assert_ne!(one, code());
-        for bad in
-            ["", "plp_", &one[..67], &format!("{one}0"), &one.replace("plp_", "plw_"), &one.replace('_', "-")]
-        {
-            assert!(!is_code(bad), "{bad}");
+        let first_code = code();
+        assert!(is_code(&first_code));
+        assert_ne!(first_code, code());
+        for invalid in [
+            "",
+            "plp_",
+            &first_code[..67],
+            &format!("{first_code}0"),
+            &first_code.replace("plp_", "plw_"),
+            &first_code.replace('_', "-"),
+        ] {
+            assert!(!is_code(invalid), "{invalid}");
         }
     }
 }

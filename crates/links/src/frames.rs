@@ -36,21 +36,21 @@ impl AccordCarrier for Links {
                 return Err(SendError::Unauthorised);
             }
             let too_many = || SendError::TooMany { retry_after: RETRY_AFTER };
-            let _owners = self.0.leaving.take(frame.sender.owner_name(), 1).map_err(|_| too_many())?;
-            let _peers = self.0.leaving_to.take(peer.accord.clone(), 1).map_err(|_| too_many())?;
+            let _owners = self.0.outgoing_calls.take(frame.sender.owner_name(), 1).map_err(|_| too_many())?;
+            let _peers = self.0.outgoing_calls_to.take(peer.accord.clone(), 1).map_err(|_| too_many())?;
             let text = std::str::from_utf8(frame.line).map_err(|_| SendError::Unreachable)?;
-            let said = LinkFrame {
+            let link_frame = LinkFrame {
                 grant: frame.grant.to_owned(),
                 agent: frame.sender.clone(),
                 tool: frame.tool.to_owned(),
                 frame: RawValue::from_string(text.to_owned()).map_err(|_| SendError::Unreachable)?,
             };
             let path = format!("{ACCORDS_PATH}/{}/frames", peer.accord);
-            let taken = tokio::select! {
-                taken = self.call(&peer.network, (Method::POST, &path), Some(&said)) => taken,
-                () = self.ended(changes, &peer.accord) => return Err(SendError::Unauthorised),
+            let answer = tokio::select! {
+                answer = self.call(&peer.network, (Method::POST, &path), Some(&link_frame)) => answer,
+                () = self.accord_end(changes, &peer.accord) => return Err(SendError::Unauthorised),
             };
-            match taken {
+            match answer {
                 Ok(LinkFrameTaken { count }) => Ok(count),
                 Err(CallFailure::Refused(StatusCode::FORBIDDEN | StatusCode::NOT_FOUND)) => {
                     Err(SendError::Unauthorised)
@@ -64,23 +64,28 @@ impl AccordCarrier for Links {
 
 impl Links {
     /// Delivers a frame of a peer, and stops when the accord is revoked.
-    pub(crate) async fn take_in(
+    pub(crate) async fn receive_frame(
         &self,
         call: &PeerCall,
-        sent: &LinkFrame,
+        frame: &LinkFrame,
     ) -> Result<LinkFrameTaken, HouseRefusal> {
         tokio::select! {
-            taken = self.hand_out(call, sent) => taken,
-            () = self.ended(call.changes.clone(), &call.accord) => Err(Refusal::not_found().into()),
+            receipt = self.deliver_frame(call, frame) => receipt,
+            () = self.accord_end(call.changes.clone(), &call.accord) => Err(Refusal::not_found().into()),
         }
     }
 
-    async fn hand_out(&self, call: &PeerCall, sent: &LinkFrame) -> Result<LinkFrameTaken, HouseRefusal> {
-        let owners = sent.grant.parse().ok().and_then(|grant: GrantName| call.grants.owners_of(&grant));
+    async fn deliver_frame(
+        &self,
+        call: &PeerCall,
+        frame: &LinkFrame,
+    ) -> Result<LinkFrameTaken, HouseRefusal> {
+        let owners = frame.grant.parse().ok().and_then(|grant: GrantName| call.grants.owners_of(&grant));
         let owners = owners.ok_or_else(not_granted)?;
-        let text = Bytes::from(sent.frame.get().to_owned());
-        let arriving = ArrivingFrame { peer: &call.peer, agent: &sent.agent, tool: &sent.tool, text: &text };
-        match self.0.frames.receive(&arriving, owners).await {
+        let text = Bytes::from(frame.frame.get().to_owned());
+        let arriving_frame =
+            ArrivingFrame { peer: &call.peer, agent: &frame.agent, tool: &frame.tool, text: &text };
+        match self.0.frames.receive(&arriving_frame, owners).await {
             Ok(count) => Ok(LinkFrameTaken { count }),
             Err(ReceiveError::Unauthorised) => Err(not_granted().into()),
             Err(ReceiveError::Malformed) => Err(invalid_frame().into()),

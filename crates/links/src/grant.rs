@@ -32,9 +32,9 @@ impl FromStr for GrantName {
     type Err = NoGrantName;
 
     fn from_str(text: &str) -> Result<Self, NoGrantName> {
-        let fits = (1..=GRANT_NAME_BYTES_MAX).contains(&text.len())
+        let is_valid = (1..=GRANT_NAME_BYTES_MAX).contains(&text.len())
             && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_'));
-        if fits { Ok(Self(text.into())) } else { Err(NoGrantName) }
+        if is_valid { Ok(Self(text.into())) } else { Err(NoGrantName) }
     }
 }
 
@@ -71,17 +71,20 @@ pub(crate) struct Grants(BTreeMap<GrantName, BTreeSet<OwnerName>>);
 
 impl Grants {
     /// Checks the grants of an operator's request. The error is for people.
-    pub(crate) fn checked(sent: &BTreeMap<String, Vec<String>>) -> Result<Self, String> {
-        if sent.len() > GRANTS_MAX {
+    pub(crate) fn parse(grants_sent: &BTreeMap<String, Vec<String>>) -> Result<Self, String> {
+        if grants_sent.len() > GRANTS_MAX {
             return Err(format!("an accord has at most {GRANTS_MAX} grants"));
         }
         let mut grants = BTreeMap::new();
-        for (name, owners) in sent {
-            let grant: GrantName = name.parse().map_err(|why| format!("the grant {name:?} {why}"))?;
+        for (name, owners) in grants_sent {
+            let grant: GrantName = name.parse().map_err(|error| format!("the grant {name:?} {error}"))?;
             if owners.is_empty() || owners.len() > GRANT_OWNERS_MAX {
                 return Err(format!("the grant {name:?} must name 1 to {GRANT_OWNERS_MAX} owners"));
             }
-            grants.insert(grant, owners.iter().map(|owner| taking_part(owner)).collect::<Result<_, _>>()?);
+            grants.insert(
+                grant,
+                owners.iter().map(|owner| parse_participant(owner)).collect::<Result<_, _>>()?,
+            );
         }
         Ok(Self(grants))
     }
@@ -102,45 +105,46 @@ impl Grants {
     }
 
     /// The grants as they are shown to the operator.
-    pub(crate) fn shown(&self) -> BTreeMap<String, Vec<OwnerName>> {
+    pub(crate) fn view(&self) -> BTreeMap<String, Vec<OwnerName>> {
         self.0.iter().map(|(name, owners)| (name.to_string(), owners.iter().cloned().collect())).collect()
     }
 }
 
 /// Checks an owner that is to take part. If its name contained `-at-`, the peer would take it for an owner of a third network.
-fn taking_part(owner: &str) -> Result<OwnerName, String> {
-    let named: OwnerName = owner.parse().map_err(|_| format!("{owner:?} is not an owner"))?;
-    if named.is_elsewhere() {
+fn parse_participant(owner: &str) -> Result<OwnerName, String> {
+    let name: OwnerName = owner.parse().map_err(|_| format!("{owner:?} is not an owner"))?;
+    if name.is_elsewhere() {
         return Err(format!("{owner:?} cannot take part: `-at-` in a name is for owners of other networks"));
     }
-    Ok(named)
+    Ok(name)
 }
 
 /// The names that a peer grants; `None` if one is invalid or there are too many.
-pub(crate) fn granted(sent: &[String]) -> Option<BTreeSet<GrantName>> {
-    if sent.len() > GRANTS_MAX {
+pub(crate) fn parse_grant_names(names: &[String]) -> Option<BTreeSet<GrantName>> {
+    if names.len() > GRANTS_MAX {
         return None;
     }
-    sent.iter().map(|name| name.parse().ok()).collect()
+    names.iter().map(|name| name.parse().ok()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sent(grants: &[(&str, &[&str])]) -> BTreeMap<String, Vec<String>> {
+    fn request(grants: &[(&str, &[&str])]) -> BTreeMap<String, Vec<String>> {
         let owned = |owners: &[&str]| owners.iter().map(|&owner| owner.to_owned()).collect();
         grants.iter().map(|(name, owners)| ((*name).to_owned(), owned(owners))).collect()
     }
 
     #[test]
     fn grants_name_owners() {
-        let grants = Grants::checked(&sent(&[("support", &["acme", "beta"]), ("sales", &["acme"])])).unwrap();
+        let grants =
+            Grants::parse(&request(&[("support", &["acme", "beta"]), ("sales", &["acme"])])).unwrap();
         assert_eq!(grants.owners().len(), 2);
         let names: Vec<String> = grants.names().into_iter().map(String::from).collect();
         assert_eq!(names, ["sales", "support"]);
         assert!(
-            Grants::checked(&sent(&[])).unwrap().owners().is_empty(),
+            Grants::parse(&request(&[])).unwrap().owners().is_empty(),
             "none is allowed: nobody takes part"
         );
     }
@@ -148,27 +152,27 @@ mod tests {
     #[test]
     fn grants_past_their_limits_are_refused() {
         let long = "x".repeat(GRANT_NAME_BYTES_MAX + 1);
-        for bad in [
-            sent(&[("Support", &["acme"])]),
-            sent(&[("", &["acme"])]),
-            sent(&[("a b", &["acme"])]),
-            sent(&[(&long, &["acme"])]),
-            sent(&[("support", &[])]),
-            sent(&[("support", &["@acme.bot"])]),
-            sent(&[("support", &["nick-at-acme"])]),
+        for malformed in [
+            request(&[("Support", &["acme"])]),
+            request(&[("", &["acme"])]),
+            request(&[("a b", &["acme"])]),
+            request(&[(&long, &["acme"])]),
+            request(&[("support", &[])]),
+            request(&[("support", &["@acme.bot"])]),
+            request(&[("support", &["nick-at-acme"])]),
         ] {
-            assert!(Grants::checked(&bad).is_err(), "{bad:?}");
+            assert!(Grants::parse(&malformed).is_err(), "{malformed:?}");
         }
         let many =
             |count: usize| (0..count).map(|nth| (format!("g{nth}"), vec!["acme".to_owned()])).collect();
-        assert!(Grants::checked(&many(GRANTS_MAX)).is_ok());
-        assert!(Grants::checked(&many(GRANTS_MAX + 1)).is_err());
+        assert!(Grants::parse(&many(GRANTS_MAX)).is_ok());
+        assert!(Grants::parse(&many(GRANTS_MAX + 1)).is_err());
         let owners = |count: usize| {
             BTreeMap::from([("g".to_owned(), (0..count).map(|nth| format!("o{nth}")).collect::<Vec<_>>())])
         };
-        assert!(Grants::checked(&owners(GRANT_OWNERS_MAX)).is_ok());
-        assert!(Grants::checked(&owners(GRANT_OWNERS_MAX + 1)).is_err());
-        assert_eq!(granted(&vec!["g".to_owned(); GRANTS_MAX + 1]), None);
-        assert_eq!(granted(&["no name".to_owned()]), None);
+        assert!(Grants::parse(&owners(GRANT_OWNERS_MAX)).is_ok());
+        assert!(Grants::parse(&owners(GRANT_OWNERS_MAX + 1)).is_err());
+        assert_eq!(parse_grant_names(&vec!["g".to_owned(); GRANTS_MAX + 1]), None);
+        assert_eq!(parse_grant_names(&["no name".to_owned()]), None);
     }
 }

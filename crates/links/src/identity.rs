@@ -15,16 +15,16 @@ fn broken() -> Fault {
 impl Links {
     /// The key, generated if there is none yet.
     pub(crate) async fn key(&self) -> Result<&NetworkKey, Fault> {
-        self.0.key.get_or_try_init(|| self.kept_key()).await
+        self.0.key.get_or_try_init(|| self.stored_key()).await
     }
 
-    async fn kept_key(&self) -> Result<NetworkKey, Fault> {
+    async fn stored_key(&self) -> Result<NetworkKey, Fault> {
         if let Some(row) = self.log().read_row(ROW).await? {
             return NetworkKey::read(&row.value).ok_or_else(broken);
         }
-        let made = NetworkKey::generate().map_err(|_| Fault::Corrupt("no key can be made".into()))?;
+        let key = NetworkKey::generate().map_err(|_| Fault::Corrupt("no key can be made".into()))?;
         // If another process was faster, its row stays and is read below.
-        let row = RowOp { name: ROW.into(), expected: Some(0), value: Some(made.into()) };
+        let row = RowOp { name: ROW.into(), expected: Some(0), value: Some(key.into()) };
         self.log().append(Batch { rows: vec![row], ..Batch::default() }).await?;
         let row = self.log().read_row(ROW).await?.ok_or_else(broken)?;
         NetworkKey::read(&row.value).ok_or_else(broken)

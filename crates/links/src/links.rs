@@ -26,7 +26,7 @@ use crate::{
     Config,
     accord::{
         AccordRoom, DoAccord, PEERS,
-        decide::{AccordStep, Concerned, Rejection},
+        decide::{AccordStep, AffectedAccord, Rejection},
         state::PeersState,
     },
     key::NetworkKey,
@@ -52,14 +52,14 @@ pub(crate) struct Inner {
     /// The connections to other networks; `None` if TLS cannot be set up.
     pub(crate) pool: Option<GuardedPool>,
     /// Whether `http` is permitted too.
-    pub(crate) plain_too: bool,
+    pub(crate) allows_http: bool,
     pub(crate) quotas: Quotas,
     pub(crate) at_once: Shares<AccordId>,
-    pub(crate) redeemed: Semaphore,
+    pub(crate) redemptions: Semaphore,
     pub(crate) frames: Frames,
-    /// Outgoing frames, counted by the owner of their agent and by the peer.
-    pub(crate) leaving: Shares<OwnerName>,
-    pub(crate) leaving_to: Shares<AccordId>,
+    /// Outgoing frames and session requests, counted by the owner of their agent and by the peer.
+    pub(crate) outgoing_calls: Shares<OwnerName>,
+    pub(crate) outgoing_calls_to: Shares<AccordId>,
     /// Notified when the state of a peer changes.
     pub(crate) changed: watch::Sender<()>,
     pub(crate) sessions: Sessions,
@@ -107,13 +107,13 @@ impl Links {
             peers: Streams::new(log, clock),
             key: OnceCell::new(),
             pool,
-            plain_too: *private_addresses,
+            allows_http: *private_addresses,
             quotas: Quotas::default(),
             at_once: Shares::new(REQUESTS_AT_ONCE_MAX, REQUESTS_PER_PEER_MAX),
-            redeemed: Semaphore::new(REDEEMED_AT_ONCE_MAX),
+            redemptions: Semaphore::new(REDEEMED_AT_ONCE_MAX),
             frames,
-            leaving: Shares::new(LEAVING_MAX, LEAVING_PER_OWNER_MAX),
-            leaving_to: Shares::new(LEAVING_MAX, LEAVING_PER_PEER_MAX),
+            outgoing_calls: Shares::new(LEAVING_MAX, LEAVING_PER_OWNER_MAX),
+            outgoing_calls_to: Shares::new(LEAVING_MAX, LEAVING_PER_PEER_MAX),
             changed: watch::Sender::new(()),
             sessions,
             session_quotas: Quotas::new(SESSION_REQUESTS_PER_MINUTE_MAX),
@@ -147,7 +147,7 @@ impl Links {
     }
 
     /// Returns when an accord is no longer active. Subscribe `changes` before the accord is checked.
-    pub(crate) async fn ended(&self, mut changes: watch::Receiver<()>, accord: &AccordId) {
+    pub(crate) async fn accord_end(&self, mut changes: watch::Receiver<()>, accord: &AccordId) {
         while changes.changed().await.is_ok() {
             // If the store fails, the accord counts as active.
             if self.peers().await.is_ok_and(|peers| peers.of_accord(accord).is_none()) {
@@ -157,11 +157,11 @@ impl Links {
     }
 
     /// Executes a command on a peer. Without an authority it acts for a peer or for the server itself.
-    pub(crate) async fn carry_out(
+    pub(crate) async fn execute(
         &self,
         authority: Option<Authority>,
         step: AccordStep,
-    ) -> Result<Concerned, ExecuteError<Rejection>> {
+    ) -> Result<AffectedAccord, ExecuteError<Rejection>> {
         let command = DoAccord { links: self, authority, step };
         Ok(self.0.peers.execute(PEERS, &command, None).await?.reply)
     }

@@ -25,8 +25,8 @@ pub(crate) enum NotGood {
 const ROWS: &str = "links/nonce/";
 
 /// The name begins with the expiry, so expired rows come first.
-fn row(sent: &SentSignature) -> String {
-    format!("{ROWS}{:020}/{}/{}", sent.expires, sent.key, sent.nonce)
+fn row_name(signature: &SentSignature) -> String {
+    format!("{ROWS}{:020}/{}/{}", signature.expires, signature.key, signature.nonce)
 }
 
 /// The expiry of a row, in seconds since the epoch.
@@ -36,10 +36,10 @@ fn end(row: &str) -> Option<u64> {
 
 impl Links {
     /// Uses a signature up. Verify it first, so that only peers can add rows to the store.
-    pub(crate) async fn use_up(&self, sent: &SentSignature) -> Result<(), NotGood> {
-        sent.is_timely(self.now()).map_err(|NotNow| NotGood::Expired)?;
-        let used = RowOp { name: row(sent), expected: Some(0), value: Some(Bytes::new()) };
-        let outcome = self.log().append(Batch { rows: vec![used], ..Batch::default() }).await;
+    pub(crate) async fn use_nonce(&self, signature: &SentSignature) -> Result<(), NotGood> {
+        signature.is_timely(self.now()).map_err(|NotNow| NotGood::Expired)?;
+        let nonce_row = RowOp { name: row_name(signature), expected: Some(0), value: Some(Bytes::new()) };
+        let outcome = self.log().append(Batch { rows: vec![nonce_row], ..Batch::default() }).await;
         let is_first = matches!(outcome.map_err(NotGood::Fault)?, Outcome::Appended(_));
         if is_first { Ok(()) } else { Err(NotGood::Used) }
     }
@@ -50,8 +50,8 @@ impl Links {
         loop {
             let rows = self.log().read_rows(ROWS, None, NONCES_SWEPT_MAX).await?;
             let names = rows.into_iter().map(|(name, _)| name);
-            let over = names.filter(|name| end(name).is_none_or(|end| end <= before));
-            let rows: Vec<_> = over.map(|name| RowOp { name, expected: None, value: None }).collect();
+            let expired = names.filter(|name| end(name).is_none_or(|end| end <= before));
+            let rows: Vec<_> = expired.map(|name| RowOp { name, expected: None, value: None }).collect();
             let is_last = rows.len() < NONCES_SWEPT_MAX;
             if !rows.is_empty() {
                 self.log().append(Batch { rows, ..Batch::default() }).await?;

@@ -59,14 +59,14 @@ impl Default for AnswerLimits {
     }
 }
 
-fn unreachable(why: impl Into<String>) -> CallFailure {
-    CallFailure::Unreachable(why.into())
+fn unreachable(text: impl Into<String>) -> CallFailure {
+    CallFailure::Unreachable(text.into())
 }
 
 impl Links {
     /// Checks that requests to a network are permitted. The error is for people.
     pub(crate) fn may_ask(&self, network: &NetworkUrl) -> Result<(), String> {
-        if network.is_plain() && !self.0.plain_too {
+        if network.is_plain() && !self.0.allows_http {
             return Err("must begin with https://".into());
         }
         let Some(pool) = &self.0.pool else {
@@ -86,30 +86,32 @@ impl Links {
         pool.send(request).await.map_err(unreachable)
     }
 
-    async fn asked(
+    async fn exchange(
         &self,
         network: &NetworkUrl,
         request: Request<Full<Bytes>>,
         limits: AnswerLimits,
     ) -> Result<Bytes, CallFailure> {
-        let asked = async {
+        let exchange = async {
             let answer = self.send(network, request).await?;
             let status = answer.status();
             let body = within(answer.into_body(), limits.bytes).await.map_err(unreachable)?;
             if status.is_success() { Ok(body) } else { Err(CallFailure::Refused(status)) }
         };
-        let late = || unreachable(format!("no answer within {} seconds", limits.within.as_secs()));
-        timeout(limits.within, asked).await.map_err(|_| late())?
+        let timed_out = || unreachable(format!("no answer within {} seconds", limits.within.as_secs()));
+        timeout(limits.within, exchange).await.map_err(|_| timed_out())?
     }
 
     /// The keys that a network publishes at its own domain.
     pub(crate) async fn keys_of(&self, network: &NetworkUrl) -> Result<Vec<PublicKey>, CallFailure> {
         let request = request(Method::GET, &format!("{network}{DOCUMENT_PATH}"), Bytes::new())?;
         let body =
-            self.asked(network, request, AnswerLimits::default()).await.map_err(|failure| match failure {
-                CallFailure::Refused(_) => unreachable("it does not say who it is"),
-                CallFailure::Unreachable(_) => failure,
-            })?;
+            self.exchange(network, request, AnswerLimits::default()).await.map_err(
+                |failure| match failure {
+                    CallFailure::Refused(_) => unreachable("it does not say who it is"),
+                    CallFailure::Unreachable(_) => failure,
+                },
+            )?;
         let document: NetworkDocument =
             serde_json::from_slice(&body).map_err(|_| unreachable("it does not say who it is"))?;
         if document.network.parse::<NetworkUrl>() != Ok(network.clone()) {
@@ -137,8 +139,8 @@ impl Links {
         limits: AnswerLimits,
     ) -> Result<T, CallFailure> {
         let body = body.map(|body| serde_json::to_vec(body).expect("texts and lists can be written"));
-        let request = self.signed(network, (&method, path), body.unwrap_or_default().into()).await?;
-        let answer = self.asked(network, request, limits).await?;
+        let request = self.signed_request(network, (&method, path), body.unwrap_or_default().into()).await?;
+        let answer = self.exchange(network, request, limits).await?;
         let answer = if answer.is_empty() { Bytes::from_static(b"null") } else { answer };
         serde_json::from_slice(&answer).map_err(|_| unreachable("its answer cannot be read"))
     }
@@ -146,7 +148,7 @@ impl Links {
 
 impl Links {
     /// A request that this network has signed, with a nonce of its own.
-    pub(crate) async fn signed(
+    pub(crate) async fn signed_request(
         &self,
         network: &NetworkUrl,
         (method, path): (&Method, &str),

@@ -26,7 +26,7 @@ impl Default for Quotas {
 #[derive(Debug, Clone, Copy)]
 struct Minute {
     since: TimestampMs,
-    asked: u32,
+    requests: u32,
 }
 
 /// A peer's quota is used up; it is renewed after these seconds.
@@ -44,15 +44,15 @@ impl PeerUsage {
     pub(crate) fn add(&self, accord: &AccordId, bytes: usize, now: TimestampMs) {
         let mut minutes = self.0.lock();
         minutes.retain(|_, (since, _)| now.0.abs_diff(since.0) < MINUTE_MS);
-        let (_, brought) = minutes.entry(accord.clone()).or_insert((now, 0));
-        *brought = brought.saturating_add(bytes);
+        let (_, bytes_copied) = minutes.entry(accord.clone()).or_insert((now, 0));
+        *bytes_copied = bytes_copied.saturating_add(bytes);
     }
 
     /// The bytes of a peer in its current minute.
     pub(crate) fn of(&self, accord: &AccordId, now: TimestampMs) -> usize {
         let minutes = self.0.lock();
         let minute = minutes.get(accord).filter(|(since, _)| now.0.abs_diff(since.0) < MINUTE_MS);
-        minute.map_or(0, |(_, brought)| *brought)
+        minute.map_or(0, |(_, bytes_copied)| *bytes_copied)
     }
 }
 
@@ -68,15 +68,15 @@ impl Quotas {
         if minutes.len() >= 2 * PEERS_MAX && !minutes.contains_key(accord) {
             minutes.retain(|_, minute| now.0.saturating_sub(minute.since.0) < MINUTE_MS);
         }
-        let minute = minutes.entry(accord.clone()).or_insert(Minute { since: now, asked: 0 });
+        let minute = minutes.entry(accord.clone()).or_insert(Minute { since: now, requests: 0 });
         let age = now.0.saturating_sub(minute.since.0);
         if age >= MINUTE_MS || now < minute.since {
-            *minute = Minute { since: now, asked: 0 };
+            *minute = Minute { since: now, requests: 0 };
         }
-        if minute.asked >= self.max {
+        if minute.requests >= self.max {
             return Err(QuotaUsed { retry_after_s: (MINUTE_MS - age).div_ceil(1_000) });
         }
-        minute.asked += 1;
+        minute.requests += 1;
         Ok(())
     }
 }
@@ -103,12 +103,12 @@ mod tests {
     #[test]
     fn what_a_peer_brings_counts_for_its_minute() {
         let accord = |nth| AccordId::mint(&Stamp::new(TimestampMs(nth), [0; 10]), 0);
-        let brought = PeerUsage::default();
-        brought.add(&accord(1), 5, TimestampMs(1_000));
-        brought.add(&accord(1), 6, TimestampMs(2_000));
-        assert_eq!(brought.of(&accord(1), TimestampMs(60_999)), 11);
+        let usage = PeerUsage::default();
+        usage.add(&accord(1), 5, TimestampMs(1_000));
+        usage.add(&accord(1), 6, TimestampMs(2_000));
+        assert_eq!(usage.of(&accord(1), TimestampMs(60_999)), 11);
         assert_eq!(
-            (brought.of(&accord(1), TimestampMs(61_000)), brought.of(&accord(2), TimestampMs(2_000))),
+            (usage.of(&accord(1), TimestampMs(61_000)), usage.of(&accord(2), TimestampMs(2_000))),
             (0, 0)
         );
     }

@@ -13,55 +13,63 @@ use crate::{
     wire::GrantsSent,
 };
 
-fn bad(code: &'static str, text: impl Into<String>) -> Refusal {
+fn malformed(code: &'static str, text: impl Into<String>) -> Refusal {
     Refusal::malformed(code, text.into())
 }
 
 /// The peer of an operator's request. `own` is this network.
-pub(crate) async fn named(
+pub(crate) async fn parse_peer(
     links: &Links,
     own: &NetworkUrl,
     (network, peer, grants): (&str, &str, &GrantsSent),
 ) -> Result<NamedPeer, HouseRefusal> {
     let network: NetworkUrl =
-        network.parse().map_err(|why| bad("invalid_network", format!("`network` {why}.")))?;
-    links.may_ask(&network).map_err(|why| bad("invalid_network", format!("`network` {why}.")))?;
+        network.parse().map_err(|error| malformed("invalid_network", format!("`network` {error}.")))?;
+    links.may_ask(&network).map_err(|error| malformed("invalid_network", format!("`network` {error}.")))?;
     if network == *own {
-        return Err(bad("invalid_network", "`network` is this network itself.").into());
+        return Err(malformed("invalid_network", "`network` is this network itself.").into());
     }
     let peer = peer.parse().ok().filter(OwnerName::may_name_peer).ok_or_else(|| {
-        bad(
+        malformed(
             "invalid_peer",
             "`peer` must be a name like an owner's (a-z, 0-9, - and _, at most 64 characters), without `-at-` in it or `at-` \
              in front.",
         )
     })?;
-    let grants = Grants::checked(grants).map_err(|why| bad("invalid_grants", format!("`grants`: {why}.")))?;
-    all_there(links.accounts(), &grants).await?;
+    let grants =
+        Grants::parse(grants).map_err(|error| malformed("invalid_grants", format!("`grants`: {error}.")))?;
+    require_owners(links.accounts(), &grants).await?;
     Ok(NamedPeer { peer, network, grants })
 }
 
 /// A grant to an owner that does not exist is a mistake.
-async fn all_there(accounts: &Accounts, grants: &Grants) -> Result<(), HouseRefusal> {
+async fn require_owners(accounts: &Accounts, grants: &Grants) -> Result<(), HouseRefusal> {
     for owner in grants.owners() {
         if !accounts.owner(owner).await?.state.exists() {
-            return Err(bad("invalid_grants", format!("`grants`: there is no owner {owner:?}.")).into());
+            return Err(malformed("invalid_grants", format!("`grants`: there is no owner {owner:?}.")).into());
         }
     }
     Ok(())
 }
 
 /// The lifetime of an invitation, in milliseconds.
-pub(crate) fn lasting(expires_in_s: Option<u64>) -> Result<u64, Refusal> {
+pub(crate) fn invitation_lifetime_ms(expires_in_s: Option<u64>) -> Result<u64, Refusal> {
     match expires_in_s.unwrap_or(INVITATION_SECONDS) {
         seconds @ 1..=INVITATION_SECONDS_MAX => Ok(seconds * 1_000),
-        _ => Err(bad("invalid_expires_in", format!("`expires_in_s` must be 1 to {INVITATION_SECONDS_MAX}."))),
+        _ => Err(malformed(
+            "invalid_expires_in",
+            format!("`expires_in_s` must be 1 to {INVITATION_SECONDS_MAX}."),
+        )),
     }
 }
 
 /// Checks the form of a code.
-pub(crate) fn checked_code(code: &str) -> Result<(), Refusal> {
-    if is_code(code) { Ok(()) } else { Err(bad("invalid_code", "`code` must be plp_ and 64 hex digits.")) }
+pub(crate) fn require_code(code: &str) -> Result<(), Refusal> {
+    if is_code(code) {
+        Ok(())
+    } else {
+        Err(malformed("invalid_code", "`code` must be plp_ and 64 hex digits."))
+    }
 }
 
 #[cfg(test)]
@@ -70,11 +78,11 @@ mod tests {
 
     #[test]
     fn an_invitation_lasts_a_day_or_as_it_says() {
-        assert_eq!(lasting(None), Ok(86_400_000));
-        assert_eq!(lasting(Some(1)), Ok(1_000));
-        assert!(lasting(Some(INVITATION_SECONDS_MAX)).is_ok());
-        for bad in [0, INVITATION_SECONDS_MAX + 1, u64::MAX] {
-            assert_eq!(lasting(Some(bad)).unwrap_err().code, "invalid_expires_in");
+        assert_eq!(invitation_lifetime_ms(None), Ok(86_400_000));
+        assert_eq!(invitation_lifetime_ms(Some(1)), Ok(1_000));
+        assert!(invitation_lifetime_ms(Some(INVITATION_SECONDS_MAX)).is_ok());
+        for invalid in [0, INVITATION_SECONDS_MAX + 1, u64::MAX] {
+            assert_eq!(invitation_lifetime_ms(Some(invalid)).unwrap_err().code, "invalid_expires_in");
         }
     }
 }

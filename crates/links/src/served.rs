@@ -111,10 +111,10 @@ impl ServedRoom for Links {
     }
 
     fn serving(&self, stop: CancellationToken) -> Option<Task> {
-        let (telling, keeping) =
-            (self.clone().tell_revocations(stop.clone()), self.clone().keep_copies(stop));
+        let (notifications, copies) =
+            (self.clone().notify_revocations(stop.clone()), self.clone().maintain_copies(stop));
         Some(Box::pin(async move {
-            tokio::join!(telling, keeping);
+            tokio::join!(notifications, copies);
         }))
     }
 

@@ -57,9 +57,9 @@ pub(crate) fn sign(
     nonce: [u8; 16],
 ) -> [(HeaderName, HeaderValue); 3] {
     let created = now.0 / 1_000;
-    let covered = COVERED.map(|component| format!("\"{component}\"")).join(" ");
+    let components = COVERED.map(|component| format!("\"{component}\"")).join(" ");
     let parameters = format!(
-        "({covered});created={created};expires={};nonce=\"{}\";alg=\"{ALGORITHM}\";keyid=\"{}\";tag=\"{TAG}\"",
+        "({components});created={created};expires={};nonce=\"{}\";alg=\"{ALGORITHM}\";keyid=\"{}\";tag=\"{TAG}\"",
         created + SIGNATURE_SECONDS,
         URL_SAFE_NO_PAD.encode(nonce),
         key.public().id()
@@ -96,14 +96,14 @@ pub(crate) struct NotNow;
 impl SentSignature {
     /// Reads the signature for a link; `None` if there is none, if it is malformed, or if the body does not match its digest.
     pub(crate) fn read(parts: &SignedParts<'_>, headers: &HeaderMap) -> Option<Self> {
-        let sent_digest = one(headers, &CONTENT_DIGEST)?;
+        let sent_digest = single_header(headers, &CONTENT_DIGEST)?;
         let digests: Dictionary = Parser::new(sent_digest).parse().ok()?;
         if bytes(digests.get("sha-256")?)? != digest(parts.body) {
             return None;
         }
-        let inputs: Dictionary = Parser::new(one(headers, &SIGNATURE_INPUT)?).parse().ok()?;
+        let inputs: Dictionary = Parser::new(single_header(headers, &SIGNATURE_INPUT)?).parse().ok()?;
         let (label, entry) = inputs.iter().find(|(_, entry)| is_for_link(entry))?;
-        let signatures: Dictionary = Parser::new(one(headers, &SIGNATURE)?).parse().ok()?;
+        let signatures: Dictionary = Parser::new(single_header(headers, &SIGNATURE)?).parse().ok()?;
         let signature = bytes(signatures.get(label)?)?.to_vec();
         let ListEntry::InnerList(input) = entry else { return None };
         covers_all(input).then_some(())?;
@@ -134,14 +134,18 @@ impl SentSignature {
     /// Checks that the signature is valid at this time.
     pub(crate) fn is_timely(&self, now: TimestampMs) -> Result<(), NotNow> {
         let now = now.0 / 1_000;
-        let is_made = self.created <= now.saturating_add(SKEW_SECONDS_MAX);
-        let lasts = self.expires.saturating_sub(self.created);
-        if is_made && now < self.expires && lasts <= SIGNATURE_SECONDS_MAX { Ok(()) } else { Err(NotNow) }
+        let has_begun = self.created <= now.saturating_add(SKEW_SECONDS_MAX);
+        let lifetime = self.expires.saturating_sub(self.created);
+        if has_begun && now < self.expires && lifetime <= SIGNATURE_SECONDS_MAX {
+            Ok(())
+        } else {
+            Err(NotNow)
+        }
     }
 }
 
 /// The value of a header that occurs exactly once.
-fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?.trim();
     (values.next().is_none() && value.len() <= FIELD_BYTES_MAX).then_some(value)

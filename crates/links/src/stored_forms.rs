@@ -7,7 +7,7 @@ use plenary_log::{NewEvent, StoredEvent, StreamName};
 
 use crate::{
     accord::event::{AccordEvent, AccordMade, AccordRevoked, PeerInvited, RevocationTold},
-    grant::{Grants, granted},
+    grant::{Grants, parse_grant_names},
     key::PublicKey,
 };
 
@@ -35,7 +35,7 @@ fn key() -> PublicKey {
 #[test]
 fn events_of_peers_are_frozen() {
     let (peer, network) = ("rose".parse().unwrap(), "https://plenary.rose.example".parse().unwrap());
-    let grants = Grants::checked(&[("support".to_owned(), vec!["acme".to_owned()])].into()).unwrap();
+    let grants = Grants::parse(&[("support".to_owned(), vec!["acme".to_owned()])].into()).unwrap();
     let invited = PeerInvited {
         peer,
         network,
@@ -51,7 +51,7 @@ fn events_of_peers_are_frozen() {
         accord: accord(),
         key: key(),
         grants: invited.grants.clone(),
-        granted: granted(&["sales".to_owned()]).unwrap(),
+        granted: parse_grant_names(&["sales".to_owned()]).unwrap(),
         by: None,
     };
     let (peer, by) = (invited.peer.clone(), Some(Actor::Operator));

@@ -9,8 +9,8 @@ use crate::command::Caller;
 
 /// Whether an actor may configure an agent: its owner and the operator may.
 #[must_use]
-pub fn may_configure(by: &Actor, owner: &OwnerName) -> bool {
-    match by {
+pub fn may_configure(actor: &Actor, owner: &OwnerName) -> bool {
+    match actor {
         Actor::Operator => true,
         Actor::Owner(name) => name == owner,
         Actor::Agent(_) | Actor::Seed => false,
@@ -20,8 +20,8 @@ pub fn may_configure(by: &Actor, owner: &OwnerName) -> bool {
 /// Whether an actor may read a thread and its runs, and continue them: the actor that opened it, the agent's owner
 /// and the operator may. To all others the thread looks absent.
 #[must_use]
-pub fn may_read(by: &Actor, opened_by: &Actor, owner: &OwnerName) -> bool {
-    by == opened_by || may_configure(by, owner)
+pub fn may_read(actor: &Actor, opener: &Actor, owner: &OwnerName) -> bool {
+    actor == opener || may_configure(actor, owner)
 }
 
 /// The access rule of an agent.
@@ -37,21 +37,21 @@ pub struct Gate {
 #[derive(Debug, Clone)]
 pub struct Between {
     /// The calling agent.
-    pub asking: KnownAgent,
+    pub caller: KnownAgent,
     /// The called agent.
-    pub asked: KnownAgent,
+    pub target: KnownAgent,
 }
 
 /// Whether an actor may run an agent: its owner, the operator, and every agent that may open a session with it may.
 /// To all others the agent looks absent. `between` is required if the actor is an agent.
 #[must_use]
-pub fn may_run(by: &Actor, gate: &Gate, between: Option<&Between>) -> bool {
-    match by {
+pub fn may_run(actor: &Actor, gate: &Gate, between: Option<&Between>) -> bool {
+    match actor {
         Actor::Operator => true,
         Actor::Owner(name) => gate.is_open || *name == gate.agent.owner_name(),
-        Actor::Agent(_) => between.is_some_and(|Between { asking, asked }| match gate.is_open {
-            true => asking.state.is_live() && !blocked_between(asking, asked),
-            false => may_contact(asking, asked),
+        Actor::Agent(_) => between.is_some_and(|Between { caller, target }| match gate.is_open {
+            true => caller.state.is_live() && !blocked_between(caller, target),
+            false => may_contact(caller, target),
         }),
         Actor::Seed => false,
     }
@@ -65,22 +65,22 @@ pub fn may_run(by: &Actor, gate: &Gate, between: Option<&Between>) -> bool {
 /// If the store fails.
 pub async fn admits(
     accounts: &Accounts,
-    by: &Actor,
+    actor: &Actor,
     gate: &Gate,
     conditions: &mut Vec<Condition>,
 ) -> Result<bool, Fault> {
-    let Actor::Agent(handle) = by else { return Ok(may_run(by, gate, None)) };
+    let Actor::Agent(handle) = actor else { return Ok(may_run(actor, gate, None)) };
     let between =
-        Between { asking: accounts.agent(handle).await?, asked: accounts.agent(&gate.agent).await? };
+        Between { caller: accounts.agent(handle).await?, target: accounts.agent(&gate.agent).await? };
     if handle.is_elsewhere()
         && let Some(standing) = accounts.guest_standing(handle).await?
     {
-        let is_admitted = standing.admits(&between.asked, handle);
-        hold(conditions, [standing.condition, between.asked.condition()]);
+        let is_admitted = standing.admits(&between.target, handle);
+        add_conditions(conditions, [standing.condition, between.target.condition()]);
         return Ok(is_admitted);
     }
-    hold(conditions, [&between.asking, &between.asked].map(KnownAgent::condition));
-    Ok(may_run(by, gate, Some(&between)))
+    add_conditions(conditions, [&between.caller, &between.target].map(KnownAgent::condition));
+    Ok(may_run(actor, gate, Some(&between)))
 }
 
 /// Whether a block separates two agents; `conditions` as for [`admits`].
@@ -89,12 +89,12 @@ pub async fn admits(
 /// If the store fails.
 pub async fn is_blocked_between(
     accounts: &Accounts,
-    (one, other): (&AgentHandle, &AgentHandle),
+    (first, second): (&AgentHandle, &AgentHandle),
     conditions: &mut Vec<Condition>,
 ) -> Result<bool, Fault> {
-    let (one, other) = (accounts.agent(one).await?, accounts.agent(other).await?);
-    hold(conditions, [&one, &other].map(KnownAgent::condition));
-    Ok(blocked_between(&one, &other))
+    let (first, second) = (accounts.agent(first).await?, accounts.agent(second).await?);
+    add_conditions(conditions, [&first, &second].map(KnownAgent::condition));
+    Ok(blocked_between(&first, &second))
 }
 
 /// Whether a request is held until a person of the agent's owner releases it: the owner has enabled that, and the
@@ -104,23 +104,23 @@ pub(crate) async fn is_held(
     caller: &Caller,
     conditions: &mut Vec<Condition>,
 ) -> Result<bool, Fault> {
-    let asker = match (&caller.on_behalf_of, &caller.authority.by) {
+    let requesting_owner = match (&caller.on_behalf_of, &caller.authority.by) {
         (Some(sender), _) => sender.owner_name(),
         (None, Actor::Agent(agent)) => agent.owner_name(),
         (None, Actor::Owner(owner)) => owner.clone(),
         (None, Actor::Operator | Actor::Seed) => return Ok(false),
     };
-    if asker == caller.owner {
+    if requesting_owner == caller.owner {
         return Ok(false);
     }
-    let asked = accounts.agent(&caller.gate.agent).await?;
-    hold(conditions, [asked.condition()]);
-    Ok(asked.state.holds_runs())
+    let target = accounts.agent(&caller.gate.agent).await?;
+    add_conditions(conditions, [target.condition()]);
+    Ok(target.state.holds_runs())
 }
 
 /// Adds the conditions on streams that have none yet.
-fn hold(conditions: &mut Vec<Condition>, added: impl IntoIterator<Item = Condition>) {
-    for condition in added {
+fn add_conditions(conditions: &mut Vec<Condition>, new: impl IntoIterator<Item = Condition>) {
+    for condition in new {
         if conditions.iter().all(|other| other.stream != condition.stream) {
             conditions.push(condition);
         }
@@ -134,9 +134,9 @@ mod tests {
     #[test]
     fn sc_8_a_thread_is_for_who_opened_it_its_agents_owner_and_the_operator() {
         let owner = "nick".parse().unwrap();
-        let rights = |by: &str, opened: &str| {
-            let (by, opened) = (by.parse().unwrap(), opened.parse().unwrap());
-            (may_read(&by, &opened, &owner), may_configure(&by, &owner))
+        let rights = |actor: &str, opened: &str| {
+            let (actor, opened) = (actor.parse().unwrap(), opened.parse().unwrap());
+            (may_read(&actor, &opened, &owner), may_configure(&actor, &owner))
         };
         assert_eq!(rights("operator", "@a.b"), (true, true));
         assert_eq!(rights("~nick", "@a.b"), (true, true));
@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn sc_8_owners_run_their_own_agents_and_open_ones() {
-        let runs = |by: &str, is_open| {
-            may_run(&by.parse().unwrap(), &Gate { agent: "@nick.echo".parse().unwrap(), is_open }, None)
+        let runs = |actor: &str, is_open| {
+            may_run(&actor.parse().unwrap(), &Gate { agent: "@nick.echo".parse().unwrap(), is_open }, None)
         };
         for is_open in [false, true] {
             assert!(runs("operator", is_open) && runs("~nick", is_open));

@@ -18,14 +18,14 @@ use crate::{
 };
 
 /// The error text for an artifact that cannot be stored because no blob store is configured.
-const NO_PLACE: &str = "This server does not store artifacts; set `blobs` to store them.";
-const NOT_KEPT: &str = "The artifact could not be stored.";
+const NO_BLOB_STORE: &str = "This server does not store artifacts; set `blobs` to store them.";
+const NOT_STORED: &str = "The artifact could not be stored.";
 
 impl Runs {
     /// Stores the artifact of an event. If that fails, the event reports it instead.
-    pub(crate) async fn kept(&self, mut event: Event) -> (Event, Option<Artifact>) {
+    pub(crate) async fn store_artifact(&self, mut event: Event) -> (Event, Option<Artifact>) {
         let Some(content) = event.artifact.take() else { return (event, None) };
-        let Some(blobs) = &self.0.blobs else { return (Event::tool_error(NO_PLACE), None) };
+        let Some(blobs) = &self.0.blobs else { return (Event::tool_error(NO_BLOB_STORE), None) };
         let id = BlobId::of(&content);
         let bytes = content.len() as u64;
         let stream = futures_util::stream::once(async { Ok::<_, Infallible>(content) });
@@ -37,7 +37,7 @@ impl Runs {
                 }
                 PutError::Mismatch(_) | PutError::TooLarge { .. } | PutError::Content(_) => {}
             }
-            return (Event::tool_error(NOT_KEPT), None);
+            return (Event::tool_error(NOT_STORED), None);
         }
         let members = event.members();
         let text =
@@ -54,20 +54,20 @@ impl Runs {
     }
 
     /// An artifact that the caller may see: every caller that may read its thread.
-    pub(crate) async fn artifact(&self, by: &Actor, id: &str) -> Result<Artifact, RunRefusal> {
+    pub(crate) async fn artifact(&self, actor: &Actor, id: &str) -> Result<Artifact, RunRefusal> {
         let rows = self.log().read_index(ARTIFACTS, id, None, 1, Order::Ascending).await?;
         let row = rows.first().filter(|row| row.key == id).ok_or_else(refusals::artifact_not_found)?;
-        let kept: ArtifactPlace = serde_json::from_slice(&row.value)
+        let place: ArtifactPlace = serde_json::from_slice(&row.value)
             .map_err(|error| Fault::Corrupt(format!("{id} in {ARTIFACTS}: {error}")))?;
-        let state = self.fresh(kept.thread).await?;
+        let state = self.fresh(place.thread).await?;
         let opened = state.opened.as_ref().ok_or_else(refusals::artifact_not_found)?;
         let owner = self.0.registry.get(&opened.agent).map(|agent| agent.owner());
         // An agent that is no longer here has no owner.
-        let may = match &owner {
-            Some(owner) => may_read(by, &opened.by, owner),
-            None => *by == opened.by || *by == Actor::Operator,
+        let is_allowed = match &owner {
+            Some(owner) => may_read(actor, &opened.by, owner),
+            None => *actor == opened.by || *actor == Actor::Operator,
         };
-        if may { Ok(kept.artifact) } else { Err(refusals::artifact_not_found()) }
+        if is_allowed { Ok(place.artifact) } else { Err(refusals::artifact_not_found()) }
     }
 
     /// The content of an artifact.

@@ -27,7 +27,7 @@ impl RequestCaller {
     }
 
     /// The caller as part of a command on an agent's threads.
-    pub(crate) fn caller(&self, agent: &Agent) -> Caller {
+    pub(crate) fn for_agent(&self, agent: &Agent) -> Caller {
         Caller {
             authority: self.0.clone().into(),
             agent: agent.name().into(),

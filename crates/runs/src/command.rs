@@ -84,7 +84,7 @@ pub struct ResumeRun {
     /// The run; the thread's active run if absent.
     pub run: Option<RunId>,
     /// The number of the WaitForInput to answer; if absent, the current one.
-    pub asked: Option<u64>,
+    pub question: Option<u64>,
     /// The JSON object as it was sent.
     pub body: Bytes,
 }
@@ -127,7 +127,7 @@ pub struct SettleHeld {
     /// The run.
     pub run: RunId,
     /// Whether it may start; otherwise it is canceled.
-    pub released: bool,
+    pub is_released: bool,
     /// The process that carries the run out if no other run of the thread is active.
     pub node: Arc<str>,
 }
@@ -145,9 +145,9 @@ pub struct Progress {
     /// The events of the agent in order, each with its stored artifact.
     pub events: Vec<(Event, Option<Artifact>)>,
     /// How the run ended.
-    pub ended: Option<RunEnd>,
+    pub end: Option<RunEnd>,
     /// Whether this process starts the thread's next run. False if it is about to stop.
-    pub goes_on: bool,
+    pub starts_next: bool,
 }
 
 /// The result of [`Progress`].
@@ -163,7 +163,7 @@ pub struct ProgressReceipt {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TakeOver {
     /// The dead process.
-    pub gone: Arc<str>,
+    pub dead_node: Arc<str>,
     /// The process that takes over.
     pub node: Arc<str>,
 }

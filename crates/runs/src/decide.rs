@@ -59,7 +59,7 @@ pub enum Rejection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallerStanding {
     /// Whether the token is still valid.
-    pub holds: bool,
+    pub is_token_valid: bool,
     /// Whether the agent accepts runs from the caller.
     pub is_admitted: bool,
     /// Whether the requested run is held until a person of the agent's owner releases it.
@@ -69,9 +69,9 @@ pub struct CallerStanding {
 impl CallerStanding {
     fn may_run(self) -> Result<(), Rejection> {
         match self {
-            Self { holds: false, .. } => Err(Rejection::Unauthenticated),
+            Self { is_token_valid: false, .. } => Err(Rejection::Unauthenticated),
             Self { is_admitted: false, .. } => Err(Rejection::AgentNotFound),
-            Self { holds: true, is_admitted: true, .. } => Ok(()),
+            Self { is_token_valid: true, is_admitted: true, .. } => Ok(()),
         }
     }
 }
@@ -106,7 +106,7 @@ pub fn start(
     let (request_type, depth) = (command.request.request_type.clone(), command.request.depth);
     let (by, request) = (command.caller.authority.by.clone(), command.request.body.clone());
     let payer = payer_of(&command.caller).filter(|payer| by.owner().as_ref() != Some(payer));
-    let trace = traced(command.request.trace.clone(), stamp.now);
+    let trace = link_trace(command.request.trace.clone(), stamp.now);
     let held = standing.is_held;
     let queued = RunQueued { run, by, request_type, depth, payer, opens, trace, held, request };
     let mut events = vec![ThreadEvent::RunQueued(queued)];
@@ -118,7 +118,10 @@ pub fn start(
 }
 
 /// A run that starts shortly after its message belongs to the same trace; a later one only links to it.
-pub(crate) fn traced(trace: Option<(Box<RunTrace>, TimestampMs)>, now: TimestampMs) -> Option<Box<RunTrace>> {
+pub(crate) fn link_trace(
+    trace: Option<(Box<RunTrace>, TimestampMs)>,
+    now: TimestampMs,
+) -> Option<Box<RunTrace>> {
     let (mut trace, sent) = trace?;
     if trace.parent.is_none() && now.0.saturating_sub(sent.0) <= TRACE_NEAR_MS {
         trace.parent = trace.answers.clone();
@@ -133,8 +136,8 @@ pub fn resume(
     command: &ResumeRun,
 ) -> RunDecision<InterruptReceipt> {
     standing.may_run()?;
-    let run = interrupted(state, standing.holds, &command.caller, command.run)?;
-    if run.status != RunStatus::Waiting || command.asked.is_some_and(|asked| asked != run.asks) {
+    let run = interrupted(state, standing.is_token_valid, &command.caller, command.run)?;
+    if run.status != RunStatus::Waiting || command.question.is_some_and(|question| question != run.asks) {
         return Err(Rejection::RunNotActive);
     }
     let (question, run, by) = (Some(run.waits), run.id, command.caller.authority.by.clone());
@@ -149,7 +152,7 @@ pub fn cancel(
     standing: CallerStanding,
     command: &CancelRun,
 ) -> RunDecision<InterruptReceipt> {
-    let run = interrupted(state, standing.holds, &command.caller, command.run)?;
+    let run = interrupted(state, standing.is_token_valid, &command.caller, command.run)?;
     let (id, depth, by) = (run.id, run.depth, command.caller.authority.by.clone());
     if run.status.is_over() {
         return Err(Rejection::RunNotActive);
@@ -170,11 +173,11 @@ pub fn cancel(
 /// Decides `CancelAll`: queued runs end at once, active runs are told to stop.
 pub fn cancel_all(state: &ThreadState, command: &CancelAll) -> RunDecision<CanceledAll> {
     let by = || command.by.clone();
-    let goes_on = state.active().is_some();
-    let waiting: Vec<_> = state.queued().collect();
-    let last = waiting.last().map(|run| run.id);
-    let over = waiting.iter().map(|run| {
-        let idle = !goes_on && Some(run.id) == last;
+    let is_active = state.active().is_some();
+    let queued: Vec<_> = state.queued().collect();
+    let last = queued.last().map(|run| run.id);
+    let ended = queued.iter().map(|run| {
+        let idle = !is_active && Some(run.id) == last;
         let (depth, held) = (run.depth, run.held);
         ThreadEvent::QueuedRunCanceled(QueuedRunCanceled { run: run.id, depth, by: by(), idle, held })
     });
@@ -182,35 +185,35 @@ pub fn cancel_all(state: &ThreadState, command: &CancelAll) -> RunDecision<Cance
         let request = Bytes::from_static(br#"{"type":"CancelRequest"}"#);
         ThreadEvent::CancelRequested(Interrupt { run: run.id, by: by(), question: None, request })
     });
-    let events: Vec<_> = over.chain(stopping).collect();
+    let events: Vec<_> = ended.chain(stopping).collect();
     let runs = events.len();
     Ok(Decision::new(events, CanceledAll { runs }))
 }
 
 /// Decides `SettleHeld`, once: a released run starts or is queued; a rejected run ends without having started.
 pub fn settle_held(state: &ThreadState, command: &SettleHeld) -> RunDecision<ProgressReceipt> {
-    let nothing = ProgressReceipt { over: !command.released, started: None };
+    let unchanged = ProgressReceipt { over: !command.is_released, started: None };
     let Some(run) = state.run(command.run).filter(|run| run.held) else {
-        return Ok(Decision::unchanged(nothing));
+        return Ok(Decision::unchanged(unchanged));
     };
     let (id, depth, idle) = (run.id, run.depth, state.is_idle_without(Some(run.id)));
-    if !command.released {
+    if !command.is_released {
         let by = Actor::Operator;
         let event = QueuedRunCanceled { run: id, depth, by, idle, held: true };
-        return Ok(Decision::new(vec![ThreadEvent::QueuedRunCanceled(event)], nothing));
+        return Ok(Decision::new(vec![ThreadEvent::QueuedRunCanceled(event)], unchanged));
     }
     let mut events = vec![ThreadEvent::RunReleased(RunReleased { run: id })];
     if idle {
         events.push(ThreadEvent::RunStarted(RunStarted { run: id, depth, node: command.node.clone() }));
     }
-    Ok(Decision::new(events, ProgressReceipt { started: idle.then_some(id), ..nothing }))
+    Ok(Decision::new(events, ProgressReceipt { started: idle.then_some(id), ..unchanged }))
 }
 
 /// Decides `Progress`. Events that an earlier attempt wrote are skipped; the output of a run that is over, or that
 /// another process carries out, is ignored.
 pub fn progress(state: &ThreadState, command: &Progress) -> RunDecision<ProgressReceipt> {
-    let ours = |run: &&RunState| run.status.is_active() && run.node == command.node;
-    let Some(run) = state.run(command.run).filter(ours) else {
+    let is_own = |run: &&RunState| run.status.is_active() && run.node == command.node;
+    let Some(run) = state.run(command.run).filter(is_own) else {
         return Ok(Decision::unchanged(ProgressReceipt { over: true, started: None }));
     };
     let waits = (run.status == RunStatus::Waiting).then_some(run.waits);
@@ -232,18 +235,18 @@ pub fn progress(state: &ThreadState, command: &Progress) -> RunDecision<Progress
         })
         .collect();
     let mut started = None;
-    if let Some(ended) = &command.ended {
+    if let Some(run_end) = &command.end {
         let id = command.first_id.saturating_add(command.events.len() as u64).max(run.last_event_id + 1);
-        started = end(state, run, id, ended, command.goes_on.then_some(&command.node), &mut events);
+        started = end(state, run, id, run_end, command.starts_next.then_some(&command.node), &mut events);
     }
-    Ok(Decision::new(events, ProgressReceipt { over: command.ended.is_some(), started }))
+    Ok(Decision::new(events, ProgressReceipt { over: command.end.is_some(), started }))
 }
 
 /// Decides `TakeOver`: the run of a dead process ends with an error that says so, and the next run starts.
 pub fn take_over(state: &ThreadState, command: &TakeOver) -> RunDecision<ProgressReceipt> {
     let mut events = Vec::new();
     let started = match state.active() {
-        Some(run) if run.node == command.gone => {
+        Some(run) if run.node == command.dead_node => {
             let id = run.last_event_id + 1;
             let started = end(state, run, id, &RunEnd::error(INTERRUPTED), Some(&command.node), &mut events);
             if let Some(ThreadEvent::RunCompleted(completed)) = events.first_mut() {
@@ -263,30 +266,30 @@ fn end(
     state: &ThreadState,
     run: &RunState,
     id: u64,
-    ended: &RunEnd,
-    goes_on: Option<&Arc<str>>,
+    run_end: &RunEnd,
+    next_node: Option<&Arc<str>>,
     events: &mut Vec<ThreadEvent>,
 ) -> Option<RunId> {
-    let leaves = match (state.next(), goes_on) {
+    let leaves = match (state.next(), next_node) {
         (None, _) => Leaves::Idle,
         (Some(_), None) => Leaves::Waiting,
         (Some(_), Some(_)) => Leaves::Next,
     };
-    let finish_reason = if run.cancel_requested { FinishReason::Canceled } else { ended.finish_reason };
-    let result = ended.result.clone();
+    let finish_reason = if run.cancel_requested { FinishReason::Canceled } else { run_end.finish_reason };
+    let result = run_end.result.clone();
     events.push(ThreadEvent::RunCompleted(RunCompleted {
         run: run.id,
         id,
         depth: run.depth,
         finish_reason,
-        why: ended.why.clone().filter(|_| finish_reason == FinishReason::Error),
+        why: run_end.error.clone().filter(|_| finish_reason == FinishReason::Error),
         lost: false,
-        rejected: ended.rejected && finish_reason == FinishReason::Error,
+        rejected: run_end.rejected && finish_reason == FinishReason::Error,
         has_result: result.is_some(),
         leaves,
         result: result.unwrap_or_default().into(),
     }));
-    goes_on.and_then(|node| begin_next(state, node, events))
+    next_node.and_then(|node| begin_next(state, node, events))
 }
 
 fn begin_next(state: &ThreadState, node: &Arc<str>, events: &mut Vec<ThreadEvent>) -> Option<RunId> {
@@ -299,32 +302,32 @@ fn begin_next(state: &ThreadState, node: &Arc<str>, events: &mut Vec<ThreadEvent
 /// The run to resume or cancel.
 fn interrupted<'a>(
     state: &'a ThreadState,
-    holds: bool,
+    is_token_valid: bool,
     caller: &Caller,
     run: Option<RunId>,
 ) -> Result<&'a RunState, Rejection> {
-    if !holds {
+    if !is_token_valid {
         return Err(Rejection::Unauthenticated);
     }
-    let missing = if run.is_some() { Rejection::RunNotFound } else { Rejection::ThreadNotFound };
-    may_see(state, caller, missing)?;
+    let rejection = if run.is_some() { Rejection::RunNotFound } else { Rejection::ThreadNotFound };
+    may_see(state, caller, rejection)?;
     match run {
         Some(run) => state.run(run).ok_or(Rejection::RunNotFound),
         None => state.active().ok_or(Rejection::RunNotActive),
     }
 }
 
-/// Whether the caller may see the thread below this agent; otherwise the rejection `missing`.
-fn may_see(state: &ThreadState, caller: &Caller, missing: Rejection) -> Result<(), Rejection> {
+/// Whether the caller may see the thread below this agent; otherwise the given rejection.
+fn may_see(state: &ThreadState, caller: &Caller, rejection: Rejection) -> Result<(), Rejection> {
     let opened = state.opened.as_ref().filter(|opened| {
-        is_its(&opened.agent, caller) && may_read(&caller.authority.by, &opened.by, &caller.owner)
+        has_agent_name(&opened.agent, caller) && may_read(&caller.authority.by, &opened.by, &caller.owner)
     });
-    opened.map(|_| ()).ok_or(missing)
+    opened.map(|_| ()).ok_or(rejection)
 }
 
 /// Whether a thread that was opened under this name belongs to the agent. An agent that was enlisted under its full
 /// name may be in the configuration now.
-fn is_its(opened: &str, caller: &Caller) -> bool {
-    let its_own = opened.strip_prefix(caller.owner.as_str()).and_then(|rest| rest.strip_prefix('.'));
-    opened == &*caller.agent || its_own == Some(&*caller.agent)
+fn has_agent_name(opened: &str, caller: &Caller) -> bool {
+    let short_name = opened.strip_prefix(caller.owner.as_str()).and_then(|rest| rest.strip_prefix('.'));
+    opened == &*caller.agent || short_name == Some(&*caller.agent)
 }

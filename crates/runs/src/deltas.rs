@@ -20,8 +20,8 @@ use tokio::sync::mpsc;
 
 use crate::{
     id::{RunId, ThreadId},
-    limits::{DELTA_BYTES_MAX, DELTAS_TO_TELL_MAX},
-    making::PartialTexts,
+    limits::{DELTA_BYTES_MAX, DELTAS_QUEUED_MAX},
+    partial_texts::PartialTexts,
     wire::TextDelta,
 };
 
@@ -49,8 +49,8 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    fn of(shown: &RunDelta) -> Self {
-        Self { run: shown.run, after: shown.after, bytes: TextDelta::of(shown).event() }
+    fn encode(delta: &RunDelta) -> Self {
+        Self { run: delta.run, after: delta.after, bytes: TextDelta::of(delta).event() }
     }
 }
 
@@ -60,7 +60,7 @@ pub(crate) type DeltaSubscription = Subscription<(), Arc<Line>>;
 pub(crate) struct Deltas {
     lane: Lane<(), Arc<Line>>,
     /// Locked while a piece is sent, so that a new reader gets each piece exactly once.
-    making: Mutex<PartialTexts>,
+    partial_texts: Mutex<PartialTexts>,
     number: AtomicU64,
     /// The path to other processes; `None` if the store is not shared.
     shared: Option<DeltaState>,
@@ -69,8 +69,8 @@ pub(crate) struct Deltas {
 struct DeltaState {
     signals: Signals,
     clock: Arc<dyn Clock>,
-    to_tell: mpsc::Sender<RunDelta>,
-    waiting: Mutex<Option<mpsc::Receiver<RunDelta>>>,
+    queue: mpsc::Sender<RunDelta>,
+    receiver: Mutex<Option<mpsc::Receiver<RunDelta>>>,
 }
 
 impl Deltas {
@@ -78,48 +78,48 @@ impl Deltas {
         // Deltas cannot be resumed.
         let limits = LaneLimits { entries_max: 1, age_max: Duration::from_secs(10), ..LaneLimits::default() };
         let shared = log.shared().then(|| {
-            let (to_tell, waiting) = mpsc::channel(DELTAS_TO_TELL_MAX);
-            DeltaState { signals: log.signals().clone(), clock, to_tell, waiting: Some(waiting).into() }
+            let (queue, receiver) = mpsc::channel(DELTAS_QUEUED_MAX);
+            DeltaState { signals: log.signals().clone(), clock, queue, receiver: Some(receiver).into() }
         });
-        let making = Mutex::default();
-        Self { lane: Lane::new(limits), making, number: AtomicU64::new(1), shared }
+        let partial_texts = Mutex::default();
+        Self { lane: Lane::new(limits), partial_texts, number: AtomicU64::new(1), shared }
     }
 
     /// Subscribes to the deltas of a thread, and returns its unfinished text so far.
-    pub(crate) fn look_on(
+    pub(crate) fn subscribe(
         &self,
         thread: ThreadId,
     ) -> Result<(DeltaSubscription, Option<Arc<Line>>), SubscribeError> {
-        let making = self.making();
-        let looking = self.lane.subscribe(&thread.to_string(), (), None)?;
-        Ok((looking, making.of(thread).map(|shown| Arc::new(Line::of(shown)))))
+        let partial_texts = self.partial_texts();
+        let subscription = self.lane.subscribe(&thread.to_string(), (), None)?;
+        Ok((subscription, partial_texts.get(thread).map(|delta| Arc::new(Line::encode(delta)))))
     }
 
     /// Drops the unfinished text of a run that is over.
     pub(crate) fn end(&self, thread: ThreadId, run: RunId) {
-        self.making().end(thread, run);
+        self.partial_texts().end(thread, run);
     }
 
-    fn making(&self) -> MutexGuard<'_, PartialTexts> {
-        self.making.lock()
+    fn partial_texts(&self) -> MutexGuard<'_, PartialTexts> {
+        self.partial_texts.lock()
     }
 
     /// Sends a delta. Never waits: if the queue is full, the delta is lost.
-    pub(crate) fn show(&self, shown: RunDelta) {
+    pub(crate) fn send(&self, delta: RunDelta) {
         match &self.shared {
-            Some(shared) => drop(shared.to_tell.try_send(shown)),
-            None => self.emit(&shown),
+            Some(shared) => drop(shared.queue.try_send(delta)),
+            None => self.emit(&delta),
         }
     }
 
-    fn emit(&self, shown: &RunDelta) {
-        let mut making = self.making();
-        making.add(shown);
-        let key = shown.thread.to_string();
+    fn emit(&self, delta: &RunDelta) {
+        let mut partial_texts = self.partial_texts();
+        partial_texts.add(delta);
+        let key = delta.thread.to_string();
         if self.lane.count(&key) == 0 {
             return;
         }
-        let message = Arc::new(Line::of(shown));
+        let message = Arc::new(Line::encode(delta));
         let number = self.number.fetch_add(1, Ordering::Relaxed);
         let (bytes_held, matches) = (message.bytes.len(), Arc::new(|_: &()| true));
         self.lane.emit(&key, Emission { number, message, bytes: bytes_held, forget_at: None, matches });
@@ -134,51 +134,51 @@ impl Deltas {
     pub(crate) async fn running(&self) {
         let sweeping = self.lane.sweeping();
         let Some(shared) = &self.shared else { return sweeping.await };
-        let waiting = shared.waiting.lock().take();
+        let receiver = shared.receiver.lock().take();
         let mut signals = shared.signals.subscribe(TOPIC);
-        let hearing = async {
+        let receiving = async {
             while let Some(signal) = signals.next().await {
                 match serde_json::from_slice(&signal.body) {
-                    Ok(shown) => self.emit(&shown),
+                    Ok(delta) => self.emit(&delta),
                     Err(_) => tracing::warn!("ignored a signal of another version"),
                 }
             }
         };
         tokio::select! {
-            () = hearing => {}
+            () = receiving => {}
             () = sweeping => {}
-            () = shared.telling(waiting) => {}
+            () = shared.publish(receiver) => {}
         }
     }
 }
 
 impl DeltaState {
     /// Publishes deltas to all processes. Waiting deltas after the same event are joined.
-    async fn telling(&self, waiting: Option<mpsc::Receiver<RunDelta>>) {
-        let Some(mut waiting) = waiting else { return std::future::pending().await };
-        let mut next = None;
+    async fn publish(&self, receiver: Option<mpsc::Receiver<RunDelta>>) {
+        let Some(mut receiver) = receiver else { return std::future::pending().await };
+        let mut next_delta = None;
         loop {
-            let Some(mut shown) = (match next.take() {
-                Some(shown) => Some(shown),
-                None => waiting.recv().await,
+            let Some(mut delta) = (match next_delta.take() {
+                Some(delta) => Some(delta),
+                None => receiver.recv().await,
             }) else {
                 return;
             };
-            while let Ok(more) = waiting.try_recv() {
-                let joins = (more.run, more.after) == (shown.run, shown.after)
-                    && shown.text.len() + more.text.len() <= DELTA_BYTES_MAX;
-                if !joins {
-                    next = Some(more);
+            while let Ok(more) = receiver.try_recv() {
+                let can_join = (more.run, more.after) == (delta.run, delta.after)
+                    && delta.text.len() + more.text.len() <= DELTA_BYTES_MAX;
+                if !can_join {
+                    next_delta = Some(more);
                     break;
                 }
-                shown.text.push_str(&more.text);
+                delta.text.push_str(&more.text);
             }
-            let body = serde_json::to_vec(&shown).expect("strings and numbers can be written").into();
+            let body = serde_json::to_vec(&delta).expect("strings and numbers can be written").into();
             // A single counter: its order is the order of arrival.
             let counters = vec![Arc::from("runs/deltas")];
             let publication = Publication { topic: TOPIC, counters, at: self.clock.now(), body };
             if let Err(error) = self.signals.publish(publication).await {
-                tracing::debug!(%error, "a delta was not told");
+                tracing::debug!(%error, "a delta was not published");
             }
         }
     }

@@ -7,9 +7,9 @@ use plenary_log::{Batch, Fault, Outcome, RowOp};
 
 use crate::{
     Runs,
-    finding::VisibleThread,
     id::RunId,
     limits::READERS_PER_RUN_MAX,
+    lookup::VisibleThread,
     reading::{Page, Since},
     refusals::{self, RunRefusal},
 };
@@ -25,7 +25,7 @@ impl Runs {
     /// The events since the reader's last poll.
     pub(crate) async fn drain(
         &self,
-        found: &VisibleThread,
+        visible_thread: &VisibleThread,
         run: RunId,
         reader: &str,
     ) -> Result<Page, RunRefusal> {
@@ -34,14 +34,14 @@ impl Runs {
         for _ in 0..ATTEMPTS_MAX {
             let row = self.log().read_row(&name).await?;
             let (revision, since) = match &row {
-                Some(row) => (row.revision, parsed(&row.value)?),
+                Some(row) => (row.revision, parse_position(&row.value)?),
                 None => (0, 0),
             };
-            let page = self.page(found, Since::Id(since)).await?;
+            let page = self.page(visible_thread, Since::Id(since)).await?;
             let Some(last) = page.events.last() else { return Ok(page) };
             if row.is_none() {
-                let known = self.log().read_rows(&prefix, None, READERS_PER_RUN_MAX).await?;
-                if known.len() >= READERS_PER_RUN_MAX {
+                let readers = self.log().read_rows(&prefix, None, READERS_PER_RUN_MAX).await?;
+                if readers.len() >= READERS_PER_RUN_MAX {
                     return Err(refusals::too_many_readers());
                 }
             }
@@ -57,7 +57,7 @@ impl Runs {
     }
 }
 
-fn parsed(value: &[u8]) -> Result<u64, Fault> {
+fn parse_position(value: &[u8]) -> Result<u64, Fault> {
     let text = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
     text.ok_or_else(|| Fault::Corrupt("how far a reader has got can't be read".into()))
 }

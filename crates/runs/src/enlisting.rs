@@ -10,7 +10,7 @@ use plenary_log::{Fault, Order, StoredEvent};
 
 use crate::{
     Agent, RegistryError, RunLimits, Runner, Runs,
-    enlisted::{
+    enlistment::{
         DISMISSED_KIND, ENLISTED, ENLISTED_KIND, EnlistCommand, EnlistRejection, EnlistedEvent, EnlistedRoom,
         Introduction,
     },
@@ -57,8 +57,8 @@ impl Runs {
         if self.0.registry.is_full_for(handle) {
             return Err(EnlistRejection::TooMany.into());
         }
-        let enlisting = self.enlisting(handle, Some(authority), Some(introduction));
-        enlisting.await.map_err(|error| RunRefusal::from(error).refusal)?;
+        let executed = self.execute_enlistment(handle, Some(authority), Some(introduction));
+        executed.await.map_err(|error| RunRefusal::from(error).refusal)?;
         // It may have been dismissed meanwhile.
         let (state, _) =
             self.0.enlisted.state(handle.as_str()).await.map_err(|fault| RunRefusal::from(fault).refusal)?;
@@ -77,15 +77,16 @@ impl Runs {
         agent: &Agent,
         authority: Option<Authority>,
     ) -> Result<(), ExecuteError<EnlistRejection>> {
-        let by =
-            authority.as_ref().map_or_else(|| Actor::Agent(agent.handle.clone()), |asks| asks.by.clone());
-        self.enlisting(&agent.handle, authority, None).await?;
+        let by = authority
+            .as_ref()
+            .map_or_else(|| Actor::Agent(agent.handle.clone()), |authority| authority.by.clone());
+        self.execute_enlistment(&agent.handle, authority, None).await?;
         self.cancel_agent(agent.name(), &by).await?;
         self.remove_enlisted(&agent.handle);
         Ok(())
     }
 
-    async fn enlisting(
+    async fn execute_enlistment(
         &self,
         handle: &AgentHandle,
         authority: Option<Authority>,
@@ -101,8 +102,8 @@ impl Runs {
     pub(crate) async fn recall_enlisted(&self) -> Result<(), Fault> {
         let mut rows = self.log().index_rows(ENLISTED, "", Order::Ascending);
         while let Some(row) = rows.next().await? {
-            let read = || Some((row.key.parse().ok()?, serde_json::from_slice(&row.value).ok()?));
-            let Some::<(AgentHandle, _)>((handle, card)) = read() else {
+            let parse = || Some((row.key.parse().ok()?, serde_json::from_slice(&row.value).ok()?));
+            let Some::<(AgentHandle, _)>((handle, card)) = parse() else {
                 tracing::error!(row = row.key, "an enlisted agent is damaged and left out");
                 continue;
             };
@@ -116,7 +117,7 @@ impl Runs {
     }
 
     /// Updates the registry after an agent was enlisted or dismissed, at this or another process.
-    pub(crate) fn enlisted_changed(&self, stored: &StoredEvent) {
+    pub(crate) fn observe_enlistment(&self, stored: &StoredEvent) {
         self.0.enlisted.observe(stored);
         let Ok(handle) = stored.stream.id().parse() else { return };
         match EnlistedRoom::decode(stored) {

@@ -14,9 +14,9 @@ use plenary_log::{Charge, ExceededQuota, Fault, PageSize, StoredEvent};
 use crate::{
     EventKind, Runs,
     command::{Caller, InterruptReceipt, Request, ResumeRun, RunStart},
-    configured::{Configuration, ConfigurationRoom},
+    configuration::{Configuration, ConfigurationRoom},
     decide::Rejection,
-    enlisted::{EnlistedRoom, Enlistment},
+    enlistment::{EnlistedRoom, Enlistment},
     event::{Artifact, ThreadEvent},
     id::{RunId, ThreadId},
     refusals::RunRefusal,
@@ -56,9 +56,9 @@ impl From<ExecuteError<Rejection>> for StartError {
     }
 }
 
-fn caller(acting: &HostedIdentity, agent: &Agent, sender: &AgentHandle) -> Caller {
+fn caller(identity: &HostedIdentity, agent: &Agent, sender: &AgentHandle) -> Caller {
     Caller {
-        authority: acting.authority(),
+        authority: identity.authority(),
         agent: agent.name().into(),
         owner: agent.owner(),
         gate: agent.gate(),
@@ -79,21 +79,21 @@ impl Recount {
     ///
     /// # Errors
     /// If the event cannot be read.
-    pub fn next(&mut self, stored: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        match stored.stream.category() {
+    pub fn next(&mut self, stored_event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        match stored_event.stream.category() {
             ThreadRoom::CATEGORY => {}
             ConfigurationRoom::CATEGORY => {
-                return recount::<ConfigurationRoom>(&Configuration::default(), stored);
+                return recount::<ConfigurationRoom>(&Configuration::default(), stored_event);
             }
-            EnlistedRoom::CATEGORY => return recount::<EnlistedRoom>(&Enlistment::default(), stored),
-            SwitchRoom::CATEGORY => return recount::<SwitchRoom>(&Switch::default(), stored),
+            EnlistedRoom::CATEGORY => return recount::<EnlistedRoom>(&Enlistment::default(), stored_event),
+            SwitchRoom::CATEGORY => return recount::<SwitchRoom>(&Switch::default(), stored_event),
             _ => return Ok(None),
         }
-        let thread = self.threads.entry(stored.stream.id().to_owned()).or_default();
-        let counted = recount::<ThreadRoom>(thread, stored);
-        if stored.kind == "RunQueued" && thread.opened.is_none() {
+        let thread = self.threads.entry(stored_event.stream.id().to_owned()).or_default();
+        let counted = recount::<ThreadRoom>(thread, stored_event);
+        if stored_event.kind == "RunQueued" && thread.opened.is_none() {
             let mut opened = ThreadState::default();
-            opened.evolve(stored.version, stored.at, &ThreadRoom::decode(stored)?);
+            opened.evolve(stored_event.version, stored_event.at, &ThreadRoom::decode(stored_event)?);
             *thread = ThreadState { opened: opened.opened, ..ThreadState::default() };
         }
         counted
@@ -127,7 +127,7 @@ impl Runs {
     /// Why it is not started.
     pub async fn begin_bound(
         &self,
-        acting: &HostedIdentity,
+        identity: &HostedIdentity,
         (agent, sender): (&Agent, &AgentHandle),
         thread: ThreadId,
         request: Request,
@@ -137,8 +137,9 @@ impl Runs {
             return Err(Fault::Unavailable("the server stops".into()).into());
         }
         let is_new = self.fresh(thread).await?.opened.is_none();
-        let begin =
-            |is_new| self.start(caller(acting, agent, sender), (thread, is_new), request.clone(), Some(key));
+        let begin = |is_new| {
+            self.start(caller(identity, agent, sender), (thread, is_new), request.clone(), Some(key))
+        };
         match begin(is_new).await {
             // The thread was opened meanwhile.
             Err(ExecuteError::Rejected(Rejection::IdTaken)) => Ok(begin(false).await?),
@@ -152,18 +153,19 @@ impl Runs {
     /// Why the answer is not accepted.
     pub async fn resume_bound(
         &self,
-        acting: &HostedIdentity,
+        identity: &HostedIdentity,
         (agent, sender): (&Agent, &AgentHandle),
         (thread, run): (ThreadId, RunId),
         body: Bytes,
         key: &KeyUse,
     ) -> Result<Executed<InterruptReceipt>, StartError> {
-        let command = ResumeRun { caller: caller(acting, agent, sender), run: Some(run), asked: None, body };
+        let command =
+            ResumeRun { caller: caller(identity, agent, sender), run: Some(run), question: None, body };
         Ok(self.ask(thread, command, Some(key)).await?)
     }
 
     /// Answers a waiting run with a person's answer. Another room asked that person in the name of the thread's
-    /// opener; `was_asked` tells from the version of the question whether it was this one. A run that no longer
+    /// opener; `is_question` tells from the version of the question whether it was this one. A run that no longer
     /// waits, or waits for something else, stays unchanged.
     ///
     /// # Errors
@@ -171,11 +173,11 @@ impl Runs {
     pub async fn resume_for_person(
         &self,
         (thread, run): (ThreadId, RunId),
-        was_asked: impl FnOnce(Version) -> bool + Send,
+        is_question: impl FnOnce(Version) -> bool + Send,
         body: Bytes,
     ) -> Result<(), Fault> {
         let state = self.fresh(thread).await?;
-        let Some(waiting) = state.run(run).filter(|run| was_asked(run.waits)) else { return Ok(()) };
+        let Some(run) = state.run(run).filter(|run| is_question(run.waits)) else { return Ok(()) };
         let agent = state.opened.as_ref().and_then(|opened| self.0.registry.get(&opened.agent));
         let Some(agent) = agent else { return Ok(()) };
         let caller = Caller {
@@ -186,7 +188,7 @@ impl Runs {
             gate: agent.gate(),
             on_behalf_of: None,
         };
-        let command = ResumeRun { caller, run: Some(run), asked: Some(waiting.asks), body };
+        let command = ResumeRun { caller, run: Some(run.id), question: Some(run.asks), body };
         ExecuteError::skip_refused(self.ask(thread, command, None).await).map(drop)
     }
 
@@ -200,11 +202,12 @@ impl Runs {
         at: Version,
     ) -> Sealed<'_, Result<(ThreadEvent, TimestampMs), Fault>> {
         seal(async move {
-            let stored = self.log().read_stream(&stream(thread), Version(at.0.saturating_sub(1)), 1).await?;
-            let stored = stored
+            let stored_events =
+                self.log().read_stream(&stream(thread), Version(at.0.saturating_sub(1)), 1).await?;
+            let stored_event = stored_events
                 .first()
                 .ok_or_else(|| Fault::Corrupt(format!("nothing stands at {at} of {thread}")))?;
-            Ok((ThreadEvent::decode(stored)?, stored.at))
+            Ok((ThreadEvent::decode(stored_event)?, stored_event.at))
         })
     }
 
@@ -223,12 +226,14 @@ impl Runs {
             let (mut cursor, mut size, mut output) = (run.started, PageSize::default(), RunOutput::default());
             let stream = stream(thread);
             while cursor < run.ended {
-                let stored = self.log().read_stream(&stream, cursor, size.events()).await?;
-                size.learn(&stored);
-                let Some(last) = stored.last() else { break };
+                let stored_events = self.log().read_stream(&stream, cursor, size.events()).await?;
+                size.learn(&stored_events);
+                let Some(last) = stored_events.last() else { break };
                 cursor = last.version;
-                for stored in stored.iter().filter(|stored| stored.version < run.ended) {
-                    if let ThreadEvent::EventEmitted(event) = ThreadEvent::decode(stored)?
+                for stored_event in
+                    stored_events.iter().filter(|stored_event| stored_event.version < run.ended)
+                {
+                    if let ThreadEvent::EventEmitted(event) = ThreadEvent::decode(stored_event)?
                         && event.run == run.id
                     {
                         if event.kind == EventKind::TextOutput && output.text.len() <= text_bytes_max {
@@ -284,8 +289,8 @@ fn text_of(members: &[u8]) -> String {
 ///
 /// # Errors
 /// `Corrupt`.
-pub fn stops(stored: &StoredEvent) -> Result<bool, Fault> {
-    match SwitchRoom::decode(stored)? {
+pub fn stops(stored_event: &StoredEvent) -> Result<bool, Fault> {
+    match SwitchRoom::decode(stored_event)? {
         SwitchEvent::AgentStopped(_) => Ok(true),
         SwitchEvent::AgentStarted(_) => Ok(false),
     }

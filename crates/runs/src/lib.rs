@@ -7,24 +7,23 @@ mod artifacts;
 mod budget;
 mod caller;
 pub mod command;
-mod configured;
+mod configuration;
 pub mod decide;
 mod deltas;
 mod draining;
 mod echo;
-mod enlisted;
 mod enlisting;
+mod enlistment;
 pub mod event;
-mod finding;
-mod glancing;
+mod glance;
 pub mod id;
 mod inside;
 pub mod limits;
 mod live;
-mod making;
+mod lookup;
 mod members;
 pub mod news;
-mod onlooking;
+mod partial_texts;
 mod reading;
 mod recall;
 mod recovery;
@@ -38,16 +37,17 @@ mod runs;
 mod searching;
 mod served;
 mod shares;
+mod spans;
 pub mod state;
 mod supervisor;
 mod switch;
+mod teller;
 #[cfg(test)]
 mod tests;
-mod traced;
 pub mod wire;
 
 pub use echo::Echo;
-pub use enlisted::Introduction;
+pub use enlistment::Introduction;
 pub use inside::{Recount, RunOutput, StartError, stops};
 pub use refusals::{RunRefusal, refused_response};
 pub use registry::{Agent, Registry, RegistryError, RunLimits, handle_of};
@@ -55,7 +55,7 @@ pub use routes::{operations, routes};
 pub use runner::{
     AgentOperation, Card, Delta, ELICITATION, EmitError, Event, EventKind, FinishReason, Input, InvalidEvent,
     Output, ProgramMessage, Recall, RecallFuture, ReceivedOutput, Role, Run, RunEnd, RunFuture, RunReceiver,
-    RunRequest, RunSignal, Runner, Turn, run_of,
+    RunRequest, RunSignal, Runner, Turn, run_channel,
 };
 pub use runs::Runs;
 pub use shares::Quotas;

@@ -55,11 +55,11 @@ pub const STREAMS_PER_OWNER_MAX: usize = 1_024;
 /// Bytes of recent events that are kept for live followers of a thread.
 pub const TAIL_BYTES_MAX: usize = 8 << 20;
 /// Most deltas of this process that wait for other processes; beyond it deltas are lost.
-pub const DELTAS_TO_TELL_MAX: usize = 1_024;
+pub const DELTAS_QUEUED_MAX: usize = 1_024;
 /// Most bytes of an unfinished text that are kept for new readers; a longer text is dropped as a whole.
-pub const MAKING_BYTES_MAX: usize = 64 << 10;
+pub const PARTIAL_TEXT_BYTES_MAX: usize = 64 << 10;
 /// Most threads whose unfinished text is kept; beyond it the oldest is dropped.
-pub const MAKING_THREADS_MAX: usize = 256;
+pub const PARTIAL_TEXTS_MAX: usize = 256;
 /// How long a canceled run may take to end; then its runner is dropped.
 pub const CANCEL_GRACE_MS: u64 = 8_000;
 /// How long runs may take to end when the server stops; then their runners are dropped.
@@ -84,4 +84,4 @@ pub const DELTAS_HELD_MAX: usize = 256;
 /// with a link to it.
 pub const TRACE_NEAR_MS: u64 = 60_000;
 /// Most bytes of sent text that a dashboard's stream remembers, so that it does not repeat the text as the result.
-pub const SAID_BYTES_MAX: usize = 64 << 10;
+pub const SENT_TEXT_BYTES_MAX: usize = 64 << 10;

@@ -34,20 +34,20 @@ pub(crate) struct Live {
     pub(crate) source: Source,
     pub(crate) principal: Principal,
     pub(crate) watch: Watch<Payer>,
-    pub(crate) looking: Option<DeltaSubscription>,
+    pub(crate) delta_subscription: Option<DeltaSubscription>,
     /// The unfinished text at the time of the subscription.
-    pub(crate) making: Option<Arc<Line>>,
+    pub(crate) partial_text: Option<Arc<Line>>,
     /// The followed run; `None` follows all runs of the thread.
     pub(crate) run: Option<RunId>,
     pub(crate) passage: Passage,
     /// The followed run, and the number of the event after which its stream begins.
-    pub(crate) passed: Option<(RunId, u64)>,
+    pub(crate) last_passed: Option<(RunId, u64)>,
     /// The version after which the stream reads.
     pub(crate) cursor: Version,
     /// The version of the thread when the stream began: no run that ended before ends the stream.
     pub(crate) head: Version,
     /// For a finished run: the version at which the stream ends.
-    pub(crate) until: Option<Version>,
+    pub(crate) end: Option<Version>,
 }
 
 /// The state of the stream while it is open.
@@ -55,13 +55,13 @@ struct LiveState {
     live: Live,
     size: PageSize,
     /// The run and the number of the last event that was sent.
-    passed: Option<(RunId, u64)>,
+    last_passed: Option<(RunId, u64)>,
     /// Deltas after an event that has not been sent yet.
-    held: VecDeque<Arc<Line>>,
-    taken: Vec<Delivery<Arc<Line>>>,
+    held_deltas: VecDeque<Arc<Line>>,
+    deliveries: Vec<Delivery<Arc<Line>>>,
     is_new: bool,
     is_over: bool,
-    spoke: Instant,
+    last_write: Instant,
 }
 
 impl Live {
@@ -72,18 +72,18 @@ impl Live {
 
     /// The stream as text pieces, for callers that write it in another form.
     pub(crate) fn into_pieces(self) -> impl Pieces {
-        let passed = self.passed;
-        let of_this = |line: &Arc<Line>| self.run.is_none_or(|run| run == line.run);
-        let held = self.making.iter().filter(|line| of_this(line)).cloned().collect();
+        let last_passed = self.last_passed;
+        let is_of_run = |line: &Arc<Line>| self.run.is_none_or(|run| run == line.run);
+        let held_deltas = self.partial_text.iter().filter(|line| is_of_run(line)).cloned().collect();
         LiveState {
             live: self,
             size: PageSize::default(),
-            passed,
-            held,
-            taken: Vec::new(),
+            last_passed,
+            held_deltas,
+            deliveries: Vec::new(),
             is_new: true,
             is_over: false,
-            spoke: Instant::now(),
+            last_write: Instant::now(),
         }
     }
 }
@@ -103,21 +103,21 @@ impl Pieces for LiveState {
                 return Ok(None);
             }
             self.take_deltas(&mut text);
-            let more = self.look(&mut text).await?;
+            let has_more = self.read_events(&mut text).await?;
             // When the server stops, the last event of a run is its end, with the reason.
             self.is_over |= marks.closing.is_some();
-            self.is_over |= self.live.until.is_some_and(|until| self.live.cursor >= until);
+            self.is_over |= self.live.end.is_some_and(|end| self.live.cursor >= end);
             if !text.is_empty() || self.is_over {
-                self.spoke = Instant::now();
+                self.last_write = Instant::now();
                 return Ok(if text.is_empty() { None } else { Some(text.into()) });
             }
             // A lost wake-up only delays: the log is read again when the keepalive is due.
-            if !more && !self.woken().await {
-                self.look(&mut text).await?;
+            if !has_more && !self.wait_for_news().await {
+                self.read_events(&mut text).await?;
                 if text.is_empty() {
                     text.push_str(KEEPALIVE);
                 }
-                self.spoke = Instant::now();
+                self.last_write = Instant::now();
                 return Ok(Some(text.into()));
             }
         }
@@ -126,20 +126,20 @@ impl Pieces for LiveState {
 
 impl LiveState {
     /// Waits for news; false if the keepalive is due.
-    async fn woken(&mut self) -> bool {
-        let due = self.spoke + Duration::from_millis(KEEPALIVE_MS);
-        let (mailbox, taken) = (self.live.watch.mailbox(), &mut self.taken);
-        let Some(looking) = &mut self.live.looking else {
+    async fn wait_for_news(&mut self) -> bool {
+        let due = self.last_write + Duration::from_millis(KEEPALIVE_MS);
+        let (mailbox, deliveries) = (self.live.watch.mailbox(), &mut self.deliveries);
+        let Some(delta_subscription) = &mut self.live.delta_subscription else {
             return tokio::time::timeout_at(due, mailbox.wait()).await.is_ok();
         };
-        let is_on = tokio::select! {
+        let is_subscribed = tokio::select! {
             () = mailbox.wait() => return true,
             () = sleep_until(due) => return false,
-            told = looking.next(taken) => told.is_ok(),
+            delivery = delta_subscription.next(deliveries) => delivery.is_ok(),
         };
-        if !is_on {
+        if !is_subscribed {
             // The delta subscription stalled, or the server stops: the events continue without deltas.
-            self.live.looking = None;
+            self.live.delta_subscription = None;
         }
         true
     }
@@ -150,24 +150,24 @@ impl LiveState {
 
     /// Reads the waiting deltas, and writes those that follow the last event.
     fn take_deltas(&mut self, out: &mut String) {
-        if let Some(looking) = &mut self.live.looking
-            && looking.try_next(&mut self.taken).is_err()
+        if let Some(delta_subscription) = &mut self.live.delta_subscription
+            && delta_subscription.try_next(&mut self.deliveries).is_err()
         {
-            self.live.looking = None;
+            self.live.delta_subscription = None;
         }
         let run = self.live.run;
-        let taken = self.taken.drain(..).map(|delivery| delivery.message);
-        self.held.extend(taken.filter(|line| run.is_none_or(|run| run == line.run)));
+        let lines = self.deliveries.drain(..).map(|delivery| delivery.message);
+        self.held_deltas.extend(lines.filter(|line| run.is_none_or(|run| run == line.run)));
         self.write_held_deltas(out);
-        while self.held.len() > DELTAS_HELD_MAX {
-            self.held.pop_front();
+        while self.held_deltas.len() > DELTAS_HELD_MAX {
+            self.held_deltas.pop_front();
         }
     }
 
     /// Writes the deltas that follow the last event, and drops older ones: the event contains their text.
     fn write_held_deltas(&mut self, out: &mut String) {
-        let Some((run, id)) = self.passed else { return };
-        self.held.retain(|line| {
+        let Some((run, id)) = self.last_passed else { return };
+        self.held_deltas.retain(|line| {
             if line.run == run && line.after == id {
                 out.push_str(&String::from_utf8_lossy(&line.bytes));
             }
@@ -176,32 +176,32 @@ impl LiveState {
     }
 
     /// Reads events after the cursor; returns whether there may be more already.
-    async fn look(&mut self, out: &mut String) -> Result<bool, Fault> {
+    async fn read_events(&mut self, out: &mut String) -> Result<bool, Fault> {
         let stream = self.live.watch.stream();
         if let Some(rows) = self.live.runs.0.tail.read(stream, self.live.cursor, TAIL_PAGE) {
-            let mut more = rows.len() == TAIL_PAGE;
+            let mut has_more = rows.len() == TAIL_PAGE;
             for row in rows {
                 self.pass(&row.event, out)?;
                 if self.is_over {
                     break;
                 }
                 if out.len() >= BURST_BYTES {
-                    more = true;
+                    has_more = true;
                     break;
                 }
             }
-            return Ok(more);
+            return Ok(has_more);
         }
-        let asked = self.size.events();
-        let stored = self.live.runs.log().read_stream(stream, self.live.cursor, asked).await?;
-        self.size.learn(&stored);
-        for stored in &stored {
+        let events_max = self.size.events();
+        let stored_events = self.live.runs.log().read_stream(stream, self.live.cursor, events_max).await?;
+        self.size.learn(&stored_events);
+        for stored in &stored_events {
             self.pass(stored, out)?;
             if self.is_over {
                 break;
             }
         }
-        Ok(stored.len() == asked)
+        Ok(stored_events.len() == events_max)
     }
 
     /// Passes one event of the thread, and writes its wire form.
@@ -212,10 +212,10 @@ impl LiveState {
             return Ok(());
         }
         for event in self.live.source.events(&event) {
-            if self.live.passage.wants(&event) {
+            if self.live.passage.includes(&event) {
                 self.write(&event, out);
             }
-            self.passed = Some((event.run, event.id));
+            self.last_passed = Some((event.run, event.id));
             self.write_held_deltas(out);
         }
         self.is_over = match &event {
@@ -227,7 +227,7 @@ impl LiveState {
             | ThreadEvent::EventEmitted(_)
             | ThreadEvent::RunResumed(_)
             | ThreadEvent::CancelRequested(_) => false,
-        } && self.live.until.is_none()
+        } && self.live.end.is_none()
             && stored.version > self.live.head;
         Ok(())
     }

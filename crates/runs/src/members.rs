@@ -48,7 +48,7 @@ impl<'a> Members<'a> {
 
     /// The bytes of a member; `null` counts as absent.
     pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
-        let (_, value) = self.0.iter().rev().find(|(known, _)| known == name)?;
+        let (_, value) = self.0.iter().rev().find(|(member, _)| member == name)?;
         (value.get() != "null").then_some(*value)
     }
 
@@ -76,8 +76,9 @@ impl<'a> Members<'a> {
             line.extend(value.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
         };
         first.iter().for_each(|(name, value)| put(name, value));
-        let taken = |name: &str| without.contains(&name) || first.iter().any(|(known, _)| *known == name);
-        self.0.iter().filter(|(name, _)| !taken(name)).for_each(|(name, value)| put(name, value.get()));
+        let is_excluded =
+            |name: &str| without.contains(&name) || first.iter().any(|(member, _)| *member == name);
+        self.0.iter().filter(|(name, _)| !is_excluded(name)).for_each(|(name, value)| put(name, value.get()));
         line.push('}');
         line
     }

@@ -90,16 +90,23 @@ impl Runs {
             return Ok(None);
         }
         let (agent, title) = (opened.agent.to_string(), opened.title.clone());
-        Ok(Some(WaitingRun { agent, thread, run: run.id, title, text: asked(&emitted.members), event }))
+        Ok(Some(WaitingRun {
+            agent,
+            thread,
+            run: run.id,
+            title,
+            text: question_text(&emitted.members),
+            event,
+        }))
     }
 }
 
 /// `request_keys` as lines: each key and its description.
-fn asked(members: &[u8]) -> String {
+fn question_text(members: &[u8]) -> String {
     let members: Value = serde_json::from_slice(members).unwrap_or_default();
     let Some(keys) = members.get("request_keys").and_then(Value::as_object) else { return String::new() };
-    let line = |(name, asked): (&String, &Value)| {
-        let text = asked.as_str().map_or_else(|| asked.to_string(), str::to_owned);
+    let line = |(name, question): (&String, &Value)| {
+        let text = question.as_str().map_or_else(|| question.to_string(), str::to_owned);
         format!("{name}: {text}")
     };
     keys.iter().map(line).collect::<Vec<_>>().join("\n")
@@ -111,7 +118,10 @@ mod tests {
 
     #[test]
     fn what_is_asked_is_a_line_each() {
-        assert_eq!(asked(br#"{"request_keys":{"city":"Which city?","n":3}}"#), "city: Which city?\nn: 3");
-        assert_eq!(asked(b"{}"), "");
+        assert_eq!(
+            question_text(br#"{"request_keys":{"city":"Which city?","n":3}}"#),
+            "city: Which city?\nn: 3"
+        );
+        assert_eq!(question_text(b"{}"), "");
     }
 }

@@ -10,9 +10,9 @@ use crate::{
     Runs,
     access::may_configure,
     event::ThreadEvent,
-    finding::VisibleThread,
     id::{RunId, ThreadId},
     limits::{PAGE_BYTES_MAX, PAGE_EVENTS_MAX},
+    lookup::VisibleThread,
     refusals::{self, RunRefusal},
     registry::Agent,
     room::{OPENED, THREADS},
@@ -53,10 +53,10 @@ impl Since {
     }
 
     /// The number of the cursor's event within a run.
-    pub(crate) fn in_run(self, run: RunId) -> u64 {
+    pub(crate) fn number_in(self, run: RunId) -> u64 {
         match self {
             Self::Id(id) => id,
-            Self::Place(of, id) if of == run => id,
+            Self::Place(cursor_run, id) if cursor_run == run => id,
             Self::Start | Self::Place(..) => 0,
         }
     }
@@ -66,26 +66,27 @@ impl Since {
     ///
     /// # Errors
     /// If it names a run that does not exist.
-    pub(crate) fn within(self, found: &VisibleThread) -> Result<Self, RunRefusal> {
-        let first = || found.run.or_else(|| found.state.runs.first().map(|run| run.id));
+    pub(crate) fn resolve(self, visible_thread: &VisibleThread) -> Result<Self, RunRefusal> {
+        let first = || visible_thread.run.or_else(|| visible_thread.state.runs.first().map(|run| run.id));
         match self {
             Self::Id(0) | Self::Start => Ok(Self::Start),
             Self::Id(id) => Ok(first().map_or(Self::Start, |run| Self::Place(run, id))),
             Self::Place(run, id) => {
-                let is_there = found.run.is_none_or(|only| only == run) && found.state.run(run).is_some();
-                if is_there { Ok(Self::Place(run, id)) } else { Err(refusals::run_not_found()) }
+                let exists = visible_thread.run.is_none_or(|only| only == run)
+                    && visible_thread.state.run(run).is_some();
+                if exists { Ok(Self::Place(run, id)) } else { Err(refusals::run_not_found()) }
             }
         }
     }
 
-    /// Like [`Since::within`], for live streams: the event must exist, otherwise the reader would miss events up to
+    /// Like [`Since::resolve`], for live streams: the event must exist, otherwise the reader would miss events up to
     /// it.
     ///
     /// # Errors
     /// If there is no such event yet.
-    pub(crate) fn reached(self, found: &VisibleThread) -> Result<Self, RunRefusal> {
+    pub(crate) fn require_reached(self, visible_thread: &VisibleThread) -> Result<Self, RunRefusal> {
         let Self::Place(run, id) = self else { return Ok(self) };
-        let last = found.state.run(run).map_or(0, |run| run.last_event_id);
+        let last = visible_thread.state.run(run).map_or(0, |run| run.last_event_id);
         if id <= last {
             return Ok(self);
         }
@@ -101,41 +102,41 @@ impl Since {
 pub(crate) struct Passage {
     since: Since,
     /// In a thread the event of the cursor: events of other runs before it are also before the cursor.
-    behind: Option<(RunId, u64)>,
+    cursor_event: Option<(RunId, u64)>,
 }
 
 impl Passage {
     /// For a run, or for a thread.
-    pub(crate) fn new(since: Since, found: &VisibleThread) -> Self {
-        let behind = match since {
-            Since::Place(run, id) if found.run.is_none() => {
-                let last = found.state.run(run).map_or(0, |run| run.last_event_id);
+    pub(crate) fn new(since: Since, visible_thread: &VisibleThread) -> Self {
+        let cursor_event = match since {
+            Since::Place(run, id) if visible_thread.run.is_none() => {
+                let last = visible_thread.state.run(run).map_or(0, |run| run.last_event_id);
                 Some((run, id.min(last))).filter(|(_, id)| *id > 0)
             }
             Since::Start | Since::Id(_) | Since::Place(..) => None,
         };
-        Self { since, behind }
+        Self { since, cursor_event }
     }
 
     /// A version before all events that pass.
-    pub(crate) fn begin(self, found: &VisibleThread) -> Version {
-        match (found.run(), self.behind) {
-            (Some(run), _) => begin(run, self.since.in_run(run.id)),
+    pub(crate) fn begin(self, visible_thread: &VisibleThread) -> Version {
+        match (visible_thread.run(), self.cursor_event) {
+            (Some(run), _) => begin(run, self.since.number_in(run.id)),
             // The event of the cursor is read too.
             (None, Some((run, id))) => {
-                found.state.run(run).map_or(Version::ZERO, |run| begin(run, id.saturating_sub(1)))
+                visible_thread.state.run(run).map_or(Version::ZERO, |run| begin(run, id.saturating_sub(1)))
             }
             (None, None) => Version::ZERO,
         }
     }
 
-    /// Whether an event is after the cursor. It must be asked about every event, in order.
-    pub(crate) fn wants(&mut self, event: &WireEvent) -> bool {
-        if let Some((run, id)) = self.behind {
+    /// Whether an event is after the cursor. Must be called for every event, in order.
+    pub(crate) fn includes(&mut self, event: &WireEvent) -> bool {
+        if let Some((run, id)) = self.cursor_event {
             if event.run != run || event.id < id {
                 return false;
             }
-            self.behind = None;
+            self.cursor_event = None;
         }
         match self.since {
             Since::Id(id) => event.id > id,
@@ -163,34 +164,36 @@ fn begin(run: &RunState, since: u64) -> Version {
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     pub(crate) events: Vec<WireEvent>,
-    pub(crate) more: bool,
+    pub(crate) has_more: bool,
 }
 
 impl Runs {
     /// The events of a run or a thread after `since`, one page of them.
-    pub(crate) async fn page(&self, found: &VisibleThread, since: Since) -> Result<Page, Fault> {
-        let end = match found.run() {
+    pub(crate) async fn page(&self, visible_thread: &VisibleThread, since: Since) -> Result<Page, Fault> {
+        let end = match visible_thread.run() {
             Some(run) if run.started == Version::ZERO => return Ok(Page::default()),
             Some(run) if run.ended != Version::ZERO => run.ended,
-            Some(_) | None => found.head,
+            Some(_) | None => visible_thread.head,
         };
-        let mut passage = Passage::new(since, found);
-        let mut cursor = passage.begin(found);
-        let stream = stream(found.source.thread);
+        let mut passage = Passage::new(since, visible_thread);
+        let mut cursor = passage.begin(visible_thread);
+        let stream = stream(visible_thread.source.thread);
         let (mut page, mut size, mut bytes) = (Page::default(), PageSize::default(), 0);
         while cursor < end {
-            let stored = self.log().read_stream(&stream, cursor, size.events()).await?;
-            size.learn(&stored);
-            let Some(last) = stored.last() else { break };
+            let stored_events = self.log().read_stream(&stream, cursor, size.events()).await?;
+            size.learn(&stored_events);
+            let Some(last) = stored_events.last() else { break };
             cursor = last.version;
-            for stored in stored.iter().filter(|stored| stored.version <= end) {
+            for stored in stored_events.iter().filter(|stored| stored.version <= end) {
                 let event = ThreadEvent::decode(stored)?;
-                if found.run.is_some_and(|run| run != event.run()) {
+                if visible_thread.run.is_some_and(|run| run != event.run()) {
                     continue;
                 }
-                for event in found.source.events(&event).into_iter().filter(|event| passage.wants(event)) {
+                for event in
+                    visible_thread.source.events(&event).into_iter().filter(|event| passage.includes(event))
+                {
                     if page.events.len() >= PAGE_EVENTS_MAX || bytes >= PAGE_BYTES_MAX {
-                        page.more = true;
+                        page.has_more = true;
                         return Ok(page);
                     }
                     bytes += event.json.len();
@@ -202,9 +205,13 @@ impl Runs {
     }
 
     /// The report about a run.
-    pub(crate) async fn report(&self, found: &VisibleThread, run: &RunState) -> Result<RunReport, Fault> {
-        let mut report = RunReport::of(&found.source, run);
-        let stream = stream(found.source.thread);
+    pub(crate) async fn report(
+        &self,
+        visible_thread: &VisibleThread,
+        run: &RunState,
+    ) -> Result<RunReport, Fault> {
+        let mut report = RunReport::of(&visible_thread.source, run);
+        let stream = stream(visible_thread.source.thread);
         if let ThreadEvent::RunQueued(queued) = self.event_at(&stream, run.queued).await? {
             report.request = serde_json::from_slice(&queued.request).unwrap_or_default();
         }
@@ -241,21 +248,21 @@ impl Runs {
     /// The threads of an agent that the caller may read, newest first, from before `before`.
     pub(crate) async fn threads(
         &self,
-        by: &Actor,
+        actor: &Actor,
         agent: &Agent,
         before: Option<ThreadId>,
         limit: usize,
     ) -> Result<(Vec<ThreadReport>, bool), RunRefusal> {
-        let (index, prefix) = if may_configure(by, &agent.owner()) {
+        let (index, prefix) = if may_configure(actor, &agent.owner()) {
             (THREADS, format!("{}/", agent.name()))
         } else {
-            (OPENED, format!("{by}/{}/", agent.name()))
+            (OPENED, format!("{actor}/{}/", agent.name()))
         };
         let before = match before {
             Some(before) => {
-                let found =
-                    self.find_thread(by, agent, before).await?.ok_or_else(refusals::thread_not_found)?;
-                let opened = found.state.opened.as_ref().map_or(0, |opened| opened.at.0);
+                let visible_thread =
+                    self.find_thread(actor, agent, before).await?.ok_or_else(refusals::thread_not_found)?;
+                let opened = visible_thread.state.opened.as_ref().map_or(0, |opened| opened.at.0);
                 Some(format!("{prefix}{opened:014}/{before}"))
             }
             None => None,

@@ -41,8 +41,8 @@ pub(crate) fn request_of(
 impl Runs {
     /// The event at a version of a stream.
     pub(crate) async fn event_at(&self, stream: &StreamName, at: Version) -> Result<ThreadEvent, Fault> {
-        let stored = self.log().read_stream(stream, Version(at.0.saturating_sub(1)), 1).await?;
-        match stored.first() {
+        let stored_events = self.log().read_stream(stream, Version(at.0.saturating_sub(1)), 1).await?;
+        match stored_events.first() {
             Some(stored) => ThreadEvent::decode(stored),
             None => Err(Fault::Corrupt(format!("nothing stands at {at} of {stream}"))),
         }
@@ -56,18 +56,20 @@ impl Runs {
         let earlier = state.runs.iter().rev().skip_while(|run| run.id != before).skip(1);
         for run in earlier.filter(|run| run.status.is_over()) {
             let queued = self.event_at(&stream, run.queued).await?;
-            let ended = self.event_at(&stream, run.ended).await?;
+            let completed = self.event_at(&stream, run.ended).await?;
             // A run that was canceled before it started has no output.
-            let (ThreadEvent::RunQueued(queued), ThreadEvent::RunCompleted(ended)) = (queued, ended) else {
+            let (ThreadEvent::RunQueued(queued), ThreadEvent::RunCompleted(completed)) = (queued, completed)
+            else {
                 continue;
             };
-            bytes += queued.request.len() + ended.result.len();
+            bytes += queued.request.len() + completed.result.len();
             if turns.len() == TURNS_MAX || bytes > TURNS_BYTES_MAX {
                 break;
             }
-            let result = ended.has_result.then(|| String::from_utf8_lossy(&ended.result).into_owned());
+            let result =
+                completed.has_result.then(|| String::from_utf8_lossy(&completed.result).into_owned());
             let request = request_of(thread, opened.agent.clone(), &queued, Arc::default());
-            turns.push(Turn { run_id: run.id, request, finish_reason: ended.finish_reason, result });
+            turns.push(Turn { run_id: run.id, request, finish_reason: completed.finish_reason, result });
         }
         turns.reverse();
         Ok(turns)
@@ -75,18 +77,18 @@ impl Runs {
 }
 
 /// The row with the text that a runner keeps with a thread.
-fn kept_row(thread: ThreadId) -> String {
+fn stored_text_row(thread: ThreadId) -> String {
     format!("runs.kept/{thread}")
 }
 
 impl Runs {
-    async fn read_kept(&self, thread: ThreadId) -> Result<Option<String>, Fault> {
-        let row = self.log().read_row(&kept_row(thread)).await?;
+    async fn read_stored_text(&self, thread: ThreadId) -> Result<Option<String>, Fault> {
+        let row = self.log().read_row(&stored_text_row(thread)).await?;
         Ok(row.map(|row| String::from_utf8_lossy(&row.value).into_owned()))
     }
 
-    async fn write_kept(&self, thread: ThreadId, text: String) -> Result<(), Fault> {
-        let name = kept_row(thread);
+    async fn write_stored_text(&self, thread: ThreadId, text: String) -> Result<(), Fault> {
+        let name = stored_text_row(thread);
         let row = self.log().read_row(&name).await?;
         if row.as_ref().is_some_and(|row| *row.value == *text.as_bytes()) {
             return Ok(());
@@ -102,11 +104,11 @@ impl Recall for Runs {
         Box::pin(self.earlier(thread, before))
     }
 
-    fn kept(&self, thread: ThreadId) -> RecallFuture<'_, Option<String>> {
-        Box::pin(self.read_kept(thread))
+    fn stored_text(&self, thread: ThreadId) -> RecallFuture<'_, Option<String>> {
+        Box::pin(self.read_stored_text(thread))
     }
 
-    fn keep(&self, thread: ThreadId, text: String) -> RecallFuture<'_, ()> {
-        Box::pin(self.write_kept(thread, text))
+    fn store_text(&self, thread: ThreadId, text: String) -> RecallFuture<'_, ()> {
+        Box::pin(self.write_stored_text(thread, text))
     }
 }

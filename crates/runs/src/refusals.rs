@@ -8,9 +8,9 @@ use plenary_log::Fault;
 use plenary_room::{CannotWatch, Form, fault_refusal};
 
 use crate::{
-    configured::ConfigureRejection,
+    configuration::ConfigureRejection,
     decide::Rejection,
-    enlisted::EnlistRejection,
+    enlistment::EnlistRejection,
     limits::{
         AGENT_TOOLS_MAX, AGENTS_MAX, ARGS_BYTES_MAX, ENLISTED_PER_OWNER_MAX, PURPOSE_CHARS_MAX,
         QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX, TOOL_CHARS_MAX,
@@ -86,8 +86,8 @@ pub(crate) fn too_many_readers() -> RunRefusal {
 }
 
 /// Why a run cannot be followed.
-pub(crate) fn not_followed(why: CannotWatch) -> RunRefusal {
-    match why {
+pub(crate) fn not_followed(rejection: CannotWatch) -> RunRefusal {
+    match rejection {
         CannotWatch::TooMany => {
             let text = "Your owner follows the maximum number of runs; end a stream or a wait and retry.";
             Refusal::new(Class::TooMany, "too_many_streams", text).into()
@@ -153,14 +153,14 @@ impl From<Rejection> for RunRefusal {
 }
 
 impl From<EnlistRejection> for RunRefusal {
-    fn from(why: EnlistRejection) -> Self {
-        Refusal::from(why).into()
+    fn from(rejection: EnlistRejection) -> Self {
+        Refusal::from(rejection).into()
     }
 }
 
 impl From<EnlistRejection> for Refusal {
-    fn from(why: EnlistRejection) -> Self {
-        match why {
+    fn from(rejection: EnlistRejection) -> Self {
+        match rejection {
             EnlistRejection::Unauthenticated => unauthenticated().refusal,
             EnlistRejection::Forbidden => {
                 let text = "Only the agent itself can register; only the agent, its owner and the operator can dismiss it.";
@@ -190,8 +190,8 @@ impl From<EnlistRejection> for Refusal {
 }
 
 impl From<ConfigureRejection> for RunRefusal {
-    fn from(why: ConfigureRejection) -> Self {
-        match why {
+    fn from(rejection: ConfigureRejection) -> Self {
+        match rejection {
             ConfigureRejection::Unauthenticated => unauthenticated(),
             ConfigureRejection::Forbidden => {
                 let text = "Only the agent's owner and the operator may configure it.";
@@ -206,8 +206,8 @@ impl From<ConfigureRejection> for RunRefusal {
 }
 
 impl From<SwitchRejection> for RunRefusal {
-    fn from(why: SwitchRejection) -> Self {
-        match why {
+    fn from(rejection: SwitchRejection) -> Self {
+        match rejection {
             SwitchRejection::Unauthenticated => unauthenticated(),
             SwitchRejection::Forbidden => {
                 let text = "Only the agent's owner and the operator may stop or start it.";

@@ -90,7 +90,7 @@ impl Agent {
     /// Whether a thread that was opened under this name belongs to the agent. An agent of the configuration may have
     /// been enlisted before, under its full name.
     #[must_use]
-    pub fn is_known_as(&self, name: &str) -> bool {
+    pub fn has_name(&self, name: &str) -> bool {
         name == self.name || name == full_name(&self.handle)
     }
 
@@ -159,17 +159,17 @@ impl Registry {
     /// # Errors
     /// If two agents have the same name, or there are too many.
     pub fn new(agents: impl IntoIterator<Item = Agent>) -> Result<Self, RegistryError> {
-        let mut known = AgentTable::default();
+        let mut table = AgentTable::default();
         for agent in agents {
-            if known.by_name.len() == AGENTS_MAX {
+            if table.by_name.len() == AGENTS_MAX {
                 return Err(RegistryError::TooMany);
             }
-            if known.by_name.contains_key(&agent.name) {
+            if table.by_name.contains_key(&agent.name) {
                 return Err(RegistryError::NameTwice(agent.name));
             }
-            known.put(agent);
+            table.put(agent);
         }
-        Ok(Self(Arc::new(RwLock::new(known))))
+        Ok(Self(Arc::new(RwLock::new(table))))
     }
 
     /// Adds or updates an enlisted agent. An agent of the configuration stays unchanged.
@@ -177,22 +177,22 @@ impl Registry {
     /// # Errors
     /// If there are too many.
     pub fn enlist(&self, agent: Agent) -> Result<(), RegistryError> {
-        let mut known = self.0.write();
-        match known.by_handle.get(&agent.handle) {
-            Some(there) if !there.is_enlisted() => return Ok(()),
-            None if known.by_name.len() >= AGENTS_MAX => return Err(RegistryError::TooMany),
+        let mut table = self.0.write();
+        match table.by_handle.get(&agent.handle) {
+            Some(agent) if !agent.is_enlisted() => return Ok(()),
+            None if table.by_name.len() >= AGENTS_MAX => return Err(RegistryError::TooMany),
             Some(_) | None => {}
         }
-        known.put(agent);
+        table.put(agent);
         Ok(())
     }
 
     /// Removes an enlisted agent; false if there is none.
     pub fn dismiss(&self, handle: &AgentHandle) -> bool {
-        let mut known = self.0.write();
-        let is_enlisted = known.by_handle.get(handle).is_some_and(|agent| agent.is_enlisted());
-        if is_enlisted && let Some(agent) = known.by_handle.remove(handle) {
-            known.by_name.remove(&agent.name);
+        let mut table = self.0.write();
+        let is_enlisted = table.by_handle.get(handle).is_some_and(|agent| agent.is_enlisted());
+        if is_enlisted && let Some(agent) = table.by_handle.remove(handle) {
+            table.by_name.remove(&agent.name);
         }
         is_enlisted
     }
@@ -201,34 +201,34 @@ impl Registry {
     /// the registry.
     #[must_use]
     pub fn is_full_for(&self, handle: &AgentHandle) -> bool {
-        let known = self.known();
-        let is_of_its_owner =
+        let table = self.table();
+        let is_agents_of_owner =
             |agent: &&Arc<Agent>| agent.is_enlisted() && agent.handle.owner() == handle.owner();
-        let of_its_owner = known.by_handle.values().filter(is_of_its_owner).count();
-        let is_full = known.by_name.len() >= AGENTS_MAX || of_its_owner >= ENLISTED_PER_OWNER_MAX;
-        is_full && !known.by_handle.contains_key(handle)
+        let agents_of_owner = table.by_handle.values().filter(is_agents_of_owner).count();
+        let is_full = table.by_name.len() >= AGENTS_MAX || agents_of_owner >= ENLISTED_PER_OWNER_MAX;
+        is_full && !table.by_handle.contains_key(handle)
     }
 
     /// The agent of a name: its path name, its full name `owner.name`, or its handle.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<Agent>> {
-        let known = self.known();
-        known.by_name.get(name).cloned().or_else(|| known.by_handle.get(&handle_of(name)?).cloned())
+        let table = self.table();
+        table.by_name.get(name).cloned().or_else(|| table.by_handle.get(&handle_of(name)?).cloned())
     }
 
     /// The agent of a handle.
     #[must_use]
     pub fn of(&self, handle: &AgentHandle) -> Option<Arc<Agent>> {
-        self.known().by_handle.get(handle).cloned()
+        self.table().by_handle.get(handle).cloned()
     }
 
     /// All agents, by name.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<Agent>> {
-        self.known().by_name.values().cloned().collect()
+        self.table().by_name.values().cloned().collect()
     }
 
-    fn known(&self) -> RwLockReadGuard<'_, AgentTable> {
+    fn table(&self) -> RwLockReadGuard<'_, AgentTable> {
         self.0.read()
     }
 }
@@ -246,15 +246,18 @@ mod tests {
     fn an_agent_has_its_name_and_its_whole_name() {
         let registry = Registry::new([agent(Agent::new, "@nick.a")]).unwrap();
         registry.enlist(agent(Agent::enlisted, "@ann.a")).unwrap();
-        let got =
+        let agent_names =
             |name: &str| registry.get(name).map(|agent| (agent.handle.to_string(), agent.name().to_owned()));
-        assert_eq!(got("a"), Some(("@nick.a".into(), "a".into())));
-        assert_eq!((got("nick.a"), got("@nick.a")), (got("a"), got("a")));
-        assert_eq!(got("ann.a"), Some(("@ann.a".into(), "ann.a".into())));
-        assert_eq!((got("b"), got("@@ann.a"), got("@a"), got("")), (None, None, None, None));
-        let is_known_as = |name: &str, other: &str| registry.get(name).unwrap().is_known_as(other);
-        assert!(is_known_as("a", "a") && is_known_as("a", "nick.a") && is_known_as("ann.a", "ann.a"));
-        assert!(!is_known_as("ann.a", "a") && !is_known_as("a", "ann.a"));
+        assert_eq!(agent_names("a"), Some(("@nick.a".into(), "a".into())));
+        assert_eq!((agent_names("nick.a"), agent_names("@nick.a")), (agent_names("a"), agent_names("a")));
+        assert_eq!(agent_names("ann.a"), Some(("@ann.a".into(), "ann.a".into())));
+        assert_eq!(
+            (agent_names("b"), agent_names("@@ann.a"), agent_names("@a"), agent_names("")),
+            (None, None, None, None)
+        );
+        let has_name = |name: &str, other: &str| registry.get(name).unwrap().has_name(other);
+        assert!(has_name("a", "a") && has_name("a", "nick.a") && has_name("ann.a", "ann.a"));
+        assert!(!has_name("ann.a", "a") && !has_name("a", "ann.a"));
     }
 
     #[test]
@@ -276,8 +279,8 @@ mod tests {
             registry.enlist(agent(Agent::enlisted, &format!("@nick.a{nth}"))).unwrap();
         }
         registry.enlist(agent(Agent::enlisted, "@nick.a0")).unwrap();
-        let refused = registry.enlist(agent(Agent::enlisted, "@nick.more"));
-        assert_eq!(refused, Err(RegistryError::TooMany));
+        let result = registry.enlist(agent(Agent::enlisted, "@nick.more"));
+        assert_eq!(result, Err(RegistryError::TooMany));
     }
 
     #[test]

@@ -82,7 +82,7 @@ pub(crate) enum ThreadChoice {
 #[derive(Debug)]
 pub(crate) enum RunCommand {
     Start { thread: ThreadChoice, request: Request },
-    Resume { run: Option<RunId>, thread: Option<ThreadId>, asked: Option<u64> },
+    Resume { run: Option<RunId>, thread: Option<ThreadId>, question: Option<u64> },
     Cancel { run: Option<RunId>, thread: Option<ThreadId> },
     Configure(Map<String, Value>),
 }
@@ -102,7 +102,7 @@ pub(crate) fn read(body: &Bytes, ids: Ids<'_>, takes: &[String]) -> Result<RunCo
                 return Err(refusals::shape("invalid_request_keys", "`request_keys` must be an object"));
             }
             let (run, thread) = interrupted(&members, ids)?;
-            Ok(RunCommand::Resume { run, thread, asked: event_id(&members)? })
+            Ok(RunCommand::Resume { run, thread, question: event_id(&members)? })
         }
         "CancelRequest" => {
             let (run, thread) = interrupted(&members, ids)?;
@@ -131,7 +131,7 @@ pub(crate) fn read_start(
 }
 
 /// The ChatRequest for a `{prompt}`, which is not a request of the protocol.
-pub(crate) fn prompted(body: &Bytes) -> Option<Bytes> {
+pub(crate) fn chat_from_prompt(body: &Bytes) -> Option<Bytes> {
     let members = Members::read(body).ok()?;
     let is_typed = ["type", "input", "request_keys", "args", "run_id", "thread_id"]
         .iter()
@@ -201,12 +201,12 @@ fn title(input: &str) -> Option<String> {
 }
 
 fn depth(members: &Members<'_>) -> Result<u32, RunRefusal> {
-    let wrong = || refusals::shape("invalid_depth", "`depth` must be a whole number from 0");
+    let invalid = || refusals::shape("invalid_depth", "`depth` must be a whole number from 0");
     let context = members.get("run_context").map(|context| Members::read(context.get().as_bytes()));
-    let context = context.transpose().map_err(|_| wrong())?;
-    let said = members.get("depth").or_else(|| context.as_ref()?.get("depth"));
-    let Some(said) = said else { return Ok(0) };
-    let depth: u64 = serde_json::from_str(said.get()).map_err(|_| wrong())?;
+    let context = context.transpose().map_err(|_| invalid())?;
+    let value = members.get("depth").or_else(|| context.as_ref()?.get("depth"));
+    let Some(value) = value else { return Ok(0) };
+    let depth: u64 = serde_json::from_str(value.get()).map_err(|_| invalid())?;
     match u32::try_from(depth) {
         Ok(depth) if depth <= DEPTH_MAX => Ok(depth),
         _ => Err(too_deep()),
@@ -226,9 +226,9 @@ fn arguments(members: &Members<'_>) -> Result<Map<String, Value>, RunRefusal> {
 
 /// The run and the thread of a request, as far as it names them.
 fn interrupted(members: &Members<'_>, ids: Ids<'_>) -> Result<(Option<RunId>, Option<ThreadId>), RunRefusal> {
-    let said = text(members, "run_id", "invalid_run_id")?;
+    let id_text = text(members, "run_id", "invalid_run_id")?;
     // A malformed id is treated as an unknown one.
-    let run = said.as_deref().or(ids.run).map(|id| id.parse().map_err(|_| refusals::run_not_found()));
+    let run = id_text.as_deref().or(ids.run).map(|id| id.parse().map_err(|_| refusals::run_not_found()));
     let (run, thread) = (run.transpose()?, thread(members, ids)?);
     if run.is_none() && thread.is_none() {
         return Err(refusals::shape("missing_run_id", "`run_id` or `thread_id` is missing: name the run"));
@@ -238,9 +238,9 @@ fn interrupted(members: &Members<'_>, ids: Ids<'_>) -> Result<(Option<RunId>, Op
 
 /// The answered question, if the request names it.
 fn event_id(members: &Members<'_>) -> Result<Option<u64>, RunRefusal> {
-    let Some(said) = members.get("event_id") else { return Ok(None) };
-    let read = serde_json::from_str(said.get()).map(Some);
-    read.map_err(|_| refusals::shape("invalid_event_id", "`event_id` must be a whole number from 0"))
+    let Some(value) = members.get("event_id") else { return Ok(None) };
+    let event_id = serde_json::from_str(value.get()).map(Some);
+    event_id.map_err(|_| refusals::shape("invalid_event_id", "`event_id` must be a whole number from 0"))
 }
 
 fn thread_choice(members: &Members<'_>, ids: Ids<'_>) -> Result<ThreadChoice, RunRefusal> {
@@ -262,9 +262,9 @@ fn thread_choice(members: &Members<'_>, ids: Ids<'_>) -> Result<ThreadChoice, Ru
 }
 
 fn thread(members: &Members<'_>, ids: Ids<'_>) -> Result<Option<ThreadId>, RunRefusal> {
-    let said = text(members, "thread_id", "invalid_thread_id")?;
+    let id_text = text(members, "thread_id", "invalid_thread_id")?;
     let thread =
-        said.as_deref().or(ids.thread).map(|id| id.parse().map_err(|_| refusals::thread_not_found()));
+        id_text.as_deref().or(ids.thread).map(|id| id.parse().map_err(|_| refusals::thread_not_found()));
     thread.transpose()
 }
 
@@ -305,15 +305,15 @@ fn object(members: &Members<'_>, name: &'static str, code: &'static str) -> Resu
 /// The idempotency key of a request, unique per operation and caller. Equal JSON is the same request.
 pub(crate) fn key(
     scope: String,
-    said: &str,
+    thread: &str,
     headers: &HeaderMap,
     body: &[u8],
 ) -> Result<Option<KeyUse>, RunRefusal> {
-    let sent = idempotency_key(headers)
-        .map_err(|why| refusals::shape("invalid_idempotency_key", why.to_string()))?;
-    let Some(key) = sent else { return Ok(None) };
+    let key = idempotency_key(headers)
+        .map_err(|error| refusals::shape("invalid_idempotency_key", error.to_string()))?;
+    let Some(key) = key else { return Ok(None) };
     let value = serde_json::from_slice(body).unwrap_or(Value::Null);
-    let mut bytes = said.as_bytes().to_vec();
+    let mut bytes = thread.as_bytes().to_vec();
     bytes.push(b'\n');
     bytes.extend(json::canonical(&value, json::Nulls::Keep));
     Ok(Some(KeyUse { scope, key: key.to_owned(), digest: json::digest(&bytes) }))

@@ -154,18 +154,18 @@ impl<C: Decides> Command<ThreadRoom> for CommandContext<C> {
     /// The standing of the caller, as a condition of the append.
     async fn facts(&self, _: &ThreadState) -> Result<Facts<CallerStanding>, Fault> {
         let Some(caller) = self.command.caller() else {
-            let value = CallerStanding { holds: true, is_admitted: true, is_held: false };
+            let value = CallerStanding { is_token_valid: true, is_admitted: true, is_held: false };
             return Ok(Facts { value, conditions: Vec::new() });
         };
         let Caller { authority, gate, on_behalf_of, .. } = caller;
         let mut conditions = Vec::new();
-        let holds = self.accounts.holds(authority, &mut conditions).await?;
+        let is_token_valid = self.accounts.holds(authority, &mut conditions).await?;
         let mut is_admitted = admits(&self.accounts, &authority.by, gate, &mut conditions).await?;
         if let Some(other) = on_behalf_of {
             is_admitted &= !is_blocked_between(&self.accounts, (other, &gate.agent), &mut conditions).await?;
         }
         let is_held = is_held(&self.accounts, caller, &mut conditions).await?;
-        Ok(Facts { value: CallerStanding { holds, is_admitted, is_held }, conditions })
+        Ok(Facts { value: CallerStanding { is_token_valid, is_admitted, is_held }, conditions })
     }
 
     fn decide(

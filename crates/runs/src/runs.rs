@@ -25,11 +25,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     access::is_held,
     command::{Caller, ProgressReceipt, Request, RunStart, SettleHeld, StartRun},
-    configured::{ConfigurationRoom, ConfigureAgent, ConfigureRejection, RunIds},
-    decide::{Rejection, traced},
+    configuration::{ConfigurationRoom, ConfigureAgent, ConfigureRejection, RunIds},
+    decide::{Rejection, link_trace},
     deltas::Deltas,
-    enlisted::EnlistedRoom,
     enlisting::EnlistedRunners,
+    enlistment::EnlistedRoom,
     event::{RunQueued, ThreadEvent},
     id::{RunId, ThreadId},
     limits::TAIL_BYTES_MAX,
@@ -60,8 +60,8 @@ pub(crate) struct Inner {
     pub(crate) blobs: Option<Blobs>,
     pub(crate) tail: Tail<()>,
     pub(crate) deltas: Deltas,
-    pub(crate) carried: LocalRuns,
-    pub(crate) counted: RunShares,
+    pub(crate) local_runs: LocalRuns,
+    pub(crate) shares: RunShares,
     pub(crate) spans: Spans,
     /// Cancelled when the process is about to stop.
     pub(crate) stop: CancellationToken,
@@ -120,14 +120,14 @@ impl ActiveRun {
     }
 
     /// Removes the run and returns its share, for the next run of its thread.
-    pub(crate) fn over(self) -> Option<Share<Payer>> {
-        self.runs.0.carried.lock().get_mut(&self.run)?.share.take()
+    pub(crate) fn finish(self) -> Option<Share<Payer>> {
+        self.runs.0.local_runs.lock().get_mut(&self.run)?.share.take()
     }
 }
 
 impl Drop for ActiveRun {
     fn drop(&mut self) {
-        self.runs.0.carried.lock().remove(&self.run);
+        self.runs.0.local_runs.lock().remove(&self.run);
         self.runs.0.gauges.active.dec();
     }
 }
@@ -159,8 +159,8 @@ impl Runs {
             blobs,
             tail: Tail::new(TAIL_BYTES_MAX),
             deltas,
-            carried: LocalRuns::default(),
-            counted: RunShares::new(quotas),
+            local_runs: LocalRuns::default(),
+            shares: RunShares::new(quotas),
             spans,
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -184,7 +184,7 @@ impl Runs {
     /// The number of runs that this process carries out.
     #[must_use]
     pub fn active(&self) -> usize {
-        self.0.carried.count()
+        self.0.local_runs.count()
     }
 
     pub(crate) fn log(&self) -> &Log {
@@ -202,14 +202,14 @@ impl Runs {
     /// Registers a run as carried out here; `None` if it is registered already, in which case that entry keeps its
     /// share, or takes this one if it has none.
     pub(crate) fn activate(&self, run: RunId, share: Option<Share<Payer>>) -> Option<ActiveRun> {
-        let mut carried = self.0.carried.lock();
-        let request_arrived = match carried.entry(run) {
+        let mut local_runs = self.0.local_runs.lock();
+        let request_arrived = match local_runs.entry(run) {
             Entry::Vacant(entry) => {
                 entry.insert(LocalRun { request_arrived: Arc::default(), share }).request_arrived.clone()
             }
             Entry::Occupied(mut entry) => {
-                let there = &mut entry.get_mut().share;
-                *there = there.take().or(share);
+                let registered_share = &mut entry.get_mut().share;
+                *registered_share = registered_share.take().or(share);
                 return None;
             }
         };
@@ -224,8 +224,8 @@ impl Runs {
         command: C,
         key: Option<&KeyUse>,
     ) -> Result<Executed<C::Reply>, ExecuteError<Rejection>> {
-        let asked = CommandContext { accounts: self.0.accounts.clone(), command };
-        let done = self.0.threads.execute(&thread.to_string(), &asked, key).await?;
+        let context = CommandContext { accounts: self.0.accounts.clone(), command };
+        let done = self.0.threads.execute(&thread.to_string(), &context, key).await?;
         self.wake_followers(thread, &done);
         Ok(done)
     }
@@ -254,37 +254,37 @@ impl Runs {
         let is_held =
             is_held(&self.0.accounts, &caller, &mut Vec::new()).await.map_err(ExecuteError::Fault)?;
         let is_queued = is_held || !is_new && self.fresh(thread).await?.active().is_some();
-        let counted = &self.0.counted;
-        let take = |is_queued| if is_queued { counted.queue(&payer) } else { counted.run(&payer) };
+        let shares = &self.0.shares;
+        let take = |is_queued| if is_queued { shares.queue(&payer) } else { shares.run(&payer) };
         let share = take(is_queued).map_err(ExecuteError::Rejected)?;
         let command = StartRun { caller, thread, is_new, request, node: self.0.node.clone() };
-        let asked = CommandContext { accounts: self.0.accounts.clone(), command };
+        let context = CommandContext { accounts: self.0.accounts.clone(), command };
         let id = thread.to_string();
         let done = match is_new {
-            true => self.0.threads.begin(&id, &asked, key).await?,
-            false => self.0.threads.execute(&id, &asked, key).await?,
+            true => self.0.threads.begin(&id, &context, key).await?,
+            false => self.0.threads.execute(&id, &context, key).await?,
         };
         self.wake_followers(thread, &done);
         if done.replayed {
             return Ok(done);
         }
         // The state of the thread may have changed meanwhile.
-        let is_as_expected = is_queued != done.reply.started;
-        let share = if is_as_expected { Some(share) } else { take(!is_queued).ok() };
+        let has_right_share = is_queued != done.reply.started;
+        let share = if has_right_share { Some(share) } else { take(!is_queued).ok() };
         let run = done.reply.run;
         if done.reply.started {
-            let StartRun { caller, request, .. } = asked.command;
+            let StartRun { caller, request, .. } = context.command;
             let Request { request_type, depth, body, trace, .. } = request;
             let by = caller.authority.by;
-            let trace = traced(trace, run.minted_at());
+            let trace = link_trace(trace, run.minted_at());
             let (payer, opens, held) = (None, None, false);
             let queued = RunQueued { run, by, request_type, depth, payer, opens, trace, held, request: body };
             self.carry_out(thread, run, Some(queued), share);
         } else if let Some(share) = share {
-            counted.waits(run, share);
+            shares.waits(run, share);
             let state = self.fresh(thread).await?;
             if state.run(run).is_none_or(|run| run.status != RunStatus::Queued) {
-                counted.release_queued(run);
+                shares.release_queued(run);
             }
         }
         Ok(done)
@@ -295,15 +295,20 @@ impl Runs {
     ///
     /// # Errors
     /// If the store fails.
-    pub fn settle_held(&self, thread: ThreadId, run: RunId, released: bool) -> Sealed<'_, Result<(), Fault>> {
+    pub fn settle_held(
+        &self,
+        thread: ThreadId,
+        run: RunId,
+        is_released: bool,
+    ) -> Sealed<'_, Result<(), Fault>> {
         seal(async move {
-            let command = SettleHeld { run, released, node: self.0.node.clone() };
-            let settled = ExecuteError::skip_refused(self.ask(thread, command, None).await)?;
-            let Some(done) = settled else { return Ok(()) };
+            let command = SettleHeld { run, is_released, node: self.0.node.clone() };
+            let executed = ExecuteError::skip_refused(self.ask(thread, command, None).await)?;
+            let Some(done) = executed else { return Ok(()) };
             let state = self.fresh(thread).await?;
             let started = done.reply.started.and_then(|run| state.run(run));
             // The run continues in any case: the server and a person accepted it.
-            let share = started.and_then(|run| self.0.counted.run(&run.payer).ok());
+            let share = started.and_then(|run| self.0.shares.run(&run.payer).ok());
             self.follow(thread, done.reply, share);
             Ok(())
         })
@@ -369,20 +374,20 @@ impl Runs {
         }
         match event {
             Ok(ThreadEvent::RunStarted(started)) => {
-                self.0.counted.release_queued(started.run);
+                self.0.shares.release_queued(started.run);
                 // Started by a command whose outcome was lost; otherwise the run is carried out already.
                 if started.node == self.0.node {
                     self.carry_out(thread, started.run, None, None);
                 }
             }
-            Ok(ThreadEvent::QueuedRunCanceled(canceled)) => self.0.counted.release_queued(canceled.run),
-            Ok(ThreadEvent::CancelRequested(asked) | ThreadEvent::RunResumed(asked)) => {
-                self.0.carried.wake(asked.run);
+            Ok(ThreadEvent::QueuedRunCanceled(canceled)) => self.0.shares.release_queued(canceled.run),
+            Ok(ThreadEvent::CancelRequested(interrupt) | ThreadEvent::RunResumed(interrupt)) => {
+                self.0.local_runs.wake(interrupt.run);
             }
             // Another process that considered this one dead may have ended the run.
             Ok(ThreadEvent::RunCompleted(completed)) => {
                 self.0.deltas.end(thread, completed.run);
-                self.0.carried.wake(completed.run);
+                self.0.local_runs.wake(completed.run);
             }
             Ok(_) => {}
             Err(fault) => tracing::error!(%fault, "an event of a thread cannot be read"),
@@ -397,15 +402,15 @@ pub(crate) fn stream(thread: ThreadId) -> StreamName {
 
 impl Observer for Runs {
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        let mut grown: HashMap<&StreamName, Vec<&StoredEvent>> = HashMap::new();
+        let mut events_by_stream: HashMap<&StreamName, Vec<&StoredEvent>> = HashMap::new();
         for event in events {
             match event.stream.category() {
                 ThreadRoom::CATEGORY => {
-                    grown.entry(&event.stream).or_default().push(event);
+                    events_by_stream.entry(&event.stream).or_default().push(event);
                 }
                 ConfigurationRoom::CATEGORY => self.0.configurations.observe(event),
                 SwitchRoom::CATEGORY => self.0.switches.observe(event),
-                EnlistedRoom::CATEGORY => self.enlisted_changed(event),
+                EnlistedRoom::CATEGORY => self.observe_enlistment(event),
                 _ => {
                     let Some(change) = AccountEvent::of(event) else { continue };
                     recheck(&self.0.watchers, &change);
@@ -415,7 +420,7 @@ impl Observer for Runs {
                 }
             }
         }
-        for (stream, run) in grown {
+        for (stream, run) in events_by_stream {
             run.iter().for_each(|event| self.0.threads.observe(event));
             if self.0.watchers.has(stream) {
                 // The events must be in the tail before any reader wakes up.

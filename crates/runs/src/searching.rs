@@ -23,10 +23,10 @@ use crate::{
 };
 
 /// The kind of a text in a run, its author if the event names one, and the text.
-type Said = (&'static str, Option<Actor>, String);
+type SearchableText = (&'static str, Option<Actor>, String);
 
 /// The searchable text of an event: the input, the agent's output, its result.
-fn said(event: &ThreadEvent) -> Option<Said> {
+fn searchable_text(event: &ThreadEvent) -> Option<SearchableText> {
     let input = |bytes: &[u8]| {
         let request: Value = serde_json::from_slice(bytes).unwrap_or_default();
         texts(request.get("input").or_else(|| request.get("args")).unwrap_or(&request))
@@ -53,37 +53,39 @@ fn said(event: &ThreadEvent) -> Option<Said> {
 }
 
 fn change(event: &StoredEvent) -> Option<Change> {
-    let decoded = match ThreadEvent::decode(event) {
-        Ok(decoded) => decoded,
+    let thread_event = match ThreadEvent::decode(event) {
+        Ok(thread_event) => thread_event,
         Err(fault) => {
             tracing::error!(%fault, "the event of a run cannot be read and is not indexed");
             return None;
         }
     };
-    let (_, _, text) = said(&decoded)?;
+    let (_, _, text) = searchable_text(&thread_event)?;
     Some(indexed(event, text))
 }
 
 impl Runs {
     /// The agent of a thread as its path names it, if the actor may read the thread.
-    fn read_at(&self, by: &Actor, state: &ThreadState) -> Option<(String, Actor)> {
+    fn readable_agent(&self, by: &Actor, state: &ThreadState) -> Option<(String, Actor)> {
         let opened = state.opened.as_ref()?;
         let by_handle = || handle_of(&opened.agent).and_then(|handle| self.agents().of(&handle));
         let agent = self.agents().get(&opened.agent).or_else(by_handle)?;
-        let is_readable = agent.is_known_as(&opened.agent) && may_read(by, &opened.by, &agent.owner());
+        let is_readable = agent.has_name(&opened.agent) && may_read(by, &opened.by, &agent.owner());
         is_readable.then(|| (agent.name().to_owned(), Actor::Agent(agent.handle.clone())))
     }
 
     async fn found_text(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault> {
         let Some((thread, version)) = indexed_at::<ThreadId>(id) else { return Ok(None) };
         let state = self.fresh(thread).await?;
-        let Some((name, agent)) = self.read_at(&Actor::from(searcher), &state) else { return Ok(None) };
+        let Some((name, agent)) = self.readable_agent(&Actor::from(searcher), &state) else {
+            return Ok(None);
+        };
         let Some(stored) = self.log().read_stream(&stream(thread), Version(version.0 - 1), 1).await?.pop()
         else {
             return Ok(None);
         };
         let event = ThreadEvent::decode(&stored)?;
-        let Some((kind, by, text)) = said(&event) else { return Ok(None) };
+        let Some((kind, by, text)) = searchable_text(&event) else { return Ok(None) };
         let run = event.run().to_string();
         Ok(Some(FoundItem {
             kind,
@@ -102,14 +104,14 @@ impl Runs {
     }
 
     /// The threads below a prefix of an index, each with the time at which it was opened.
-    async fn opened(&self, index: &'static str, prefix: &str) -> Result<Vec<(String, String)>, Fault> {
+    async fn threads_below(&self, index: &'static str, prefix: &str) -> Result<Vec<(String, String)>, Fault> {
         let rows = self.log().read_index(index, prefix, None, READ_ROWS_MAX, Order::Descending).await?;
-        let named = |key: &str| {
+        let time_and_id = |key: &str| {
             let mut parts = key.rsplit('/');
             let (id, at) = (parts.next()?, parts.next()?);
             Some((at.to_owned(), id.to_owned()))
         };
-        Ok(rows.iter().filter_map(|row| named(&row.key)).collect())
+        Ok(rows.iter().filter_map(|row| time_and_id(&row.key)).collect())
     }
 }
 
@@ -129,14 +131,14 @@ impl Findable for Runs {
     fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
         Box::pin(async move {
             let mut threads = match searcher {
-                Searcher::Operator => self.opened(THREADS, "").await?,
+                Searcher::Operator => self.threads_below(THREADS, "").await?,
                 Searcher::Owner(_) | Searcher::Agent(_) => {
-                    self.opened(OPENED, &format!("{}/", Actor::from(searcher))).await?
+                    self.threads_below(OPENED, &format!("{}/", Actor::from(searcher))).await?
                 }
             };
             if let Searcher::Owner(owner) = searcher {
                 for agent in self.agents().all().iter().filter(|agent| agent.owner() == *owner) {
-                    threads.extend(self.opened(THREADS, &format!("{}/", agent.name())).await?);
+                    threads.extend(self.threads_below(THREADS, &format!("{}/", agent.name())).await?);
                 }
             }
             threads.sort_unstable_by(|a, b| b.cmp(a));

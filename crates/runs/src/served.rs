@@ -20,8 +20,8 @@ use serde_json::json;
 
 use crate::{
     Runs,
-    configured::{Configuration, ConfigurationRoom},
-    enlisted::{EnlistedRoom, Enlistment},
+    configuration::{Configuration, ConfigurationRoom},
+    enlistment::{EnlistedRoom, Enlistment},
     news::is_thread,
     operations, refused_response,
     room::ThreadRoom,

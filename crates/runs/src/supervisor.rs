@@ -25,11 +25,11 @@ use crate::{
     members::Members,
     recall::request_of,
     registry::Agent,
-    runner::{Event, Recall, RunEnd, RunReceiver, RunRequest, run_of},
+    runner::{Event, Recall, RunEnd, RunReceiver, RunRequest, run_channel},
     runs::{ActiveRun, stream},
     shares::Payer,
+    spans::RunSpan,
     state::RunState,
-    traced::RunSpan,
 };
 
 /// The error text of a run that ends because the server stops.
@@ -50,12 +50,12 @@ impl Runs {
         queued: Option<RunQueued>,
         share: Option<Share<Payer>>,
     ) {
-        self.0.counted.release_queued(run);
+        self.0.shares.release_queued(run);
         let Some(active) = self.activate(run, share) else { return };
         let runs = self.clone();
         self.0.tasks.spawn(async move {
-            let begun = AssertUnwindSafe(runs.carried_out(thread, &active, queued)).catch_unwind().await;
-            let progressed = match begun {
+            let outcome = AssertUnwindSafe(runs.supervise(thread, &active, queued)).catch_unwind().await;
+            let progressed = match outcome {
                 Ok(Ok(progressed)) => progressed,
                 Ok(Err(fault)) => {
                     tracing::error!(%fault, run = %active.run(), "a run cannot be carried out");
@@ -66,22 +66,22 @@ impl Runs {
                     runs.end(thread, run, SUPERVISOR_FAILED).await
                 }
             };
-            let share = active.over();
+            let share = active.finish();
             runs.follow(thread, progressed, share);
         });
     }
 
-    async fn carried_out(
+    async fn supervise(
         &self,
         thread: ThreadId,
         active: &ActiveRun,
         queued: Option<RunQueued>,
     ) -> Result<ProgressReceipt, Fault> {
-        const NOTHING: ProgressReceipt = ProgressReceipt { over: true, started: None };
+        const OVER: ProgressReceipt = ProgressReceipt { over: true, started: None };
         let state = self.fresh(thread).await?;
-        let ours = |run: &&RunState| run.status.is_active() && run.node == self.0.node;
-        let (Some(opened), Some(run)) = (&state.opened, state.run(active.run()).filter(ours)) else {
-            return Ok(NOTHING);
+        let is_own = |run: &&RunState| run.status.is_active() && run.node == self.0.node;
+        let (Some(opened), Some(run)) = (&state.opened, state.run(active.run()).filter(is_own)) else {
+            return Ok(OVER);
         };
         let Some(agent) = self.0.registry.get(&opened.agent) else {
             return Ok(self.end(thread, run.id, AGENT_REMOVED).await);
@@ -111,8 +111,8 @@ impl Runs {
     }
 
     /// Ends a run with an error without calling its agent.
-    async fn end(&self, thread: ThreadId, run: RunId, why: &str) -> ProgressReceipt {
-        self.written(thread, self.progress(run, 0, Vec::new(), Some(RunEnd::error(why)))).await
+    async fn end(&self, thread: ThreadId, run: RunId, error: &str) -> ProgressReceipt {
+        self.write_progress(thread, self.progress(run, 0, Vec::new(), Some(RunEnd::error(error)))).await
     }
 
     fn progress(
@@ -120,14 +120,14 @@ impl Runs {
         run: RunId,
         first_id: u64,
         events: Vec<(Event, Option<Artifact>)>,
-        ended: Option<RunEnd>,
+        end: Option<RunEnd>,
     ) -> Progress {
-        let goes_on = !self.0.stop.is_cancelled();
-        Progress { run, node: self.0.node.clone(), first_id, events, ended, goes_on }
+        let starts_next = !self.0.stop.is_cancelled();
+        Progress { run, node: self.0.node.clone(), first_id, events, end, starts_next }
     }
 
     /// Writes the progress of a run. Retries until the store accepts it.
-    async fn written(&self, thread: ThreadId, progress: Progress) -> ProgressReceipt {
+    async fn write_progress(&self, thread: ThreadId, progress: Progress) -> ProgressReceipt {
         let mut pause_ms = 10;
         loop {
             match self.ask(thread, progress.clone(), None).await {
@@ -167,7 +167,7 @@ struct Supervisor {
     /// The id of the next event.
     next_id: u64,
     /// The version of the last `RunResumed` that was passed to the runner.
-    resumed: Version,
+    resumed_at: Version,
     budget: Budget,
     /// The final deadline of a run that was told to stop, and the end that it gets then.
     stop_deadline: Option<(Instant, RunEnd)>,
@@ -187,7 +187,7 @@ enum SupervisorEvent {
 impl Supervisor {
     fn new(runs: Runs, agent: &Agent, request: Arc<RunRequest>, next_id: u64) -> Self {
         let recall: Arc<dyn Recall> = Arc::new(runs.clone());
-        let (run, receiver) = run_of(request.clone(), recall);
+        let (run, receiver) = run_channel(request.clone(), recall);
         // A separate task, so that the supervisor can cancel and end the run whatever the runner does.
         let task = Task(tokio::spawn(agent.runner.clone().run(RunRequest::clone(&request), run)));
         let budget = Budget::new(agent.limits, Instant::now());
@@ -197,7 +197,7 @@ impl Supervisor {
             receiver,
             task,
             next_id,
-            resumed: Version::ZERO,
+            resumed_at: Version::ZERO,
             budget,
             stop_deadline: None,
             span: None,
@@ -206,13 +206,13 @@ impl Supervisor {
 
     async fn run(mut self, active: &ActiveRun) -> ProgressReceipt {
         // Requests from before the run was registered for wake-ups.
-        let mut happened = SupervisorEvent::RequestArrived;
+        let mut supervisor_event = SupervisorEvent::RequestArrived;
         loop {
-            let (events, ended) = match happened {
+            let (events, end) = match supervisor_event {
                 SupervisorEvent::Output(events) => (events, None),
-                SupervisorEvent::Ended(ended) => (self.left(), Some(ended)),
-                SupervisorEvent::RequestArrived => match self.look().await {
-                    Ok(ended) => (Vec::new(), ended),
+                SupervisorEvent::Ended(end) => (self.remaining_events(), Some(end)),
+                SupervisorEvent::RequestArrived => match self.read_requests().await {
+                    Ok(end) => (Vec::new(), end),
                     Err(fault) => {
                         tracing::warn!(%fault, "the requests to a run cannot be read yet");
                         active.request_arrived.notify_one();
@@ -225,43 +225,43 @@ impl Supervisor {
                     (Vec::new(), None)
                 }
                 SupervisorEvent::Delta { after, text } => {
-                    self.show(after, text);
+                    self.send_delta(after, text);
                     (Vec::new(), None)
                 }
                 SupervisorEvent::DeadlinePassed => match self.stop_deadline.take() {
-                    Some((_, ended)) => (self.left(), Some(ended)),
+                    Some((_, end)) => (self.remaining_events(), Some(end)),
                     None => {
-                        self.request_stop(CANCEL_GRACE_MS, self.budget.overdue());
+                        self.request_stop(CANCEL_GRACE_MS, self.budget.timeout_end());
                         (Vec::new(), None)
                     }
                 },
             };
-            if !events.is_empty() || ended.is_some() {
+            if !events.is_empty() || end.is_some() {
                 self.flush_deltas();
-                let progressed = self.write(events, ended).await;
+                let progressed = self.write(events, end).await;
                 if progressed.over {
                     return progressed;
                 }
             }
-            happened = self.next(active).await;
+            supervisor_event = self.next_event(active).await;
         }
     }
 
-    async fn next(&mut self, active: &ActiveRun) -> SupervisorEvent {
+    async fn next_event(&mut self, active: &ActiveRun) -> SupervisorEvent {
         let deadline = match &self.stop_deadline {
             Some((at, _)) => *at,
             None => self.budget.deadline(),
         };
         let mut events = Vec::new();
         let (receiver, stop) = (&mut self.receiver, &self.runs.0.stop);
-        let said = async {
+        let next_events = async {
             match receiver.events.recv_many(&mut events, EVENTS_WAITING_MAX).await {
                 // The runner has dropped its output; its end is still to come.
                 0 => pending().await,
                 _ => events,
             }
         };
-        let shown = async {
+        let next_delta = async {
             match receiver.deltas.recv().await {
                 Some(delta) => delta,
                 None => pending().await,
@@ -273,24 +273,24 @@ impl Supervisor {
             () = active.request_arrived.notified() => SupervisorEvent::RequestArrived,
             () = stop.cancelled(), if !is_stopping => SupervisorEvent::ServerStopping,
             () = sleep_until(deadline) => SupervisorEvent::DeadlinePassed,
-            ended = &mut self.task.0 => SupervisorEvent::Ended(self.end_of(ended)),
-            events = said => SupervisorEvent::Output(events),
-            delta = shown => SupervisorEvent::Delta { after: delta.after, text: delta.text },
+            result = &mut self.task.0 => SupervisorEvent::Ended(self.end_of(result)),
+            events = next_events => SupervisorEvent::Output(events),
+            delta = next_delta => SupervisorEvent::Delta { after: delta.after, text: delta.text },
         }
     }
 
     /// The end that the runner returned. If it was told to stop and has no result, the reason for the stop replaces
     /// it.
-    fn end_of(&self, ended: Result<RunEnd, JoinError>) -> RunEnd {
-        let ended = ended.unwrap_or_else(|error| RunEnd::error(failure(error)));
+    fn end_of(&self, result: Result<RunEnd, JoinError>) -> RunEnd {
+        let end = result.unwrap_or_else(|error| RunEnd::error(failure(error)));
         match &self.stop_deadline {
-            Some((_, last)) if ended.result.is_none() => last.clone(),
-            _ => ended,
+            Some((_, stop_end)) if end.result.is_none() => stop_end.clone(),
+            _ => end,
         }
     }
 
     /// The events that the runner had emitted when it ended.
-    fn left(&mut self) -> Vec<Event> {
+    fn remaining_events(&mut self) -> Vec<Event> {
         self.receiver.events.close();
         let mut events = Vec::new();
         while let Ok(event) = self.receiver.events.try_recv() {
@@ -299,20 +299,20 @@ impl Supervisor {
         events
     }
 
-    fn request_stop(&mut self, grace_ms: u64, ended: RunEnd) {
+    fn request_stop(&mut self, grace_ms: u64, end: RunEnd) {
         self.receiver.cancel();
-        self.stop_deadline = Some((Instant::now() + Duration::from_millis(grace_ms), ended));
+        self.stop_deadline = Some((Instant::now() + Duration::from_millis(grace_ms), end));
     }
 
     /// Sends the waiting deltas, so that they precede the events that are about to be written.
     fn flush_deltas(&mut self) {
         while let Ok(delta) = self.receiver.deltas.try_recv() {
-            self.show(delta.after, delta.text);
+            self.send_delta(delta.after, delta.text);
         }
     }
 
-    fn show(&self, after: u64, text: String) {
-        self.runs.0.deltas.show(RunDelta {
+    fn send_delta(&self, after: u64, text: String) {
+        self.runs.0.deltas.send(RunDelta {
             thread: self.request.thread_id,
             run: self.request.run_id,
             agent: self.request.agent.clone(),
@@ -325,7 +325,7 @@ impl Supervisor {
 
     /// Reads the run's state from the log: returns an end if the run is over, and passes cancellation and answers on
     /// to the runner.
-    async fn look(&mut self) -> Result<Option<RunEnd>, Fault> {
+    async fn read_requests(&mut self) -> Result<Option<RunEnd>, Fault> {
         let state = self.runs.fresh(self.request.thread_id).await?;
         let Some(run) = state.run(self.request.run_id) else { return Ok(None) };
         if run.status.is_over() || run.node != self.runs.0.node {
@@ -335,17 +335,19 @@ impl Supervisor {
         if run.cancel_requested && self.stop_deadline.is_none() {
             self.request_stop(CANCEL_GRACE_MS, RunEnd::canceled());
         }
-        if run.resumed <= self.resumed {
+        if run.resumed <= self.resumed_at {
             return Ok(None);
         }
-        let answered = run.resumed;
+        let answered_at = run.resumed;
         let stream = stream(self.request.thread_id);
-        let stored = self.runs.log().read_stream(&stream, Version(answered.0 - 1), 1).await?;
-        if let Some(ThreadEvent::RunResumed(asked)) = stored.first().map(ThreadEvent::decode).transpose()? {
-            let members = Members::read(&asked.request).unwrap_or_default();
+        let stored_events = self.runs.log().read_stream(&stream, Version(answered_at.0 - 1), 1).await?;
+        if let Some(ThreadEvent::RunResumed(answer)) =
+            stored_events.first().map(ThreadEvent::decode).transpose()?
+        {
+            let members = Members::read(&answer.request).unwrap_or_default();
             let keys = members.get("request_keys").and_then(|keys| serde_json::from_str(keys.get()).ok());
             self.budget.resume(Instant::now());
-            self.resumed = answered;
+            self.resumed_at = answered_at;
             if !self.receiver.resume(keys.unwrap_or_default()) {
                 return Ok(Some(RunEnd::error(INPUT_REFUSED)));
             }
@@ -354,24 +356,24 @@ impl Supervisor {
     }
 
     /// Writes the events and the end. If an event exceeds a limit, the run ends with that error.
-    async fn write(&mut self, events: Vec<Event>, ended: Option<RunEnd>) -> ProgressReceipt {
-        let mut taken = Vec::with_capacity(events.len());
-        let mut over = None;
+    async fn write(&mut self, events: Vec<Event>, end: Option<RunEnd>) -> ProgressReceipt {
+        let mut written_events = Vec::with_capacity(events.len());
+        let mut limit_end = None;
         for event in events {
-            if let Err(why) = self.budget.take(&event, Instant::now()) {
-                over = Some(RunEnd::error(why));
+            if let Err(text) = self.budget.count(&event, Instant::now()) {
+                limit_end = Some(RunEnd::error(text));
                 break;
             }
-            taken.push(self.runs.kept(event).await);
+            written_events.push(self.runs.store_artifact(event).await);
         }
-        let ended = over.or(ended).map(|ended| self.budget.finish(ended));
-        let count = taken.len() as u64;
-        let how = ended.as_ref().map(|ended| ended.finish_reason);
-        let progress = self.runs.progress(self.request.run_id, self.next_id, taken, ended);
+        let end = limit_end.or(end).map(|end| self.budget.finish(end));
+        let count = written_events.len() as u64;
+        let finish_reason = end.as_ref().map(|end| end.finish_reason);
+        let progress = self.runs.progress(self.request.run_id, self.next_id, written_events, end);
         self.next_id += count;
-        let progressed = self.runs.written(self.request.thread_id, progress).await;
-        if let (Some(how), Some(span)) = (how, self.span.take_if(|_| progressed.over)) {
-            span.end(how);
+        let progressed = self.runs.write_progress(self.request.thread_id, progress).await;
+        if let (Some(finish_reason), Some(span)) = (finish_reason, self.span.take_if(|_| progressed.over)) {
+            span.end(finish_reason);
         }
         progressed
     }

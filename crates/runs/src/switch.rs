@@ -57,8 +57,8 @@ impl Room for SwitchRoom {
 
     fn encode(event: &SwitchEvent) -> NewEvent {
         match event {
-            SwitchEvent::AgentStopped(turned) => written(STOPPED, turned),
-            SwitchEvent::AgentStarted(turned) => written(STARTED, turned),
+            SwitchEvent::AgentStopped(change) => written(STOPPED, change),
+            SwitchEvent::AgentStarted(change) => written(STARTED, change),
         }
     }
     fn decode(stored: &StoredEvent) -> Result<SwitchEvent, Fault> {
@@ -70,7 +70,7 @@ impl Room for SwitchRoom {
     }
     fn payer(_: &str, _: &Switch, event: &SwitchEvent) -> Option<OwnerName> {
         match event {
-            SwitchEvent::AgentStarted(turned) => turned.by.owner(),
+            SwitchEvent::AgentStarted(change) => change.by.owner(),
             SwitchEvent::AgentStopped(_) => None,
         }
     }
@@ -107,21 +107,21 @@ pub(crate) enum SwitchRejection {
 /// Decides `TurnSwitch`; a switch that is already in that position does not change.
 fn decide(
     state: &Switch,
-    holds: bool,
+    is_token_valid: bool,
     command: &TurnSwitch,
 ) -> Result<Decision<SwitchEvent, TurnedTo>, SwitchRejection> {
     let Caller { authority, owner, .. } = &command.caller;
-    if !holds {
+    if !is_token_valid {
         return Err(SwitchRejection::Unauthenticated);
     }
     if !may_configure(&authority.by, owner) {
         return Err(SwitchRejection::Forbidden);
     }
     let reply = TurnedTo { stopped: command.stops };
-    let turned = SwitchChange { by: authority.by.clone() };
+    let change = SwitchChange { by: authority.by.clone() };
     Ok(match (state.stopped.is_some(), command.stops) {
-        (false, true) => Decision::new(vec![SwitchEvent::AgentStopped(turned)], reply),
-        (true, false) => Decision::new(vec![SwitchEvent::AgentStarted(turned)], reply),
+        (false, true) => Decision::new(vec![SwitchEvent::AgentStopped(change)], reply),
+        (true, false) => Decision::new(vec![SwitchEvent::AgentStarted(change)], reply),
         (true, true) | (false, false) => Decision::unchanged(reply),
     })
 }
@@ -142,10 +142,10 @@ impl Command<SwitchRoom> for TurnSwitch {
         &self,
         state: &Switch,
         _: Version,
-        holds: &bool,
+        is_token_valid: &bool,
         _: &Stamp,
     ) -> Result<Decision<SwitchEvent, TurnedTo>, SwitchRejection> {
-        decide(state, *holds, self)
+        decide(state, *is_token_valid, self)
     }
 }
 
@@ -180,8 +180,9 @@ impl Runs {
     /// If the store fails.
     pub async fn cancel_agent(&self, agent: &str, by: &Actor) -> Result<(), Fault> {
         // An agent of the configuration that was enlisted before also has threads under its full name.
-        let is_its = |opened: &str| {
-            opened == agent || self.0.registry.get(opened).is_some_and(|known| known.name() == agent)
+        let is_of_agent = |opened: &str| {
+            opened == agent
+                || self.0.registry.get(opened).is_some_and(|registered| registered.name() == agent)
         };
         let mut rows = self.log().index_rows(BUSY, "", Order::Ascending);
         while let Some(row) = rows.next().await? {
@@ -189,7 +190,7 @@ impl Runs {
             let state = self.fresh(thread).await;
             let state = Fault::skip_corrupt(state, "a damaged thread is left out of a cancellation")?;
             let Some(state) = state else { continue };
-            if state.opened.as_ref().is_some_and(|opened| is_its(&opened.agent)) {
+            if state.opened.as_ref().is_some_and(|opened| is_of_agent(&opened.agent)) {
                 self.cancel_thread(thread, by).await?;
             }
         }
@@ -214,9 +215,9 @@ mod tests {
 
     #[test]
     fn the_stored_forms_are_frozen() {
-        let turned = || SwitchChange { by: "~nick".parse().unwrap() };
+        let change = || SwitchChange { by: "~nick".parse().unwrap() };
         for (event, kind) in
-            [(SwitchEvent::AgentStopped(turned()), STOPPED), (SwitchEvent::AgentStarted(turned()), STARTED)]
+            [(SwitchEvent::AgentStopped(change()), STOPPED), (SwitchEvent::AgentStarted(change()), STARTED)]
         {
             let new = SwitchRoom::encode(&event);
             assert_eq!(

@@ -70,7 +70,8 @@ impl Caller {
         let mut response =
             self.bytes(&self.request(method, path, extra, body.as_deref().map(str::as_bytes))).await;
         if let Some(body) = body {
-            response.asked = format!("{} {}", response.asked, body.chars().take(500).collect::<String>());
+            response.request_line =
+                format!("{} {}", response.request_line, body.chars().take(500).collect::<String>());
         }
         response
     }
@@ -272,7 +273,7 @@ impl Agent {
     /// Connects, waits until the server serves the connection, and drops it without a handshake.
     pub async fn come_and_go(&self) {
         let mut socket = self.connect().await;
-        socket.served().await;
+        socket.wait_until_served().await;
         socket.cut().await;
     }
 

@@ -23,9 +23,9 @@ pub fn content_of(events: &[Value]) -> Vec<&str> {
 /// Demands `first, first + 1, …` without gap or repeat.
 #[track_caller]
 pub fn assert_gapless(events: &[Value], first: i64) {
-    let found = sequences(events);
-    let wanted: Vec<i64> = (first..).take(found.len()).collect();
-    assert_eq!(found, wanted, "sequences rise by one: {:?}", kinds(events));
+    let actual = sequences(events);
+    let expected: Vec<i64> = (first..).take(actual.len()).collect();
+    assert_eq!(actual, expected, "sequences rise by one: {:?}", kinds(events));
 }
 
 /// Demands every key of `needed`, and none that is in neither list.
@@ -36,7 +36,7 @@ pub fn assert_keys(object: &Value, needed: &[&str], allowed: &[&str]) {
         assert!(members.contains_key(*key), "{key} is missing: {object}");
     }
     for key in members.keys() {
-        let known = needed.contains(&key.as_str()) || allowed.contains(&key.as_str());
-        assert!(known, "{key} does not belong here: {object}");
+        let is_allowed = needed.contains(&key.as_str()) || allowed.contains(&key.as_str());
+        assert!(is_allowed, "{key} does not belong here: {object}");
     }
 }

@@ -20,7 +20,7 @@ pub struct Cli {
 
 /// What a command left.
 #[derive(Debug)]
-pub struct Ran {
+pub struct CommandOutput {
     /// Its exit code.
     pub code: i32,
     /// Standard output.
@@ -61,34 +61,38 @@ impl Cli {
     }
 
     /// Runs a command to its end.
-    pub async fn run(&self, args: &[&str]) -> Ran {
+    pub async fn run(&self, args: &[&str]) -> CommandOutput {
         let output = timeout(PATIENCE, self.command(args).output()).await;
         let output = output.unwrap_or_else(|_| panic!("{args:?} did not end within {PATIENCE:?}"));
         let output = output.expect("the binary starts");
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it prints UTF-8");
-        Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+        CommandOutput {
+            code: output.status.code().unwrap_or(-1),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
     }
 
     /// Runs a command in a directory, which is made where it is missing.
-    pub async fn run_in(&self, directory: &Path, args: &[&str]) -> Ran {
+    pub async fn run_in(&self, directory: &Path, args: &[&str]) -> CommandOutput {
         std::fs::create_dir_all(directory).expect("a directory can be made");
         let mut command = self.command(args);
-        ended(command.current_dir(directory), "", args).await
+        run_to_end(command.current_dir(directory), "", args).await
     }
 
     /// Runs a line of a shell with this standard input, as coding agents run hooks.
-    pub async fn shell(&self, directory: &Path, line: &str, input: &str) -> Ran {
+    pub async fn shell(&self, directory: &Path, line: &str, input: &str) -> CommandOutput {
         let mut command = Command::new("/bin/sh");
         command.env_clear().env("HOME", self.home.path()).envs(self.env.iter().cloned());
         command.current_dir(directory).args(["-c", line]).kill_on_drop(true);
-        ended(&mut command, input, &[line]).await
+        run_to_end(&mut command, input, &[line]).await
     }
 
     /// Runs a command that must succeed; its standard output without the last line break.
-    pub async fn done(&self, args: &[&str]) -> String {
-        let ran = self.run(args).await;
-        assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
-        ran.out.trim_end().to_owned()
+    pub async fn run_ok(&self, args: &[&str]) -> String {
+        let output = self.run(args).await;
+        assert_eq!(output.code, 0, "{args:?}: {output:?}");
+        output.out.trim_end().to_owned()
     }
 
     /// Starts a command with these standard streams.
@@ -97,18 +101,18 @@ impl Cli {
     }
 
     /// Starts a command that runs on.
-    pub fn start(&self, args: &[&str]) -> Running {
+    pub fn start(&self, args: &[&str]) -> RunningCommand {
         // A group of its own: where a person runs the tests, the terminal's Ctrl-C group is another.
         let mut command = self.command(args);
         let mut child = command.stdin(Stdio::piped()).process_group(0).spawn().expect("the binary starts");
         let out = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
         let err = BufReader::new(child.stderr.take().expect("stderr is piped")).lines();
-        Running { child, out, err, said: Vec::new() }
+        RunningCommand { child, out, err, seen_lines: Vec::new() }
     }
 }
 
 /// Runs a command to its end with all of its standard input.
-async fn ended(command: &mut Command, input: &str, args: &[&str]) -> Ran {
+async fn run_to_end(command: &mut Command, input: &str, args: &[&str]) -> CommandOutput {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the command starts");
     let mut stdin = child.stdin.take().expect("stdin is piped");
@@ -119,19 +123,23 @@ async fn ended(command: &mut Command, input: &str, args: &[&str]) -> Ran {
     let output = output.unwrap_or_else(|_| panic!("{args:?} did not end within {PATIENCE:?}"));
     let output = output.expect("it can be waited for");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it prints UTF-8");
-    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+    CommandOutput {
+        code: output.status.code().unwrap_or(-1),
+        out: text(output.stdout),
+        err: text(output.stderr),
+    }
 }
 
 /// A command that runs on; killed when dropped.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningCommand {
     child: Child,
     out: Lines<BufReader<ChildStdout>>,
     err: Lines<BufReader<ChildStderr>>,
-    said: Vec<String>,
+    seen_lines: Vec<String>,
 }
 
-impl Running {
+impl RunningCommand {
     /// The next line of standard output.
     pub async fn line(&mut self) -> String {
         self.line_with("").await
@@ -139,17 +147,17 @@ impl Running {
 
     /// The next line of standard output that holds these words.
     pub async fn line_with(&mut self, words: &str) -> String {
-        find(&mut self.out, words, &mut self.said).await
+        find(&mut self.out, words, &mut self.seen_lines).await
     }
 
     /// The next line of standard error that holds these words.
     pub async fn note_with(&mut self, words: &str) -> String {
-        find(&mut self.err, words, &mut self.said).await
+        find(&mut self.err, words, &mut self.seen_lines).await
     }
 
     /// The command line and the environment of the process, as they stand in `/proc`.
-    pub fn shown(&self) -> (String, String) {
-        crate::process::shown(self.child.id().expect("the command runs"))
+    pub fn proc_texts(&self) -> (String, String) {
+        crate::process::proc_texts(self.child.id().expect("the command runs"))
     }
 
     /// Tells the command something.
@@ -160,13 +168,13 @@ impl Running {
     }
 
     /// Writes a line to its standard input.
-    pub async fn tell(&mut self, line: &str) {
+    pub async fn write_line(&mut self, line: &str) {
         let input = self.child.stdin.as_mut().expect("its input is open");
-        let written = async {
+        let writing = async {
             input.write_all(format!("{line}\n").as_bytes()).await?;
             input.flush().await
         };
-        written.await.expect("it takes a line");
+        writing.await.expect("it takes a line");
     }
 
     /// Closes its standard input.
@@ -175,29 +183,29 @@ impl Running {
     }
 
     /// Waits for its end; what it printed since it was last looked at.
-    pub async fn end(mut self) -> Ran {
+    pub async fn end(mut self) -> CommandOutput {
         drop(self.child.stdin.take());
         let rest = async { (rest(&mut self.out).await, rest(&mut self.err).await, self.child.wait().await) };
         let (out, err, status) =
-            timeout(PATIENCE, rest).await.unwrap_or_else(|_| panic!("it goes on: {:?}", self.said));
+            timeout(PATIENCE, rest).await.unwrap_or_else(|_| panic!("it goes on: {:?}", self.seen_lines));
         let status = status.expect("it can be waited for");
-        Ran { code: status.code().unwrap_or(-1), out, err }
+        CommandOutput { code: status.code().unwrap_or(-1), out, err }
     }
 }
 
 async fn find<R: AsyncRead + Unpin>(
     lines: &mut Lines<BufReader<R>>,
     words: &str,
-    said: &mut Vec<String>,
+    seen_lines: &mut Vec<String>,
 ) -> String {
     let search = async {
         while let Some(line) = lines.next_line().await.expect("it prints UTF-8") {
-            said.push(line.clone());
+            seen_lines.push(line.clone());
             if line.contains(words) {
                 return line;
             }
         }
-        panic!("it ended without `{words}`: {said:#?}");
+        panic!("it ended without `{words}`: {seen_lines:#?}");
     };
     match timeout(PATIENCE, search).await {
         Ok(line) => line,

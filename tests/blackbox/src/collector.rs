@@ -39,7 +39,7 @@ pub struct Export {
     /// The body.
     pub bytes: Vec<u8>,
     /// Whether it was answered with 200.
-    pub taken: bool,
+    pub accepted: bool,
 }
 
 /// One span that was taken.
@@ -108,13 +108,13 @@ impl Collector {
         self.state().exports.clone()
     }
 
-    /// Every span that was taken so far, in the order of its coming.
+    /// Every span that was taken so far, in the order of arrival.
     pub fn spans(&self) -> Vec<Span> {
-        self.state().exports.iter().filter(|export| export.taken).flat_map(spans_of).collect()
+        self.state().exports.iter().filter(|export| export.accepted).flat_map(spans_of).collect()
     }
 
     /// Waits for so many spans of that name.
-    pub async fn named(&self, name: &str, count: usize) -> Vec<Span> {
+    pub async fn wait_for_spans(&self, name: &str, count: usize) -> Vec<Span> {
         eventually(&format!("{count} spans {name} arrive"), || async {
             let mut spans = self.spans();
             spans.retain(|span| span.name == name);
@@ -124,14 +124,14 @@ impl Collector {
     }
 
     /// Waits for one span of that name, the only one.
-    pub async fn one(&self, name: &str) -> Span {
-        let mut spans = self.named(name, 1).await;
+    pub async fn wait_for_span(&self, name: &str) -> Span {
+        let mut spans = self.wait_for_spans(name, 1).await;
         assert_eq!(spans.len(), 1, "{spans:?}");
         spans.remove(0)
     }
 
-    /// Waits until a request has come, answered or not.
-    pub async fn asked(&self) {
+    /// Waits until a request has arrived, answered or not.
+    pub async fn wait_for_request(&self) {
         eventually("spans are sent", || async { (!self.exports().is_empty()).then_some(()) }).await;
     }
 
@@ -158,7 +158,7 @@ async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>) {
     while let Ok(Some(mut export)) = request(&mut stream, &mut buffer).await {
         let behaviour = {
             let mut state = state.lock().expect("nobody panics with it");
-            export.taken = state.behaviour == Behaviour::Take;
+            export.accepted = state.behaviour == Behaviour::Take;
             state.exports.push(export);
             state.behaviour
         };
@@ -203,7 +203,7 @@ async fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<Option<
             return Ok(None);
         }
     }
-    Ok(Some(Export { target, headers, bytes: buffer.drain(..length).collect(), taken: false }))
+    Ok(Some(Export { target, headers, bytes: buffer.drain(..length).collect(), accepted: false }))
 }
 
 fn spans_of(export: &Export) -> Vec<Span> {

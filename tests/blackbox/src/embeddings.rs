@@ -70,7 +70,7 @@ impl Embeddings {
     }
 
     /// Comes back at the same port.
-    pub async fn start_again(&mut self) {
+    pub async fn restart(&mut self) {
         self.listen().await;
     }
 

@@ -31,11 +31,11 @@ impl Address {
 
     /// The present address with its TLS, if any.
     pub fn place(&self) -> Place {
-        Place::from(self.get()).over(self.tls.clone())
+        Place::from(self.get()).with_tls(self.tls.clone())
     }
 
     /// An address that is spoken to over TLS.
-    pub(crate) fn over(tls: Option<Arc<ClientConfig>>) -> Self {
+    pub(crate) fn with_tls(tls: Option<Arc<ClientConfig>>) -> Self {
         Self { tls, ..Self::default() }
     }
 
@@ -86,7 +86,7 @@ impl Connection {
         let line = request.split(|byte| *byte == b'\r').next().unwrap_or_default();
         match self.response().await {
             Ok(mut response) => {
-                response.asked = String::from_utf8_lossy(line).into_owned();
+                response.request_line = String::from_utf8_lossy(line).into_owned();
                 Ok(response)
             }
             Err(error) => Err(written.err().unwrap_or(error)),
@@ -102,7 +102,7 @@ impl Connection {
     /// Reads the head of a response and leaves its body on the connection.
     pub async fn response_head(&mut self) -> Result<Response> {
         let (status, headers) = self.head().await?;
-        Ok(Response { asked: String::new(), status, headers, body: Bytes::new() })
+        Ok(Response { request_line: String::new(), status, headers, body: Bytes::new() })
     }
 
     /// Reads the body that belongs to a head.
@@ -113,10 +113,11 @@ impl Connection {
         } else if response.is_chunked() {
             self.chunks().await?
         } else if let Some(length) = response.header("content-length") {
-            let length = length.parse::<usize>().map_err(|_| bad("content-length is no number"))?;
+            let length =
+                length.parse::<usize>().map_err(|_| protocol_error("content-length is no number"))?;
             self.exactly(length).await?
         } else {
-            self.to_the_end().await?
+            self.read_to_end().await?
         };
         Ok(response)
     }
@@ -134,7 +135,7 @@ impl Connection {
     }
 
     /// Reads until the server closes and gives what came, for tests that send broken requests.
-    pub async fn to_the_end(&mut self) -> Result<Bytes> {
+    pub async fn read_to_end(&mut self) -> Result<Bytes> {
         loop {
             match self.stream.read_buf(&mut self.buffer).await {
                 Ok(0) => return Ok(self.buffer.split().freeze()),
@@ -158,17 +159,17 @@ impl Connection {
                 break at;
             }
             if self.buffer.len() > HEAD_BYTES_MAX {
-                return Err(bad("the head never ends"));
+                return Err(protocol_error("the head never ends"));
             }
-            self.more().await?;
+            self.read_more().await?;
         };
         let head = self.buffer.split_to(end);
         self.buffer.advance(4);
-        let head = std::str::from_utf8(&head).map_err(|_| bad("the head is not text"))?;
+        let head = std::str::from_utf8(&head).map_err(|_| protocol_error("the head is not text"))?;
         let mut lines = head.split("\r\n");
         let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1.1 "));
         let status = status.and_then(|line| line.get(..3)).and_then(|code| code.parse().ok());
-        let status = status.ok_or_else(|| bad("no HTTP/1.1 status line"))?;
+        let status = status.ok_or_else(|| protocol_error("no HTTP/1.1 status line"))?;
         let headers = lines.filter_map(|line| line.split_once(':'));
         let headers = headers.map(|(name, value)| (name.to_owned(), value.trim().to_owned())).collect();
         Ok((status, headers))
@@ -176,7 +177,7 @@ impl Connection {
 
     async fn exactly(&mut self, length: usize) -> Result<Bytes> {
         while self.buffer.len() < length {
-            self.more().await?;
+            self.read_more().await?;
         }
         Ok(self.buffer.split_to(length).freeze())
     }
@@ -191,10 +192,10 @@ impl Connection {
 
     async fn chunk(&mut self) -> Result<Option<Bytes>> {
         let line = self.line().await?;
-        let size = usize::from_str_radix(line.trim(), 16).map_err(|_| bad("no chunk size"))?;
+        let size = usize::from_str_radix(line.trim(), 16).map_err(|_| protocol_error("no chunk size"))?;
         let chunk = self.exactly(size).await?;
         if !self.line().await?.is_empty() {
-            return Err(bad("a chunk is longer than its size"));
+            return Err(protocol_error("a chunk is longer than its size"));
         }
         Ok((size > 0).then_some(chunk))
     }
@@ -204,13 +205,13 @@ impl Connection {
             if let Some(at) = self.buffer.windows(2).position(|window| window == b"\r\n") {
                 let line = self.buffer.split_to(at);
                 self.buffer.advance(2);
-                return String::from_utf8(line.to_vec()).map_err(|_| bad("a line is not text"));
+                return String::from_utf8(line.to_vec()).map_err(|_| protocol_error("a line is not text"));
             }
-            self.more().await?;
+            self.read_more().await?;
         }
     }
 
-    async fn more(&mut self) -> Result<()> {
+    async fn read_more(&mut self) -> Result<()> {
         match self.stream.read_buf(&mut self.buffer).await? {
             0 => Err(Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")),
             _ => Ok(()),
@@ -218,6 +219,6 @@ impl Connection {
     }
 }
 
-fn bad(what: &'static str) -> Error {
+fn protocol_error(what: &'static str) -> Error {
     Error::new(ErrorKind::InvalidData, what)
 }

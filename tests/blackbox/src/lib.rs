@@ -7,13 +7,13 @@
 //! A failed expectation panics with what was asked and what came back; the server's log is printed beside it.
 
 mod agent;
-mod asked;
 mod certificate;
 mod check;
 mod cli;
 mod clock;
 mod collector;
 mod embeddings;
+mod environment;
 mod http;
 mod load;
 mod model;
@@ -36,15 +36,15 @@ pub mod wsframe;
 use std::time::Duration;
 
 pub use agent::{Agent, Caller};
-pub use asked::{Asked, rounds};
 pub use certificate::Certificate;
 pub use check::{assert_gapless, assert_keys, content_of, kinds, sequences};
-pub use cli::{Cli, Ran, Running};
+pub use cli::{Cli, CommandOutput, RunningCommand};
 pub use clock::ShiftedClock;
 pub use collector::{Behaviour, Collector, Export, Span};
 pub use embeddings::{Embeddings, Mood};
+pub use environment::{TestDependency, rounds};
 pub use http::{Address, Connection, render};
-pub use load::{Acked, Sender, check_log};
+pub use load::{AckedMessage, Sender, check_log};
 pub use model::{Model, Prompt, Turn, delta};
 pub use nats::NatsServers;
 pub use place::{Place, trusting};
@@ -56,7 +56,7 @@ pub use response::Response;
 pub use scene::{enter, pair, room};
 pub use server::{Builder, Server};
 pub use socket::{Frame, Pongs, Socket};
-pub use stream::{Delivery, Heard, Stream};
+pub use stream::{Delivery, Stream, StreamItem};
 pub use tally::Tally;
 pub use temp::TempDir;
 pub use upload::{BOUNDARY, MULTIPART, multipart};

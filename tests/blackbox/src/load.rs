@@ -14,7 +14,7 @@ const TRY_MAX: Duration = Duration::from_secs(10);
 
 /// A message that the server has acknowledged.
 #[derive(Debug, Clone)]
-pub struct Acked {
+pub struct AckedMessage {
     /// The text, unique in the run.
     pub content: String,
     /// The id of the answer.
@@ -32,7 +32,7 @@ pub struct Sender {
     connection: Option<Connection>,
     next: usize,
     /// Everything acknowledged so far, in the order of sending.
-    pub acked: Vec<Acked>,
+    pub acked: Vec<AckedMessage>,
     /// How many sends needed more than one try.
     pub retried: usize,
 }
@@ -108,9 +108,13 @@ impl Sender {
     }
 }
 
-fn acked(content: String, answer: &Value) -> Acked {
+fn acked(content: String, answer: &Value) -> AckedMessage {
     let message_id = answer["message_id"].as_str().expect("the answer has message_id").to_owned();
-    Acked { content, message_id, sequence: answer["sequence"].as_i64().expect("the answer has sequence") }
+    AckedMessage {
+        content,
+        message_id,
+        sequence: answer["sequence"].as_i64().expect("the answer has sequence"),
+    }
 }
 
 /// Durable, gapless, ordered, idempotent: every acknowledged message stands in the log exactly once, under the

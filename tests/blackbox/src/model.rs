@@ -82,7 +82,7 @@ pub struct Prompt {
 struct State {
     turns: VecDeque<Turn>,
     prompts: Vec<Prompt>,
-    open: usize,
+    open_connections: usize,
 }
 
 /// A running model. Dropping it closes its port.
@@ -109,7 +109,7 @@ impl Model {
     }
 
     /// One more answer.
-    pub fn then(&self, turn: Turn) {
+    pub fn add_turn(&self, turn: Turn) {
         lock(&self.state).turns.push_back(turn);
     }
 
@@ -119,7 +119,7 @@ impl Model {
     }
 
     /// Waits for so many requests; all of them.
-    pub async fn prompted(&self, count: usize) -> Vec<Prompt> {
+    pub async fn wait_for_prompts(&self, count: usize) -> Vec<Prompt> {
         eventually("the model is asked", || async {
             let prompts = self.prompts();
             (prompts.len() >= count).then_some(prompts)
@@ -128,9 +128,9 @@ impl Model {
     }
 
     /// Waits until nobody is connected any more.
-    pub async fn left_alone(&self) {
+    pub async fn wait_until_idle(&self) {
         eventually("the model's connections are closed", || async {
-            (lock(&self.state).open == 0).then_some(())
+            (lock(&self.state).open_connections == 0).then_some(())
         })
         .await;
     }
@@ -150,11 +150,11 @@ async fn listen(listener: TcpListener, state: Arc<Mutex<State>>) {
     while let Ok((stream, _)) = listener.accept().await {
         let state = state.clone();
         tokio::spawn(async move {
-            lock(&state).open += 1;
+            lock(&state).open_connections += 1;
             // A client may go at any time.
             let served = serve(stream, &state).await;
             drop(served);
-            lock(&state).open -= 1;
+            lock(&state).open_connections -= 1;
         });
     }
 }
@@ -176,9 +176,9 @@ async fn serve(mut stream: TcpStream, state: &Mutex<State>) -> Result<()> {
             Turn::Cut(chunks) => return send(&mut stream, &chunks).await,
             Turn::Hang(chunks) => {
                 send(&mut stream, &chunks).await?;
-                return gone(&mut stream).await;
+                return wait_for_close(&mut stream).await;
             }
-            Turn::Silence => return gone(&mut stream).await,
+            Turn::Silence => return wait_for_close(&mut stream).await,
             Turn::Raw(bytes) => {
                 let head = format!("{HEAD}content-length: {}\r\n\r\n", bytes.len());
                 stream.write_all(head.as_bytes()).await?;
@@ -220,7 +220,7 @@ async fn part(stream: &mut TcpStream, text: &str) -> Result<()> {
 }
 
 /// Waits until the other side has closed.
-async fn gone(stream: &mut TcpStream) -> Result<()> {
+async fn wait_for_close(stream: &mut TcpStream) -> Result<()> {
     let mut rest = [0_u8; 1024];
     while stream.read(&mut rest).await? > 0 {}
     Ok(())
@@ -275,8 +275,8 @@ mod tests {
         let response = connection.round_trip(&request).await.unwrap();
         assert_eq!((response.status, response.header("retry-after")), (429, Some("7")));
         drop(connection);
-        model.left_alone().await;
-        let prompts = model.prompted(2).await;
+        model.wait_until_idle().await;
+        let prompts = model.wait_for_prompts(2).await;
         assert_eq!(
             (prompts[0].line.as_str(), &prompts[0].body["model"]),
             ("POST /v1/chat/completions", &json!("m"))

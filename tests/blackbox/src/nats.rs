@@ -37,7 +37,7 @@ impl NatsServers {
     }
 
     /// Starts one that flushes now and then, which is its default.
-    pub async fn one_that_does_not_flush() -> Option<Self> {
+    pub async fn one_without_flush() -> Option<Self> {
         Self::start(1, "2m").await
     }
 
@@ -74,7 +74,7 @@ impl NatsServers {
         let servers = servers.collect();
         let mut all = Self { binary: binary.into(), servers, dir };
         for nth in 0..count {
-            all.start_again(nth).await;
+            all.restart(nth).await;
         }
         Some(all)
     }
@@ -92,7 +92,7 @@ impl NatsServers {
     }
 
     /// Starts one that was killed, on its own data, and waits until it takes connections.
-    pub async fn start_again(&mut self, nth: usize) {
+    pub async fn restart(&mut self, nth: usize) {
         let log = self.dir.path().join(format!("nats-{nth}.log"));
         let log = File::options().create(true).append(true).open(log).expect("the log file opens");
         let server = &mut self.servers[nth];

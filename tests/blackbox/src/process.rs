@@ -94,7 +94,7 @@ impl Process {
     }
 
     /// Starts the binary in the expectation that it refuses to run; its status and stderr.
-    pub(crate) async fn refused(args: &[OsString]) -> (ExitStatus, String) {
+    pub(crate) async fn start_refused(args: &[OsString]) -> (ExitStatus, String) {
         let mut command = Command::new(binary());
         command.args(args).stdin(Stdio::null()).kill_on_drop(true);
         let output = timeout(START_MAX, command.output()).await.expect("it gives up in time");
@@ -110,8 +110,8 @@ impl Process {
     /// SIGKILL without waiting, for drops.
     pub(crate) fn kill_now(&mut self) {
         // It may be over already.
-        let killed = self.child.start_kill();
-        drop(killed);
+        let result = self.child.start_kill();
+        drop(result);
     }
 
     /// The process id, while it runs.
@@ -128,8 +128,8 @@ impl Process {
 
     /// Waits for the end, at most so long.
     pub(crate) async fn wait(&mut self, limit: Duration) -> ExitStatus {
-        let waited = timeout(limit, self.child.wait()).await;
-        waited
+        let status = timeout(limit, self.child.wait()).await;
+        status
             .unwrap_or_else(|_| panic!("the server still runs after {limit:?}"))
             .expect("the server can be waited for")
     }
@@ -141,7 +141,7 @@ impl Process {
 }
 
 /// The command line and the environment of a process, as they stand in `/proc`.
-pub(crate) fn shown(id: u32) -> (String, String) {
+pub(crate) fn proc_texts(id: u32) -> (String, String) {
     let text = |name: &str| {
         let bytes = std::fs::read(format!("/proc/{id}/{name}")).expect("the process runs");
         String::from_utf8_lossy(&bytes).replace('\0', " ")

@@ -6,8 +6,8 @@ use serde_json::Value;
 /// Status, headers in their order, and the body's exact bytes.
 #[derive(Debug, Clone)]
 pub struct Response {
-    /// What was asked, for the text of a failure.
-    pub asked: String,
+    /// The request line, for the text of a failure.
+    pub request_line: String,
     /// The status code.
     pub status: u16,
     /// Header names as sent, and values.
@@ -57,14 +57,14 @@ impl Response {
 
     /// Demands a refusal of this status and code in the shape `{"error":{"code","message"}}`.
     #[track_caller]
-    pub fn refused(&self, status: u16, code: &str) {
-        let found = self.refused_as(status);
-        assert_eq!(found, code, "expected code {code}: {self}");
+    pub fn assert_refused(&self, status: u16, code: &str) {
+        let actual = self.refusal_code(status);
+        assert_eq!(actual, code, "expected code {code}: {self}");
     }
 
     /// Demands a refusal of this status and gives its code.
     #[track_caller]
-    pub fn refused_as(&self, status: u16) -> String {
+    pub fn refusal_code(&self, status: u16) -> String {
         assert_eq!(self.status, status, "expected {status}: {self}");
         let body = self.json();
         let error = &body["error"];
@@ -75,13 +75,13 @@ impl Response {
 
     /// Demands a refusal whose code is one of several that the documents allow.
     #[track_caller]
-    pub fn refused_any(&self, status: u16, codes: &[&str]) {
-        let found = self.refused_as(status);
-        assert!(codes.contains(&found.as_str()), "expected one of {codes:?}: {self}");
+    pub fn assert_refused_any(&self, status: u16, codes: &[&str]) {
+        let actual = self.refusal_code(status);
+        assert!(codes.contains(&actual.as_str()), "expected one of {codes:?}: {self}");
     }
 
     /// The first answer was given again (ASP-35): the marker header is there.
-    pub fn replayed(&self) -> bool {
+    pub fn is_replayed(&self) -> bool {
         self.header("idempotency-replayed") == Some("true")
     }
 
@@ -104,7 +104,7 @@ impl std::fmt::Display for Response {
         if body.len() > 2_000 {
             body = body.chars().take(2_000).collect::<String>() + " [cut]";
         }
-        write!(f, "\n> {}\n< {}", self.asked, self.status)?;
+        write!(f, "\n> {}\n< {}", self.request_line, self.status)?;
         for (name, value) in &self.headers {
             write!(f, "\n< {name}: {value}")?;
         }

@@ -141,7 +141,7 @@ impl Builder {
         }
         let log = dir.path().join("stderr.log");
         let process = Process::start(&args, &env, &log).await;
-        let address = Address::over(tls.as_ref().map(|tls| tls.trusted(rustls::ALL_VERSIONS)));
+        let address = Address::with_tls(tls.as_ref().map(|tls| tls.trusted(rustls::ALL_VERSIONS)));
         address.set_port(process.port);
         let (process, stdout) = (Some(process), String::new());
         Server { args, env, log, data, address, tls, process, stdout, _dir: dir }
@@ -228,12 +228,12 @@ impl Server {
 
     /// A variable of its environment from its next start on.
     pub fn set_env(&mut self, name: &str, value: &str) {
-        self.env.retain(|(known, _)| known != name);
+        self.env.retain(|(variable, _)| variable != name);
         self.env.push((name.to_owned(), value.to_owned()));
     }
 
     /// Starts again on the same data, after [`Server::kill`] or [`Server::stop`].
-    pub async fn start_again(&mut self) {
+    pub async fn restart(&mut self) {
         assert!(self.process.is_none(), "the server still runs");
         let process = Process::start(&self.args, &self.env, &self.log).await;
         self.address.set_port(process.port);
@@ -243,37 +243,37 @@ impl Server {
     /// SIGKILL and start again.
     pub async fn crash(&mut self) {
         self.kill().await;
-        self.start_again().await;
+        self.restart().await;
     }
 
     /// A second process on the same data directory, expected to refuse: its status and stderr.
     pub async fn start_twin(&self) -> (ExitStatus, String) {
-        Process::refused(&self.args).await
+        Process::start_refused(&self.args).await
     }
 
     /// Everything that the server printed so far, on both streams.
-    pub fn printed(&self) -> String {
+    pub fn output_text(&self) -> String {
         let running = self.process.as_ref().map(Process::stdout).unwrap_or_default();
         let stderr = std::fs::read(&self.log).unwrap_or_default();
         format!("{}{running}{}", self.stdout, String::from_utf8_lossy(&stderr))
     }
 
     /// What the server wrote to stderr so far.
-    pub fn logged(&self) -> String {
+    pub fn log_text(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
     /// Waits until the server has written these words to stderr: it logs on a thread of its own.
-    pub async fn logs(&self, words: &str) {
+    pub async fn wait_for_log(&self, words: &str) {
         crate::eventually(&format!("the log contains {words:?}"), || async {
-            self.logged().contains(words).then_some(())
+            self.log_text().contains(words).then_some(())
         })
         .await;
     }
 
     /// The command line and the environment of the process, as they stand in `/proc`.
-    pub fn shown(&self) -> (String, String) {
-        crate::process::shown(self.process.as_ref().and_then(Process::id).expect("the server runs"))
+    pub fn proc_texts(&self) -> (String, String) {
+        crate::process::proc_texts(self.process.as_ref().and_then(Process::id).expect("the server runs"))
     }
 
     /// Resident memory of the process now, in KiB.
@@ -328,7 +328,7 @@ impl Server {
     }
 
     /// A new agent with policy `allowlist` and these entries.
-    pub async fn closed(&self, handle: &str, allowlist: &[&str]) -> Agent {
+    pub async fn closed_agent(&self, handle: &str, allowlist: &[&str]) -> Agent {
         self.agent_as(json!({ "handle": handle, "policy": "allowlist", "allowlist": allowlist })).await
     }
 
@@ -353,7 +353,7 @@ impl Drop for Server {
             process.kill_now();
         }
         if std::thread::panicking() {
-            let printed = self.printed();
+            let printed = self.output_text();
             let start = printed.len().saturating_sub(6_000);
             let start = (start..printed.len()).find(|at| printed.is_char_boundary(*at)).unwrap_or(0);
             eprintln!("--- the server printed (the last of it) ---\n{}\n---", &printed[start..]);

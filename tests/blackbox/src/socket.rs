@@ -158,7 +158,7 @@ impl Socket {
 
     /// Waits until the server knows that everything received so far has arrived: a ping that came after the last
     /// event was answered, and the server has read the answer.
-    pub async fn confirmed(&mut self) {
+    pub async fn wait_until_confirmed(&mut self) {
         while self.unconfirmed {
             match self.frame().await {
                 Frame::Ping => break,
@@ -171,7 +171,7 @@ impl Socket {
     }
 
     /// Waits until the server serves the connection. Events that come first are passed over.
-    pub async fn served(&mut self) {
+    pub async fn wait_until_served(&mut self) {
         self.text(r#"{"type":"ping"}"#).await;
         loop {
             match self.frame().await {
@@ -335,7 +335,7 @@ mod tests {
         });
         let mut socket = Socket::open(address, "/connect", &[], Pongs::Answer).await.unwrap().unwrap();
         socket.expect("session.ended").await;
-        socket.confirmed().await;
+        socket.wait_until_confirmed().await;
         socket.close().await;
         server.await.unwrap();
     }

@@ -36,7 +36,7 @@ impl Delivery {
 
 /// What came on a stream.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
+pub enum StreamItem {
     /// An event.
     Event(Delivery),
     /// A comment, with its colon and its empty line.
@@ -70,7 +70,7 @@ impl Stream {
         connection.send(request).await?;
         let mut head = connection.response_head().await?;
         let line = request.split(|byte| *byte == b'\r').next().unwrap_or_default();
-        head.asked = String::from_utf8_lossy(line).into_owned();
+        head.request_line = String::from_utf8_lossy(line).into_owned();
         if head.status != 200 {
             return Ok(Err(connection.complete(head).await?));
         }
@@ -80,39 +80,39 @@ impl Stream {
     }
 
     /// What comes next, within the usual patience.
-    pub async fn heard(&mut self) -> Heard {
-        self.heard_within(PATIENCE).await
+    pub async fn next_item(&mut self) -> StreamItem {
+        self.next_item_within(PATIENCE).await
     }
 
     /// What comes next, within another patience.
-    pub async fn heard_within(&mut self, patience: Duration) -> Heard {
+    pub async fn next_item_within(&mut self, patience: Duration) -> StreamItem {
         let piece = match tokio::time::timeout(patience, self.pieces.recv()).await {
             Ok(Some(piece)) => piece,
             Ok(None) => Piece::Broken("already over".to_owned()),
             Err(_) => panic!("nothing came within {patience:?}; before: {:#?}", self.history),
         };
-        let heard = match piece {
+        let item = match piece {
             Piece::Block(block) => parse(&block),
             Piece::End(rest) => {
                 assert!(rest.is_empty(), "the stream ends in the middle of an event: {rest:?}");
-                Heard::End
+                StreamItem::End
             }
-            Piece::Broken(why) => Heard::Broken(why),
+            Piece::Broken(error) => StreamItem::Broken(error),
         };
         if self.history.len() == HISTORY_MAX {
             self.history.pop_front();
         }
-        self.history.push_back(format!("{heard:?}").chars().take(400).collect());
-        heard
+        self.history.push_back(format!("{item:?}").chars().take(400).collect());
+        item
     }
 
     /// The next event; comments are passed over, an ending is a failure.
     pub async fn event(&mut self) -> Delivery {
         loop {
-            match self.heard().await {
-                Heard::Event(event) => return event,
-                Heard::Comment(_) => {}
-                end @ (Heard::End | Heard::Broken(_)) => {
+            match self.next_item().await {
+                StreamItem::Event(event) => return event,
+                StreamItem::Comment(_) => {}
+                end @ (StreamItem::End | StreamItem::Broken(_)) => {
                     panic!(
                         "the stream ended ({end:?}) while an event was awaited; before: {:#?}",
                         self.history
@@ -136,13 +136,13 @@ impl Stream {
     }
 
     /// Reads to the end: the events that still came, and how it ended.
-    pub async fn ending(&mut self) -> (Vec<Delivery>, Heard) {
+    pub async fn ending(&mut self) -> (Vec<Delivery>, StreamItem) {
         let mut events = Vec::new();
         loop {
-            match self.heard().await {
-                Heard::Event(event) => events.push(event),
-                Heard::Comment(_) => {}
-                end @ (Heard::End | Heard::Broken(_)) => return (events, end),
+            match self.next_item().await {
+                StreamItem::Event(event) => events.push(event),
+                StreamItem::Comment(_) => {}
+                end @ (StreamItem::End | StreamItem::Broken(_)) => return (events, end),
             }
         }
     }
@@ -186,11 +186,11 @@ async fn pump(mut connection: Connection, chunked: bool, pieces: mpsc::Unbounded
 }
 
 /// One block of a stream, its empty line included. Panics at anything that has no place there.
-fn parse(block: &str) -> Heard {
+fn parse(block: &str) -> StreamItem {
     assert!(!block.contains('\r'), "lines end in LF alone: {block:?}");
     let lines: Vec<&str> = block.trim_end_matches('\n').split('\n').collect();
     if lines.iter().all(|line| line.starts_with(':')) {
-        return Heard::Comment(block.to_owned());
+        return StreamItem::Comment(block.to_owned());
     }
     let value = |name: &str| -> Vec<&str> {
         let values = lines.iter().filter_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -202,7 +202,11 @@ fn parse(block: &str) -> Heard {
     assert!(decimal, "the id is a decimal number: {block:?}");
     let frame: Value = serde_json::from_str(data[0]).unwrap_or_else(|error| panic!("{error}: {block:?}"));
     assert!(frame.is_object(), "the data is the JSON of a frame: {block:?}");
-    Heard::Event(Delivery { id: ids[0].parse().expect("a decimal number"), frame, bytes: block.to_owned() })
+    StreamItem::Event(Delivery {
+        id: ids[0].parse().expect("a decimal number"),
+        frame,
+        bytes: block.to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -219,8 +223,8 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let server = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
-            let mut asked = [0_u8; 7];
-            stream.read_exact(&mut asked).await.unwrap();
+            let mut request = [0_u8; 7];
+            stream.read_exact(&mut request).await.unwrap();
             stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await.unwrap();
             for part in ["id: 7\nda", "ta: {\"frame_id\":\"a\"}\n", "\n: keepalive\n\n", ""] {
                 let chunk = format!("{:x}\r\n{part}\r\n", part.len());
@@ -229,8 +233,8 @@ mod tests {
         });
         let mut stream = Stream::open(address, b"GET /\r\n").await.unwrap().unwrap();
         assert_eq!(stream.until("a").await[0].bytes, "id: 7\ndata: {\"frame_id\":\"a\"}\n\n");
-        assert_eq!(stream.heard().await, Heard::Comment(": keepalive\n\n".to_owned()));
-        assert_eq!(stream.heard().await, Heard::End);
+        assert_eq!(stream.next_item().await, StreamItem::Comment(": keepalive\n\n".to_owned()));
+        assert_eq!(stream.next_item().await, StreamItem::End);
         server.await.unwrap();
     }
 

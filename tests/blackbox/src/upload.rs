@@ -31,7 +31,7 @@ impl Caller {
     }
 
     /// Uploads a file that must be taken; its id.
-    pub async fn uploaded(&self, name: &str, content: &[u8]) -> String {
+    pub async fn upload_file(&self, name: &str, content: &[u8]) -> String {
         let made = self.upload((name, "text/plain"), content, &[]).await.ok(201);
         made["id"].as_str().expect("an id").to_owned()
     }

@@ -66,10 +66,10 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             let (fin, opcode, payload) = self.frame().await?;
             match (opcode, fin) {
                 (CLOSE | PING | PONG, true) => return Ok((opcode, payload)),
-                (CLOSE | PING | PONG, false) => return Err(bad("a fragmented control frame")),
+                (CLOSE | PING | PONG, false) => return Err(protocol_error("a fragmented control frame")),
                 (CONTINUATION, _) => {
                     let (opcode, mut whole) =
-                        self.partial.take().ok_or_else(|| bad("nothing to continue"))?;
+                        self.partial.take().ok_or_else(|| protocol_error("nothing to continue"))?;
                     whole.extend_from_slice(&payload);
                     if fin {
                         return Ok((opcode, whole));
@@ -78,7 +78,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
                 }
                 (TEXT | BINARY, true) if self.partial.is_none() => return Ok((opcode, payload)),
                 (TEXT | BINARY, false) if self.partial.is_none() => self.partial = Some((opcode, payload)),
-                _ => return Err(bad("a message inside a message, or an unknown opcode")),
+                _ => return Err(protocol_error("a message inside a message, or an unknown opcode")),
             }
         }
     }
@@ -87,7 +87,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         self.need(2).await?;
         let (first, second) = (self.buffer[0], self.buffer[1]);
         if first & 0x70 != 0 || second & 0x80 != 0 {
-            return Err(bad("a reserved bit is set, or the server masks"));
+            return Err(protocol_error("a reserved bit is set, or the server masks"));
         }
         let extra = match second & 0x7f {
             126 => 2,
@@ -101,7 +101,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             8 => self.buffer.get_u64(),
             _ => u64::from(second & 0x7f),
         };
-        let length = usize::try_from(length).map_err(|_| bad("a frame too long"))?;
+        let length = usize::try_from(length).map_err(|_| protocol_error("a frame too long"))?;
         self.need(length).await?;
         let payload = self.buffer.split_to(length).to_vec();
         Ok((first & 0x80 != 0, first & 0x0f, payload))
@@ -117,6 +117,6 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     }
 }
 
-fn bad(what: &'static str) -> Error {
+fn protocol_error(what: &'static str) -> Error {
     Error::new(ErrorKind::InvalidData, what)
 }

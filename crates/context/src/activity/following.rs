@@ -28,7 +28,7 @@ pub(crate) struct ActivityStream {
     pub(crate) project: String,
     pub(crate) project_id: String,
     /// The selected types; empty for all.
-    pub(crate) wanted: Vec<Activity>,
+    pub(crate) selected_types: Vec<Activity>,
     pub(crate) stream: StreamName,
     /// The version up to which everything was processed.
     pub(crate) at: Version,
@@ -47,48 +47,48 @@ impl LiveSource for ActivityStream {
     }
 
     async fn look(&mut self) -> Result<Catchup, Fault> {
-        let mut looked = Catchup::default();
-        let (notes, most) = self.notes().await?;
-        looked.more = notes.len() == most;
+        let mut catchup = Catchup::default();
+        let (notes, notes_max) = self.notes().await?;
+        catchup.more = notes.len() == notes_max;
         for stored in &notes {
-            if looked.is_full() {
-                looked.more = true;
+            if catchup.is_full() {
+                catchup.more = true;
                 break;
             }
-            let noted = ActivityNoted::decode(stored)?;
-            if self.is_wanted(&noted) {
-                let json = self.context.tell(&self.project_id, &noted).await;
+            let entry = ActivityNoted::decode(stored)?;
+            if self.is_selected(&entry) {
+                let json = self.context.live_json(&self.project_id, &entry).await;
                 let json = Fault::skip_corrupt(json, "what is damaged causes no live event")?.flatten();
                 if let Some(json) = json {
-                    looked.push_event(stored.version.0, Some(noted.activity.as_str()), &json);
+                    catchup.push_event(stored.version.0, Some(entry.activity.as_str()), &json);
                 }
             }
             self.at = stored.version;
         }
-        Ok(looked)
+        Ok(catchup)
     }
 }
 
 impl ActivityStream {
     /// The next entries, and the number that was asked for. Skips damaged ones.
     async fn notes(&mut self) -> Result<(Vec<StoredEvent>, usize), Fault> {
-        let mut most = NOTES;
+        let mut notes_max = NOTES;
         loop {
-            let read = self.context.log().read_stream(&self.stream, self.at, most).await;
-            if let Some(notes) = Fault::skip_corrupt(read, "a damaged entry causes no live event")? {
-                return Ok((notes, most));
+            let notes = self.context.log().read_stream(&self.stream, self.at, notes_max).await;
+            if let Some(notes) = Fault::skip_corrupt(notes, "a damaged entry causes no live event")? {
+                return Ok((notes, notes_max));
             }
             // The entries before the damaged one can be read; if there are none, it is the next one.
-            match most {
-                1 => (self.at, most) = (self.at.next(), NOTES),
-                _ => most /= 2,
+            match notes_max {
+                1 => (self.at, notes_max) = (self.at.next(), NOTES),
+                _ => notes_max /= 2,
             }
         }
     }
 
-    fn is_wanted(&self, noted: &ActivityNoted) -> bool {
-        let is_shown = noted.draft_of.as_ref().is_none_or(|actor| Drafts::Own(&self.by).show(actor));
-        is_shown && (self.wanted.is_empty() || self.wanted.contains(&noted.activity))
+    fn is_selected(&self, entry: &ActivityNoted) -> bool {
+        let is_shown = entry.draft_of.as_ref().is_none_or(|actor| Drafts::Own(&self.by).include(actor));
+        is_shown && (self.selected_types.is_empty() || self.selected_types.contains(&entry.activity))
     }
 }
 
@@ -104,8 +104,8 @@ impl Context {
         // from the log.
         let stream = ActivityRoom::stream(project);
         let before = Version(after.0.saturating_sub(1));
-        let has_it = !self.log().read_stream(&stream, before, 1).await?.is_empty();
-        Ok(if has_it { after } else { head })
+        let is_stored = !self.log().read_stream(&stream, before, 1).await?.is_empty();
+        Ok(if is_stored { after } else { head })
     }
 
     /// Wakes the readers that an event concerns, after the room has recorded it.

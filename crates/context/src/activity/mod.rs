@@ -4,5 +4,5 @@
 
 pub mod event;
 pub(crate) mod following;
+mod live_json;
 pub(crate) mod room;
-mod telling;

@@ -63,14 +63,14 @@ pub fn assert(
     };
     let valid_from = valid_from(state, fact.valid_from, now(stamp))?;
     let fact_id = format!("fact_{:032x}", u128::from(stamp.ulid(0)));
-    let ours = ServerMembers {
+    let server_members = ServerMembers {
         fact_id: &fact_id,
         project_id: &command.home.project_id,
         valid_from,
         created_at: now(stamp),
         asserted_by: &asserted_by,
     };
-    let document = fact.document(&ours);
+    let document = fact.document(&server_members);
     let event = FactAsserted {
         by: by.clone(),
         valid_from,
@@ -84,23 +84,23 @@ pub fn assert(
 
 /// The beginning of a new fact: after that of the current fact, not before the end of the last one, and not in the
 /// future (wire.md D.7). A time that the server chooses is moved forward if its clock is too coarse or behind.
-fn valid_from(state: &FactState, asked: Option<Moment>, now: Moment) -> Result<Moment, Rejection> {
-    let behind = state.current.as_ref().map(|current| current.valid_from);
-    let Some(asked) = asked else {
-        let earliest = behind.map(Moment::plus_micro).max(state.ended);
+fn valid_from(state: &FactState, requested: Option<Moment>, now: Moment) -> Result<Moment, Rejection> {
+    let earlier = state.current.as_ref().map(|current| current.valid_from);
+    let Some(requested) = requested else {
+        let earliest = earlier.map(Moment::plus_micro).max(state.ended);
         return Ok(earliest.map_or(now, |earliest| earliest.max(now)));
     };
-    if behind.is_some_and(|behind| asked <= behind) {
+    if earlier.is_some_and(|earlier| requested <= earlier) {
         return Err(Rejection::InvalidValidFrom("later than that of the current fact"));
     }
-    if state.ended.is_some_and(|ended| asked < ended) {
+    if state.ended.is_some_and(|ended| requested < ended) {
         return Err(Rejection::InvalidValidFrom("not before the end of the last fact"));
     }
     // The clock counts milliseconds, so any time within the current one is not in the future.
-    if asked.in_ms() > now.in_ms() {
+    if requested.in_ms() > now.in_ms() {
         return Err(Rejection::InvalidValidFrom("not in the future"));
     }
-    Ok(asked)
+    Ok(requested)
 }
 
 /// Decides `InvalidateFact`; the reply is the number of ended facts, one or none.
@@ -115,8 +115,9 @@ pub fn invalidate(
     if project.project.archived_at.is_some() {
         return Err(Rejection::ProjectArchived);
     }
-    let fits = |value: &String| command.object.as_ref().is_none_or(|object| value_digest(object) == *value);
-    let Some(current) = state.current.as_ref().filter(|current| fits(&current.value)) else {
+    let matches_object =
+        |value: &String| command.object.as_ref().is_none_or(|object| value_digest(object) == *value);
+    let Some(current) = state.current.as_ref().filter(|current| matches_object(&current.value)) else {
         return Ok(Decision::unchanged(0));
     };
     let event = FactInvalidated {

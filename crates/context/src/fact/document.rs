@@ -104,22 +104,25 @@ impl Assertion {
     /// The stored document of the fact: every member as it was sent, defaults for missing ones (AP-44), the members of
     /// the server, and no `valid_to`.
     #[must_use]
-    pub fn document(&self, ours: &ServerMembers<'_>) -> String {
+    pub fn document(&self, server_members: &ServerMembers<'_>) -> String {
         let sent = Object::parse(&self.raw);
         let sent =
             |name: &str| sent.as_ref().and_then(|object| object.get(name)).filter(|raw| *raw != "null");
         let mut text = String::from("{}");
         for (name, value) in [
-            ("fact_id", quoted(ours.fact_id)),
-            ("project_id", quoted(ours.project_id)),
+            ("fact_id", quoted(server_members.fact_id)),
+            ("project_id", quoted(server_members.project_id)),
             ("subject", quoted(&self.subject)),
             ("predicate", quoted(&self.predicate)),
             ("value", quoted(&self.value)),
-            ("valid_from", quoted(&self.valid_from_text.clone().unwrap_or_else(|| ours.valid_from.micros()))),
-            ("created_at", quoted(&ours.created_at.micros())),
+            (
+                "valid_from",
+                quoted(&self.valid_from_text.clone().unwrap_or_else(|| server_members.valid_from.micros())),
+            ),
+            ("created_at", quoted(&server_members.created_at.micros())),
             ("source_package_id", self.source_package_id.as_deref().map_or("null".to_owned(), quoted)),
             ("confidence", sent("confidence").unwrap_or("1.0").to_owned()),
-            ("asserted_by", sent("asserted_by").unwrap_or(ours.asserted_by).to_owned()),
+            ("asserted_by", sent("asserted_by").unwrap_or(server_members.asserted_by).to_owned()),
             ("tags", sent("tags").unwrap_or("[]").to_owned()),
         ] {
             text = appended(&text, name, &value);
@@ -227,7 +230,7 @@ mod tests {
     fn ap_44_ap_89_defaults_are_shown_and_further_members_kept() {
         let by = r#"{"id":"nick","type":"human"}"#;
         let at = Moment::parse("2026-04-10T12:00:00Z").unwrap();
-        let ours = ServerMembers {
+        let server_members = ServerMembers {
             fact_id: "fact_1",
             project_id: "p",
             valid_from: at,
@@ -236,7 +239,7 @@ mod tests {
         };
         let text = r#"{"value":"\u0039","subject":"s","predicate":"p","x-a":{"b":[1.50]},"fact_id":"mine","tags":null}"#;
         let text = text.replace(",\"tags\":null", "");
-        let document = Assertion::read(&text, |_| true).unwrap().document(&ours);
+        let document = Assertion::read(&text, |_| true).unwrap().document(&server_members);
         assert_eq!(
             shown(&document, None),
             concat!(

@@ -4,7 +4,7 @@
 use plenary_accounts::Authority;
 use plenary_kernel::{AllowEntry, OwnerName, TimestampMs};
 
-use super::{decide::nobodys, event::ProjectDescription};
+use super::{decide::default_owner, event::ProjectDescription};
 use crate::access::Role;
 
 /// Creates a project.
@@ -24,7 +24,7 @@ impl CreateProject {
     /// The owner in whose namespace it is created.
     #[must_use]
     pub fn home(&self) -> OwnerName {
-        self.owner.clone().or_else(|| self.authority.by.owner()).unwrap_or_else(nobodys)
+        self.owner.clone().or_else(|| self.authority.by.owner()).unwrap_or_else(default_owner)
     }
 }
 

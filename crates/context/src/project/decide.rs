@@ -25,7 +25,7 @@ pub struct InProject {
 }
 
 /// The owner of projects that the operator creates for no other owner (wire.md D.4).
-pub(crate) fn nobodys() -> OwnerName {
+pub(crate) fn default_owner() -> OwnerName {
     "plenary".parse().expect("it is of the grammar of owners")
 }
 

@@ -140,10 +140,10 @@ macro_rules! on_project {
                 &self,
                 state: &ProjectState,
                 _: Version,
-                holds: &bool,
+                is_token_valid: &bool,
                 _: &Stamp,
             ) -> Result<Decision<ProjectEvent, ()>, Rejection> {
-                $decide(state, *holds, self.command)
+                $decide(state, *is_token_valid, self.command)
             }
         }
     };

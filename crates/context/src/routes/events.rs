@@ -77,20 +77,20 @@ fn after(headers: &HeaderMap, parameters: &Parameters) -> Result<Option<u64>, Co
     }
 }
 
-fn wanted(types: Option<&str>) -> Result<Vec<Activity>, ContextFault> {
-    let mut wanted = Vec::new();
+fn parse_types(types: Option<&str>) -> Result<Vec<Activity>, ContextFault> {
+    let mut activities = Vec::new();
     for word in types.into_iter().flat_map(|types| types.split(',')) {
-        let named: Vec<_> = Activity::ALL.iter().filter(|activity| activity.is_named(word)).collect();
-        if named.is_empty() {
+        let matching: Vec<_> = Activity::ALL.iter().filter(|activity| activity.is_named(word)).collect();
+        if matching.is_empty() {
             return Err(ContextFault::parameter("types", "types of events, separated by commas"));
         }
-        wanted.extend(named);
+        activities.extend(matching);
     }
-    Ok(wanted)
+    Ok(activities)
 }
 
-/// What the streams of a caller count for: its token. Agents of other networks have none, and share by owner.
-fn counted(principal: &Principal) -> TokenDigest {
+/// The key whose share the streams of a caller use: its token. Agents of other networks have none, and share by owner.
+fn share_key(principal: &Principal) -> TokenDigest {
     match &principal.who {
         TokenOwner::Agent(guest) if principal.token.is_guest() => TokenDigest::of(guest.owner()),
         TokenOwner::Operator | TokenOwner::Owner(_) | TokenOwner::Agent(_) => principal.token,
@@ -104,17 +104,20 @@ async fn follow(
     headers: HeaderMap,
     parameters: Parameters,
 ) -> Result<Response, ContextRefusal> {
-    let (after, wanted) = (after(&headers, &parameters)?, wanted(parameters.one("types")?)?);
+    let (after, selected_types) = (after(&headers, &parameters)?, parse_types(parameters.one("types")?)?);
     let by = Authority::from(principal.clone()).by;
     let (project, state) = context.readable(&project_id, &by).await?;
     let stream = ActivityRoom::stream(&project);
     // Register as a watcher first, then read the log, so that no event is missed.
-    let watch = context.watchers().watch(&stream, Follower::new(Some(&principal)), counted(&principal));
-    let watch = watch.map_err(|why| match why {
+    let watch = context.watchers().watch(&stream, Follower::new(Some(&principal)), share_key(&principal));
+    let watch = watch.map_err(|reason| match reason {
         CannotWatch::TooMany => Rejection::TooManyStreams,
         CannotWatch::Stopping => Rejection::Stopping,
     })?;
     let at = context.follow_from(&project, after).await?;
     let project_id = state.project_id.clone();
-    Ok(live(ActivityStream { context, principal, by, project, project_id, wanted, stream, at }, watch))
+    Ok(live(
+        ActivityStream { context, principal, by, project, project_id, selected_types, stream, at },
+        watch,
+    ))
 }

@@ -143,12 +143,12 @@ async fn assert(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
-    received: JsonBody,
+    request_body: JsonBody,
 ) -> Result<Response, ContextRefusal> {
-    let text = text(received)?;
+    let text = text(request_body)?;
     let by = &authority.by;
     let place = context.place(by, &project_id, asserter(&text).as_deref()).await?;
-    let fact = Assertion::read_open(&text, |named| place.is_named(named, &project_id))?;
+    let fact = Assertion::read_open(&text, |name| place.matches_name(name, &project_id))?;
     if project_id.is_empty() || project_id.len() > crate::limits::ID_BYTES_MAX {
         return Err(ContextFault::field("project_id", "a string of 1 to 1024 bytes").into());
     }
@@ -177,24 +177,24 @@ async fn ask(
     Path(project_id): Path<String>,
     parameters: Parameters,
 ) -> Result<Response, ContextRefusal> {
-    let least = |text: &str| {
+    let parse_confidence = |text: &str| {
         let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
         number.ok_or_else(|| ContextFault::parameter("min_confidence", "a number from 0 to 1"))
     };
     let (as_of, include_ended) = (parameters.moment("as_of")?, parameters.switch("include_ended")?);
     let is_of_list = if include_ended || as_of.is_some() { is_of_all_facts } else { is_of_current_facts };
-    let asked = FactSelection {
+    let selection = FactSelection {
         subject: parameters.one("subject")?,
         predicate: parameters.one("predicate")?,
         as_of,
         include_ended,
-        min_confidence: parameters.one("min_confidence")?.map(least).transpose()?,
+        min_confidence: parameters.one("min_confidence")?.map(parse_confidence).transpose()?,
         tag: parameters.one("tag")?,
         cursor: parameters.cursor(is_of_list)?,
     };
     let limit = parameters.count("limit", LIST_MAX, 1, LIST_MAX)?;
     let (project, _) = context.readable(&project_id, &authority.by).await?;
-    let page = context.facts(&project, &asked, limit).await?;
+    let page = context.facts(&project, &selection, limit).await?;
     Ok(list("facts", &page.facts, page.next_cursor.as_deref()))
 }
 
@@ -204,10 +204,10 @@ async fn invalidate(
     Path(project_id): Path<String>,
     parameters: Parameters,
 ) -> Result<Json<InvalidationCount>, ContextRefusal> {
-    let of = (parameters.required("subject")?, parameters.required("predicate")?);
+    let subject_and_predicate = (parameters.required("subject")?, parameters.required("predicate")?);
     parameters.only(&["subject", "predicate", "object"])?;
     let command = InvalidateFact { authority, object: parameters.one("object")?.map(str::to_owned) };
     let place = context.place(&command.authority.by, &project_id, None).await?;
-    let invalidated = context.invalidate_fact(&place.key, of, &command).await?;
+    let invalidated = context.invalidate_fact(&place.key, subject_and_predicate, &command).await?;
     Ok(Json(InvalidationCount { invalidated }))
 }

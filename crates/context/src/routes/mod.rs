@@ -106,8 +106,8 @@ impl<T: DeserializeOwned + Send> FromRequestParts<Context> for Path<T> {
 }
 
 /// The text of a required body.
-fn text(received: JsonBody) -> Result<String, ContextRefusal> {
-    let body: StrictJson = received.0?;
+fn text(request_body: JsonBody) -> Result<String, ContextRefusal> {
+    let body: StrictJson = request_body.0?;
     if body.is_empty() {
         return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object.").into());
     }
@@ -116,14 +116,14 @@ fn text(received: JsonBody) -> Result<String, ContextRefusal> {
 }
 
 /// A required body as a value.
-fn value(received: JsonBody) -> Result<Value, ContextRefusal> {
-    let text = text(received)?;
+fn value(request_body: JsonBody) -> Result<Value, ContextRefusal> {
+    let text = text(request_body)?;
     serde_json::from_str(&text).map_err(|_| ContextFault::whole("The body must be a JSON object.").into())
 }
 
 /// An optional body as a value.
-fn value_or_empty(received: JsonBody) -> Result<Value, ContextRefusal> {
-    let body = received.0?;
+fn value_or_empty(request_body: JsonBody) -> Result<Value, ContextRefusal> {
+    let body = request_body.0?;
     if body.is_empty() { Ok(Value::Object(serde_json::Map::new())) } else { value(JsonBody(Ok(body))) }
 }
 

@@ -138,11 +138,11 @@ async fn deposit(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
-    received: JsonBody,
+    request_body: JsonBody,
 ) -> Result<Response, ContextRefusal> {
-    let package = Package::read(&text(received)?)?;
+    let package = Package::read(&text(request_body)?)?;
     let place = context.place(&authority.by, &project_id, Some(&package.head.created_by.id)).await?;
-    if !place.is_named(&package.head.project_id, &project_id) {
+    if !place.matches_name(&package.head.project_id, &project_id) {
         return Err(ContextFault::field("project_id", "the project of the path").into());
     }
     let config = context.config();
@@ -159,8 +159,8 @@ async fn deposit(
         let package = std::str::from_utf8(raw).unwrap_or_default();
         return Ok(shown(StatusCode::CREATED, package, done.hash));
     }
-    let held = context.package(&key::join(&[&place.key, &key::part(&head.package_id)])).await?;
-    Ok(shown(StatusCode::OK, &held.text, held.present.hash))
+    let stored_package = context.package(&key::join(&[&place.key, &key::part(&head.package_id)])).await?;
+    Ok(shown(StatusCode::OK, &stored_package.text, stored_package.present.hash))
 }
 
 /// The list for a query.
@@ -181,7 +181,7 @@ async fn page(
     };
     let (project, _) = context.readable(project_id, &authority.by).await?;
     let page = context.list(&project, &listing, limit).await?;
-    let packages: Vec<String> = page.held.into_iter().map(|held| held.text).collect();
+    let packages: Vec<String> = page.packages.into_iter().map(|stored_package| stored_package.text).collect();
     Ok(list("packages", &packages, page.next_cursor.as_deref()))
 }
 
@@ -226,8 +226,8 @@ async fn get(
     sent: HeaderMap,
 ) -> Result<Response, ContextRefusal> {
     let id = context.locate(&package_id, parameters.one("project")?, &authority.by).await?;
-    let held = context.package(&id).await?;
-    let mut response = shown(StatusCode::OK, &held.text, held.present.hash);
+    let stored_package = context.package(&id).await?;
+    let mut response = shown(StatusCode::OK, &stored_package.text, stored_package.present.hash);
     let etag = response.headers().get(header::ETAG).and_then(|etag| etag.to_str().ok());
     if etag.is_some_and(|etag| is_known(&sent, etag)) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -268,9 +268,9 @@ async fn flag(
     bearer: Bearer,
     Path(package_id): Path<String>,
     parameters: Parameters,
-    received: JsonBody,
+    request_body: JsonBody,
 ) -> Result<Response, ContextRefusal> {
-    let body = value(received)?;
+    let body = value(request_body)?;
     let shape = Shape::root(&body)?;
     let reviewer =
         |word: &str| ReviewType::parse(word).filter(|review_type| *review_type != ReviewType::None);
@@ -284,9 +284,9 @@ async fn review(
     bearer: Bearer,
     Path(package_id): Path<String>,
     parameters: Parameters,
-    received: JsonBody,
+    request_body: JsonBody,
 ) -> Result<Response, ContextRefusal> {
-    let body = value(received)?;
+    let body = value(request_body)?;
     let shape = Shape::root(&body)?;
     let expected = "one of complete, revision_requested, awaiting_review";
     let wanted = (Step::Review(shape.word("status", Status::parse, expected)?), note(&shape)?);

@@ -180,9 +180,9 @@ async fn shown(context: &Context, id: &str) -> Result<Json<Project>, ContextRefu
 async fn create(
     State(context): State<Context>,
     Bearer(authority): Bearer,
-    received: JsonBody,
+    request_body: JsonBody,
 ) -> Result<(StatusCode, Json<Project>), ContextRefusal> {
-    let body = value(received)?;
+    let body = value(request_body)?;
     let shape = Shape::root(&body)?;
     let project_id = shape.id("project_id")?.to_owned();
     one_line(&shape, "project_id", Some(&project_id))?;
@@ -250,9 +250,9 @@ async fn describe(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
-    received: JsonBody,
+    request_body: JsonBody,
 ) -> Result<Json<Project>, ContextRefusal> {
-    let body = value(received)?;
+    let body = value(request_body)?;
     let about = about(&Shape::root(&body)?)?;
     edit(&context, authority, &project_id, Edit::Describe(about)).await
 }
@@ -291,9 +291,9 @@ async fn share(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path((project_id, member)): Path<(String, String)>,
-    received: JsonBody,
+    request_body: JsonBody,
 ) -> Result<Json<Member>, ContextRefusal> {
-    let body = value(received)?;
+    let body = value(request_body)?;
     let role = Shape::root(&body)?.word("role", Role::parse, "one of reader, writer, reviewer")?;
     let member = entry(&member)?;
     let edit = Edit::Share(member.clone(), role);

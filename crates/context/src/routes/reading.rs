@@ -100,21 +100,21 @@ async fn orchestrate(
     Bearer(authority): Bearer,
     parameters: Parameters,
 ) -> Result<Json<Digest>, ContextRefusal> {
-    let wanted = DigestSelection {
+    let selection = DigestSelection {
         focus: focus(parameters.one("focus")?)?,
         window_days: parameters.number("window_days", WINDOW_DAYS_DEFAULT, 1, WINDOW_DAYS_MAX)?,
         snippets: parameters.count("snippets", SNIPPETS_DEFAULT, 0, SNIPPETS_MAX)?,
         include_archived: parameters.switch("include_archived")?,
     };
-    let one = match parameters.one("project")? {
+    let single_project = match parameters.one("project")? {
         Some(project_id) => Some(context.readable(project_id, &authority.by).await?),
         None => None,
     };
-    let _searching = match wanted.focus {
-        Some(_) => Some(context.under_way().search(&authority.by).await?),
+    let _searching = match selection.focus {
+        Some(_) => Some(context.running_work().search(&authority.by).await?),
         None => None,
     };
-    Ok(Json(context.digest(one, &authority.by, &wanted).await?))
+    Ok(Json(context.digest(single_project, &authority.by, &selection).await?))
 }
 
 /// The focus of a digest; a blank one counts as absent.

@@ -47,12 +47,12 @@ pub(super) async fn pull(
         package_type: parameters.one("package_type")?,
         ..PackageQuery::default()
     };
-    let _searching = context.under_way().search(&authority.by).await?;
+    let _searching = context.running_work().search(&authority.by).await?;
     let Relevant { packages, is_cut } =
         context.relevant(&project, (&query, ranking), &listing, limit).await?;
     let found: Vec<String> = packages
         .into_iter()
-        .map(|(held, score)| format!("{{\"package\":{},\"score\":{score}}}", held.text))
+        .map(|(stored_package, score)| format!("{{\"package\":{},\"score\":{score}}}", stored_package.text))
         .collect();
     let cut = if is_cut { r#","x-truncated":["packages"]"# } else { "" };
     Ok(json(StatusCode::OK, format!("{{\"packages\":[{}]{cut}}}", found.join(","))))

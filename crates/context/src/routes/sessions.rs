@@ -96,9 +96,9 @@ async fn start(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path(project_id): Path<String>,
-    received: JsonBody,
+    request_body: JsonBody,
 ) -> Result<(StatusCode, Json<Session>), ContextRefusal> {
-    let body = value_or_empty(received)?;
+    let body = value_or_empty(request_body)?;
     let shape = Shape::root(&body)?;
     let bits = u128::from(context.clock().stamp().ulid(0));
     let actor_type = match shape.text_or_null("actor_type")? {
@@ -147,9 +147,9 @@ async fn end(
     State(context): State<Context>,
     Bearer(authority): Bearer,
     Path((project_id, session_id)): Path<(String, String)>,
-    received: JsonBody,
+    request_body: JsonBody,
 ) -> Result<Json<Session>, ContextRefusal> {
-    let body = value_or_empty(received)?;
+    let body = value_or_empty(request_body)?;
     let shape = Shape::root(&body)?;
     let ended_at = shape.any("ended_at").map(|_| shape.exact_moment("ended_at")).transpose()?;
     let ResolvedProject { key: project, .. } = context.place(&authority.by, &project_id, None).await?;

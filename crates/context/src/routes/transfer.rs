@@ -97,7 +97,7 @@ async fn export(
     parameters: Parameters,
 ) -> Result<Response, ContextRefusal> {
     let project = context.readable(&project_id, &authority.by).await?;
-    let share = context.under_way().export(&authority.by)?;
+    let share = context.running_work().export(&authority.by)?;
     let projects = ReadableProjects { projects: vec![project], damaged: Vec::new() };
     stream(context, share, projects, &parameters).await
 }
@@ -111,7 +111,7 @@ async fn export_all(
     if projects.projects.len() > EXPORT_PROJECTS_MAX {
         return Err(Rejection::TooManyProjects.into());
     }
-    let share = context.under_way().export(&authority.by)?;
+    let share = context.running_work().export(&authority.by)?;
     stream(context, share, projects, &parameters).await
 }
 

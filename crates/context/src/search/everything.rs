@@ -26,18 +26,18 @@ const PACKAGE: &str = "package/";
 const FACT: &str = "fact/";
 
 /// The searchable text of a fact; subject and predicate are its title.
-fn of_fact(document: &Value) -> Vec<Section> {
+fn fact_sections(document: &Value) -> Vec<Section> {
     let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
     let about = format!("{} {}", text("subject"), text("predicate"));
-    let whole = format!("{about}: {}", text("value"));
-    vec![Section { kind: Kind::Title, text: about }, Section { kind: Kind::Body, text: whole }]
+    let body = format!("{about}: {}", text("value"));
+    vec![Section { kind: Kind::Title, text: about }, Section { kind: Kind::Body, text: body }]
 }
 
-fn made_ms(document: &Value) -> i64 {
+fn created_ms(document: &Value) -> i64 {
     document["created_at"].as_str().and_then(Moment::parse).map_or(0, |at| at.ms())
 }
 
-fn encoded(text: &str) -> String {
+fn percent_encode(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
@@ -55,15 +55,15 @@ impl Context {
         if !project.access(by).read {
             return Ok(None);
         }
-        let Some(held) = self.listed(id).await? else { return Ok(None) };
-        let present = &held.present;
-        let package: Value = serde_json::from_str(&held.text).unwrap_or_default();
+        let Some(stored_package) = self.sound_package(id).await? else { return Ok(None) };
+        let present = &stored_package.present;
+        let package: Value = serde_json::from_str(&stored_package.text).unwrap_or_default();
         let text = |name: &str| package[name].as_str().map(str::to_owned);
-        let (project_id, package_id) = (self.named_for(by, key, &project).await?, text("package_id"));
-        let path = package_id.as_deref().map(encoded).unwrap_or_default();
+        let (project_id, package_id) = (self.shortest_name(by, key, &project).await?, text("package_id"));
+        let path = package_id.as_deref().map(percent_encode).unwrap_or_default();
         Ok(Some(FoundItem {
             kind: "package",
-            path: format!("/v1/packages/{path}?project={}", encoded(&project_id)),
+            path: format!("/v1/packages/{path}?project={}", percent_encode(&project_id)),
             about: text("title"),
             by: Some(present.created_by.id.clone()),
             at_ms: present.created_at.ms(),
@@ -80,17 +80,19 @@ impl Context {
         }
         let Some(fact) = self.current(id).await? else { return Ok(None) };
         let text = |name: &str| fact[name].as_str().unwrap_or_default();
-        let project_id = self.named_for(by, key, &project).await?;
-        let (subject, predicate) = (encoded(text("subject")), encoded(text("predicate")));
-        let path =
-            format!("/v1/projects/{}/facts?subject={subject}&predicate={predicate}", encoded(&project_id));
+        let project_id = self.shortest_name(by, key, &project).await?;
+        let (subject, predicate) = (percent_encode(text("subject")), percent_encode(text("predicate")));
+        let path = format!(
+            "/v1/projects/{}/facts?subject={subject}&predicate={predicate}",
+            percent_encode(&project_id)
+        );
         Ok(Some(FoundItem {
             kind: "fact",
             path,
             about: Some(format!("{} {}", text("subject"), text("predicate"))),
             by: fact["asserted_by"]["id"].as_str().map(str::to_owned),
-            at_ms: made_ms(&fact),
-            sections: of_fact(&fact),
+            at_ms: created_ms(&fact),
+            sections: fact_sections(&fact),
             reference: Reference { project_id: Some(project_id), ..Reference::default() },
         }))
     }
@@ -116,8 +118,8 @@ impl Findable for Context {
             let found = format!("{FACT}{id}");
             let Some(fact) = self.current(id).await? else { return Ok(Some(Change::Delete(found))) };
             let project = id.split_once('/').map_or(id, |(project, _)| project).to_owned();
-            let sections = of_fact(&fact);
-            let created_at_ms = made_ms(&fact);
+            let sections = fact_sections(&fact);
+            let created_at_ms = created_ms(&fact);
             Ok(Some(Change::Put(Document { id: found, project, created_at_ms, is_draft: false, sections })))
         })
     }
@@ -159,12 +161,12 @@ impl Findable for Context {
     ) -> BoxFuture<'a, Result<OwnHits, Fault>> {
         Box::pin(async move {
             self.search().until(self.log().head().await?, FRESH_WITHIN).await;
-            let named = |hits: Vec<Hit>| -> Vec<Hit> {
+            let prefixed = |hits: Vec<Hit>| -> Vec<Hit> {
                 hits.into_iter().map(|hit| Hit { id: format!("{PACKAGE}{}", hit.id), ..hit }).collect()
             };
             let words = async { self.search().index().search(query, &scope, max).await.map_err(unavailable) };
-            let (words, meaning) = tokio::join!(words, self.meant(query, &scope, max));
-            Ok(OwnHits { words: named(words?), meaning: meaning.map(named) })
+            let (words, meaning) = tokio::join!(words, self.semantic_hits(query, &scope, max));
+            Ok(OwnHits { words: prefixed(words?), meaning: meaning.map(prefixed) })
         })
     }
 }

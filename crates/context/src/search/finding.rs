@@ -42,31 +42,37 @@ impl Context {
         listing: &PackageQuery<'_>,
         limit: usize,
     ) -> Result<Relevant, Failure> {
-        let most = if listing.is_narrow() { HITS_MAX } else { limit + SPARE };
+        let hits_max = if listing.is_narrow() { HITS_MAX } else { limit + SPARE };
         let scope = Scope::project(project);
-        let hits = self.hits((query, ranking), &scope, most).await?;
-        let (mut found, mut bytes, mut rounds) = (Vec::new(), 0, Rounds::default());
+        let hits = self.hits((query, ranking), &scope, hits_max).await?;
+        let (mut relevant, mut bytes, mut rounds) = (Vec::new(), 0, Rounds::default());
         let mut is_cut = false;
         let mut rest = &hits[..];
-        while !rest.is_empty() && found.len() < limit && bytes < LIST_BYTES_MAX {
-            let (chunk, behind) = rest.split_at(rest.len().min(rounds.reads()).min(limit - found.len()));
-            rest = behind;
+        while !rest.is_empty() && relevant.len() < limit && bytes < LIST_BYTES_MAX {
+            let (chunk, remainder) =
+                rest.split_at(rest.len().min(rounds.reads()).min(limit - relevant.len()));
+            rest = remainder;
             let reads = chunk.iter().filter(|hit| is_of(&hit.id, project)).map(|hit| async move {
-                Ok::<_, Fault>(self.listed(&hit.id).await?.map(|held| (held, hit.score)))
+                Ok::<_, Fault>(
+                    self.sound_package(&hit.id).await?.map(|stored_package| (stored_package, hit.score)),
+                )
             });
-            let read = try_join_all(reads).await?;
-            rounds.learn(read.iter().flatten().map(|(held, _)| held.text.len()).sum());
-            for (held, score) in read.into_iter().flatten().filter(|(held, _)| listing.takes(held)) {
+            let packages = try_join_all(reads).await?;
+            rounds
+                .learn(packages.iter().flatten().map(|(stored_package, _)| stored_package.text.len()).sum());
+            for (stored_package, score) in
+                packages.into_iter().flatten().filter(|(stored_package, _)| listing.matches(stored_package))
+            {
                 if bytes >= LIST_BYTES_MAX {
                     is_cut = true;
                     break;
                 }
-                bytes += held.text.len();
-                found.push((held, score));
+                bytes += stored_package.text.len();
+                relevant.push((stored_package, score));
             }
         }
-        is_cut |= !rest.is_empty() && found.len() < limit;
-        Ok(Relevant { packages: found, is_cut })
+        is_cut |= !rest.is_empty() && relevant.len() < limit;
+        Ok(Relevant { packages: relevant, is_cut })
     }
 
     /// The passages of packages that match a focus, best first. Recent packages that are not indexed yet are searched
@@ -95,11 +101,11 @@ impl Context {
         ids.extend(indexed);
         let mut snippets = Vec::new();
         for chunk in ids.chunks(READS_AT_ONCE) {
-            let reads = chunk.iter().map(|id| self.listed(id));
-            for held in try_join_all(reads).await?.into_iter().flatten() {
-                let present = &held.present;
+            let reads = chunk.iter().map(|id| self.sound_package(id));
+            for stored_package in try_join_all(reads).await?.into_iter().flatten() {
+                let present = &stored_package.present;
                 if present.status != Status::Draft && present.created_at >= since {
-                    snippets.extend(found(query, &held.text));
+                    snippets.extend(matching_snippets(query, &stored_package.text));
                 }
             }
         }
@@ -119,24 +125,25 @@ impl Context {
         snippets: &mut Vec<Snippet>,
     ) -> Result<(), Fault> {
         for chunk in near.chunks(READS_AT_ONCE) {
-            let reads =
-                chunk.iter().map(|hit| async move { Ok::<_, Fault>((hit, self.listed(&hit.id).await?)) });
-            for (hit, held) in try_join_all(reads).await? {
-                let Some(held) = held.filter(|held| {
-                    let present = &held.present;
+            let reads = chunk
+                .iter()
+                .map(|hit| async move { Ok::<_, Fault>((hit, self.sound_package(&hit.id).await?)) });
+            for (hit, stored_package) in try_join_all(reads).await? {
+                let Some(stored_package) = stored_package.filter(|stored_package| {
+                    let present = &stored_package.present;
                     present.status != Status::Draft && present.created_at >= since
                 }) else {
                     continue;
                 };
-                let package: Value = serde_json::from_str(&held.text).unwrap_or_default();
+                let package: Value = serde_json::from_str(&stored_package.text).unwrap_or_default();
                 let sections = sections(&package);
                 let Some(part) = parts(&sections).get(hit.part).copied() else { continue };
                 let text = |name: &str| package[name].as_str().unwrap_or_default();
-                let found =
+                let snippet =
                     focus::snippet((text("package_id"), text("project_id")), part.kind, part.text, hit.score);
-                match snippets.iter_mut().find(|known| known.is_of(&found)) {
-                    Some(known) => known.score = known.score.max(found.score),
-                    None => snippets.push(found),
+                match snippets.iter_mut().find(|existing| existing.is_of(&snippet)) {
+                    Some(existing) => existing.score = existing.score.max(snippet.score),
+                    None => snippets.push(snippet),
                 }
             }
         }
@@ -145,10 +152,10 @@ impl Context {
 }
 
 fn is_of(id: &str, project: &str) -> bool {
-    id.split_once('/').is_some_and(|(found, _)| found == project)
+    id.split_once('/').is_some_and(|(prefix, _)| prefix == project)
 }
 
-fn found(query: &Query, package: &str) -> Vec<Snippet> {
+fn matching_snippets(query: &Query, package: &str) -> Vec<Snippet> {
     let package: Value = serde_json::from_str(package).unwrap_or_default();
     let text = |name: &str| package[name].as_str().unwrap_or_default();
     focus::find(query, (text("package_id"), text("project_id")), &sections(&package))

@@ -45,10 +45,15 @@ impl Source for Context {
                 PackageEvent::PackageFlagged(moved) | PackageEvent::PackageReviewed(moved)
                     if moved.from == Status::Draft =>
                 {
-                    let held = self.listed(id).await?;
-                    held.map(|held| {
-                        let at = held.present.created_at;
-                        Change::Put(document(id, held.text.as_bytes(), held.present.status, at))
+                    let stored_package = self.sound_package(id).await?;
+                    stored_package.map(|stored_package| {
+                        let at = stored_package.present.created_at;
+                        Change::Put(document(
+                            id,
+                            stored_package.text.as_bytes(),
+                            stored_package.present.status,
+                            at,
+                        ))
                     })
                 }
                 PackageEvent::PackageFlagged(_) | PackageEvent::PackageReviewed(_) => None,

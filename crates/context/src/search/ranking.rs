@@ -60,25 +60,27 @@ impl Context {
         scope: &Scope,
         limit: usize,
     ) -> Result<Vec<Hit>, Failure> {
-        let missing = |capability| Failure::Rejected(Rejection::NotImplemented(capability));
+        let not_implemented = |capability| Failure::Rejected(Rejection::NotImplemented(capability));
         match (ranking, self.working()) {
             (Some(Ranking::Lexical), _) => Ok(self.lexical(query, scope, limit).await?),
-            (Some(Ranking::Semantic), None) => Err(missing("semantic_search")),
-            (Some(Ranking::Hybrid), None) => Err(missing("hybrid_search")),
+            (Some(Ranking::Semantic), None) => Err(not_implemented("semantic_search")),
+            (Some(Ranking::Hybrid), None) => Err(not_implemented("hybrid_search")),
             (Some(Ranking::Semantic), Some(meaning)) => {
-                let query = self.telling(query, scope).await;
-                let found = meaning.semantic.search(&query, scope, limit).await;
-                found.map_err(|_| missing("semantic_search"))
+                let query = self.without_common_words(query, scope).await;
+                let hits = meaning.semantic.search(&query, scope, limit).await;
+                hits.map_err(|_| not_implemented("semantic_search"))
             }
             (Some(Ranking::Hybrid), Some(meaning)) => {
                 Ok(self.hybrid((query, meaning), scope, limit).await?.0)
             }
-            (Some(Ranking::Reranked), _) if self.reranker().is_none() => Err(missing("reranked_search")),
+            (Some(Ranking::Reranked), _) if self.reranker().is_none() => {
+                Err(not_implemented("reranked_search"))
+            }
             (None | Some(Ranking::Reranked), working) => {
-                let most = if self.reranker().is_some() { limit.max(RERANKED_MAX) } else { limit };
+                let hits_max = if self.reranker().is_some() { limit.max(RERANKED_MAX) } else { limit };
                 let (hits, parts) = match working {
-                    Some(meaning) => self.hybrid((query, meaning), scope, most).await?,
-                    None => (self.lexical(query, scope, most).await?, HashMap::new()),
+                    Some(meaning) => self.hybrid((query, meaning), scope, hits_max).await?,
+                    None => (self.lexical(query, scope, hits_max).await?, HashMap::new()),
                 };
                 let mut hits = self.reranked(query, hits, &parts).await?;
                 hits.truncate(limit);
@@ -98,19 +100,21 @@ impl Context {
         scope: &Scope,
         limit: usize,
     ) -> Result<(Vec<Hit>, HashMap<String, usize>), Fault> {
-        let most = limit.saturating_mul(CANDIDATES_FACTOR).min(HITS_MAX);
-        let meant = async {
-            let telling = self.telling(query, scope).await;
-            let found = meaning.semantic.nearest(&telling, scope, HITS_MAX).await;
-            (telling, found)
+        let hits_max = limit.saturating_mul(CANDIDATES_FACTOR).min(HITS_MAX);
+        let nearest_parts = async {
+            let rare_words = self.without_common_words(query, scope).await;
+            let nearest = meaning.semantic.nearest(&rare_words, scope, HITS_MAX).await;
+            (rare_words, nearest)
         };
-        let (words, (telling, meant)) = tokio::join!(self.lexical(query, scope, most), meant);
-        let Ok(meant) = meant else {
+        let (words, (rare_words, nearest)) =
+            tokio::join!(self.lexical(query, scope, hits_max), nearest_parts);
+        let Ok(nearest) = nearest else {
             return Ok((words?.into_iter().take(limit).collect(), HashMap::new()));
         };
-        let parts = meant.iter().map(|hit| (hit.id.clone(), hit.part)).collect();
-        let meant = meant.into_iter().map(|PartHit { id, part: _, score }| Hit { id, score }).collect();
-        Ok((self.blend((query, &telling), words?, meant, (most, limit)).await?, parts))
+        let parts = nearest.iter().map(|hit| (hit.id.clone(), hit.part)).collect();
+        let semantic_hits =
+            nearest.into_iter().map(|PartHit { id, part: _, score }| Hit { id, score }).collect();
+        Ok((self.blend((query, &rare_words), words?, semantic_hits, (hits_max, limit)).await?, parts))
     }
 
     /// Reorders the first hits with the reranker; returns them unchanged while it is unavailable.
@@ -121,10 +125,12 @@ impl Context {
         parts: &HashMap<String, usize>,
     ) -> Result<Vec<Hit>, Fault> {
         let Some(reranker) = self.reranker() else { return Ok(hits) };
-        let first = hits.len().min(RERANKED_MAX);
-        let reads = hits[..first].iter().map(|hit| self.listed(&hit.id));
-        let text = |(hit, held): (&Hit, Option<StoredPackage>)| {
-            let package = held.and_then(|held| serde_json::from_str(&held.text).ok()).unwrap_or_default();
+        let reranked_count = hits.len().min(RERANKED_MAX);
+        let reads = hits[..reranked_count].iter().map(|hit| self.sound_package(&hit.id));
+        let text = |(hit, stored_package): (&Hit, Option<StoredPackage>)| {
+            let package = stored_package
+                .and_then(|stored_package| serde_json::from_str(&stored_package.text).ok())
+                .unwrap_or_default();
             telling_passage(&sections(&package), query, parts.get(&hit.id).copied())
         };
         let texts = hits.iter().zip(try_join_all(reads).await?).map(text).collect();
@@ -132,76 +138,82 @@ impl Context {
         for (hit, relevance) in hits.iter_mut().zip(relevance) {
             hit.score = RERANKED_ABOVE + relevance;
         }
-        hits[..first].sort_by(|a, b| b.score.total_cmp(&a.score));
+        hits[..reranked_count].sort_by(|a, b| b.score.total_cmp(&a.score));
         Ok(hits)
     }
 
     /// The query without words that nearly every document has: a vector of a common name is similar to every document
     /// with that name. The whole query if the index fails.
-    async fn telling(&self, query: &Query, scope: &Scope) -> Query {
+    async fn without_common_words(&self, query: &Query, scope: &Scope) -> Query {
         let common = self.search().index().common(query, scope).await.unwrap_or_default();
         query.without(&common)
     }
 
     /// Merges two rankings: the best of both by reciprocal rank fusion are scored by their meaning, as a whole and word
-    /// by word, and by their share of the query's words (docs/decisions/0012). `telling` is the query that was used for
+    /// by word, and by their share of the query's words (docs/decisions/0012). `rare_words` is the query that was used for
     /// meaning.
     async fn blend(
         &self,
-        (query, telling): (&Query, &Query),
-        words: Vec<Hit>,
-        mut meant: Vec<Hit>,
-        (most, limit): (usize, usize),
+        (query, rare_words): (&Query, &Query),
+        lexical_hits: Vec<Hit>,
+        mut semantic_hits: Vec<Hit>,
+        (hits_max, limit): (usize, usize),
     ) -> Result<Vec<Hit>, Fault> {
-        let near: HashMap<String, f64> = meant.iter().map(|hit| (hit.id.clone(), hit.score)).collect();
+        let near: HashMap<String, f64> =
+            semantic_hits.iter().map(|hit| (hit.id.clone(), hit.score)).collect();
         // A document that is missing in a full list is at most as similar as its last entry. In a shorter list it has
         // no vectors yet, and gets the median.
-        let unknown = if meant.len() == HITS_MAX { meant.last() } else { meant.get(meant.len() / 2) };
+        let unknown = if semantic_hits.len() == HITS_MAX {
+            semantic_hits.last()
+        } else {
+            semantic_hits.get(semantic_hits.len() / 2)
+        };
         let unknown = unknown.map_or(0.0, |hit| hit.score);
-        meant.truncate(most);
-        let candidates = fuse(&[words, meant], HYBRID_CANDIDATES_MAX);
+        semantic_hits.truncate(hits_max);
+        let candidates = fuse(&[lexical_hits, semantic_hits], HYBRID_CANDIDATES_MAX);
         let mut competition = Competition::new(query);
-        let (mut found, mut meaning, mut texts) =
+        let (mut ranked, mut meaning, mut texts) =
             (Vec::with_capacity(candidates.len()), Vec::new(), Vec::new());
         for chunk in candidates.chunks(READS_AT_ONCE) {
-            let reads =
-                chunk.iter().map(|hit| async move { Ok::<_, Fault>((hit, self.listed(&hit.id).await?)) });
-            for (hit, held) in try_join_all(reads).await? {
-                let Some(held) = held else { continue };
-                let package = serde_json::from_str(&held.text).unwrap_or_default();
+            let reads = chunk
+                .iter()
+                .map(|hit| async move { Ok::<_, Fault>((hit, self.sound_package(&hit.id).await?)) });
+            for (hit, stored_package) in try_join_all(reads).await? {
+                let Some(stored_package) = stored_package else { continue };
+                let package = serde_json::from_str(&stored_package.text).unwrap_or_default();
                 let sections = sections(&package);
-                competition.add(&sections, held.present.created_at.ms());
+                competition.add(&sections, stored_package.present.created_at.ms());
                 texts.push(sections);
                 meaning.push(near.get(&hit.id).copied().unwrap_or(unknown));
-                found.push(hit.clone());
+                ranked.push(hit.clone());
             }
         }
-        let closeness = self.closeness(telling, &competition, texts).await;
-        for (hit, score) in found.iter_mut().zip(competition.scores(&meaning, &closeness)) {
+        let closeness = self.closeness(rare_words, &competition, texts).await;
+        for (hit, score) in ranked.iter_mut().zip(competition.scores(&meaning, &closeness)) {
             hit.score = score.total;
         }
-        found.sort_by(|a, b| b.score.total_cmp(&a.score));
-        found.truncate(limit);
-        Ok(found)
+        ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
+        ranked.truncate(limit);
+        Ok(ranked)
     }
 
     /// The similarity of the query's words to those of documents, where it is known.
     async fn closeness(
         &self,
-        telling: &Query,
+        rare_words: &Query,
         competition: &Competition<'_>,
         documents: Vec<Vec<Section>>,
     ) -> Vec<Option<f64>> {
         let Some(meaning) = self.working() else { return Vec::new() };
         let rarities = competition.rarities();
-        meaning.semantic.closeness(telling, &rarities, documents).await.unwrap_or_default()
+        meaning.semantic.closeness(rare_words, &rarities, documents).await.unwrap_or_default()
     }
 
     /// The parts of documents that are similar to a query; none without a working model.
     pub(super) async fn parts_near(&self, query: &Query, scope: &Scope, limit: usize) -> Vec<PartHit> {
         match self.working() {
             Some(meaning) => {
-                let query = self.telling(query, scope).await;
+                let query = self.without_common_words(query, scope).await;
                 meaning.semantic.nearest(&query, scope, limit).await.unwrap_or_default()
             }
             None => Vec::new(),
@@ -209,9 +221,9 @@ impl Context {
     }
 
     /// The documents that are similar to a query; `None` without a working model.
-    pub(super) async fn meant(&self, query: &Query, scope: &Scope, limit: usize) -> Option<Vec<Hit>> {
+    pub(super) async fn semantic_hits(&self, query: &Query, scope: &Scope, limit: usize) -> Option<Vec<Hit>> {
         let meaning = self.working()?;
-        let query = self.telling(query, scope).await;
+        let query = self.without_common_words(query, scope).await;
         meaning.semantic.search(&query, scope, limit).await.ok()
     }
 

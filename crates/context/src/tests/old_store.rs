@@ -105,7 +105,7 @@ async fn ap_1_projects_of_an_old_store_are_where_they_were() {
         assert_eq!((found.as_str(), state.exists()), (key, true), "{actor} {name}");
     }
     let page = context.list("parser", &PackageQuery::default(), 9).await.unwrap();
-    assert_eq!(page.held.len(), 1);
+    assert_eq!(page.packages.len(), 1);
     assert_eq!(context.locate("old", None, &by("@acme.w")).await.unwrap(), "parser/old");
     assert_eq!(context.visible(&by("@acme.w"), 9).await.unwrap().len(), 1);
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
 use super::{
-    arriving::{ArrivingPackage, ArrivingProject, ArrivingSession},
+    arrivals::{ArrivingPackage, ArrivingProject, ArrivingSession},
     fact::ArrivingFact,
     merge::{Merge, Neighbours, merge},
     report::Mode,
@@ -62,7 +62,7 @@ pub(crate) struct Import<'a> {
 
 type TransferDecision<E> = Result<Decision<E, Outcome>, Rejection>;
 
-fn nothing<E>(outcome: Outcome) -> TransferDecision<E> {
+fn unchanged<E>(outcome: Outcome) -> TransferDecision<E> {
     Ok(Decision::unchanged(outcome))
 }
 
@@ -98,9 +98,9 @@ impl Import<'_> {
         &self,
         state: &PackageState,
         (project, earlier): (&InProject, &[ContentHash]),
-        arriving: &ArrivingPackage,
+        arrival: &ArrivingPackage,
     ) -> TransferDecision<PackageEvent> {
-        let ArrivingPackage { package, history, renamed_from } = arriving;
+        let ArrivingPackage { package, history, renamed_from } = arrival;
         self.enter(project)?;
         let author = Some((package.head.created_by.id.as_str(), "created_by.id"));
         let by = &self.authority.by;
@@ -109,14 +109,14 @@ impl Import<'_> {
             return self.writes(project, author, events, Outcome::New);
         };
         if present.hash == package.hash || earlier.contains(&package.hash) {
-            return nothing(Outcome::Same);
+            return unchanged(Outcome::Same);
         }
         if self.mode != Mode::Overwrite {
-            let is_ahead = history.passes(present.hash);
-            return nothing(if is_ahead { Outcome::Ahead } else { Outcome::Differs });
+            let is_ahead = history.contains(present.hash);
+            return unchanged(if is_ahead { Outcome::Ahead } else { Outcome::Differs });
         }
-        let stands = (present.status, present.review_type);
-        match history.beyond(package, stands, present.hash, by) {
+        let current_state = (present.status, present.review_type);
+        match history.continuation(package, current_state, present.hash, by) {
             Some(events) if !events.is_empty() => self.writes(project, author, events, Outcome::Continued),
             Some(_) | None => Err(Rejection::DuplicatePackageId),
         }
@@ -125,27 +125,27 @@ impl Import<'_> {
     /// Decides on a fact.
     pub(crate) fn fact(
         &self,
-        FactAround { project, neighbours, asserted_by, taken }: FactAround<'_>,
-        arriving: &ArrivingFact,
+        FactSurroundings { project, neighbours, asserted_by, key_of_other }: FactSurroundings<'_>,
+        arrival: &ArrivingFact,
         now: TimestampMs,
     ) -> TransferDecision<FactEvent> {
         // A later beginning or end would block new assertions here until that time (wire.md D.7).
         let latest = Moment::of(TimestampMs(now.0.saturating_add(IMPORT_AHEAD_MS_MAX)));
-        if arriving.valid_from > latest {
+        if arrival.valid_from > latest {
             return Err(Rejection::InvalidValidFrom("not in the future"));
         }
-        if arriving.ended.as_ref().is_some_and(|ended| ended.at > latest) {
+        if arrival.ended.as_ref().is_some_and(|ended| ended.at > latest) {
             return Err(ContextFault::field("valid_to", "not in the future").into());
         }
         self.enter(project)?;
-        let author = arriving.asserted_by.as_ref().map(|actor| (actor.id.as_str(), "asserted_by.id"));
-        let document = arriving.document_by(asserted_by);
-        match merge(&self.authority.by, arriving, document, neighbours) {
-            Merge::Known => nothing(Outcome::Same),
+        let author = arrival.asserted_by.as_ref().map(|actor| (actor.id.as_str(), "asserted_by.id"));
+        let document = arrival.document_by(asserted_by);
+        match merge(&self.authority.by, arrival, document, neighbours) {
+            Merge::Known => unchanged(Outcome::Same),
             Merge::Differs if self.mode == Mode::Overwrite => Err(Rejection::DuplicateFactId),
-            Merge::Differs => nothing(Outcome::Differs),
+            Merge::Differs => unchanged(Outcome::Differs),
             Merge::Ends(event) => self.writes(project, author, vec![*event], Outcome::Continued),
-            Merge::New(_) if taken.is_some() => Err(Rejection::DuplicateFactId),
+            Merge::New(_) if key_of_other.is_some() => Err(Rejection::DuplicateFactId),
             Merge::New(events) => self.writes(project, author, events, Outcome::New),
         }
     }
@@ -155,43 +155,43 @@ impl Import<'_> {
         &self,
         state: &SessionState,
         project: &InProject,
-        arriving: &ArrivingSession,
+        arrival: &ArrivingSession,
     ) -> TransferDecision<SessionEvent> {
-        let ArrivingSession { started, ended_at, .. } = arriving;
+        let ArrivingSession { started, ended_at, .. } = arrival;
         self.enter(project)?;
         let author = Some((started.actor_id.as_str(), "actor_id"));
-        let ends = |ended_at: Moment, extensions| {
+        let end_event = |ended_at: Moment, extensions| {
             SessionEvent::SessionEnded(SessionEnded { by: self.authority.by.clone(), ended_at, extensions })
         };
-        let Some(there) = &state.started else {
-            let begins = SessionEvent::SessionStarted(started.clone());
-            let end = ended_at.map(|ended_at| ends(ended_at, Map::new()));
-            let events = [begins].into_iter().chain(end).collect();
+        let Some(existing) = &state.started else {
+            let start = SessionEvent::SessionStarted(started.clone());
+            let end = ended_at.map(|ended_at| end_event(ended_at, Map::new()));
+            let events = [start].into_iter().chain(end).collect();
             return self.writes(project, author, events, Outcome::New);
         };
-        let of = |session: &crate::session::event::SessionStarted| {
+        let identity = |session: &crate::session::event::SessionStarted| {
             (session.actor_id.clone(), session.actor_type, session.callsign.clone(), session.started_at)
         };
-        if of(there) != of(started) {
+        if identity(existing) != identity(started) {
             return match self.mode {
                 Mode::Overwrite => Err(Rejection::SessionExists),
-                Mode::Skip | Mode::Rename => nothing(Outcome::Differs),
+                Mode::Skip | Mode::Rename => unchanged(Outcome::Differs),
             };
         }
         match (state.ended_at, *ended_at) {
             (None, Some(ended_at)) if self.mode == Mode::Overwrite => self.writes(
                 project,
                 author,
-                vec![ends(ended_at, started.extensions.clone())],
+                vec![end_event(ended_at, started.extensions.clone())],
                 Outcome::Continued,
             ),
-            (None, Some(_)) => nothing(Outcome::Differs),
-            (Some(there), Some(ended_at)) if there != ended_at => match self.mode {
+            (None, Some(_)) => unchanged(Outcome::Differs),
+            (Some(existing_end), Some(ended_at)) if existing_end != ended_at => match self.mode {
                 Mode::Overwrite => Err(Rejection::SessionEnded),
-                Mode::Skip | Mode::Rename => nothing(Outcome::Differs),
+                Mode::Skip | Mode::Rename => unchanged(Outcome::Differs),
             },
-            (Some(_) | None, _) if there.extensions != started.extensions => nothing(Outcome::Differs),
-            (Some(_) | None, _) => nothing(Outcome::Same),
+            (Some(_) | None, _) if existing.extensions != started.extensions => unchanged(Outcome::Differs),
+            (Some(_) | None, _) => unchanged(Outcome::Same),
         }
     }
 
@@ -199,11 +199,11 @@ impl Import<'_> {
     pub(crate) fn project(
         &self,
         state: &ProjectState,
-        holds: bool,
+        is_token_valid: bool,
         home: &Home,
-        arriving: Option<&ArrivingProject>,
+        arrival: Option<&ArrivingProject>,
     ) -> TransferDecision<ProjectEvent> {
-        if !holds {
+        if !is_token_valid {
             return Err(Rejection::Revoked);
         }
         let by = &self.authority.by;
@@ -212,8 +212,8 @@ impl Import<'_> {
                 project_id: home.project_id.clone(),
                 by: by.clone(),
                 owner: Some(home.owner.clone()),
-                made_at: arriving.and_then(|arriving| arriving.created_at),
-                about: arriving.map(|arriving| arriving.about.clone()).unwrap_or_default(),
+                made_at: arrival.and_then(|arrival| arrival.created_at),
+                about: arrival.map(|arrival| arrival.about.clone()).unwrap_or_default(),
             };
             return Ok(Decision::new(vec![ProjectEvent::ProjectCreated(event)], Outcome::New));
         }
@@ -224,21 +224,21 @@ impl Import<'_> {
         if !access.govern {
             return Err(Rejection::NotPermitted);
         }
-        let Some(arriving) = arriving else { return nothing(Outcome::Same) };
-        let about = &arriving.about;
+        let Some(arrival) = arrival else { return unchanged(Outcome::Same) };
+        let about = &arrival.about;
         let name = state.name.as_ref().filter(|name| **name != home.project_id);
         let is_same = name == about.name.as_ref()
             && Some(&state.description) == about.description.as_ref()
             && Some(&state.settings) == about.settings.as_ref()
             && about.extensions.iter().all(|(name, value)| state.extensions.get(name) == Some(value));
-        if is_same && state.archived_at == arriving.archived_at {
-            return nothing(Outcome::Same);
+        if is_same && state.archived_at == arrival.archived_at {
+            return unchanged(Outcome::Same);
         }
         if self.mode != Mode::Overwrite || state.archived_at.is_some() {
-            return nothing(Outcome::Differs);
+            return unchanged(Outcome::Differs);
         }
         if is_same {
-            return nothing(Outcome::Continued);
+            return unchanged(Outcome::Continued);
         }
         if state.overflows_with(about) {
             return Err(too_many_extensions());
@@ -250,12 +250,12 @@ impl Import<'_> {
 
 /// The facts for the decision on an imported fact.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct FactAround<'a> {
+pub(crate) struct FactSurroundings<'a> {
     pub(crate) project: &'a InProject,
     /// The existing facts of the same subject and predicate.
     pub(crate) neighbours: &'a Neighbours,
     /// The asserting actor, if the fact names none.
     pub(crate) asserted_by: &'a str,
     /// The key of another fact of the project with the same id (AP-41).
-    pub(crate) taken: Option<&'a str>,
+    pub(crate) key_of_other: Option<&'a str>,
 }

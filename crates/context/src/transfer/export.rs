@@ -16,7 +16,7 @@ use crate::{
     document::Document,
     fact::document::shown,
     hash::ContentHash,
-    history::began,
+    history::valid_from,
     index::{FACT_TIMES, FACTS, PACKAGES, SESSIONS, ended, is_outranked},
     key,
     limits::{EXPORT_PIECE_BYTES, EXPORT_WINDOW, READS_AT_ONCE, REVIEWS_BYTES_MAX},
@@ -107,11 +107,11 @@ impl Exporter {
                 None => self.end().await?,
                 Some(kind) => {
                     self.cursor.kind = *kind;
-                    let goes_on = match self.cursor.since {
+                    let has_more = match self.cursor.since {
                         None => self.step(*kind).await?,
                         Some(_) => self.news(*kind).await?,
                     };
-                    if !goes_on {
+                    if !has_more {
                         self.stage += 1;
                         self.cursor.key =
                             self.cursor.since.map_or_else(String::new, |since| since.0.to_string());
@@ -163,31 +163,32 @@ impl Exporter {
         };
         let prefix = format!("{project}/");
         let after = at.starts_with(&prefix).then_some(at.as_str());
-        let (most, before) = (self.rounds.reads(), self.piece.len());
-        let rows = self.context.log().read_index(index, &prefix, after, most, Order::Ascending).await?;
+        let (rows_max, bytes_before) = (self.rounds.reads(), self.piece.len());
+        let rows = self.context.log().read_index(index, &prefix, after, rows_max, Order::Ascending).await?;
         self.records(kind, &project, &rows).await?;
-        self.rounds.learn(self.piece.len() - before);
-        if rows.len() < most {
+        self.rounds.learn(self.piece.len() - bytes_before);
+        if rows.len() < rows_max {
             self.cursor.key = project;
         }
         Ok(true)
     }
 
     async fn records(&mut self, kind: Kind, project: &str, rows: &[IndexRow]) -> Result<(), Fault> {
-        let last = |row: &IndexRow| row.key.rsplit('/').next().unwrap_or_default().to_owned();
+        let last_part = |row: &IndexRow| row.key.rsplit('/').next().unwrap_or_default().to_owned();
         match kind {
             Kind::Project => {}
             Kind::Package => {
-                let ids: Vec<String> = rows.iter().map(|row| key::join(&[project, &last(row)])).collect();
-                let read = try_join_all(ids.iter().map(|id| whole(&self.context, id))).await?;
-                for (row, package) in rows.iter().zip(read) {
+                let ids: Vec<String> =
+                    rows.iter().map(|row| key::join(&[project, &last_part(row)])).collect();
+                let packages = try_join_all(ids.iter().map(|id| whole(&self.context, id))).await?;
+                for (row, package) in rows.iter().zip(packages) {
                     self.cursor.key.clone_from(&row.key);
                     self.package(package);
                 }
             }
             Kind::Fact => {
-                let read = try_join_all(rows.iter().map(|row| timed(&self.context, &row.key))).await?;
-                for (row, fact) in rows.iter().zip(read) {
+                let facts = try_join_all(rows.iter().map(|row| timed(&self.context, &row.key))).await?;
+                for (row, fact) in rows.iter().zip(facts) {
                     self.cursor.key.clone_from(&row.key);
                     self.fact(project, fact);
                 }
@@ -195,7 +196,7 @@ impl Exporter {
             Kind::Session => {
                 for row in rows {
                     self.cursor.key.clone_from(&row.key);
-                    self.session(project, &last(row)).await?;
+                    self.session(project, &last_part(row)).await?;
                 }
             }
         }
@@ -204,13 +205,13 @@ impl Exporter {
 
     /// Exports a session, by the keys of its project and itself.
     pub(super) async fn session(&mut self, project: &str, session: &str) -> Result<(), Fault> {
-        let read = self.context.session(project, session).await;
-        match Fault::skip_corrupt(read, "the export leaves out a damaged session")? {
+        let result = self.context.session(project, session).await;
+        match Fault::skip_corrupt(result, "the export leaves out a damaged session")? {
             Some(Some(session)) => self.line(Kind::Session, project, &json(&session)),
             Some(None) => {}
             None => {
                 let id = quoted(&key::text(session));
-                self.damaged(project, &format!("{{\"session_id\":{id}}}"));
+                self.report_damaged(project, &format!("{{\"session_id\":{id}}}"));
             }
         }
         Ok(())
@@ -220,7 +221,7 @@ impl Exporter {
         let Some(package) = package else { return };
         if let Some(hash) = package.hash {
             self.counts.add(Kind::Package);
-            let (cursor, project) = (self.cursor.write(), self.named(&package.project));
+            let (cursor, project) = (self.cursor.write(), self.reference(&package.project));
             OutgoingRecord {
                 kind: Kind::Package.as_str(),
                 project: project.as_deref(),
@@ -233,11 +234,11 @@ impl Exporter {
             .write(&mut self.piece);
             return;
         }
-        self.damaged(&package.project, &package.text);
+        self.report_damaged(&package.project, &package.text);
     }
 
     /// Names what is damaged by its ids.
-    fn damaged(&mut self, project: &str, ids: &str) {
+    fn report_damaged(&mut self, project: &str, ids: &str) {
         self.counts.damaged += 1;
         self.write(DAMAGED, project, ids);
     }
@@ -255,16 +256,16 @@ impl Exporter {
     }
 
     fn write(&mut self, kind: &'static str, project: &str, data: &str) {
-        let (cursor, project) = (self.cursor.write(), self.named(project));
+        let (cursor, project) = (self.cursor.write(), self.reference(project));
         let (project, cursor) = (project.as_deref(), Some(cursor.as_str()));
         let (hash, reviews, renamed_from) = (None, None, None);
         OutgoingRecord { kind, project, data, hash, reviews, renamed_from, cursor }.write(&mut self.piece);
     }
 
     /// The full reference of a project, by its key.
-    fn named(&self, project: &str) -> Option<String> {
-        let found = self.projects.binary_search_by(|(key, _)| key.as_str().cmp(project)).ok()?;
-        Some(reference(&self.projects[found].1))
+    fn reference(&self, project: &str) -> Option<String> {
+        let index = self.projects.binary_search_by(|(key, _)| key.as_str().cmp(project)).ok()?;
+        Some(reference(&self.projects[index].1))
     }
 }
 
@@ -354,7 +355,7 @@ pub(super) async fn fact(context: &Context, key: &str) -> Result<Option<String>,
     let Some(row) = rows.iter().find(|row| row.key == key) else { return Ok(None) };
     let document = text(&row.value)?;
     let end = match is_outranked(key) {
-        true => began(&document),
+        true => valid_from(&document),
         false => rows.iter().find(|row| row.key == ended(key)).map(|row| text(&row.value)).transpose()?,
     };
     Ok(Some(shown(&document, end.as_deref())))

@@ -43,7 +43,7 @@ pub(crate) fn text(package: &Package) -> Result<&str, ContextFault> {
     std::str::from_utf8(&package.raw).map_err(|_| ContextFault::whole("A package must be UTF-8."))
 }
 
-fn stated(
+fn in_state(
     package: &Package,
     status: Status,
     review_type: ReviewType,
@@ -55,7 +55,7 @@ fn stated(
 
 impl History {
     /// The history of a package without a log.
-    pub(crate) fn none(package: &Package) -> Self {
+    pub(crate) fn without_log(package: &Package) -> Self {
         let step = Step {
             is_flag: false,
             status: package.head.status,
@@ -70,21 +70,21 @@ impl History {
 
     /// Reads the log of a package. The operator may import steps of any actor; others only their own steps.
     pub(crate) fn read(package: &Package, reviews: &str, by: &Actor) -> Result<Self, ContextFault> {
-        let wrong = || ContextFault::field("reviews", "the steps of the package, the deposit first");
-        let items: Vec<Value> = serde_json::from_str(reviews).map_err(|_| wrong())?;
+        let invalid = || ContextFault::field("reviews", "the steps of the package, the deposit first");
+        let items: Vec<Value> = serde_json::from_str(reviews).map_err(|_| invalid())?;
         if items.is_empty() || items.len() > STEPS_MAX as usize + 2 {
-            return Err(wrong());
+            return Err(invalid());
         }
         let mut steps = Vec::<Step>::with_capacity(items.len());
         for (nth, item) in items.iter().enumerate() {
             let at = format!("reviews[{nth}]");
             let step = step(&Shape::at(&at, item)?)?;
-            if !may_bring(by, &step.by) {
+            if !may_import(by, &step.by) {
                 return Err(ContextFault::field(format!("{at}.by"), "the importer's own"));
             }
             if let Some(before) = steps.last() {
-                let stays = before.status == Status::AwaitingReview && step.is_flag;
-                if !stays && !before.status.leads_to(step.status) {
+                let stays_in_review = before.status == Status::AwaitingReview && step.is_flag;
+                if !stays_in_review && !before.status.leads_to(step.status) {
                     let words = (before.status.as_str(), step.status.as_str());
                     return Err(ContextFault::field(
                         at,
@@ -92,7 +92,7 @@ impl History {
                     ));
                 }
             }
-            let (_, hash) = stated(package, step.status, step.review_type)?;
+            let (_, hash) = in_state(package, step.status, step.review_type)?;
             if hash != step.hash {
                 return Err(ContextFault {
                     code: Code::HashMismatch,
@@ -111,17 +111,17 @@ impl History {
     }
 
     /// The same steps for a changed package.
-    pub(crate) fn of(&self, package: &Package) -> Result<Self, ContextFault> {
+    pub(crate) fn for_package(&self, package: &Package) -> Result<Self, ContextFault> {
         let mut history = self.clone();
         for step in &mut history.steps {
-            step.hash = stated(package, step.status, step.review_type)?.1;
+            step.hash = in_state(package, step.status, step.review_type)?.1;
         }
         Ok(history)
     }
 
     /// Whether the history contains this hash.
-    pub(crate) fn passes(&self, hash: ContentHash) -> bool {
-        self.is_known && self.hashes().any(|had| had == hash)
+    pub(crate) fn contains(&self, hash: ContentHash) -> bool {
+        self.is_known && self.hashes().any(|known| known == hash)
     }
 
     /// The known hashes of the package, oldest first.
@@ -137,7 +137,7 @@ impl History {
         by: &Actor,
     ) -> Result<Vec<PackageEvent>, ContextFault> {
         let Some(first) = self.steps.first() else { return Ok(Vec::new()) };
-        let (raw, hash) = stated(package, first.status, first.review_type)?;
+        let (raw, hash) = in_state(package, first.status, first.review_type)?;
         let head = &package.head;
         let depositor = if self.is_known { &first.by } else { by };
         let deposited = PackageDeposited {
@@ -158,12 +158,12 @@ impl History {
             raw: raw.into(),
         };
         let mut events = vec![PackageEvent::PackageDeposited(deposited)];
-        events.extend(self.after(package, 0, by));
+        events.extend(self.events_after(package, 0, by));
         Ok(events)
     }
 
     /// The events that continue an existing package with this hash; `None` if the history does not continue it.
-    pub(crate) fn beyond(
+    pub(crate) fn continuation(
         &self,
         package: &Package,
         (status, review_type): (Status, ReviewType),
@@ -171,22 +171,22 @@ impl History {
         by: &Actor,
     ) -> Option<Vec<PackageEvent>> {
         if let Some(nth) = self.steps.iter().rposition(|step| step.hash == hash) {
-            return Some(self.after(package, nth, by));
+            return Some(self.events_after(package, nth, by));
         }
         // Without a log: the content must be equal, and one step must lead to the new state.
-        let is_same = stated(package, status, review_type).is_ok_and(|(_, then)| then == hash);
+        let is_same = in_state(package, status, review_type).is_ok_and(|(_, state_hash)| state_hash == hash);
         let last =
             self.steps.last().filter(|last| !self.is_known && is_same && status.leads_to(last.status))?;
         let step = Step { by: by.clone(), is_flag: last.status == Status::AwaitingReview, ..last.clone() };
-        Some(vec![moved(package, status, &step, by)])
+        Some(vec![step_event(package, status, &step, by)])
     }
 
-    fn after(&self, package: &Package, nth: usize, by: &Actor) -> Vec<PackageEvent> {
-        self.steps[nth..].windows(2).map(|pair| moved(package, pair[0].status, &pair[1], by)).collect()
+    fn events_after(&self, package: &Package, nth: usize, by: &Actor) -> Vec<PackageEvent> {
+        self.steps[nth..].windows(2).map(|pair| step_event(package, pair[0].status, &pair[1], by)).collect()
     }
 }
 
-fn moved(package: &Package, from: Status, step: &Step, by: &Actor) -> PackageEvent {
+fn step_event(package: &Package, from: Status, step: &Step, by: &Actor) -> PackageEvent {
     let event = PackageMoved {
         by: step.by.clone(),
         from,
@@ -202,12 +202,12 @@ fn moved(package: &Package, from: Status, step: &Step, by: &Actor) -> PackageEve
     if step.is_flag { PackageEvent::PackageFlagged(event) } else { PackageEvent::PackageReviewed(event) }
 }
 
-fn may_bring(by: &Actor, of: &Actor) -> bool {
+fn may_import(by: &Actor, author: &Actor) -> bool {
     match by {
         Actor::Operator => true,
         Actor::Seed => false,
         Actor::Owner(_) | Actor::Agent(_) => {
-            by == of || matches!(of, Actor::Agent(agent) if is_own(by, agent.owner()))
+            by == author || matches!(author, Actor::Agent(agent) if is_own(by, agent.owner()))
         }
     }
 }

@@ -8,10 +8,10 @@ use futures_util::future::join_all;
 use plenary_kernel::TimestampMs;
 
 use super::{
-    arriving::{ArrivingProject, ArrivingRecord},
+    arrivals::{ArrivingProject, ArrivingRecord},
     decide::{Import, Outcome},
-    foretold::Foretold,
     placing::{NamedProject, Placement},
+    prediction::Prediction,
     record::{Counts, ImportLine, IncomingRecord, Kind, read},
     report::{Mode, Report},
 };
@@ -36,30 +36,30 @@ pub(super) struct PendingRecord {
     /// The project's key; `stream` is the id of the stream.
     pub(super) project: String,
     pub(super) stream: String,
-    arriving: ArrivingRecord,
+    arrival: ArrivingRecord,
 }
 
 /// A running import.
 pub(crate) struct Importer<'a> {
     pub(super) context: &'a Context,
     pub(super) import: Import<'a>,
-    pub(super) dry_run: Option<Foretold>,
+    pub(super) dry_run: Option<Prediction>,
     pub(super) report: Report,
-    waiting: Vec<PendingRecord>,
+    pending: Vec<PendingRecord>,
     bytes_waiting: usize,
     /// The keys of projects that are known to exist.
-    known: HashSet<String>,
+    known_projects: HashSet<String>,
     /// The places of projects, by the plain ids in records.
     homes: HashMap<String, Home>,
     /// Projects to archive, after all their records are written.
     archived: BTreeMap<String, TimestampMs>,
     /// The new ids of packages, by the project's key and the id in the import.
     pub(super) renamed: HashMap<(String, String), String>,
-    seen: Counts,
-    ends: Option<Counts>,
+    record_counts: Counts,
+    announced_counts: Option<Counts>,
     has_envelopes: bool,
     /// The only project of the import, if the request names one.
-    into: Option<Home>,
+    only_project: Option<Home>,
 }
 
 impl<'a> Importer<'a> {
@@ -68,25 +68,25 @@ impl<'a> Importer<'a> {
         Self {
             context,
             import,
-            dry_run: dry_run.then(Foretold::default),
+            dry_run: dry_run.then(Prediction::default),
             report: Report { dry_run, ..Report::default() },
-            waiting: Vec::new(),
+            pending: Vec::new(),
             bytes_waiting: 0,
-            known: HashSet::new(),
+            known_projects: HashSet::new(),
             homes: HashMap::new(),
             archived: BTreeMap::new(),
             renamed: HashMap::new(),
-            seen: Counts::default(),
-            ends: None,
+            record_counts: Counts::default(),
+            announced_counts: None,
             has_envelopes: false,
-            into: None,
+            only_project: None,
         }
     }
 
     /// The same import into this project alone, whatever owner the records name; records of projects with another id are
     /// refused.
     pub(crate) fn into_project(self, project: Option<Home>) -> Self {
-        Self { into: project, ..self }
+        Self { only_project: project, ..self }
     }
 
     /// Processes a line; `None` stands for one that is too long. The report lists invalid lines.
@@ -94,32 +94,32 @@ impl<'a> Importer<'a> {
     /// # Errors
     /// If the import cannot continue.
     pub(crate) async fn line(&mut self, nth: u64, bytes: Option<&[u8]>) -> Result<(), ContextRefusal> {
-        let said = match bytes {
+        let parsed_line = match bytes {
             None => Err(too_long()),
             Some(bytes) if bytes.trim_ascii().is_empty() => return Ok(()),
             Some(bytes) => read(bytes),
         };
-        match said {
+        match parsed_line {
             Err(malformed) => self.report.refuse((nth, "", ""), &malformed.into()),
             Ok(ImportLine::Other) => {
                 self.report.ignored += 1;
                 self.has_envelopes = true;
             }
             Ok(ImportLine::End(counts)) => {
-                let ends = self.ends.get_or_insert_default();
-                ends.projects += counts.projects;
-                ends.packages += counts.packages;
-                ends.facts += counts.facts;
-                ends.sessions += counts.sessions;
+                let announced = self.announced_counts.get_or_insert_default();
+                announced.projects += counts.projects;
+                announced.packages += counts.packages;
+                announced.facts += counts.facts;
+                announced.sessions += counts.sessions;
             }
             Ok(ImportLine::Record(record)) => {
                 self.has_envelopes |= record.has_envelope;
-                self.seen.add(record.kind);
+                self.record_counts.add(record.kind);
                 match ArrivingRecord::read(&record, &self.import.authority.by) {
-                    Ok(arriving) => self.record(nth, &record, arriving).await?,
+                    Ok(arrival) => self.record(nth, &record, arrival).await?,
                     Err(malformed) => {
-                        let of = (nth, record.kind.as_str(), ArrivingRecord::id(&record));
-                        self.report.refuse((of.0, of.1, &of.2), &malformed.into());
+                        let id = ArrivingRecord::id(&record);
+                        self.report.refuse((nth, record.kind.as_str(), &id), &malformed.into());
                     }
                 }
             }
@@ -131,43 +131,43 @@ impl<'a> Importer<'a> {
         &mut self,
         line: u64,
         record: &IncomingRecord,
-        arriving: ArrivingRecord,
+        arrival: ArrivingRecord,
     ) -> Result<(), ContextRefusal> {
-        if self.waiting.first().is_some_and(|first| first.kind != record.kind) {
+        if self.pending.first().is_some_and(|first| first.kind != record.kind) {
             self.flush().await?;
         }
         let name = ArrivingRecord::id(record);
-        let (project, home) = match self.home(record, &arriving).await {
+        let (project, home) = match self.home(record, &arrival).await {
             Ok(ResolvedProject { key, home, .. }) => (key, home),
-            Err(failure) => return self.note((line, record.kind, &name), Err(failure)),
+            Err(failure) => return self.report_outcome((line, record.kind, &name), Err(failure)),
         };
-        if let ArrivingRecord::Project(record) = &arriving {
+        if let ArrivingRecord::Project(record) = &arrival {
             let outcome = self.project((&project, &home), Some(record)).await;
-            return self.note((line, Kind::Project, &name), outcome);
+            return self.report_outcome((line, Kind::Project, &name), outcome);
         }
         if !self.is_known(&project).await?
             && let Err(failure) = self.project((&project, &home), None).await
         {
-            return self.note((line, record.kind, &name), Err(failure));
+            return self.report_outcome((line, record.kind, &name), Err(failure));
         }
-        let arriving = match self.relinked(&project, arriving).await {
-            Ok(arriving) => arriving,
-            Err(failure) => return self.note((line, record.kind, &name), Err(failure)),
+        let arrival = match self.with_local_ids(&project, arrival).await {
+            Ok(arrival) => arrival,
+            Err(failure) => return self.report_outcome((line, record.kind, &name), Err(failure)),
         };
-        if let ArrivingRecord::Package(package) = &arriving
+        if let ArrivingRecord::Package(package) = &arrival
             && package.renamed_from.is_some()
         {
             // The original may still wait to be written.
             self.flush().await?;
-            if let Some(outcome) = self.returned(&project, package).await.transpose() {
-                return self.note((line, record.kind, &name), outcome);
+            if let Some(outcome) = self.outcome_of_original(&project, package).await.transpose() {
+                return self.report_outcome((line, record.kind, &name), outcome);
             }
         }
-        let stream = arriving.stream(&project);
-        self.waiting.push(PendingRecord { line, kind: record.kind, name, project, stream, arriving });
+        let stream = arrival.stream(&project);
+        self.pending.push(PendingRecord { line, kind: record.kind, name, project, stream, arrival });
         self.bytes_waiting += record.data.len();
         let is_alone = self.import.mode == Mode::Rename && record.kind == Kind::Package;
-        if is_alone || self.waiting.len() >= IMPORTS_AT_ONCE || self.bytes_waiting >= IMPORT_BYTES_WAITING_MAX
+        if is_alone || self.pending.len() >= IMPORTS_AT_ONCE || self.bytes_waiting >= IMPORT_BYTES_WAITING_MAX
         {
             self.flush().await?;
         }
@@ -179,62 +179,64 @@ impl<'a> Importer<'a> {
     async fn home(
         &mut self,
         record: &IncomingRecord,
-        arriving: &ArrivingRecord,
+        arrival: &ArrivingRecord,
     ) -> Result<ResolvedProject, Failure> {
-        let (context, named) = (self.context, arriving.project_id());
+        let (context, named_project) = (self.context, arrival.project_id());
         if let Some(Home { owner, project_id }) = &record.project {
-            let is_its_id = named == project_id || split(named).is_some_and(|(_, id)| id == project_id);
+            let is_its_id =
+                named_project == project_id || split(named_project).is_some_and(|(_, id)| id == project_id);
             if !is_its_id {
                 return Err(
                     Rejection::from(ContextFault::field("project_id", "the project of the record")).into()
                 );
             }
-            if self.into.as_ref().is_some_and(|into| into.project_id != *project_id) {
-                return Err(not_of_the_project());
+            if self.only_project.as_ref().is_some_and(|only_project| only_project.project_id != *project_id) {
+                return Err(other_project());
             }
-            let owner = self.into.as_ref().map_or(owner, |into| &into.owner);
-            if self.import.authority.by.owner().is_some_and(|own| own != *owner) {
+            let owner = self.only_project.as_ref().map_or(owner, |only_project| &only_project.owner);
+            if self.import.authority.by.owner().is_some_and(|own_owner| own_owner != *owner) {
                 return Err(Rejection::NotPermitted.into());
             }
             return Ok(context.place_of(owner, project_id).await?);
         }
-        if let Some(into) = &self.into {
-            if into.project_id != *named {
-                return Err(not_of_the_project());
+        if let Some(only_project) = &self.only_project {
+            if only_project.project_id != *named_project {
+                return Err(other_project());
             }
-            return Ok(context.place_of(&into.owner, named).await?);
+            return Ok(context.place_of(&only_project.owner, named_project).await?);
         }
-        if let Some(own) = self.import.authority.by.owner() {
-            return Ok(context.place_of(&own, named).await?);
+        if let Some(own_owner) = self.import.authority.by.owner() {
+            return Ok(context.place_of(&own_owner, named_project).await?);
         }
-        let owner = match arriving {
+        let owner = match arrival {
             ArrivingRecord::Project(project) => project.owner.clone(),
             ArrivingRecord::Package(_) | ArrivingRecord::Fact(_) | ArrivingRecord::Session(_) => None,
         };
-        let place = match (owner, self.homes.get(named)) {
-            (Some(owner), _) => context.place_of(&owner, named).await?,
+        let place = match (owner, self.homes.get(named_project)) {
+            (Some(owner), _) => context.place_of(&owner, named_project).await?,
             (None, Some(Home { owner, project_id })) => context.place_of(owner, project_id).await?,
-            (None, None) => context.place(&self.import.authority.by, named, arriving.author()).await?,
+            (None, None) => context.place(&self.import.authority.by, named_project, arrival.author()).await?,
         };
         if self.homes.len() < EXPORT_PROJECTS_MAX {
-            self.homes.insert(named.to_owned(), place.home.clone());
+            self.homes.insert(named_project.to_owned(), place.home.clone());
         }
         Ok(place)
     }
 
     async fn is_known(&mut self, project: &str) -> Result<bool, ContextRefusal> {
-        let mut known = self.known.contains(project)
-            || self.dry_run.as_ref().is_some_and(|foretold| foretold.has_project(project));
-        if !known && self.context.project(project).await?.exists() {
-            known = true;
+        let mut is_known = self.known_projects.contains(project)
+            || self.dry_run.as_ref().is_some_and(|prediction| prediction.has_project(project));
+        if !is_known && self.context.project(project).await?.exists() {
+            is_known = true;
         }
-        let is_first =
-            known && self.known.len() < EXPORT_PROJECTS_MAX && self.known.insert(project.to_owned());
+        let is_first = is_known
+            && self.known_projects.len() < EXPORT_PROJECTS_MAX
+            && self.known_projects.insert(project.to_owned());
         // A dry run writes nothing.
         if is_first && self.dry_run.is_none() {
             self.context.claim_fact_ids(project).await?;
         }
-        Ok(known)
+        Ok(is_known)
     }
 
     /// Creates or updates a project, from its record or because another record needs it.
@@ -246,10 +248,10 @@ impl<'a> Importer<'a> {
         if record.is_none() && !self.context.config().auto_create_projects {
             return Err(Rejection::ProjectNotFound.into());
         }
-        let named = NamedProject { home, record };
-        let placing = Placement { context: self.context, import: &self.import, id, record: &named };
+        let named_project = NamedProject { home, record };
+        let placing = Placement { context: self.context, import: &self.import, id, record: &named_project };
         let outcome = match &mut self.dry_run {
-            Some(foretold) => foretold.project(&placing).await?,
+            Some(prediction) => prediction.project(&placing).await?,
             None => self.context.projects().execute(id, &placing, None).await?.reply,
         };
         if let Some(at) = record.and_then(|record| record.archived_at)
@@ -262,47 +264,48 @@ impl<'a> Importer<'a> {
 
     /// Writes the waiting records: those of one stream in order, different streams concurrently.
     async fn flush(&mut self) -> Result<(), ContextRefusal> {
-        let waiting = std::mem::take(&mut self.waiting);
+        let pending = std::mem::take(&mut self.pending);
         self.bytes_waiting = 0;
         let mut groups = BTreeMap::<String, Vec<PendingRecord>>::new();
-        for one in waiting {
-            groups.entry(one.stream.clone()).or_default().push(one);
+        for record in pending {
+            groups.entry(record.stream.clone()).or_default().push(record);
         }
-        let mut done = Vec::new();
-        if let Some(foretold) = &mut self.dry_run {
-            for one in groups.into_values().flatten() {
+        let mut outcomes = Vec::new();
+        if let Some(prediction) = &mut self.dry_run {
+            for pending in groups.into_values().flatten() {
                 let outcome =
-                    place(self.context, &self.import, &one.stream, &one.arriving, Some(foretold)).await;
-                done.push((one, outcome));
+                    place(self.context, &self.import, &pending.stream, &pending.arrival, Some(prediction))
+                        .await;
+                outcomes.push((pending, outcome));
             }
         } else {
             let (context, import) = (self.context, &self.import);
             let writes = groups.into_values().map(|group| async move {
-                let mut done = Vec::with_capacity(group.len());
-                for one in group {
-                    let outcome = place(context, import, &one.stream, &one.arriving, None).await;
-                    done.push((one, outcome));
+                let mut outcomes = Vec::with_capacity(group.len());
+                for pending in group {
+                    let outcome = place(context, import, &pending.stream, &pending.arrival, None).await;
+                    outcomes.push((pending, outcome));
                 }
-                done
+                outcomes
             });
-            done.extend(join_all(writes).await.into_iter().flatten());
+            outcomes.extend(join_all(writes).await.into_iter().flatten());
         }
-        done.sort_by_key(|(one, _)| one.line);
-        for (one, outcome) in done {
-            match (&one.arriving, &outcome) {
+        outcomes.sort_by_key(|(pending, _)| pending.line);
+        for (pending, outcome) in outcomes {
+            match (&pending.arrival, &outcome) {
                 (ArrivingRecord::Package(package), Ok(Outcome::Differs))
                     if self.import.mode == Mode::Rename =>
                 {
-                    let outcome = self.rename(&one, package).await;
-                    self.note((one.line, one.kind, &one.name), outcome)?;
+                    let outcome = self.rename(&pending, package).await;
+                    self.report_outcome((pending.line, pending.kind, &pending.name), outcome)?;
                 }
-                _ => self.note((one.line, one.kind, &one.name), outcome)?,
+                _ => self.report_outcome((pending.line, pending.kind, &pending.name), outcome)?,
             }
         }
         Ok(())
     }
 
-    fn note(
+    fn report_outcome(
         &mut self,
         (line, kind, name): (u64, Kind, &str),
         outcome: Result<Outcome, Failure>,
@@ -335,17 +338,17 @@ impl<'a> Importer<'a> {
             }
         }
         self.report.refused.sort_by_key(|refused| refused.line);
-        let Counts { projects, packages, facts, sessions, .. } = self.seen;
-        let seen = Counts { projects, packages, facts, sessions, damaged: 0 };
-        self.report.complete = match self.ends {
-            Some(ends) => Some(ends == seen),
+        let Counts { projects, packages, facts, sessions, .. } = self.record_counts;
+        let record_counts = Counts { projects, packages, facts, sessions, damaged: 0 };
+        self.report.complete = match self.announced_counts {
+            Some(announced) => Some(announced == record_counts),
             None => self.has_envelopes.then_some(false),
         };
         Ok(self.report)
     }
 }
 
-fn not_of_the_project() -> Failure {
+fn other_project() -> Failure {
     Rejection::from(ContextFault::field("project_id", "that of the project of the import")).into()
 }
 
@@ -393,19 +396,19 @@ pub(super) async fn place(
     context: &Context,
     import: &Import<'_>,
     id: &str,
-    arriving: &ArrivingRecord,
-    foretold: Option<&mut Foretold>,
+    arrival: &ArrivingRecord,
+    prediction: Option<&mut Prediction>,
 ) -> Result<Outcome, Failure> {
     macro_rules! place {
         ($record:expr, $streams:expr, $foretell:ident) => {{
             let placing = Placement { context, import, id, record: &**$record };
-            match foretold {
-                Some(foretold) => foretold.$foretell(&placing).await?,
+            match prediction {
+                Some(prediction) => prediction.$foretell(&placing).await?,
                 None => $streams.execute(id, &placing, None).await?.reply,
             }
         }};
     }
-    Ok(match arriving {
+    Ok(match arrival {
         ArrivingRecord::Project(_) => Outcome::Same,
         ArrivingRecord::Package(record) => place!(record, context.packages(), package),
         ArrivingRecord::Fact(record) => place!(record, context.fact_states(), fact),

@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Neighbours {
     /// The fact with the same beginning.
-    pub(crate) same: Option<FoundFact>,
+    pub(crate) same: Option<ExistingFact>,
     /// The existing fact with the same id, if another one with the same beginning outranks it.
     pub(crate) outranked: Option<String>,
     /// The last fact that begins earlier: its beginning and its end.
@@ -30,7 +30,7 @@ pub(crate) struct Neighbours {
 
 /// An existing fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FoundFact {
+pub(crate) struct ExistingFact {
     pub(crate) fact_id: String,
     /// The document without the end.
     pub(crate) document: String,
@@ -51,65 +51,71 @@ pub(crate) enum Merge {
 }
 
 /// Merges a fact with the existing ones. `document` is its stored form.
-pub(crate) fn merge(by: &Actor, arriving: &ArrivingFact, document: String, around: &Neighbours) -> Merge {
-    let holder = around.same.as_ref();
-    let own = holder.filter(|holder| holder.fact_id == arriving.fact_id);
-    if let Some(known) = own.map(|own| &own.document).or(around.outranked.as_ref()) {
-        if ContentHash::of_text(known) != ContentHash::of_text(&document) {
+pub(crate) fn merge(by: &Actor, arrival: &ArrivingFact, document: String, neighbours: &Neighbours) -> Merge {
+    let holder = neighbours.same.as_ref();
+    let same_fact = holder.filter(|holder| holder.fact_id == arrival.fact_id);
+    if let Some(existing) = same_fact.map(|fact| &fact.document).or(neighbours.outranked.as_ref()) {
+        if ContentHash::of_text(existing) != ContentHash::of_text(&document) {
             return Merge::Differs;
         }
-        let Some((own, ended)) = own.zip(arriving.ended.as_ref()) else { return Merge::Known };
-        return match own.ended {
-            None => Merge::Ends(Box::new(ends(by, arriving.valid_from, ended))),
-            Some(was) if ended.at < was => {
-                let is_followed = around.after.is_some();
-                Merge::Ends(Box::new(shortened(by, (arriving.valid_from, is_followed), was, ended)))
+        let Some((existing, end)) = same_fact.zip(arrival.ended.as_ref()) else { return Merge::Known };
+        return match existing.ended {
+            None => Merge::Ends(Box::new(end_event(by, arrival.valid_from, end))),
+            Some(was) if end.at < was => {
+                let is_followed = neighbours.after.is_some();
+                Merge::Ends(Box::new(shortened_event(by, (arrival.valid_from, is_followed), was, end)))
             }
             Some(_) => Merge::Known,
         };
     }
     Merge::New(match holder {
-        Some(holder) => beside(by, arriving, document, (holder, around.after.as_ref())),
-        None => between(by, arriving, document, around),
+        Some(holder) => events_beside(by, arrival, document, (holder, neighbours.after.as_ref())),
+        None => events_between(by, arrival, document, neighbours),
     })
 }
 
 /// The events for a fact with the same beginning as another.
-fn beside(
+fn events_beside(
     by: &Actor,
-    arriving: &ArrivingFact,
+    arrival: &ArrivingFact,
     document: String,
-    (holder, after): (&FoundFact, Option<&FactEnd>),
+    (holder, after): (&ExistingFact, Option<&FactEnd>),
 ) -> Vec<FactEvent> {
-    let is_outranked = arriving.fact_id < holder.fact_id;
-    let at_once = || FactEnd { at: arriving.valid_from, text: arriving.from_text.clone() };
+    let is_outranked = arrival.fact_id < holder.fact_id;
+    let own_beginning = || FactEnd { at: arrival.valid_from, text: arrival.from_text.clone() };
     let outranked = OutrankedFact { fact_id: holder.fact_id.clone(), document: holder.document.clone() };
     vec![FactEvent::FactMerged(FactMerged {
         by: by.clone(),
-        valid_from: arriving.valid_from,
-        text: arriving.from_text.clone(),
-        ended: if is_outranked { Some(at_once()) } else { earliest(arriving.ended.as_ref(), after) },
+        valid_from: arrival.valid_from,
+        text: arrival.from_text.clone(),
+        ended: if is_outranked { Some(own_beginning()) } else { earliest(arrival.ended.as_ref(), after) },
         is_last: !is_outranked && after.is_none(),
-        outranked: is_outranked.then(|| arriving.fact_id.clone()),
+        outranked: is_outranked.then(|| arrival.fact_id.clone()),
         outranks: (!is_outranked).then_some(outranked),
         document: document.into(),
     })]
 }
 
 /// The events for a fact with a beginning of its own.
-fn between(by: &Actor, arriving: &ArrivingFact, document: String, around: &Neighbours) -> Vec<FactEvent> {
-    let begins = FactEnd { at: arriving.valid_from, text: arriving.from_text.clone() };
-    let before_ended = around.before.and_then(|(since, ended)| Some((since, ended?)));
-    let cut = before_ended.filter(|(_, was)| *was > begins.at);
-    let is_followed = around.after.is_some();
-    let cut = cut.map(|(since, was)| shortened(by, (since, is_followed), was, &begins));
-    let mut events: Vec<_> = cut.into_iter().collect();
-    if let Some(after) = &around.after {
+fn events_between(
+    by: &Actor,
+    arrival: &ArrivingFact,
+    document: String,
+    neighbours: &Neighbours,
+) -> Vec<FactEvent> {
+    let beginning = FactEnd { at: arrival.valid_from, text: arrival.from_text.clone() };
+    let before_ended = neighbours.before.and_then(|(since, ended)| Some((since, ended?)));
+    let overlapping = before_ended.filter(|(_, was)| *was > beginning.at);
+    let is_followed = neighbours.after.is_some();
+    let shortening =
+        overlapping.map(|(since, was)| shortened_event(by, (since, is_followed), was, &beginning));
+    let mut events: Vec<_> = shortening.into_iter().collect();
+    if let Some(after) = &neighbours.after {
         events.push(FactEvent::FactMerged(FactMerged {
             by: by.clone(),
-            valid_from: arriving.valid_from,
-            text: begins.text,
-            ended: earliest(arriving.ended.as_ref(), Some(after)),
+            valid_from: arrival.valid_from,
+            text: beginning.text,
+            ended: earliest(arrival.ended.as_ref(), Some(after)),
             is_last: false,
             outranked: None,
             outranks: None,
@@ -119,26 +125,26 @@ fn between(by: &Actor, arriving: &ArrivingFact, document: String, around: &Neigh
     }
     events.push(FactEvent::FactAsserted(FactAsserted {
         by: by.clone(),
-        valid_from: arriving.valid_from,
-        text: Some(begins.text),
-        supersedes: around.before.filter(|(_, ended)| ended.is_none()).map(|(since, _)| since),
+        valid_from: arrival.valid_from,
+        text: Some(beginning.text),
+        supersedes: neighbours.before.filter(|(_, ended)| ended.is_none()).map(|(since, _)| since),
         trace: None,
         document: document.into(),
     }));
-    events.extend(arriving.ended.as_ref().map(|ended| ends(by, arriving.valid_from, ended)));
+    events.extend(arrival.ended.as_ref().map(|end| end_event(by, arrival.valid_from, end)));
     events
 }
 
-fn earliest(one: Option<&FactEnd>, other: Option<&FactEnd>) -> Option<FactEnd> {
-    [one, other].into_iter().flatten().min_by_key(|ended| ended.at).cloned()
+fn earliest(first: Option<&FactEnd>, second: Option<&FactEnd>) -> Option<FactEnd> {
+    [first, second].into_iter().flatten().min_by_key(|ended| ended.at).cloned()
 }
 
-fn ends(by: &Actor, valid_from: Moment, ended: &FactEnd) -> FactEvent {
-    let (valid_to, text) = (ended.at, Some(ended.text.clone()));
+fn end_event(by: &Actor, valid_from: Moment, end: &FactEnd) -> FactEvent {
+    let (valid_to, text) = (end.at, Some(end.text.clone()));
     FactEvent::FactInvalidated(FactInvalidated { by: by.clone(), valid_from, valid_to, text })
 }
 
-fn shortened(
+fn shortened_event(
     by: &Actor,
     (valid_from, is_followed): (Moment, bool),
     was: Moment,

@@ -2,17 +2,17 @@
 //! AP-77, AP-80).
 //! Must not know: HTTP, except the form of refusals in a report.
 
-mod arriving;
+mod arrivals;
 mod cursor;
 mod decide;
 mod export;
 mod fact;
-mod foretold;
 mod history;
 mod import;
 mod merge;
 mod news;
 mod placing;
+mod prediction;
 mod record;
 mod reference;
 mod renaming;

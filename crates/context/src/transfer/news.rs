@@ -32,14 +32,14 @@ impl Exporter {
         if at >= self.cursor.head {
             return Ok(false);
         }
-        let (until, before) = (window(at, self.cursor.head, self.rounds), self.piece.len());
+        let (end, bytes_before) = (window(at, self.cursor.head, self.rounds), self.piece.len());
         let category = match kind {
             Kind::Project => ProjectRoom::CATEGORY,
             Kind::Package => PackageRoom::CATEGORY,
             Kind::Fact => FactRoom::CATEGORY,
             Kind::Session => SessionRoom::CATEGORY,
         };
-        let mut news = self.context.log().streams_between(category, at, until).await?;
+        let mut news = self.context.log().streams_between(category, at, end).await?;
         news.retain(|news| self.has(project_of(news)));
         news.sort_by(|a, b| a.stream.id().cmp(b.stream.id()));
         match kind {
@@ -58,8 +58,8 @@ impl Exporter {
                 }
             }
         }
-        self.rounds.learn(self.piece.len() - before);
-        self.cursor.key = until.0.to_string();
+        self.rounds.learn(self.piece.len() - bytes_before);
+        self.cursor.key = end.0.to_string();
         Ok(true)
     }
 
@@ -70,8 +70,9 @@ impl Exporter {
     async fn new_packages(&mut self, news: &[StreamNews]) -> Result<(), Fault> {
         let mut packages = Vec::with_capacity(news.len());
         for chunk in news.chunks(READS_AT_ONCE) {
-            let read = try_join_all(chunk.iter().map(|news| whole(&self.context, news.stream.id()))).await?;
-            packages.extend(read.into_iter().flatten());
+            let read_packages =
+                try_join_all(chunk.iter().map(|news| whole(&self.context, news.stream.id()))).await?;
+            packages.extend(read_packages.into_iter().flatten());
         }
         packages.sort_by(|a, b| a.created_at.cmp(&b.created_at));
         packages.into_iter().for_each(|package| self.package(Some(package)));
@@ -88,7 +89,7 @@ impl Exporter {
                 let events = self.context.log().read_stream(stream, after, READ_ROWS_MAX).await?;
                 for stored in &events {
                     after = stored.version;
-                    for at in touched(&FactEvent::decode(stored)?) {
+                    for at in changed_keys(&FactEvent::decode(stored)?) {
                         let key = key::join(&[stream.id(), &at]);
                         keys.insert((at, key));
                     }
@@ -107,7 +108,7 @@ impl Exporter {
 }
 
 /// The last parts of the keys of the facts that an event changes.
-fn touched(event: &FactEvent) -> Vec<String> {
+fn changed_keys(event: &FactEvent) -> Vec<String> {
     let plain = |moment: &Moment| moment.as_str().to_owned();
     match event {
         FactEvent::FactAsserted(event) => {

@@ -6,10 +6,10 @@ use plenary_kernel::{Stamp, Version};
 use plenary_log::{Batch, Condition, Fault, IndexRow, Order, RowOp};
 
 use super::{
-    arriving::{ArrivingPackage, ArrivingProject, ArrivingSession},
-    decide::{FactAround, Import, Outcome},
+    arrivals::{ArrivingPackage, ArrivingProject, ArrivingSession},
+    decide::{FactSurroundings, Import, Outcome},
     fact::ArrivingFact,
-    merge::{FoundFact, Neighbours},
+    merge::{ExistingFact, Neighbours},
 };
 use crate::{
     Context,
@@ -21,7 +21,7 @@ use crate::{
         state::FactState,
     },
     hash::ContentHash,
-    history::began,
+    history::valid_from,
     index::{BESIDE, FACTS, beside, ended},
     key,
     moment::Moment,
@@ -60,18 +60,19 @@ impl Placement<'_, ArrivingPackage> {
 
 /// Whether the neighbours on disk are sufficient: no event that the state already has could change the
 /// decision.
-fn is_settled(found: &Neighbours, state: &FactState, record: &ArrivingFact) -> bool {
-    if found.outranked.is_some() {
+fn is_settled(neighbours: &Neighbours, state: &FactState, record: &ArrivingFact) -> bool {
+    if neighbours.outranked.is_some() {
         return true;
     }
-    match &found.same {
+    match &neighbours.same {
         Some(same) if same.fact_id == record.fact_id => match (&record.ended, same.ended) {
             (None, _) => true,
-            (Some(ended), there) => there.is_some_and(|there| there <= ended.at),
+            (Some(end), existing_end) => existing_end.is_some_and(|existing_end| existing_end <= end.at),
         },
         same => {
-            let last = same.as_ref().map_or(found.before.and_then(|(_, ended)| ended), |same| same.ended);
-            state.current.is_none() && found.after.is_none() && last == state.ended
+            let last =
+                same.as_ref().map_or(neighbours.before.and_then(|(_, ended)| ended), |same| same.ended);
+            state.current.is_none() && neighbours.after.is_none() && last == state.ended
         }
     }
 }
@@ -91,9 +92,9 @@ fn moment(prefix: &str, row: &IndexRow) -> Result<Moment, Fault> {
 }
 
 /// The beginning of a fact.
-fn begins(prefix: &str, row: &IndexRow) -> Result<FactEnd, Fault> {
+fn beginning(prefix: &str, row: &IndexRow) -> Result<FactEnd, Fault> {
     let at = moment(prefix, row)?;
-    Ok(FactEnd { at, text: began(&text(row)?).unwrap_or_else(|| at.micros()) })
+    Ok(FactEnd { at, text: valid_from(&text(row)?).unwrap_or_else(|| at.micros()) })
 }
 
 impl Command<PackageRoom> for Placement<'_, ArrivingPackage> {
@@ -121,7 +122,7 @@ impl Command<PackageRoom> for Placement<'_, ArrivingPackage> {
 impl Placement<'_, ArrivingFact> {
     /// The existing facts around the imported one.
     async fn neighbours(&self, state: &FactState) -> Result<Neighbours, Fault> {
-        let (since, current) = (self.record.valid_from, state.current.as_ref().map(|one| one.valid_from));
+        let (since, current) = (self.record.valid_from, state.current.as_ref().map(|fact| fact.valid_from));
         if current.map_or(state.ended.is_none_or(|ended| ended < since), |current| current < since) {
             // All existing facts begin earlier, and at most the current one has no end.
             return Ok(Neighbours {
@@ -129,9 +130,9 @@ impl Placement<'_, ArrivingFact> {
                 ..Neighbours::default()
             });
         }
-        let found = self.read_neighbours().await?;
-        if is_settled(&found, state, self.record) {
-            return Ok(found);
+        let neighbours = self.read_neighbours().await?;
+        if is_settled(&neighbours, state, self.record) {
+            return Ok(neighbours);
         }
         // The state may be ahead of the disk: wait until the queued batches are written.
         self.context.log().append(Batch::default()).await?;
@@ -140,21 +141,21 @@ impl Placement<'_, ArrivingFact> {
 
     async fn read_neighbours(&self) -> Result<Neighbours, Fault> {
         let (key, prefix) = (self.key(), format!("{}/", self.id));
-        let aside = key::join(&[self.id, &beside(self.record.valid_from, &self.record.fact_id)]);
-        let outranked = self.rows(&aside, None, 1, Order::Ascending).await?;
-        let outranked = outranked.first().filter(|row| row.key == aside).map(text).transpose()?;
+        let outranked_key = key::join(&[self.id, &beside(self.record.valid_from, &self.record.fact_id)]);
+        let outranked = self.rows(&outranked_key, None, 1, Order::Ascending).await?;
+        let outranked = outranked.first().filter(|row| row.key == outranked_key).map(text).transpose()?;
         // After all rows with the same beginning.
-        let behind = format!("{key}\u{7f}");
-        let after = self.rows(&prefix, Some(&behind), 1, Order::Ascending).await?;
-        let after = after.first().map(|row| begins(&prefix, row)).transpose()?;
+        let after_same = format!("{key}\u{7f}");
+        let after = self.rows(&prefix, Some(&after_same), 1, Order::Ascending).await?;
+        let after = after.first().map(|row| beginning(&prefix, row)).transpose()?;
         let earlier = self.rows(&prefix, Some(&key), 1, Order::Descending).await?;
         let before = match earlier.first() {
             None => None,
             Some(row) => {
                 let since = moment(&prefix, row)?;
                 let key = key::join(&[self.id, since.as_str()]);
-                let found = self.read(&key).await?.ok_or_else(|| corrupt(&key))?;
-                Some((since, found.ended))
+                let fact = self.read(&key).await?.ok_or_else(|| corrupt(&key))?;
+                Some((since, fact.ended))
             }
         };
         Ok(Neighbours { same: self.read(&key).await?, outranked, before, after })
@@ -170,14 +171,14 @@ impl Placement<'_, ArrivingFact> {
         self.context.log().read_index(FACTS, prefix, after, max, order).await
     }
 
-    async fn read(&self, key: &str) -> Result<Option<FoundFact>, Fault> {
+    async fn read(&self, key: &str) -> Result<Option<ExistingFact>, Fault> {
         let rows = self.rows(key, None, 2, Order::Ascending).await?;
         let Some(row) = rows.iter().find(|row| row.key == key) else { return Ok(None) };
         let end = rows.iter().find(|row| row.key == ended(key)).map(text).transpose()?;
         let ended = end.map(|end| Moment::parse(&end).ok_or_else(|| corrupt(key))).transpose()?;
         let document = text(row)?;
         let fact_id = id_of(&document).ok_or_else(|| corrupt(key))?;
-        Ok(Some(FoundFact { fact_id, document, ended }))
+        Ok(Some(ExistingFact { fact_id, document, ended }))
     }
 
     /// The key of the fact.
@@ -192,7 +193,7 @@ impl Placement<'_, ArrivingFact> {
     }
 
     /// The key of another fact with the id.
-    async fn taken(&self) -> Result<Option<String>, Fault> {
+    async fn key_of_other(&self) -> Result<Option<String>, Fault> {
         let row = self.context.log().read_row(&self.id_row()).await?;
         let holder = row.map(|row| String::from_utf8_lossy(&row.value).into_owned());
         Ok(holder.filter(|holder| *holder != self.key()))
@@ -229,18 +230,19 @@ impl Command<FactRoom> for Placement<'_, ArrivingFact> {
             Some(_) => String::new(),
             None => self.asserted_by().await?,
         };
-        let (neighbours, taken) = (self.neighbours(state).await?, self.taken().await?);
-        Ok(Facts { value: (project, neighbours, asserted_by, taken), conditions })
+        let (neighbours, key_of_other) = (self.neighbours(state).await?, self.key_of_other().await?);
+        Ok(Facts { value: (project, neighbours, asserted_by, key_of_other), conditions })
     }
     fn decide(
         &self,
         _: &FactState,
         _: Version,
-        (project, neighbours, asserted_by, taken): &Self::Facts,
+        (project, neighbours, asserted_by, key_of_other): &Self::Facts,
         stamp: &Stamp,
     ) -> Result<Decision<FactEvent, Outcome>, Rejection> {
-        let around = FactAround { project, neighbours, asserted_by, taken: taken.as_deref() };
-        self.import.fact(around, self.record, stamp.now)
+        let surroundings =
+            FactSurroundings { project, neighbours, asserted_by, key_of_other: key_of_other.as_deref() };
+        self.import.fact(surroundings, self.record, stamp.now)
     }
     fn side_events(&self, decided: &Decision<FactEvent, Outcome>, _: &Stamp) -> SideEvents {
         let rows = match decided.reply {
@@ -297,9 +299,9 @@ impl Command<ProjectRoom> for Placement<'_, NamedProject<'_>> {
         &self,
         state: &ProjectState,
         _: Version,
-        holds: &bool,
+        is_token_valid: &bool,
         _: &Stamp,
     ) -> Result<Decision<ProjectEvent, Outcome>, Rejection> {
-        self.import.project(state, *holds, self.record.home, self.record.record)
+        self.import.project(state, *is_token_valid, self.record.home, self.record.record)
     }
 }

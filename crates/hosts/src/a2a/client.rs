@@ -76,7 +76,7 @@ enum Binding {
 
 impl Binding {
     /// The binding with this name on a card.
-    fn named(name: &str) -> Option<Self> {
+    fn from_name(name: &str) -> Option<Self> {
         match name {
             "JSONRPC" => Some(Self::JsonRpc),
             "HTTP+JSON" => Some(Self::HttpJson),
@@ -130,35 +130,37 @@ impl Client {
         let uri: Uri = format!("{}{CARD}", self.url).parse().map_err(|_| self.error("its URL is none"))?;
         let card = self.accepted(self.ask(Method::GET, uri.clone(), None).await).await?;
         let card = timeout(ANSWER_TIME, within(card.into_body(), CARD_BYTES_MAX)).await;
-        let card =
-            card.map_err(|_| self.error("its card did not come in time"))?.map_err(|why| self.error(&why))?;
+        let card = card
+            .map_err(|_| self.error("its card did not come in time"))?
+            .map_err(|error| self.error(&error))?;
         let card: Value = serde_json::from_slice(&card).map_err(|_| self.error("its card is not JSON"))?;
         // The agent lists them by preference.
         let mut interfaces = card["supportedInterfaces"].as_array().into_iter().flatten();
-        let named = interfaces.find_map(|interface| {
+        let interface_url = interfaces.find_map(|interface| {
             let is_supported = interface["protocolVersion"].as_str()?.starts_with("1.");
-            let binding = Binding::named(interface["protocolBinding"].as_str()?).filter(|_| is_supported)?;
+            let binding =
+                Binding::from_name(interface["protocolBinding"].as_str()?).filter(|_| is_supported)?;
             let is_usable = self.grpc.is_none() || binding == Binding::Grpc;
             Some((binding, interface["url"].as_str()?, interface["tenant"].as_str())).filter(|_| is_usable)
         });
-        let none = if self.grpc.is_some() {
+        let no_interface = if self.grpc.is_some() {
             "its card names no interface of A2A 1.x over gRPC"
         } else {
             "its card names no interface of A2A 1.x over JSON-RPC, HTTP+JSON or gRPC"
         };
-        let (binding, named, tenant) = named.ok_or_else(|| self.error(none))?;
+        let (binding, interface_url, tenant) = interface_url.ok_or_else(|| self.error(no_interface))?;
         let tenant = tenant.filter(|tenant| !tenant.is_empty()).map(str::to_owned);
         let streams = card["capabilities"]["streaming"] == true;
         if let Some(grpc) = &self.grpc {
             return Ok(Endpoint { url: grpc.clone(), binding, tenant, streams });
         }
         // Addresses in gRPC's own form have no scheme.
-        let whole = match (named.contains("://"), uri.scheme_str()) {
-            (false, Some(scheme)) => format!("{scheme}://{named}"),
-            _ => named.to_owned(),
+        let absolute = match (interface_url.contains("://"), uri.scheme_str()) {
+            (false, Some(scheme)) => format!("{scheme}://{interface_url}"),
+            _ => interface_url.to_owned(),
         };
         let endpoint: Uri =
-            whole.parse().map_err(|_| self.error("its card names an interface that is no URL"))?;
+            absolute.parse().map_err(|_| self.error("its card names an interface that is no URL"))?;
         // The operator trusts one server. If a card could name another one, this server would send requests, token
         // included, to any address that it can reach.
         if origin(&endpoint) != origin(&uri) {
@@ -198,24 +200,24 @@ impl Client {
         let body = timeout(ANSWER_TIME, within(answer.into_body(), ANSWER_BYTES_MAX)).await;
         let body = body
             .map_err(|_| self.error("its answer did not come in time"))?
-            .map_err(|why| self.error(&why))?;
+            .map_err(|error| self.error(&error))?;
         self.result(endpoint.binding, &body).map(Answer::Whole)
     }
 
     async fn call_grpc(&self, endpoint: &Endpoint, method: &str, params: Value) -> Result<Answer, String> {
-        let late = || self.error("it did not answer in time");
+        let timed_out = || self.error("it did not answer in time");
         let opening = grpc::open(&self.http2, &endpoint.url, method, params, self.token.as_ref());
-        let opened = timeout(ANSWER_TIME, opening).await.map_err(|_| late())?;
-        let mut results = opened.map_err(|status| self.refused(&status))?;
+        let response = timeout(ANSWER_TIME, opening).await.map_err(|_| timed_out())?;
+        let mut results = response.map_err(|status| self.refusal_text(&status))?;
         if grpc::is_stream(method) {
             return Ok(Answer::Stream(Box::new(EventStream::Grpc(Box::new(results)))));
         }
-        let result = timeout(ANSWER_TIME, results.message()).await.map_err(|_| late())?;
-        let result = result.map_err(|status| self.refused(&status))?;
+        let result = timeout(ANSWER_TIME, results.message()).await.map_err(|_| timed_out())?;
+        let result = result.map_err(|status| self.refusal_text(&status))?;
         result.map(Answer::Whole).ok_or_else(|| self.error("its answer is empty"))
     }
 
-    fn refused(&self, status: &Status) -> String {
+    fn refusal_text(&self, status: &Status) -> String {
         let reason = redacted_error(&json!({"message": status.message()}), self.token.as_ref());
         self.error(&format!("it answered {:?}: {reason}", status.code()))
     }
@@ -278,9 +280,9 @@ fn below(interface: &Uri, path: &str) -> Option<Uri> {
         return Some(interface.clone());
     }
     let query = interface.query().map(|query| format!("?{query}")).unwrap_or_default();
-    let whole = format!("{}{path}{query}", interface.path().trim_end_matches('/'));
+    let absolute = format!("{}{path}{query}", interface.path().trim_end_matches('/'));
     let mut parts = interface.clone().into_parts();
-    parts.path_and_query = Some(whole.parse().ok()?);
+    parts.path_and_query = Some(absolute.parse().ok()?);
     Uri::from_parts(parts).ok()
 }
 
@@ -312,7 +314,7 @@ impl EventStream {
             Self::Http(events) => events.next(client).await,
             Self::Grpc(results) => match timeout(SILENCE_MAX, results.message()).await {
                 Ok(Ok(result)) => Ok(result),
-                Ok(Err(status)) if !is_broken(status.code()) => Err(client.refused(&status)),
+                Ok(Err(status)) if !is_broken(status.code()) => Err(client.refusal_text(&status)),
                 Ok(Err(_)) | Err(_) => Ok(None),
             },
         }

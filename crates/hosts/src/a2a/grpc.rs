@@ -15,7 +15,7 @@ use super::{
 
 /// Whether a method of the service returns a stream.
 pub(super) fn is_stream(method: &str) -> bool {
-    SERVICE.methods().any(|known| known.name() == method && known.is_server_streaming())
+    SERVICE.methods().any(|candidate| candidate.name() == method && candidate.is_server_streaming())
 }
 
 /// Calls a method of an interface; returns one message or a stream.
@@ -27,7 +27,7 @@ pub(super) async fn open(
     token: Option<&HeaderValue>,
 ) -> Result<Streaming<Value>, Status> {
     let unknown = || Status::unimplemented("The service has no such method.");
-    let found = SERVICE.methods().find(|known| known.name() == method).ok_or_else(unknown)?;
+    let descriptor = SERVICE.methods().find(|candidate| candidate.name() == method).ok_or_else(unknown)?;
     let path: PathAndQuery = format!("/{}/{method}", SERVICE.full_name()).parse().map_err(|_| unknown())?;
     let send = service_fn(|request: Request<Body>| http2.send(request));
     let mut grpc = Grpc::with_origin(send, interface.clone()).max_decoding_message_size(ANSWER_BYTES_MAX);
@@ -38,7 +38,7 @@ pub(super) async fn open(
         let token = token.map_err(|_| Status::invalid_argument("The token is not valid in metadata."))?;
         request.metadata_mut().insert("authorization", token);
     }
-    let answer = grpc.server_streaming(request, path, JsonCodec::of_client(&found)).await?;
+    let answer = grpc.server_streaming(request, path, JsonCodec::of_client(&descriptor)).await?;
     Ok(answer.into_inner())
 }
 

@@ -91,12 +91,12 @@ impl A2a {
             () = until_canceled(&mut input) => return Ok(RunEnd::canceled()),
         };
         let mut progress = TaskProgress::new(self.contexts.find(request.thread_id, &output).await?);
-        let ended = self.follow_task(&endpoint, request, &mut progress, (&output, &mut input)).await;
-        if ended.is_err() {
+        let run_end = self.follow_task(&endpoint, request, &mut progress, (&output, &mut input)).await;
+        if run_end.is_err() {
             // Its further output has no receiver.
-            let _late = timeout(CANCEL_TIME, self.cancel(&endpoint, &progress)).await;
+            let _canceled = timeout(CANCEL_TIME, self.cancel(&endpoint, &progress)).await;
         }
-        ended
+        run_end
     }
 
     /// Sends the request, and the caller's answers to the task's questions, until the task is over.
@@ -114,15 +114,15 @@ impl A2a {
                 "messageId": format!("{}-{message_number}", request.run_id), "role": "ROLE_USER", "parts": [{"text": text}],
                 "contextId": progress.context, "taskId": progress.task,
             });
-            let paused = tokio::select! {
-                paused = self.send_message(endpoint, &message, progress, output) => Some(paused?),
+            let pause_reason = tokio::select! {
+                reason = self.send_message(endpoint, &message, progress, output) => Some(reason?),
                 () = until_canceled(input) => None,
             };
             if let Some(context) = &progress.context {
-                self.contexts.learn(request.thread_id, context, output).await;
+                self.contexts.store(request.thread_id, context, output).await;
             }
-            match paused {
-                Some(PauseReason::Ended(ended)) => return Ok(ended),
+            match pause_reason {
+                Some(PauseReason::Ended(run_end)) => return Ok(run_end),
                 Some(PauseReason::Question(question)) => match ask(&question, output, input).await? {
                     Some(answer) => text = answer,
                     None => return Ok(self.cancel(endpoint, progress).await),
@@ -150,31 +150,31 @@ impl A2a {
             params["configuration"] = json!({"returnImmediately": true});
         }
         let mut answer = self.client.call(endpoint, method, &params).await?;
-        let mut patience = RetryPolicy::default();
+        let mut retries = RetryPolicy::default();
         loop {
-            let paused = match answer {
+            let pause_reason = match answer {
                 Answer::Whole(result) => {
                     let outputs = progress.apply(&result);
-                    patience.answered(!outputs.is_empty());
+                    retries.note_answer(!outputs.is_empty());
                     emit_all(outputs, output).await?
                 }
-                Answer::Stream(results) => self.listen(*results, progress, output, &mut patience).await?,
+                Answer::Stream(results) => self.listen(*results, progress, output, &mut retries).await?,
             };
-            if let Some(paused) = paused {
-                return Ok(paused);
+            if let Some(reason) = pause_reason {
+                return Ok(reason);
             }
             let Some(task) = progress.task.clone() else {
                 return Err(self.client.error("its answer ended before its task had begun"));
             };
-            let pause = patience.pause();
+            let pause = retries.pause();
             sleep(pause.ok_or_else(|| self.client.error("its stream ended before the task did"))?).await;
             let id = json!({"id": task});
-            answer = self.look_again(endpoint, &id).await?;
+            answer = self.follow_again(endpoint, &id).await?;
         }
     }
 
     /// Subscribes to a task, or reads it: a task that has ended meanwhile cannot be subscribed to.
-    async fn look_again(&self, endpoint: &Endpoint, id: &Value) -> Result<Answer, String> {
+    async fn follow_again(&self, endpoint: &Endpoint, id: &Value) -> Result<Answer, String> {
         if endpoint.streams
             && let Ok(answer) = self.client.call(endpoint, "SubscribeToTask", id).await
         {
@@ -191,12 +191,12 @@ impl A2a {
         mut results: EventStream,
         progress: &mut TaskProgress,
         output: &Output,
-        patience: &mut RetryPolicy,
+        retries: &mut RetryPolicy,
     ) -> Result<Option<PauseReason>, String> {
         while let Some(result) = results.next(&self.client).await? {
-            patience.answered(true);
-            if let Some(paused) = emit_all(progress.apply(&result), output).await? {
-                return Ok(Some(paused));
+            retries.note_answer(true);
+            if let Some(reason) = emit_all(progress.apply(&result), output).await? {
+                return Ok(Some(reason));
             }
         }
         Ok(None)
@@ -205,9 +205,9 @@ impl A2a {
     /// Cancels the task of a canceled run.
     async fn cancel(&self, endpoint: &Endpoint, progress: &TaskProgress) -> RunEnd {
         if let Some(task) = &progress.task
-            && let Err(why) = self.client.call(endpoint, "CancelTask", &json!({"id": task})).await
+            && let Err(error) = self.client.call(endpoint, "CancelTask", &json!({"id": task})).await
         {
-            tracing::debug!(why, "a foreign task was not canceled");
+            tracing::debug!(why = error, "a foreign task was not canceled");
         }
         RunEnd::canceled()
     }
@@ -217,23 +217,24 @@ impl A2a {
 #[derive(Debug, Default)]
 struct RetryPolicy {
     /// Consecutive broken streams without results.
-    broken: u32,
+    broken_streams: u32,
     /// Consecutive responses without news.
-    quiet: u32,
+    quiet_answers: u32,
 }
 
 impl RetryPolicy {
     /// Notes a response, with or without news. Only the run's own limit ends a slow task.
-    fn answered(&mut self, has_news: bool) {
-        self.broken = 0;
-        self.quiet = if has_news { 0 } else { self.quiet + 1 };
+    fn note_answer(&mut self, has_news: bool) {
+        self.broken_streams = 0;
+        self.quiet_answers = if has_news { 0 } else { self.quiet_answers + 1 };
     }
 
     /// The pause before the next attempt; `None` after the last one.
     fn pause(&mut self) -> Option<Duration> {
-        self.broken += 1;
-        let doublings = self.broken.min(BROKEN_DOUBLINGS_MAX).max(self.quiet.min(QUIET_DOUBLINGS_MAX));
-        (self.broken < ATTEMPTS_MAX).then(|| FIRST_PAUSE * (1 << doublings))
+        self.broken_streams += 1;
+        let doublings =
+            self.broken_streams.min(BROKEN_DOUBLINGS_MAX).max(self.quiet_answers.min(QUIET_DOUBLINGS_MAX));
+        (self.broken_streams < ATTEMPTS_MAX).then(|| FIRST_PAUSE * (1 << doublings))
     }
 }
 
@@ -243,13 +244,13 @@ async fn emit_all(outputs: Vec<TaskOutput>, output: &Output) -> Result<Option<Pa
         match item {
             TaskOutput::Delta(text) => output.emit_delta(&text),
             TaskOutput::Event(event) => {
-                if let Some(ended) = emit(event, output).await? {
-                    return Ok(Some(PauseReason::Ended(ended)));
+                if let Some(run_end) = emit(event, output).await? {
+                    return Ok(Some(PauseReason::Ended(run_end)));
                 }
             }
             TaskOutput::Question(question) => return Ok(Some(PauseReason::Question(question))),
-            TaskOutput::Ended(ended) => return Ok(Some(PauseReason::Ended(ended))),
-            TaskOutput::TooLarge(why) => return Err(why),
+            TaskOutput::Ended(run_end) => return Ok(Some(PauseReason::Ended(run_end))),
+            TaskOutput::TooLarge(error) => return Err(error),
         }
     }
     Ok(None)

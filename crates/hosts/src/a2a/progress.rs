@@ -39,14 +39,14 @@ pub(super) struct TaskProgress {
     pub(super) task: Option<String>,
     pub(super) context: Option<String>,
     /// Unfinished texts by artifact id.
-    open: BTreeMap<String, String>,
+    texts: BTreeMap<String, String>,
     /// The bytes of these texts.
-    open_bytes: usize,
+    text_bytes: usize,
     /// The ids of the artifacts that were emitted.
-    emitted: HashSet<String>,
+    emitted_ids: HashSet<String>,
     has_text: bool,
     /// The last status message.
-    noted: String,
+    last_message: String,
 }
 
 impl TaskProgress {
@@ -99,11 +99,11 @@ impl TaskProgress {
 
     fn artifact(&mut self, artifact: &Value, append: bool, is_last: bool) -> Vec<TaskOutput> {
         let id = artifact["artifactId"].as_str().unwrap_or_default();
-        if self.emitted.contains(id) {
+        if self.emitted_ids.contains(id) {
             return Vec::new();
         }
-        let is_new = !self.open.contains_key(id);
-        if id.len() > ID_BYTES_MAX || (is_new && self.emitted.len() + self.open.len() >= ARTIFACTS_MAX) {
+        let is_new = !self.texts.contains_key(id);
+        if id.len() > ID_BYTES_MAX || (is_new && self.emitted_ids.len() + self.texts.len() >= ARTIFACTS_MAX) {
             return too_large(&format!(
                 "more than {ARTIFACTS_MAX} artifacts, or one with an id of {} bytes",
                 id.len()
@@ -112,19 +112,20 @@ impl TaskProgress {
         let text = text_of(&artifact["parts"]);
         if has_more(&artifact["parts"]) {
             let outputs = self.parts(artifact["name"].as_str().unwrap_or(id), &artifact["parts"]);
-            self.emitted.insert(id.to_owned());
+            self.emitted_ids.insert(id.to_owned());
             return outputs;
         }
-        let open = self.open.entry(id.to_owned()).or_default();
+        let partial_text = self.texts.entry(id.to_owned()).or_default();
         // A replacement that does not continue the text is emitted once it is complete.
-        let news = if append { Some(text.clone()) } else { text.strip_prefix(&**open).map(str::to_owned) };
-        self.open_bytes -= open.len();
+        let news =
+            if append { Some(text.clone()) } else { text.strip_prefix(&**partial_text).map(str::to_owned) };
+        self.text_bytes -= partial_text.len();
         if !append {
-            open.clear();
+            partial_text.clear();
         }
-        open.push_str(&text);
-        self.open_bytes += open.len();
-        if open.len() > TEXT_BYTES_MAX || self.open_bytes > OPEN_BYTES_MAX {
+        partial_text.push_str(&text);
+        self.text_bytes += partial_text.len();
+        if partial_text.len() > TEXT_BYTES_MAX || self.text_bytes > OPEN_BYTES_MAX {
             return too_large(&format!("an artifact's text of more than {TEXT_BYTES_MAX} bytes"));
         }
         if is_last {
@@ -134,12 +135,12 @@ impl TaskProgress {
     }
 
     fn finish_text(&mut self, id: &str) -> Option<TaskOutput> {
-        let text = self.open.remove(id)?;
-        self.open_bytes -= text.len();
+        let text = self.texts.remove(id)?;
+        self.text_bytes -= text.len();
         if text.is_empty() {
             return None;
         }
-        self.emitted.insert(id.to_owned());
+        self.emitted_ids.insert(id.to_owned());
         self.has_text = true;
         Some(TaskOutput::Event(Event::text(&text)))
     }
@@ -157,15 +158,15 @@ impl TaskProgress {
         let state = state_of(status);
         if is_active(state) {
             // Progress messages are not part of the result. A task that is read again repeats the last one.
-            if text.is_empty() || text == self.noted {
+            if text.is_empty() || text == self.last_message {
                 return Vec::new();
             }
             let event = Event::tool_text(&text);
-            self.noted = text;
+            self.last_message = text;
             return vec![TaskOutput::Event(event)];
         }
-        let open: Vec<String> = self.open.keys().cloned().collect();
-        let mut outputs: Vec<TaskOutput> = open.iter().filter_map(|id| self.finish_text(id)).collect();
+        let ids: Vec<String> = self.texts.keys().cloned().collect();
+        let mut outputs: Vec<TaskOutput> = ids.iter().filter_map(|id| self.finish_text(id)).collect();
         match state {
             "INPUT_REQUIRED" => {
                 outputs.push(TaskOutput::Question(if text.is_empty() {
@@ -183,10 +184,11 @@ impl TaskProgress {
             "CANCELED" => outputs.push(TaskOutput::Ended(RunEnd::error("the other agent canceled the task"))),
             "FAILED" | "REJECTED" | "AUTH_REQUIRED" => {
                 let ending = state.to_ascii_lowercase().replace('_', " ");
-                let why = if text.is_empty() { String::new() } else { format!(": {text}") };
-                let why = format!("the other agent's task is {ending}{why}");
-                let ended = if state == "REJECTED" { RunEnd::rejected(why) } else { RunEnd::error(why) };
-                outputs.push(TaskOutput::Ended(ended));
+                let detail = if text.is_empty() { String::new() } else { format!(": {text}") };
+                let error = format!("the other agent's task is {ending}{detail}");
+                let run_end =
+                    if state == "REJECTED" { RunEnd::rejected(error) } else { RunEnd::error(error) };
+                outputs.push(TaskOutput::Ended(run_end));
             }
             _ => {}
         }
@@ -318,7 +320,7 @@ mod tests {
 
     #[test]
     fn texts_that_are_made_together_and_artifacts_have_a_number() {
-        let named = |id: &str, text: &str| {
+        let artifact_named = |id: &str, text: &str| {
             let artifact = json!({"artifactId": id, "parts": [{"text": text}]});
             json!({"artifactUpdate": {"taskId": "t", "contextId": "c", "artifact": artifact, "append": false}})
         };
@@ -326,15 +328,17 @@ mod tests {
         let long = "x".repeat(TEXT_BYTES_MAX);
         let mut progress = TaskProgress::default();
         for n in 0..OPEN_BYTES_MAX / TEXT_BYTES_MAX {
-            assert!(!is_refused(progress.apply(&named(&n.to_string(), &long))));
+            assert!(!is_refused(progress.apply(&artifact_named(&n.to_string(), &long))));
         }
-        assert!(is_refused(progress.apply(&named("one more", "x"))));
+        assert!(is_refused(progress.apply(&artifact_named("one more", "x"))));
         let mut progress = TaskProgress::default();
         for n in 0..ARTIFACTS_MAX {
-            assert!(!is_refused(progress.apply(&named(&n.to_string(), "x"))));
+            assert!(!is_refused(progress.apply(&artifact_named(&n.to_string(), "x"))));
         }
-        assert!(is_refused(progress.apply(&named("one more", "x"))));
-        assert!(is_refused(TaskProgress::default().apply(&named(&"i".repeat(ID_BYTES_MAX + 1), "x"))));
+        assert!(is_refused(progress.apply(&artifact_named("one more", "x"))));
+        assert!(is_refused(
+            TaskProgress::default().apply(&artifact_named(&"i".repeat(ID_BYTES_MAX + 1), "x"))
+        ));
     }
 
     #[test]

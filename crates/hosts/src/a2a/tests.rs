@@ -39,8 +39,8 @@ async fn an_agent_without_streams_is_asked_and_looked_at() {
     let (origin, serving) = scripted(script).await;
     let request = request(&json!({"input": "hi"}));
     let (ours, mut receiver) = run(&request);
-    let ended = agent(&origin).run(request, ours).await;
-    assert_eq!(ended.finish_reason, FinishReason::Success, "{:?}", ended.why);
+    let run_end = agent(&origin).run(request, ours).await;
+    assert_eq!(run_end.finish_reason, FinishReason::Success, "{:?}", run_end.error);
     assert_eq!(receiver.event().await, Some(Event::text("abc")));
     let requests = serving.await.unwrap();
     let methods: Vec<_> = requests.iter().skip(1).map(|request| request.body["method"].clone()).collect();
@@ -56,8 +56,8 @@ async fn a_run_that_fails_cancels_the_task() {
     let (origin, serving) = scripted(script).await;
     let request = request(&json!({"input": "hi"}));
     let (ours, _receiver) = run(&request);
-    let ended = agent(&origin).run(request, ours).await;
-    assert_eq!(ended.finish_reason, FinishReason::Error);
+    let run_end = agent(&origin).run(request, ours).await;
+    assert_eq!(run_end.finish_reason, FinishReason::Error);
     let requests = serving.await.unwrap();
     assert_eq!(
         (&requests[2].body["method"], &requests[2].body["params"]["id"]),
@@ -69,7 +69,7 @@ async fn a_run_that_fails_cancels_the_task() {
 fn a_task_that_is_answered_for_is_waited_for_and_a_stream_that_breaks_is_not() {
     let mut patience = RetryPolicy::default();
     for _ in 0..1_000 {
-        patience.answered(false);
+        patience.note_answer(false);
         assert!(patience.pause().is_some_and(|pause| pause <= Duration::from_secs(5)));
     }
     let pauses = std::iter::from_fn(|| patience.pause()).count();

@@ -31,7 +31,7 @@ impl Elicitation {
         if params["requestedSchema"].to_string().len() > FORM_BYTES_MAX {
             return Err(format!("requestedSchema may have at most {FORM_BYTES_MAX} bytes"));
         }
-        let form = Form::read(schema).map_err(|wrong| format!("requestedSchema {wrong}"))?;
+        let form = Form::read(schema).map_err(|fault| format!("requestedSchema {fault}"))?;
         // A value with that name could not be distinguished from a refusal.
         if form.describe().contains_key(ELICITATION) {
             return Err(format!("requestedSchema may not have a field `{ELICITATION}`"));
@@ -80,7 +80,7 @@ pub(super) fn cancelled() -> Value {
 mod tests {
     use super::*;
 
-    fn parsed(schema: &Value) -> Result<Elicitation, String> {
+    fn parse(schema: &Value) -> Result<Elicitation, String> {
         Elicitation::new(&json!({"mode": "form", "message": "Who?", "requestedSchema": schema}))
     }
 
@@ -92,7 +92,7 @@ mod tests {
     fn values_are_accepted_and_words_decline() {
         let schema = json!({"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
             "required": ["name"]});
-        let elicitation = parsed(&schema).unwrap();
+        let elicitation = parse(&schema).unwrap();
         for (answer, expected) in [
             (json!({"name": "Ida"}), json!({"action": "accept", "content": {"name": "Ida"}})),
             // At a prompt, all values are entered as text.
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_form_without_fields_wants_a_word() {
-        let elicitation = parsed(&json!({"type": "object", "properties": {}})).unwrap();
+        let elicitation = parse(&json!({"type": "object", "properties": {}})).unwrap();
         assert_eq!(
             outcome(&elicitation, &json!({"elicitation": "accept"})),
             json!({"action": "accept", "content": {}})
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_field_named_like_the_word_that_declines_is_refused() {
         let field = json!({"properties": {"elicitation": {"type": "string"}}, "required": ["elicitation"]});
-        assert!(parsed(&field).is_err());
+        assert!(parse(&field).is_err());
     }
 
     #[test]

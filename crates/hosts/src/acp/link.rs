@@ -33,7 +33,7 @@ pub(super) struct Link {
     lines: Lines<ChildStdout>,
     stderr: StderrTail,
     to_program: mpsc::Sender<String>,
-    foreign: InvalidLines,
+    invalid_lines: InvalidLines,
     last_request: u64,
     /// The id of the session.
     session: String,
@@ -58,14 +58,14 @@ impl Link {
             lines: Lines::new(stdout),
             stderr: stderr::drain(stderr, agent.clone(), context.clone()),
             to_program,
-            foreign: InvalidLines::new(agent, context),
+            invalid_lines: InvalidLines::new(agent, context),
             last_request: 0,
             session: String::new(),
         };
         match timeout(opening_max, link.begin(program)).await {
             Ok(Ok(())) => Ok(link),
             Ok(Err(None)) => Err(link.end_text().await),
-            Ok(Err(Some(why))) => Err(format!("the agent started no session: {why}")),
+            Ok(Err(Some(error))) => Err(format!("the agent started no session: {error}")),
             Err(_) => Err(format!("the agent started no session within {} s", opening_max.as_secs_f64())),
         }
     }
@@ -79,9 +79,9 @@ impl Link {
             json!({"protocolVersion": VERSION, "clientCapabilities": capabilities, "clientInfo": info});
         let greeting = self.call("initialize", &params).await?;
         if greeting["protocolVersion"].as_u64() != Some(VERSION) {
-            let why =
+            let error =
                 format!("it speaks version {} of the protocol, not {VERSION}", greeting["protocolVersion"]);
-            return Err(Some(why));
+            return Err(Some(error));
         }
         let directory = program.directory.clone().unwrap_or_default();
         let directory = std::path::absolute(&directory).or_else(|_| std::env::current_dir());
@@ -128,8 +128,8 @@ impl Link {
     }
 
     /// Refuses a request with invalid parameters.
-    pub(super) fn refuse_params(&self, id: &Value, why: &str) -> Result<(), String> {
-        self.send(&wire::refusal(id, ErrorCode::InvalidParams, why))
+    pub(super) fn refuse_params(&self, id: &Value, error: &str) -> Result<(), String> {
+        self.send(&wire::refusal(id, ErrorCode::InvalidParams, error))
     }
 
     fn send(&self, message: &Value) -> Result<(), String> {
@@ -157,16 +157,16 @@ impl Link {
                 _ = self.child.wait(), if !self.exited => {
                     // Surviving child processes must not hold its output open.
                     self.exited = true;
-                    self.group.ended();
+                    self.group.note_exit();
                     continue;
                 }
             };
             match line? {
-                Line::TooLong => self.foreign.note("it is longer than a message may be", b""),
+                Line::TooLong => self.invalid_lines.note("it is longer than a message may be", b""),
                 Line::Whole(line) if line.trim_ascii().is_empty() => {}
                 Line::Whole(line) => match wire::read(&line) {
                     Ok(message) => return Some(message),
-                    Err(why) => self.foreign.note(why, &line),
+                    Err(error) => self.invalid_lines.note(error, &line),
                 },
             }
         }

@@ -96,15 +96,15 @@ impl Acp {
         };
         let mut link = match link {
             Ok(link) => link,
-            Err(why) => return RunEnd::error(why),
+            Err(error) => return RunEnd::error(error),
         };
-        let over = Turn::new(&mut link, output).carry_out(&text, &mut input).await;
-        match over {
-            TurnEnd::Ended(ended) => {
+        let turn_end = Turn::new(&mut link, output).carry_out(&text, &mut input).await;
+        match turn_end {
+            TurnEnd::Ended(run_end) => {
                 self.resting().park(request.thread_id, link, self.rest);
-                ended
+                run_end
             }
-            TurnEnd::Lost(ended) => ended,
+            TurnEnd::Lost(run_end) => run_end,
             TurnEnd::Gone => RunEnd::error(link.end_text().await),
         }
     }

@@ -67,7 +67,7 @@ async fn sc_29_tools_are_told_and_garbage_is_ignored() {
         (EventKind::TextOutput, json!({"content": "b"})),
     ];
     assert_eq!(events(&mut receiver).await, expected);
-    assert!(running.await.unwrap().why.unwrap().contains("refused"));
+    assert!(running.await.unwrap().error.unwrap().contains("refused"));
 }
 
 const ASKING_AGENT: &str = r#"say '{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"toolCall":{"title":"rm?"},"options":[{"optionId":"y","name":"Yes"},{"optionId":"n","name":"No","kind":"reject_once"}]}}'
@@ -106,12 +106,12 @@ async fn sc_46_who_is_canceled_and_does_not_listen_is_killed_and_the_thread_begi
 async fn sc_26_a_program_that_ends_says_how() {
     let (running, mut receiver) = start(&agent("text a; echo no more >&2; exit 3"));
     assert_eq!(events(&mut receiver).await, [(EventKind::TextOutput, json!({"content": "a"}))]);
-    let why = running.await.unwrap().why.unwrap();
-    assert!(why.contains("exit code 3") && why.contains("no more"), "{why}");
+    let error = running.await.unwrap().error.unwrap();
+    assert!(error.contains("exit code 3") && error.contains("no more"), "{error}");
     let settings = json!({"command": ["true"]});
     let agent = Arc::new(Acp::new(serde_json::from_value(settings).unwrap(), &Launcher::none()).unwrap());
     let (running, _receiver) = start(&agent);
-    assert!(running.await.unwrap().why.unwrap().contains("exit code 0"));
+    assert!(running.await.unwrap().error.unwrap().contains("exit code 0"));
     let settings = json!({"command": []});
     assert!(Acp::new(serde_json::from_value(settings).unwrap(), &Launcher::none()).is_err());
 }

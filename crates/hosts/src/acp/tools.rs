@@ -28,20 +28,20 @@ impl Tools {
             events.push(Event::tool_call(title, &args.unwrap_or_else(Map::new)));
             self.0.insert(id.to_owned(), title.to_owned());
         }
-        let Some(known) = self.0.get_mut(id) else { return events };
+        let Some(name) = self.0.get_mut(id) else { return events };
         if let Some(title) = title {
-            title.clone_into(known);
+            title.clone_into(name);
         }
-        let ended = match update["status"].as_str() {
-            Some("completed") => Event::tool_result(known, &text(update)),
+        let outcome = match update["status"].as_str() {
+            Some("completed") => Event::tool_result(name, &text(update)),
             Some("failed") => {
                 let text = text(update);
-                Event::tool_error(&if text.is_empty() { format!("{known} failed") } else { text })
+                Event::tool_error(&if text.is_empty() { format!("{name} failed") } else { text })
             }
             _ => return events,
         };
         self.0.remove(id);
-        events.push(ended);
+        events.push(outcome);
         events
     }
 }

@@ -39,8 +39,8 @@ enum TurnCut {
 }
 
 impl From<String> for TurnCut {
-    fn from(why: String) -> Self {
-        Self::InputClosed(why)
+    fn from(error: String) -> Self {
+        Self::InputClosed(error)
     }
 }
 
@@ -63,14 +63,14 @@ impl<'a> Turn<'a> {
     }
 
     pub(super) async fn carry_out(&mut self, text: &str, input: &mut Input) -> TurnEnd {
-        match self.go_on(text, input).await {
-            Ok(over) => over,
+        match self.follow(text, input).await {
+            Ok(end) => end,
             Err(TurnCut::Over) => TurnEnd::Lost(RunEnd::canceled()),
-            Err(TurnCut::InputClosed(why)) => TurnEnd::Lost(RunEnd::error(why)),
+            Err(TurnCut::InputClosed(error)) => TurnEnd::Lost(RunEnd::error(error)),
         }
     }
 
-    async fn go_on(&mut self, text: &str, input: &mut Input) -> Result<TurnEnd, TurnCut> {
+    async fn follow(&mut self, text: &str, input: &mut Input) -> Result<TurnEnd, TurnCut> {
         let prompt = Map::from_iter([("prompt".to_owned(), json!([text_block(text)]))]);
         let prompt = self.link.ask("session/prompt", &self.link.of_session(prompt))?;
         let group = self.link.group();
@@ -80,7 +80,7 @@ impl<'a> Turn<'a> {
                 biased;
                 signal = input.wait(), if !self.is_canceled => {
                     match signal {
-                        RunSignal::Resume(answer) => self.answered(&answer).await?,
+                        RunSignal::Resume(answer) => self.take_answer(&answer).await?,
                         RunSignal::Cancel => {
                             self.cancel()?;
                             let group = group.clone();
@@ -89,7 +89,7 @@ impl<'a> Turn<'a> {
                     }
                     continue;
                 }
-                () = async { match &mut stopping { Some(stopped) => stopped.await, None => pending().await } } => {
+                () = async { match &mut stopping { Some(stop) => stop.await, None => pending().await } } => {
                     self.flush_text().await?;
                     return Ok(TurnEnd::Lost(RunEnd::canceled()));
                 }
@@ -98,7 +98,7 @@ impl<'a> Turn<'a> {
             match message {
                 Some(Message::Answer { id, result }) if id == prompt => {
                     self.flush_text().await?;
-                    return Ok(TurnEnd::Ended(ended(result)));
+                    return Ok(TurnEnd::Ended(end_of(result)));
                 }
                 Some(Message::Notice { method, params })
                     if method == "session/update" && self.link.is_of_session(&params) =>
@@ -111,7 +111,7 @@ impl<'a> Turn<'a> {
                             self.question(Question { id, question }).await?;
                         }
                         Some(Ok(question)) => self.link.answer(&id, &question.cancelled())?,
-                        Some(Err(why)) => self.link.refuse_params(&id, &why)?,
+                        Some(Err(error)) => self.link.refuse_params(&id, &error)?,
                         None => self.link.refuse(&id)?,
                     }
                 }
@@ -149,8 +149,8 @@ impl<'a> Turn<'a> {
         let text = std::mem::take(&mut self.text);
         let mut rest = text.as_str();
         while !rest.is_empty() {
-            let (piece, more) = rest.split_at(rest.floor_char_boundary(TEXT_BYTES_MAX));
-            rest = more;
+            let (piece, remainder) = rest.split_at(rest.floor_char_boundary(TEXT_BYTES_MAX));
+            rest = remainder;
             self.emit(Event::text(piece)).await?;
         }
         Ok(())
@@ -194,7 +194,7 @@ impl<'a> Turn<'a> {
     }
 
     /// An answer that does not match the question grants nothing; the question is repeated.
-    async fn answered(&mut self, answer: &Map<String, Value>) -> Result<(), TurnCut> {
+    async fn take_answer(&mut self, answer: &Map<String, Value>) -> Result<(), TurnCut> {
         if let Some(question) = self.questions.front()
             && let Some(outcome) = question.question.outcome(answer)
         {
@@ -215,9 +215,9 @@ impl<'a> Turn<'a> {
 }
 
 /// The end of a run for the response to a prompt.
-fn ended(result: Result<Value, String>) -> RunEnd {
+fn end_of(result: Result<Value, String>) -> RunEnd {
     match result {
-        Err(why) => RunEnd::error(why),
+        Err(error) => RunEnd::error(error),
         Ok(answer) => match answer["stopReason"].as_str() {
             Some("end_turn") => RunEnd::success(),
             Some("cancelled") => RunEnd::canceled(),

@@ -93,15 +93,16 @@ pub fn read(line: &[u8]) -> Result<Message, &'static str> {
     if !line.trim_ascii_start().starts_with(b"{") {
         return Err("it is not a JSON-RPC message");
     }
-    let read: IncomingMessage = serde_json::from_slice(line).map_err(|_| "it is not a JSON-RPC message")?;
-    match (read.method, read.id) {
-        (Some(method), Some(id)) => Ok(Message::Request { id, method, params: read.params }),
-        (Some(method), None) => Ok(Message::Notice { method, params: read.params }),
+    let message: IncomingMessage =
+        serde_json::from_slice(line).map_err(|_| "it is not a JSON-RPC message")?;
+    match (message.method, message.id) {
+        (Some(method), Some(id)) => Ok(Message::Request { id, method, params: message.params }),
+        (Some(method), None) => Ok(Message::Notice { method, params: message.params }),
         (None, id) => {
             let id = id.as_ref().and_then(Value::as_u64).ok_or("it is neither a request nor an answer")?;
-            let result = match read.error {
+            let result = match message.error {
                 Some(error) => Err(error_text(&error)),
-                None => Ok(read.result.unwrap_or_default()),
+                None => Ok(message.result.unwrap_or_default()),
             };
             Ok(Message::Answer { id, result })
         }

@@ -33,7 +33,7 @@ use schemars::JsonSchema;
 
 use super::{
     ConnectedRunner, FRAME_BYTES_MAX, INSTANCES_MAX, INSTANCES_PER_OWNER_MAX, INSTANCES_TOTAL_MAX,
-    elsewhere::OtherProcesses, pool::InstancePool, pump,
+    other_processes::OtherProcesses, pool::InstancePool, pump,
 };
 
 /// How much longer than [`FRAME_BYTES_MAX`] a frame may be to be answered with a close; a longer one breaks the
@@ -51,7 +51,7 @@ struct Inner {
     /// The number of attached instances per owner.
     shares: Shares<OwnerName>,
     /// `None` if the store has no other processes.
-    elsewhere: OnceLock<OtherProcesses>,
+    other_processes: OnceLock<OtherProcesses>,
 }
 
 impl Default for AttachPoint {
@@ -66,7 +66,7 @@ impl AttachPoint {
     pub fn new(per_owner_max: usize) -> Self {
         let (pools, watchers) = (Mutex::default(), Watchers::new(INSTANCES_MAX));
         let shares = Shares::new(INSTANCES_TOTAL_MAX, per_owner_max);
-        Self(Arc::new(Inner { pools, watchers, shares, elsewhere: OnceLock::new() }))
+        Self(Arc::new(Inner { pools, watchers, shares, other_processes: OnceLock::new() }))
     }
 
     /// The pool of an agent, created if it does not exist.
@@ -89,27 +89,28 @@ impl AttachPoint {
     /// The runner of an enlisted agent.
     #[must_use]
     pub fn runner(&self, handle: &AgentHandle, introduction: Introduction) -> Arc<dyn Runner> {
-        Arc::new(ConnectedRunner::of_its_own(introduction, handle, self))
+        Arc::new(ConnectedRunner::enlisted(introduction, handle, self))
     }
 
     /// Answers other processes of the store that ask for attached instances, until the log is closed. From now on the
     /// error of a run that finds no instance names the other processes that have one. `address` is the address of
     /// this process.
     pub fn answering(&self, signals: Signals, address: String) -> impl Future<Output = ()> + Send + 'static {
-        let elsewhere = self.0.elsewhere.get_or_init(|| OtherProcesses { signals, address }).clone();
+        let other_processes =
+            self.0.other_processes.get_or_init(|| OtherProcesses { signals, address }).clone();
         let attaching = self.clone();
         async move {
             let has =
                 |agent: &AgentHandle| attaching.pool_if_any(agent).is_some_and(|pool| pool.instances() > 0);
-            elsewhere.answering(has).await;
+            other_processes.answering(has).await;
         }
     }
 
     /// This process's address and the other processes with instances of an agent; `None` if there are no other
     /// processes.
-    pub(super) async fn elsewhere(&self, agent: &AgentHandle) -> Option<(&str, Vec<String>)> {
-        let elsewhere = self.0.elsewhere.get()?;
-        Some((&elsewhere.address, elsewhere.attached(agent).await))
+    pub(super) async fn addresses_elsewhere(&self, agent: &AgentHandle) -> Option<(&str, Vec<String>)> {
+        let other_processes = self.0.other_processes.get()?;
+        Some((&other_processes.address, other_processes.addresses(agent).await))
     }
 
     /// Closes every connection and refuses new ones.
@@ -185,8 +186,8 @@ pub fn operations() -> Vec<Operation<AttachState>> {
 }
 
 /// Why an instance is not attached.
-fn not_attached(why: CannotWatch) -> RunRefusal {
-    let (class, code, text) = match why {
+fn not_attached(reason: CannotWatch) -> RunRefusal {
+    let (class, code, text) = match reason {
         CannotWatch::TooMany => {
             (Class::TooMany, "too_many_instances", "The agent has the maximum number of attached instances.")
         }

@@ -61,8 +61,8 @@ pub(super) async fn serve(
                 continue;
             }
             Some(InstanceMessage::Program(ProgramMessage::Started)) => continue,
-            Some(InstanceMessage::Program(ProgramMessage::Ended(ended))) => {
-                return ConversationEnd::Ended(ended);
+            Some(InstanceMessage::Program(ProgramMessage::Ended(run_end))) => {
+                return ConversationEnd::Ended(run_end);
             }
             Some(InstanceMessage::Program(ProgramMessage::Event(event))) => event,
         };

@@ -34,13 +34,13 @@ pub(super) struct Instance {
     /// The runs by id; `None` once the instance is gone.
     runs: Mutex<Option<HashMap<String, mpsc::Sender<InstanceMessage>>>>,
     /// Whether its token was revoked.
-    revoked: AtomicBool,
+    is_revoked: AtomicBool,
 }
 
 impl Instance {
     pub(super) fn new(number: u64, frames: mpsc::Sender<String>) -> Self {
         let runs = Mutex::new(Some(HashMap::new()));
-        Self { number, frames, runs, revoked: AtomicBool::new(false) }
+        Self { number, frames, runs, is_revoked: AtomicBool::new(false) }
     }
 
     fn runs(&self) -> MutexGuard<'_, Option<HashMap<String, mpsc::Sender<InstanceMessage>>>> {
@@ -48,7 +48,7 @@ impl Instance {
     }
 
     /// The number of its runs.
-    pub(super) fn busy(&self) -> usize {
+    pub(super) fn run_count(&self) -> usize {
         self.runs().as_ref().map_or(usize::MAX, HashMap::len)
     }
 
@@ -62,28 +62,28 @@ impl Instance {
 
     /// Marks the instance as gone: its runs get no more messages.
     pub(super) fn mark_gone(&self, is_revoked: bool) {
-        self.revoked.store(is_revoked, Ordering::Release);
+        self.is_revoked.store(is_revoked, Ordering::Release);
         *self.runs() = None;
     }
 
     /// Passes one frame on to its run. Waits if the run is slower than the instance.
-    pub(super) async fn dispatch(&self, frame: &[u8], foreign: &mut InvalidLines) {
-        let named = match protocol::line_run(frame) {
+    pub(super) async fn dispatch(&self, frame: &[u8], invalid_lines: &mut InvalidLines) {
+        let run_id = match protocol::line_run(frame) {
             Ok(Some(Some(run_id))) => run_id,
-            Ok(_) => return foreign.note("it names no run", frame),
-            Err(why) => return foreign.note(&why, frame),
+            Ok(_) => return invalid_lines.note("it names no run", frame),
+            Err(error) => return invalid_lines.note(&error, frame),
         };
-        let run = self.runs().as_ref().and_then(|runs| runs.get(&named).cloned());
+        let run = self.runs().as_ref().and_then(|runs| runs.get(&run_id).cloned());
         let Some(run) = run else {
-            return foreign.note("it names a run that the instance does not have", frame);
+            return invalid_lines.note("it names a run that the instance does not have", frame);
         };
         match read(frame) {
             // A run that is over no longer receives.
             Ok(message) => drop(run.send(message).await),
-            Err(LineFault::TooLarge(why)) => {
-                drop(run.send(InstanceMessage::Program(ProgramMessage::Ended(RunEnd::error(why)))).await)
+            Err(LineFault::TooLarge(error)) => {
+                drop(run.send(InstanceMessage::Program(ProgramMessage::Ended(RunEnd::error(error)))).await)
             }
-            Err(LineFault::NoEvent(why)) => foreign.note(&why, frame),
+            Err(LineFault::NoEvent(error)) => invalid_lines.note(&error, frame),
         }
     }
 }
@@ -128,7 +128,7 @@ impl Assignment {
 
     /// Whether the instance is gone because its token was revoked.
     pub(super) fn is_revoked(&self) -> bool {
-        self.instance.revoked.load(Ordering::Acquire)
+        self.instance.is_revoked.load(Ordering::Acquire)
     }
 
     /// The number of the instance.

@@ -4,8 +4,8 @@
 
 mod attach;
 mod conversation;
-mod elsewhere;
 mod instance;
+mod other_processes;
 mod pool;
 mod pump;
 mod served;
@@ -100,7 +100,7 @@ impl ConnectedRunner {
     }
 
     /// An enlisted agent, with its own introduction.
-    pub(crate) fn of_its_own(
+    pub(crate) fn enlisted(
         Introduction { purpose, tools }: Introduction,
         handle: &AgentHandle,
         attaching: &AttachPoint,
@@ -117,15 +117,15 @@ impl ConnectedRunner {
     /// The error text of a run that found no instance, with the processes that have one.
     async fn no_instance_error(&self) -> String {
         let wait_text = format!("and none came within {} s", self.wait.as_secs());
-        match self.attaching.elsewhere(&self.handle).await {
+        match self.attaching.addresses_elsewhere(&self.handle).await {
             None => format!("no instance of the agent is attached, {wait_text}"),
-            Some((here, addresses)) if addresses.is_empty() => {
+            Some((own_address, addresses)) if addresses.is_empty() => {
                 format!(
-                    "no instance of the agent is attached to any process, {wait_text} to {here}, which was asked"
+                    "no instance of the agent is attached to any process, {wait_text} to {own_address}, which was asked"
                 )
             }
-            Some((here, addresses)) => format!(
-                "no instance of the agent is attached to the process at {here}, which was asked, {wait_text}; there are some \
+            Some((own_address, addresses)) => format!(
+                "no instance of the agent is attached to the process at {own_address}, which was asked, {wait_text}; there are some \
                  at {}: ask there, or let instances attach to each process",
                 addresses.join(", ")
             ),
@@ -145,7 +145,7 @@ impl ConnectedRunner {
                 return RunEnd::error(self.no_instance_error().await);
             };
             match conversation::serve(assignment, request, &output, &mut input).await {
-                ConversationEnd::Ended(ended) => return ended,
+                ConversationEnd::Ended(run_end) => return run_end,
                 // Dismissing an agent cancels its runs.
                 ConversationEnd::Vanished { is_lost: true } if pool.is_closed() => return RunEnd::canceled(),
                 ConversationEnd::Vanished { is_lost: true } => {
@@ -154,8 +154,9 @@ impl ConnectedRunner {
                 ConversationEnd::Vanished { is_lost: false } => {}
             }
         }
-        let why = format!("{INSTANCES_TRIED_MAX} instances of the agent went away before they said anything");
-        RunEnd::error(why)
+        let error =
+            format!("{INSTANCES_TRIED_MAX} instances of the agent went away before they said anything");
+        RunEnd::error(error)
     }
 }
 

@@ -22,14 +22,14 @@ pub(super) struct InstancePool {
     pub(super) handle: AgentHandle,
     present: Mutex<Present>,
     /// The number of attachments so far.
-    arrived: watch::Sender<u64>,
+    attachments: watch::Sender<u64>,
     /// Whether the server no longer runs the agent.
     is_closed: watch::Sender<bool>,
 }
 
 #[derive(Debug, Default)]
 struct Present {
-    next: u64,
+    last_number: u64,
     instances: BTreeMap<u64, Arc<Instance>>,
     /// A thread stays at its instance as long as that is attached.
     threads: Threads<u64>,
@@ -37,8 +37,8 @@ struct Present {
 
 impl InstancePool {
     pub(super) fn new(handle: AgentHandle) -> Self {
-        let (arrived, is_closed) = (watch::Sender::new(0), watch::Sender::new(false));
-        Self { handle, present: Mutex::default(), arrived, is_closed }
+        let (attachments, is_closed) = (watch::Sender::new(0), watch::Sender::new(false));
+        Self { handle, present: Mutex::default(), attachments, is_closed }
     }
 
     /// Refuses new instances and ends the attached ones.
@@ -64,11 +64,11 @@ impl InstancePool {
     /// Adds an instance that gets its runs through `frames`.
     pub(super) fn attach(&self, frames: mpsc::Sender<String>) -> Arc<Instance> {
         let mut present = self.present();
-        present.next += 1;
-        let instance = Arc::new(Instance::new(present.next, frames));
+        present.last_number += 1;
+        let instance = Arc::new(Instance::new(present.last_number, frames));
         present.instances.insert(instance.number, instance.clone());
         drop(present);
-        self.arrived.send_modify(|arrived| *arrived += 1);
+        self.attachments.send_modify(|attachments| *attachments += 1);
         instance
     }
 
@@ -87,23 +87,24 @@ impl InstancePool {
     /// Assigns a run to an instance. Waits for an instance if there is none; `None` after the wait.
     pub(super) async fn assign(&self, request: &RunRequest, wait: Duration) -> Option<Assignment> {
         let deadline = Instant::now() + wait;
-        let mut arrived = self.arrived.subscribe();
+        let mut attachments = self.attachments.subscribe();
         loop {
-            arrived.borrow_and_update();
+            attachments.borrow_and_update();
             if let Some(assignment) = self.take(request) {
                 return Some(assignment);
             }
-            timeout_at(deadline, arrived.changed()).await.ok()?.ok()?;
+            timeout_at(deadline, attachments.changed()).await.ok()?.ok()?;
         }
     }
 
     fn take(&self, request: &RunRequest) -> Option<Assignment> {
         let mut present = self.present();
-        let home = present.threads.get(request.thread_id).and_then(|number| present.instances.get(number));
-        let least = || present.instances.values().min_by_key(|instance| instance.busy());
-        let instance = home.or_else(least)?.clone();
+        let instance_of_thread =
+            present.threads.get(request.thread_id).and_then(|number| present.instances.get(number));
+        let least_busy = || present.instances.values().min_by_key(|instance| instance.run_count());
+        let instance = instance_of_thread.or_else(least_busy)?.clone();
         let assignment = instance.take(request)?;
-        present.threads.learn(request.thread_id, instance.number);
+        present.threads.insert(request.thread_id, instance.number);
         Some(assignment)
     }
 }

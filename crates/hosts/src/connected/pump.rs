@@ -72,12 +72,12 @@ pub(super) async fn read_frames(
     instance: &Instance,
     agent: &str,
 ) -> End {
-    let mut foreign = InvalidLines::new(agent.into(), format!("instance {}", instance.number));
+    let mut invalid_lines = InvalidLines::new(agent.into(), format!("instance {}", instance.number));
     loop {
         let Ok(message) = timeout(SILENCE_TIME, read.next()).await else { return SILENT };
         match message {
             Some(Ok(Message::Text(text))) if text.len() > FRAME_BYTES_MAX => return TOO_LONG,
-            Some(Ok(Message::Text(text))) => instance.dispatch(text.as_bytes(), &mut foreign).await,
+            Some(Ok(Message::Text(text))) => instance.dispatch(text.as_bytes(), &mut invalid_lines).await,
             Some(Ok(Message::Binary(_))) => return BINARY,
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
             Some(Ok(Message::Close(_)) | Err(_)) | None => return End::Gone,

@@ -44,8 +44,8 @@ impl TestInstance {
     }
 
     async fn send_frame(&self, frame: Value) {
-        let mut foreign = InvalidLines::new("tool".into(), "a test".into());
-        self.instance.dispatch(frame.to_string().as_bytes(), &mut foreign).await;
+        let mut invalid_lines = InvalidLines::new("tool".into(), "a test".into());
+        self.instance.dispatch(frame.to_string().as_bytes(), &mut invalid_lines).await;
     }
 
     async fn complete(&self, next_request: &Value) {
@@ -59,19 +59,19 @@ impl TestInstance {
 #[tokio::test]
 async fn a_run_goes_out_and_its_events_come_back() {
     let agent = connected("1h");
-    let mut attached = TestInstance::to(&agent);
+    let mut instance = TestInstance::to(&agent);
     let (running, mut receiver) = start(&agent, &request(&json!({"input": "hi"})));
-    let next_request = attached.next_request().await;
+    let next_request = instance.next_request().await;
     assert_eq!((&next_request["type"], &next_request["input"]), (&json!("ChatRequest"), &json!("hi")));
-    attached
+    instance
         .send_frame(json!({"type": "TextDelta", "run_id": next_request["run_id"], "content": "He"}))
         .await;
-    attached.send_frame(json!({"type": "TextOutput", "run_id": "another", "content": "no"})).await;
-    attached.send_frame(json!({"type": "TextOutput", "content": "no"})).await;
-    attached
+    instance.send_frame(json!({"type": "TextOutput", "run_id": "another", "content": "no"})).await;
+    instance.send_frame(json!({"type": "TextOutput", "content": "no"})).await;
+    instance
         .send_frame(json!({"type": "TextOutput", "run_id": next_request["run_id"], "content": "Hello"}))
         .await;
-    attached
+    instance
         .send_frame(
             json!({"type": "WaitForInput", "run_id": next_request["run_id"], "request_keys": {"a": "A?"}}),
         )
@@ -80,17 +80,17 @@ async fn a_run_goes_out_and_its_events_come_back() {
     assert_eq!(receiver.event().await.as_ref().and_then(Event::content).as_deref(), Some("Hello"));
     receiver.event().await.unwrap();
     receiver.resume(json!({"a": 1}).as_object().cloned().unwrap());
-    let answer = attached.next_request().await;
+    let answer = instance.next_request().await;
     assert_eq!((&answer["type"], &answer["request_keys"]), (&json!("ResumeWithInput"), &json!({"a": 1})));
-    attached.complete(&next_request).await;
+    instance.complete(&next_request).await;
     assert_eq!(running.await.unwrap(), RunEnd::success());
-    assert_eq!(attached.instance.busy(), 0);
+    assert_eq!(instance.instance.run_count(), 0);
 }
 
 #[tokio::test]
 async fn the_least_busy_gets_a_run_and_a_thread_stays_where_it_is() {
     let agent = connected("1h");
-    let (one, two) = (TestInstance::to(&agent), TestInstance::to(&agent));
+    let (first_instance, second_instance) = (TestInstance::to(&agent), TestInstance::to(&agent));
     let ask = || request(&json!({"input": "hi"}));
     let home = ask();
     let first = agent.pool().assign(&home, agent.wait).await.unwrap();
@@ -104,39 +104,47 @@ async fn the_least_busy_gets_a_run_and_a_thread_stays_where_it_is() {
         0,
     );
     let second = agent.pool().assign(&other, agent.wait).await.unwrap();
-    assert_eq!((first.number(), second.number()), (one.instance.number, two.instance.number));
+    assert_eq!(
+        (first.number(), second.number()),
+        (first_instance.instance.number, second_instance.instance.number)
+    );
     drop(second);
     // The second one is idle, but the thread is at the first.
-    let again = agent.pool().assign(&home, agent.wait).await.unwrap();
-    assert_eq!(again.number(), one.instance.number);
-    agent.pool().detach(&one.instance, false);
-    assert_eq!(agent.pool().assign(&home, agent.wait).await.unwrap().number(), two.instance.number);
+    let reassigned = agent.pool().assign(&home, agent.wait).await.unwrap();
+    assert_eq!(reassigned.number(), first_instance.instance.number);
+    agent.pool().detach(&first_instance.instance, false);
+    assert_eq!(
+        agent.pool().assign(&home, agent.wait).await.unwrap().number(),
+        second_instance.instance.number
+    );
 }
 
 #[tokio::test]
 async fn who_vanishes_before_it_said_anything_leaves_its_run_to_the_next() {
     let agent = connected("1h");
-    let mut one = TestInstance::to(&agent);
+    let mut first = TestInstance::to(&agent);
     let (running, mut receiver) = start(&agent, &request(&json!({"input": "hi"})));
-    one.next_request().await;
-    agent.pool().detach(&one.instance, false);
-    let mut two = TestInstance::to(&agent);
-    let next_request = two.next_request().await;
-    two.send_frame(json!({"type": "TextOutput", "run_id": next_request["run_id"], "content": "half"})).await;
+    first.next_request().await;
+    agent.pool().detach(&first.instance, false);
+    let mut second = TestInstance::to(&agent);
+    let next_request = second.next_request().await;
+    second
+        .send_frame(json!({"type": "TextOutput", "run_id": next_request["run_id"], "content": "half"}))
+        .await;
     assert_eq!(receiver.event().await.as_ref().and_then(Event::content).as_deref(), Some("half"));
-    agent.pool().detach(&two.instance, false);
-    let why = running.await.unwrap().why.unwrap();
-    assert!(why.contains("went away"), "{why}");
+    agent.pool().detach(&second.instance, false);
+    let error = running.await.unwrap().error.unwrap();
+    assert!(error.contains("went away"), "{error}");
 }
 
 #[tokio::test]
 async fn whose_token_is_taken_away_loses_its_runs() {
     let agent = connected("1h");
-    let mut attached = TestInstance::to(&agent);
+    let mut instance = TestInstance::to(&agent);
     let (running, _receiver) = start(&agent, &request(&json!({"input": "hi"})));
-    attached.next_request().await;
-    agent.pool().detach(&attached.instance, true);
-    assert!(running.await.unwrap().why.unwrap().contains("went away"));
+    instance.next_request().await;
+    agent.pool().detach(&instance.instance, true);
+    assert!(running.await.unwrap().error.unwrap().contains("went away"));
 }
 
 #[tokio::test]
@@ -144,20 +152,20 @@ async fn past_the_instances_that_are_tried_the_run_ends() {
     let agent = connected("1h");
     let (running, _receiver) = start(&agent, &request(&json!({"input": "hi"})));
     for _ in 0..INSTANCES_TRIED_MAX {
-        let mut attached = TestInstance::to(&agent);
-        attached.next_request().await;
-        agent.pool().detach(&attached.instance, false);
+        let mut instance = TestInstance::to(&agent);
+        instance.next_request().await;
+        agent.pool().detach(&instance.instance, false);
     }
-    let why = running.await.unwrap().why.unwrap();
-    assert!(why.contains("before they said anything"), "{why}");
+    let error = running.await.unwrap().error.unwrap();
+    assert!(error.contains("before they said anything"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn without_an_instance_a_run_waits_for_one_and_then_ends() {
     let agent = connected("30s");
     let (running, _receiver) = start(&agent, &request(&json!({"input": "hi"})));
-    let why = running.await.unwrap().why.unwrap();
-    assert!(why.contains("no instance") && why.contains("30 s"), "{why}");
+    let error = running.await.unwrap().error.unwrap();
+    assert!(error.contains("no instance") && error.contains("30 s"), "{error}");
     let (running, receiver) = start(&agent, &request(&json!({"input": "hi"})));
     receiver.cancel();
     assert_eq!(running.await.unwrap(), RunEnd::canceled());
@@ -166,11 +174,11 @@ async fn without_an_instance_a_run_waits_for_one_and_then_ends() {
 #[tokio::test(start_paused = true)]
 async fn an_instance_is_told_to_cancel_and_is_not_waited_for_longer_than_that() {
     let agent = connected("1h");
-    let mut attached = TestInstance::to(&agent);
+    let mut instance = TestInstance::to(&agent);
     let (running, receiver) = start(&agent, &request(&json!({"input": "hi"})));
-    attached.next_request().await;
+    instance.next_request().await;
     receiver.cancel();
-    assert_eq!(attached.next_request().await["type"], "CancelRequest");
+    assert_eq!(instance.next_request().await["type"], "CancelRequest");
     assert_eq!(running.await.unwrap(), RunEnd::canceled());
 }
 

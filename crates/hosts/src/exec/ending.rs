@@ -23,14 +23,14 @@ pub(super) fn finish_in_background(
     stderr: StderrTail,
 ) {
     tokio::spawn(async move {
-        let ended = async {
+        let exit = async {
             tokio::select! {
                 _ = child.wait() => {}
                 never = stdout.drain() => match never {},
             }
         };
         // Killed with its group in any case.
-        let _ = timeout(EXIT_AFTER_COMPLETION, ended).await;
+        let _ = timeout(EXIT_AFTER_COMPLETION, exit).await;
         drop((group, stderr));
     });
 }
@@ -40,8 +40,8 @@ pub(super) async fn without_completion(
     mut child: Child,
     group: Group,
     stderr: StderrTail,
-    foreign: &str,
+    invalid_lines: &str,
 ) -> RunEnd {
     let ending = ending::describe(&mut child, &group, stderr, "RunCompleted").await;
-    RunEnd::error(format!("{ending}{foreign}"))
+    RunEnd::error(format!("{ending}{invalid_lines}"))
 }

@@ -14,7 +14,7 @@ pub(super) struct Listener<R> {
     lines: Lines<R>,
     output: Output,
     run_id: String,
-    foreign: InvalidLines,
+    invalid_lines: InvalidLines,
 }
 
 impl<R: AsyncRead + Unpin> Listener<R> {
@@ -23,23 +23,23 @@ impl<R: AsyncRead + Unpin> Listener<R> {
             lines,
             output,
             run_id: request.run_id.to_string(),
-            foreign: InvalidLines::new(request.agent.clone(), format!("run {}", request.run_id)),
+            invalid_lines: InvalidLines::new(request.agent.clone(), format!("run {}", request.run_id)),
         }
     }
 
     /// Passes events on until the run's end; `None` if the output ended without one.
     pub(super) async fn listen(&mut self) -> Option<RunEnd> {
         while let Some(line) = self.lines.next().await {
-            if let Some(ended) = self.handle_line(line).await {
-                return Some(ended);
+            if let Some(run_end) = self.handle_line(line).await {
+                return Some(run_end);
             }
         }
         None
     }
 
     /// A summary of the lines that were not events, for people.
-    pub(super) fn foreign(&self) -> String {
-        self.foreign.summary()
+    pub(super) fn invalid_lines(&self) -> String {
+        self.invalid_lines.summary()
     }
 
     /// The rest of the output.
@@ -49,7 +49,7 @@ impl<R: AsyncRead + Unpin> Listener<R> {
 
     async fn handle_line(&mut self, line: Line) -> Option<RunEnd> {
         let Line::Whole(line) = line else {
-            self.foreign.note("it is longer than an event can be", &[]);
+            self.invalid_lines.note("it is longer than an event can be", &[]);
             return None;
         };
         if line.trim_ascii().is_empty() {
@@ -63,18 +63,18 @@ impl<R: AsyncRead + Unpin> Listener<R> {
                 // The room decides how this run ends.
                 Err(EmitError::Over) => Some(RunEnd::canceled()),
             },
-            Ok(ProgramMessage::Ended(ended)) => Some(ended),
+            Ok(ProgramMessage::Ended(run_end)) => Some(run_end),
             Ok(ProgramMessage::Started) => None,
-            Err(LineFault::TooLarge(why)) => Some(RunEnd::error(why)),
-            Err(LineFault::NoEvent(why)) => {
-                self.foreign.note(&why, &line);
+            Err(LineFault::TooLarge(error)) => Some(RunEnd::error(error)),
+            Err(LineFault::NoEvent(error)) => {
+                self.invalid_lines.note(&error, &line);
                 None
             }
         }
     }
 
     fn read(&self, line: &[u8]) -> Result<ProgramMessage, LineFault> {
-        if protocol::line_run(line)?.is_some_and(|named| named.as_deref() != Some(self.run_id.as_str())) {
+        if protocol::line_run(line)?.is_some_and(|run_id| run_id.as_deref() != Some(self.run_id.as_str())) {
             return Err(LineFault::NoEvent("it names another run".into()));
         }
         protocol::read(line)

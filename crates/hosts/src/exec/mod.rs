@@ -95,7 +95,7 @@ impl Exec {
     async fn carry_out(&self, request: &RunRequest, run: Run) -> RunEnd {
         let ChildProcess { mut child, stdin, stdout, stderr, group } = match process::start(&self.program) {
             Ok(started) => started,
-            Err(why) => return RunEnd::error(why),
+            Err(error) => return RunEnd::error(error),
         };
         let Run { output, mut input } = run;
         let (to_program, lines) = mpsc::channel(LINES_WAITING_MAX);
@@ -103,7 +103,7 @@ impl Exec {
         let _ = to_program.try_send(request.line());
         let stderr = stderr::drain(stderr, request.agent.clone(), format!("run {}", request.run_id));
         let mut listener = Listener::new(Lines::new(stdout), output, request);
-        let ended = {
+        let run_end = {
             let listening = listener.listen();
             let writing = process::write_lines(lines, stdin);
             let relaying = relay_signals(&mut input, &to_program, &group, request);
@@ -111,18 +111,18 @@ impl Exec {
             tokio::pin!(listening, writing, relaying, exited);
             tokio::select! {
                 biased;
-                ended = &mut listening => ended,
-                ended = &mut relaying => Some(ended),
+                run_end = &mut listening => run_end,
+                run_end = &mut relaying => Some(run_end),
                 () = &mut exited => None,
                 never = &mut writing => match never {},
             }
         };
-        match ended {
-            Some(ended) => {
+        match run_end {
+            Some(run_end) => {
                 ending::finish_in_background(child, group, listener.into_lines(), stderr);
-                ended
+                run_end
             }
-            None => ending::without_completion(child, group, stderr, &listener.foreign()).await,
+            None => ending::without_completion(child, group, stderr, &listener.invalid_lines()).await,
         }
     }
 }

@@ -44,8 +44,8 @@ async fn a_program_gets_the_request_on_its_first_line_and_its_lines_are_events()
     let script = format!(
         r#"read -r line; printf '{{"type":"TextOutput","content":%s}}\n' "$(printf '%s' "$line" | sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$/"/')"; {SUCCESS}; echo '{{"type":"TextOutput","content":"late"}}'"#
     );
-    let (events, ended) = played(&script).await;
-    assert_eq!(ended, RunEnd::with("done"));
+    let (events, run_end) = played(&script).await;
+    assert_eq!(run_end, RunEnd::with("done"));
     let line: Value = serde_json::from_str(&contents(&events)[0]).unwrap();
     assert_eq!((&line["type"], &line["input"]), (&json!("ChatRequest"), &json!("hi")));
     assert!(line["run_id"].is_string() && line["thread_id"].is_string());
@@ -59,8 +59,8 @@ async fn a_line_that_is_no_event_is_ignored_and_so_is_another_runs() {
         echo '{{"type":"TextOutput","content":"other","run_id":"00000000-0000-0000-0000-000000000000"}}'
         echo '{{"type":"TextOutput","content":"mine"}}'; {SUCCESS}"#
     );
-    let (events, ended) = played(&script).await;
-    assert_eq!((contents(&events), ended), (vec!["mine".to_owned()], RunEnd::with("done")));
+    let (events, run_end) = played(&script).await;
+    assert_eq!((contents(&events), run_end), (vec!["mine".to_owned()], RunEnd::with("done")));
 }
 
 #[tokio::test]
@@ -73,16 +73,16 @@ async fn a_program_that_ends_without_completion_is_an_error_that_says_how() {
         ),
         ("kill -9 $$", "was ended by signal 9 without RunCompleted"),
     ] {
-        let (_, ended) = played(script).await;
-        assert_eq!(ended, RunEnd::error(format!("the program {ending}")), "{script}");
+        let (_, run_end) = played(script).await;
+        assert_eq!(run_end, RunEnd::error(format!("the program {ending}")), "{script}");
     }
 }
 
 #[tokio::test]
 async fn what_a_program_left_behind_does_not_hold_its_run() {
-    let (events, ended) = played(r#"sleep 600 & echo '{"type":"TextOutput","content":"x"}'; exit 1"#).await;
+    let (events, run_end) = played(r#"sleep 600 & echo '{"type":"TextOutput","content":"x"}'; exit 1"#).await;
     assert_eq!(contents(&events), ["x"]);
-    assert_eq!(ended.finish_reason, FinishReason::Error);
+    assert_eq!(run_end.finish_reason, FinishReason::Error);
 }
 
 #[tokio::test]
@@ -94,7 +94,7 @@ async fn a_program_that_is_not_there_is_an_error_that_names_it() {
     let exec = Arc::new(settings("command = [\"/nonexistent/agent\"]").unwrap());
     let (run, _receiver) = start(exec, &json!({"input": "hi"}));
     assert!(
-        run.await.unwrap().why.unwrap().starts_with("the program /nonexistent/agent cannot be started: ")
+        run.await.unwrap().error.unwrap().starts_with("the program /nonexistent/agent cannot be started: ")
     );
     assert!(settings("command = []").is_err());
     let unknown = crate::config::read::<Settings>("command = [\"x\"]\nshell = true".parse().unwrap());

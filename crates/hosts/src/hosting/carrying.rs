@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use plenary_runs::{RunEnd, RunReceiver, RunRequest, run_of};
+use plenary_runs::{RunEnd, RunReceiver, RunRequest, run_channel};
 use serde_json::{Map, Value};
 use tokio::{
     sync::{mpsc, watch},
@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{CANCEL_GRACE, HostEvent, Inner, NoRecall, STOP_GRACE, attached::Runs};
+use super::{CANCEL_GRACE, HostEvent, Inner, NoRecall, STOP_GRACE, connection::Runs};
 use crate::protocol::frames;
 
 /// The progress of a run; a later value outweighs an earlier one.
@@ -35,7 +35,7 @@ pub(super) struct RunCarrier {
     pub(super) host: Arc<Inner>,
     pub(super) request: RunRequest,
     pub(super) progress: watch::Receiver<RunProgress>,
-    pub(super) answered: mpsc::Receiver<Map<String, Value>>,
+    pub(super) answers: mpsc::Receiver<Map<String, Value>>,
     pub(super) events: mpsc::Sender<HostEvent>,
     pub(super) runs: Runs,
 }
@@ -48,17 +48,17 @@ const STOPPED: &str = "the host of the agent was stopped";
 /// Carries the run out.
 pub(super) async fn carry_out(mut carrier: RunCarrier) {
     let run = carrier.request.run_id;
-    let ended = carrier.play().await;
-    carrier.runs.over(run);
-    if let Some(ended) = ended {
-        carrier.send(HostEvent::Frame(frames::ended(run, &ended))).await;
-        carrier.send(HostEvent::completed(run, &ended)).await;
+    let run_end = carrier.run().await;
+    carrier.runs.remove(run);
+    if let Some(run_end) = run_end {
+        carrier.send(HostEvent::Frame(frames::completed(run, &run_end))).await;
+        carrier.send(HostEvent::completed(run, &run_end)).await;
     }
 }
 
 impl RunCarrier {
     /// The end of the run; `None` if it was not started and is left to another instance.
-    async fn play(&mut self) -> Option<RunEnd> {
+    async fn run(&mut self) -> Option<RunEnd> {
         let (run, thread) = (self.request.run_id, self.request.thread_id);
         let host = self.host.clone();
         let slot = tokio::select! {
@@ -71,9 +71,9 @@ impl RunCarrier {
             return (progress < RunProgress::Stopped).then(RunEnd::canceled);
         }
         self.send(HostEvent::Started(run, thread)).await;
-        let ended = self.run_to_end().await;
+        let run_end = self.run_to_end().await;
         Some(match *self.progress.borrow() {
-            RunProgress::Running => ended,
+            RunProgress::Running => run_end,
             RunProgress::InputOverflow => RunEnd::error(INPUT_NOT_READ),
             RunProgress::Canceled | RunProgress::Lost => RunEnd::canceled(),
             RunProgress::Stopped => RunEnd::error(STOPPED),
@@ -86,22 +86,24 @@ impl RunCarrier {
     }
 
     async fn run_to_end(&mut self) -> RunEnd {
-        let (run, mut receiver) = run_of(Arc::new(self.request.clone()), Arc::new(NoRecall));
+        let (run, mut receiver) = run_channel(Arc::new(self.request.clone()), Arc::new(NoRecall));
         let mut runner = JoinSet::new();
         runner.spawn(self.host.runner.clone().run(self.request.clone(), run));
-        let ended = self.listen(&mut runner, &mut receiver).await;
+        let run_end = self.listen(&mut runner, &mut receiver).await;
         // The runner must release its resources before the next run starts.
         runner.shutdown().await;
-        let rest = async {
+        let remaining_output = async {
             receiver.close();
             while let Some(output) = receiver.next().await {
                 self.send(HostEvent::Frame(frames::output_frame(self.request.run_id, &output)?)).await;
             }
             Ok(())
         };
-        match ended {
-            Ok(ended) => rest.await.map_or_else(|why: String| RunEnd::error(why), |()| ended),
-            Err(why) => RunEnd::error(why),
+        match run_end {
+            Ok(run_end) => {
+                remaining_output.await.map_or_else(|error: String| RunEnd::error(error), |()| run_end)
+            }
+            Err(error) => RunEnd::error(error),
         }
     }
 
@@ -124,7 +126,7 @@ impl RunCarrier {
                     stop_by = Some(stop_by.map_or(latest, |stop_by| latest.min(stop_by)));
                 }
                 () = sleep_until(stop_by.unwrap_or_else(Instant::now)), if stop_by.is_some() => return Ok(RunEnd::canceled()),
-                Some(answer) = self.answered.recv() => {
+                Some(answer) = self.answers.recv() => {
                     if !receiver.resume(answer) {
                         return Err(INPUT_NOT_READ.into());
                     }
@@ -140,11 +142,11 @@ impl RunCarrier {
                     Some(output) => frame = Some(frames::output_frame(run, &output)?),
                     None => has_output = false,
                 },
-                Some(ended) = runner.join_next() => {
+                Some(run_end) = runner.join_next() => {
                     if let Some(event_frame) = frame {
                         self.send(HostEvent::Frame(event_frame)).await;
                     }
-                    return ended.map_err(|fault| {
+                    return run_end.map_err(|fault| {
                         tracing::error!(agent = %self.request.agent, %run, %fault, "a run ended because of a bug");
                         "the host of the agent failed".into()
                     });

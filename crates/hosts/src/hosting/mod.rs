@@ -2,8 +2,8 @@
 //! output is sent as frames (the other side of `connected`).
 //! Must not know: sockets, or the kind of the agent.
 
-mod attached;
 mod carrying;
+mod connection;
 mod slots;
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ use plenary_runs::{
 };
 use tokio::sync::mpsc;
 
-pub use attached::HostedConnection;
+pub use connection::HostedConnection;
 
 use self::slots::RunSlots;
 
@@ -60,13 +60,13 @@ pub enum HostEvent {
         /// The reason.
         finish_reason: FinishReason,
         /// For an error: what went wrong.
-        why: Option<String>,
+        error: Option<String>,
     },
 }
 
 impl HostEvent {
-    fn completed(run: RunId, ended: &RunEnd) -> Self {
-        Self::Completed { run, finish_reason: ended.finish_reason, why: ended.why.clone() }
+    fn completed(run: RunId, run_end: &RunEnd) -> Self {
+        Self::Completed { run, finish_reason: run_end.finish_reason, error: run_end.error.clone() }
     }
 }
 
@@ -81,7 +81,7 @@ impl AgentHost {
     /// Registers a connection to the server: runs arrive over it, and their output goes into the returned queue.
     /// Dropping the connection cancels its runs. Must be called inside a tokio runtime.
     #[must_use]
-    pub fn attached(&self) -> (HostedConnection, mpsc::Receiver<HostEvent>) {
+    pub fn open_connection(&self) -> (HostedConnection, mpsc::Receiver<HostEvent>) {
         let (sender, events) = mpsc::channel(HOST_EVENTS_WAITING_MAX);
         (HostedConnection::new(self.0.clone(), sender), events)
     }

@@ -44,10 +44,10 @@ async fn next(events: &mut mpsc::Receiver<HostEvent>) -> Value {
 /// Reads up to the end of a run; returns its end.
 async fn end(events: &mut mpsc::Receiver<HostEvent>) -> Value {
     loop {
-        let happened = next(events).await;
-        assert_ne!(happened, "all is over");
-        if happened["type"] == "RunCompleted" {
-            return happened;
+        let event = next(events).await;
+        assert_ne!(event, "all is over");
+        if event["type"] == "RunCompleted" {
+            return event;
         }
     }
 }
@@ -55,10 +55,10 @@ async fn end(events: &mut mpsc::Receiver<HostEvent>) -> Value {
 /// Reads up to an event of this type.
 async fn until(events: &mut mpsc::Receiver<HostEvent>, kind: &str) -> Value {
     loop {
-        let happened = next(events).await;
-        assert!(happened != "all is over" && happened["type"] != "RunCompleted", "{happened}");
-        if happened["type"] == kind {
-            return happened;
+        let event = next(events).await;
+        assert!(event != "all is over" && event["type"] != "RunCompleted", "{event}");
+        if event["type"] == kind {
+            return event;
         }
     }
 }
@@ -79,8 +79,8 @@ async fn a_request_is_a_run_and_what_it_says_comes_back_in_order() {
         echo '{"type":"RunCompleted","finish_reason":"success","result":"done"}'"#,
         1,
     );
-    let (attached, mut events) = host.attached();
-    attached.handle_frame(&request(0, "hi"));
+    let (connection, mut events) = host.open_connection();
+    connection.handle_frame(&request(0, "hi"));
     assert_eq!(next(&mut events).await, "started");
     let text = next(&mut events).await;
     assert_eq!((&text["type"], &text["run_id"]), (&json!("TextOutput"), &json!(ids(0).0)));
@@ -91,50 +91,50 @@ async fn a_request_is_a_run_and_what_it_says_comes_back_in_order() {
     assert_eq!(serde_json::from_slice::<Value>(&line.unwrap()).unwrap(), expected);
     assert_eq!(next(&mut events).await["args"], json!({"n": 1.0e2}));
     assert_eq!(next(&mut events).await["content"], "A");
-    let ended = next(&mut events).await;
-    assert_eq!((&ended["finish_reason"], &ended["result"]), (&json!("success"), &json!("done")));
+    let end_frame = next(&mut events).await;
+    assert_eq!((&end_frame["finish_reason"], &end_frame["result"]), (&json!("success"), &json!("done")));
     assert_eq!(next(&mut events).await, json!({"completed": "success"}));
-    assert_eq!(attached.runs(), 0);
+    assert_eq!(connection.runs(), 0);
 }
 
 #[tokio::test]
 async fn sc_44_sc_45_sc_46_answers_and_cancels_reach_their_run() {
-    let (attached, mut events) = {
+    let (connection, mut events) = {
         let host = shell(ASKING_PROGRAM, 2);
-        host.attached()
+        host.open_connection()
     };
-    attached.handle_frame(&request(0, "x"));
+    connection.handle_frame(&request(0, "x"));
     until(&mut events, "WaitForInput").await;
-    attached.handle_frame(&notice(0, "ResumeWithInput", &json!({"a": 1})));
+    connection.handle_frame(&notice(0, "ResumeWithInput", &json!({"a": 1})));
     assert_eq!(end(&mut events).await["result"], "answered");
-    attached.handle_frame(&request(1, "x"));
+    connection.handle_frame(&request(1, "x"));
     until(&mut events, "WaitForInput").await;
-    attached.handle_frame(&notice(1, "CancelRequest", &Value::Null));
-    let ended = end(&mut events).await;
-    assert_eq!((&ended["finish_reason"], &ended["result"]), (&json!("canceled"), &Value::Null));
+    connection.handle_frame(&notice(1, "CancelRequest", &Value::Null));
+    let end_frame = end(&mut events).await;
+    assert_eq!((&end_frame["finish_reason"], &end_frame["result"]), (&json!("canceled"), &Value::Null));
     // Requests to a run that is over have no effect.
-    attached.handle_frame(&notice(1, "CancelRequest", &Value::Null));
-    attached.handle_frame(&notice(0, "ResumeWithInput", &json!({})));
+    connection.handle_frame(&notice(1, "CancelRequest", &Value::Null));
+    connection.handle_frame(&notice(0, "ResumeWithInput", &json!({})));
 }
 
 #[tokio::test]
 async fn what_is_past_the_runs_at_a_time_waits_and_past_that_is_refused() {
     let host = shell(ASKING_PROGRAM, 2);
-    let (attached, mut events) = host.attached();
+    let (connection, mut events) = host.open_connection();
     for n in 0..2 {
-        attached.handle_frame(&request(n, "x"));
+        connection.handle_frame(&request(n, "x"));
         until(&mut events, "WaitForInput").await;
     }
     let waiting = 2..2 + RUNS_WAITING_MAX as u64;
-    waiting.clone().for_each(|n| attached.handle_frame(&request(n, "x")));
-    attached.handle_frame(&request(waiting.end, "x"));
+    waiting.clone().for_each(|n| connection.handle_frame(&request(n, "x")));
+    connection.handle_frame(&request(waiting.end, "x"));
     let refused = end(&mut events).await;
     assert_eq!(refused["run_id"], json!(ids(waiting.end).0));
     assert!(refused["error"].as_str().unwrap().contains("2 at a time"), "{refused}");
     // A waiting run is canceled without ever having started.
-    attached.handle_frame(&notice(2, "CancelRequest", &Value::Null));
+    connection.handle_frame(&notice(2, "CancelRequest", &Value::Null));
     assert_eq!(end(&mut events).await["finish_reason"], "canceled");
-    attached.handle_frame(&notice(1, "ResumeWithInput", &json!({"a": 1})));
+    connection.handle_frame(&notice(1, "ResumeWithInput", &json!({"a": 1})));
     assert_eq!(end(&mut events).await["run_id"], json!(ids(1).0));
     let next = until(&mut events, "WaitForInput").await;
     assert_eq!(next["run_id"], json!(ids(3).0), "in their order");
@@ -143,14 +143,14 @@ async fn what_is_past_the_runs_at_a_time_waits_and_past_that_is_refused() {
 #[tokio::test]
 async fn the_runs_of_a_thread_go_on_one_after_the_other() {
     let host = shell(ASKING_PROGRAM, 4);
-    let (attached, mut events) = host.attached();
-    attached.handle_frame(&request(0, "x"));
+    let (connection, mut events) = host.open_connection();
+    connection.handle_frame(&request(0, "x"));
     until(&mut events, "WaitForInput").await;
     let second = json!({"type": "ChatRequest", "run_id": ids(1).0, "thread_id": ids(0).1, "input": "x"});
-    attached.handle_frame(&second.to_string());
-    attached.handle_frame(&request(2, "x"));
+    connection.handle_frame(&second.to_string());
+    connection.handle_frame(&request(2, "x"));
     assert_eq!(until(&mut events, "WaitForInput").await["run_id"], json!(ids(2).0));
-    attached.handle_frame(&notice(0, "ResumeWithInput", &json!({"a": 1})));
+    connection.handle_frame(&notice(0, "ResumeWithInput", &json!({"a": 1})));
     assert_eq!(end(&mut events).await["run_id"], json!(ids(0).0));
     assert_eq!(until(&mut events, "WaitForInput").await["run_id"], json!(ids(1).0));
 }
@@ -158,15 +158,15 @@ async fn the_runs_of_a_thread_go_on_one_after_the_other() {
 #[tokio::test]
 async fn a_host_that_stops_says_so_of_what_goes_on_and_leaves_what_waits() {
     let host = shell(ASKING_PROGRAM, 1);
-    let (mut attached, mut events) = host.attached();
-    attached.handle_frame(&request(0, "x"));
+    let (mut connection, mut events) = host.open_connection();
+    connection.handle_frame(&request(0, "x"));
     until(&mut events, "WaitForInput").await;
-    attached.handle_frame(&request(1, "x"));
-    attached.stop();
-    attached.handle_frame(&request(2, "x"));
-    let ended = end(&mut events).await;
-    assert_eq!((&ended["run_id"], &ended["finish_reason"]), (&json!(ids(0).0), &json!("error")));
-    assert!(ended["error"].as_str().unwrap().contains("was stopped"), "{ended}");
+    connection.handle_frame(&request(1, "x"));
+    connection.stop();
+    connection.handle_frame(&request(2, "x"));
+    let end_frame = end(&mut events).await;
+    assert_eq!((&end_frame["run_id"], &end_frame["finish_reason"]), (&json!(ids(0).0), &json!("error")));
+    assert!(end_frame["error"].as_str().unwrap().contains("was stopped"), "{end_frame}");
     assert_eq!(next(&mut events).await, json!({"completed": "error"}));
     assert_eq!(next(&mut events).await, "all is over");
 }
@@ -178,31 +178,31 @@ async fn a_lost_connection_takes_its_programs_with_it_and_the_next_one_serves() 
         while :; do sleep 600; done"#,
         1,
     );
-    let (attached, mut events) = host.attached();
-    attached.handle_frame(&request(0, "x"));
+    let (connection, mut events) = host.open_connection();
+    connection.handle_frame(&request(0, "x"));
     let pid: i32 = until(&mut events, "TextOutput").await["content"].as_str().unwrap().parse().unwrap();
-    drop((attached, events));
+    drop((connection, events));
     // The only place becomes free when its program is told to stop.
-    let (attached, mut events) = host.attached();
-    attached.handle_frame(&request(0, "x"));
+    let (connection, mut events) = host.open_connection();
+    connection.handle_frame(&request(0, "x"));
     assert_eq!(next(&mut events).await, "started");
     over(pid).await;
-    attached.handle_frame(&notice(0, "CancelRequest", &Value::Null));
+    connection.handle_frame(&notice(0, "CancelRequest", &Value::Null));
 }
 
 #[tokio::test]
 async fn what_can_t_be_read_is_passed_over_and_a_broken_request_is_refused() {
     let host = shell("exit 3", 1);
-    let (attached, mut events) = host.attached();
+    let (connection, mut events) = host.open_connection();
     for garbage in
         ["", "hello", "[]", "{}", r#"{"type":"ChatRequest"}"#, r#"{"type":"ChatRequest","run_id":"x"}"#]
     {
-        attached.handle_frame(garbage);
+        connection.handle_frame(garbage);
     }
-    attached.handle_frame(&json!({"type": "ChatRequest", "run_id": ids(0).0, "thread_id": 7}).to_string());
+    connection.handle_frame(&json!({"type": "ChatRequest", "run_id": ids(0).0, "thread_id": 7}).to_string());
     let refused = end(&mut events).await;
     assert!(refused["error"].as_str().unwrap().contains("cannot be read"), "{refused}");
-    attached.handle_frame(&request(1, "x"));
+    connection.handle_frame(&request(1, "x"));
     let crashed = end(&mut events).await;
     assert!(crashed["error"].as_str().unwrap().contains("exit code 3"), "{crashed}");
 }
@@ -222,9 +222,9 @@ impl Runner for BrokenRunner {
 #[tokio::test]
 async fn a_bug_ends_its_run_and_nothing_else() {
     let host = AgentHost::new(Arc::new(BrokenRunner), "tool", 1);
-    let (attached, mut events) = host.attached();
+    let (connection, mut events) = host.open_connection();
     for n in 0..2 {
-        attached.handle_frame(&request(n, "x"));
+        connection.handle_frame(&request(n, "x"));
         assert_eq!(end(&mut events).await["finish_reason"], "error");
     }
 }
@@ -248,26 +248,26 @@ impl Runner for Deaf {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_takes_no_answers_ends_and_so_does_one_that_does_not_stop() {
     let host = AgentHost::new(Arc::new(Deaf), "tool", 1);
-    let (attached, mut events) = host.attached();
-    attached.handle_frame(&request(0, "x"));
+    let (connection, mut events) = host.open_connection();
+    connection.handle_frame(&request(0, "x"));
     assert_eq!(next(&mut events).await, "started");
     for _ in 0..=2 * ANSWERS_WAITING_MAX {
-        attached.handle_frame(&notice(0, "ResumeWithInput", &json!({})));
+        connection.handle_frame(&notice(0, "ResumeWithInput", &json!({})));
     }
     assert!(end(&mut events).await["error"].as_str().unwrap().contains("does not read the answers"));
-    attached.handle_frame(&request(1, "x"));
-    attached.handle_frame(&notice(1, "CancelRequest", &Value::Null));
+    connection.handle_frame(&request(1, "x"));
+    connection.handle_frame(&notice(1, "CancelRequest", &Value::Null));
     assert_eq!(end(&mut events).await["finish_reason"], "canceled");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_host_that_stops_does_not_wait_for_whoever_does_not() {
     let host = AgentHost::new(Arc::new(Deaf), "tool", 1);
-    let (mut attached, mut events) = host.attached();
-    attached.handle_frame(&request(0, "x"));
+    let (mut connection, mut events) = host.open_connection();
+    connection.handle_frame(&request(0, "x"));
     assert_eq!(next(&mut events).await, "started");
     let started_at = tokio::time::Instant::now();
-    attached.stop();
+    connection.stop();
     assert_eq!(end(&mut events).await["error"], "the host of the agent was stopped");
     assert_eq!(started_at.elapsed(), STOP_GRACE);
 }
@@ -279,8 +279,8 @@ async fn what_nobody_takes_waits() {
         r#"seq {LINES} | sed 's/.*/{{"type":"TextOutput","content":"&"}}/'
         echo '{{"type":"RunCompleted","finish_reason":"success"}}'"#
     );
-    let (attached, mut events) = shell(&script, 1).attached();
-    attached.handle_frame(&request(0, "x"));
+    let (connection, mut events) = shell(&script, 1).open_connection();
+    connection.handle_frame(&request(0, "x"));
     while events.len() < HOST_EVENTS_WAITING_MAX {
         tokio::task::yield_now().await;
     }

@@ -16,7 +16,7 @@ use plenary_outward::{
 use tokio::time::{sleep, timeout};
 
 use super::chat::{Answer, MESSAGE_BYTES_MAX};
-use crate::key::{redacted_error, without};
+use crate::key::{redact, redacted_error};
 
 /// The longest silence of a response.
 const SILENCE_MAX: Duration = Duration::from_secs(180);
@@ -42,7 +42,7 @@ pub(super) struct Server {
 /// Why an attempt failed.
 enum AttemptFailure {
     /// Worth a retry, not before the given pause if the server named one.
-    Passing(String, Option<Duration>),
+    Temporary(String, Option<Duration>),
     /// Permanent.
     Refused(String),
 }
@@ -50,7 +50,7 @@ enum AttemptFailure {
 impl Server {
     /// Sends the request; `on_text` gets text as it arrives. The error is text for people, without the API key.
     pub(super) async fn ask(&self, question: &Bytes, on_text: impl Fn(&str)) -> Result<Answer, String> {
-        self.ask_with_retries(question, on_text).await.map_err(|why| without(why, self.key.as_ref()))
+        self.ask_with_retries(question, on_text).await.map_err(|error| redact(error, self.key.as_ref()))
     }
 
     async fn ask_with_retries(&self, question: &Bytes, on_text: impl Fn(&str)) -> Result<Answer, String> {
@@ -58,15 +58,15 @@ impl Server {
         for _ in 1..ATTEMPTS_MAX {
             match self.attempt(question, &on_text).await {
                 Ok(answer) => return Ok(answer),
-                Err(AttemptFailure::Refused(why)) => return Err(why),
-                Err(AttemptFailure::Passing(_, at_least)) => {
+                Err(AttemptFailure::Refused(error)) => return Err(error),
+                Err(AttemptFailure::Temporary(_, at_least)) => {
                     sleep(at_least.unwrap_or(pause).clamp(pause, PAUSE_MAX)).await
                 }
             }
             pause = (pause * 2).min(PAUSE_MAX);
         }
-        self.attempt(question, &on_text).await.map_err(|failed| match failed {
-            AttemptFailure::Refused(why) | AttemptFailure::Passing(why, _) => why,
+        self.attempt(question, &on_text).await.map_err(|failure| match failure {
+            AttemptFailure::Refused(error) | AttemptFailure::Temporary(error, _) => error,
         })
     }
 
@@ -82,24 +82,24 @@ impl Server {
         }
         let response = match timeout(SILENCE_MAX, self.pool.send(request)).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(AttemptFailure::Passing(self.failure(&deepest(&error)), None)),
-            Err(_) => return Err(AttemptFailure::Passing(self.failure("it did not answer in time"), None)),
+            Ok(Err(error)) => return Err(AttemptFailure::Temporary(self.failure(&deepest(&error)), None)),
+            Err(_) => return Err(AttemptFailure::Temporary(self.failure("it did not answer in time"), None)),
         };
         if !response.status().is_success() {
-            return Err(self.refused(response).await);
+            return Err(self.failure_of(response).await);
         }
         self.read(response, on_text).await
     }
 
-    async fn refused(&self, response: Response<Incoming>) -> AttemptFailure {
+    async fn failure_of(&self, response: Response<Incoming>) -> AttemptFailure {
         let (status, pause) = (response.status(), retry_after(response.headers()));
         let body = timeout(SILENCE_MAX, within(response.into_body(), REFUSAL_BYTES_MAX)).await;
         let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
         let detail = serde_json::from_slice(&body)
             .map_or(String::new(), |error| format!(": {}", redacted_error(&error, self.key.as_ref())));
-        let why = self.failure(&format!("it answered {status}{detail}"));
-        let passing = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
-        if passing { AttemptFailure::Passing(why, pause) } else { AttemptFailure::Refused(why) }
+        let error = self.failure(&format!("it answered {status}{detail}"));
+        let is_temporary = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
+        if is_temporary { AttemptFailure::Temporary(error, pause) } else { AttemptFailure::Refused(error) }
     }
 
     async fn read(
@@ -112,11 +112,11 @@ impl Server {
         let mut body = response.into_body();
         let mut answer = Answer::default();
         if !streams {
-            let whole = timeout(SILENCE_MAX, within(body, EVENT_BYTES_MAX)).await;
-            let whole = whole.map_err(|_| AttemptFailure::Refused(self.failure("it stopped sending")))?;
-            let whole = whole.map_err(|why| AttemptFailure::Refused(self.failure(&why)))?;
-            on_text(&answer.take(&whole, self.key.as_ref()).map_err(AttemptFailure::Refused)?);
-            return answer.ended().map_err(AttemptFailure::Refused);
+            let body = timeout(SILENCE_MAX, within(body, EVENT_BYTES_MAX)).await;
+            let body = body.map_err(|_| AttemptFailure::Refused(self.failure("it stopped sending")))?;
+            let body = body.map_err(|error| AttemptFailure::Refused(self.failure(&error)))?;
+            on_text(&answer.take(&body, self.key.as_ref()).map_err(AttemptFailure::Refused)?);
+            return answer.finish().map_err(AttemptFailure::Refused);
         }
         let (mut parser, mut items) = (Parser::holding(EVENT_BYTES_MAX), Vec::new());
         loop {
@@ -125,8 +125,8 @@ impl Server {
                 Ok(None) if answer.finish_reason.is_some() => return Ok(answer),
                 Ok(None) => return Err(AttemptFailure::Refused(self.failure("its answer broke off"))),
                 Ok(Some(Err(error))) => {
-                    let why = format!("its answer broke off: {}", deepest(&error));
-                    return Err(AttemptFailure::Refused(self.failure(&why)));
+                    let error = format!("its answer broke off: {}", deepest(&error));
+                    return Err(AttemptFailure::Refused(self.failure(&error)));
                 }
                 Ok(Some(Ok(part))) => part,
             };
@@ -137,12 +137,12 @@ impl Server {
             for item in items.drain(..) {
                 let Item::Event(event) = item else { continue };
                 if event.data.trim() == "[DONE]" {
-                    return answer.ended().map_err(AttemptFailure::Refused);
+                    return answer.finish().map_err(AttemptFailure::Refused);
                 }
-                let added =
+                let text =
                     answer.take(event.data.as_bytes(), self.key.as_ref()).map_err(AttemptFailure::Refused)?;
-                if !added.is_empty() {
-                    on_text(&added);
+                if !text.is_empty() {
+                    on_text(&text);
                 }
             }
         }

@@ -152,7 +152,7 @@ pub(super) struct Answer {
 
 impl Answer {
     /// The response, if there was one.
-    pub(super) fn ended(self) -> Result<Self, String> {
+    pub(super) fn finish(self) -> Result<Self, String> {
         if self.has_message { Ok(self) } else { Err("the model's answer has no message".into()) }
     }
 

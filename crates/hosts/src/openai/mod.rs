@@ -99,7 +99,7 @@ impl OpenAi {
             .map(|name| key::bearer("api_key_env", name, variable(name)))
             .transpose()?;
         let sets: Vec<String> = settings.tools.iter().filter(|set| *set != INPUT_SET).cloned().collect();
-        let mut tools = toolbox.tools(&sets).map_err(|why| ConfigFault::member("tools", why))?;
+        let mut tools = toolbox.tools(&sets).map_err(|error| ConfigFault::member("tools", error))?;
         if settings.tools.len() > sets.len() {
             tools.push(ask_caller());
         }
@@ -125,7 +125,7 @@ impl Runner for OpenAi {
     }
 
     fn run(self: Arc<Self>, request: RunRequest, run: Run) -> RunFuture {
-        Box::pin(async move { self.carry_out(&request, run).await.unwrap_or_else(|ended| ended) })
+        Box::pin(async move { self.carry_out(&request, run).await.unwrap_or_else(|run_end| run_end) })
     }
 }
 
@@ -196,7 +196,7 @@ impl OpenAi {
         let response = self.server.ask(&question, |text| output.emit_delta(text));
         let answer = tokio::select! {
             answer = response => answer.map_err(RunEnd::error)?,
-            () = canceled(input) => return Err(RunEnd::canceled()),
+            () = wait_for_cancel(input) => return Err(RunEnd::canceled()),
         };
         let members: Map<_, _> = members_of(&[
             ("model", model),
@@ -217,26 +217,26 @@ impl OpenAi {
     ) -> Result<String, RunEnd> {
         let name = call.function.name.as_str();
         let args = call.args();
-        let shown = args.clone().unwrap_or_default();
-        output.emit(Event::tool_call(name, &shown)).await.map_err(emit_failure)?;
-        let known = self.tools.iter().any(|tool| tool.name == name);
+        let arguments = args.clone().unwrap_or_default();
+        output.emit(Event::tool_call(name, &arguments)).await.map_err(emit_failure)?;
+        let has_tool = self.tools.iter().any(|tool| tool.name == name);
         let result = match args {
-            _ if !known => Err(format!("there is no tool `{name}`")),
-            Err(why) => Err(why),
-            Ok(args) if name == ASK_CALLER => ask_the_caller(&args, output, input).await?,
+            _ if !has_tool => Err(format!("there is no tool `{name}`")),
+            Err(error) => Err(error),
+            Ok(args) if name == ASK_CALLER => call_ask_caller(&args, output, input).await?,
             Ok(args) => tokio::select! {
                 result = self.toolbox.call(request, name, &args) => result,
-                () = canceled(input) => return Err(RunEnd::canceled()),
+                () = wait_for_cancel(input) => return Err(RunEnd::canceled()),
             },
         };
         let (event, result) = match result {
             Ok(text) => (Event::tool_result(name, &text), text),
-            Err(why) => failed(&why),
+            Err(error) => tool_failure(&error),
         };
         match output.emit(event).await {
             Ok(()) => Ok(result),
             Err(EmitError::TooLarge) => {
-                let (event, result) = failed(&format!("the result of the tool `{name}` is too large"));
+                let (event, result) = tool_failure(&format!("the result of the tool `{name}` is too large"));
                 output.emit(event).await.map_err(emit_failure)?;
                 Ok(result)
             }
@@ -246,8 +246,8 @@ impl OpenAi {
 }
 
 /// The event of a failed tool, and the text for the model.
-fn failed(why: &str) -> (Event, String) {
-    (Event::tool_error(why), format!("error: {why}"))
+fn tool_failure(error: &str) -> (Event, String) {
+    (Event::tool_error(error), format!("error: {error}"))
 }
 
 fn event(kind: EventKind, members: &Map<String, Value>) -> Result<Event, RunEnd> {
@@ -255,12 +255,12 @@ fn event(kind: EventKind, members: &Map<String, Value>) -> Result<Event, RunEnd>
 }
 
 /// Waits until the run is canceled.
-async fn canceled(input: &mut Input) {
+async fn wait_for_cancel(input: &mut Input) {
     while !matches!(input.wait().await, RunSignal::Cancel) {}
 }
 
 /// SC-44, SC-45: the caller's answer is the result of the tool.
-async fn ask_the_caller(
+async fn call_ask_caller(
     args: &Map<String, Value>,
     output: &Output,
     input: &mut Input,
@@ -272,6 +272,6 @@ async fn ask_the_caller(
     output.emit(Event::wait_for_input(&keys)).await.map_err(emit_failure)?;
     let RunSignal::Resume(answers) = input.wait().await else { return Err(RunEnd::canceled()) };
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let whole = || Value::Object(answers.clone()).to_string();
-    Ok(Ok(answers.get("answer").map_or_else(whole, text)))
+    let all_answers = || Value::Object(answers.clone()).to_string();
+    Ok(Ok(answers.get("answer").map_or_else(all_answers, text)))
 }

@@ -129,7 +129,7 @@ async fn sc_24_tools_are_called_and_their_answers_go_back() {
     let (run, mut receiver) = start(agent(&url, &["demo"]));
     let round = |last| [CompletionCall, CompletionResult, ToolCall, last];
     assert_eq!(kinds(&mut receiver).await, [round(ToolResult), round(ToolError), round(ToolError)].concat());
-    assert!(run.await.unwrap().why.unwrap().contains("3 rounds"));
+    assert!(run.await.unwrap().error.unwrap().contains("3 rounds"));
     let questions = serving.await.unwrap();
     assert_eq!(questions[0]["tools"].as_array().unwrap().len(), 2);
     assert_eq!(
@@ -167,8 +167,8 @@ async fn a_server_that_is_busy_is_asked_again_and_one_that_refuses_is_not() {
     assert_eq!(serving.await.unwrap().len(), 2);
     let (url, _serving) = model(vec![refusal("401 Unauthorized", "")]).await;
     let (run, _receiver) = start(agent(&url, &[]));
-    let why = run.await.unwrap().why.unwrap();
-    assert!(why.ends_with("could not be asked: it answered 401 Unauthorized: not today"), "{why}");
+    let error = run.await.unwrap().error.unwrap();
+    assert!(error.ends_with("could not be asked: it answered 401 Unauthorized: not today"), "{error}");
 }
 
 #[tokio::test]
@@ -176,7 +176,7 @@ async fn an_answer_that_breaks_off_is_an_error() {
     let cut = stream(&[text("half")]).replace("data: [DONE]\n\n", "");
     let (url, _serving) = model(vec![cut]).await;
     let (run, _receiver) = start(agent(&url, &[]));
-    assert!(run.await.unwrap().why.unwrap().contains("broke off"));
+    assert!(run.await.unwrap().error.unwrap().contains("broke off"));
 }
 
 #[tokio::test]

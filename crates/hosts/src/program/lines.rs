@@ -20,38 +20,38 @@ pub(crate) enum Line {
 /// The lines of a pipe. Text after the last line end is a line too.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
-    from: BufReader<R>,
+    reader: BufReader<R>,
     bytes_max: usize,
     line: Vec<u8>,
-    too_long: bool,
+    is_too_long: bool,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(crate) fn new(from: R) -> Self {
-        Self::bounded(from, LINE_BYTES_MAX)
+    pub(crate) fn new(reader: R) -> Self {
+        Self::bounded(reader, LINE_BYTES_MAX)
     }
 
-    pub(crate) fn bounded(from: R, bytes_max: usize) -> Self {
-        Self { from: BufReader::new(from), bytes_max, line: Vec::new(), too_long: false }
+    pub(crate) fn bounded(reader: R, bytes_max: usize) -> Self {
+        Self { reader: BufReader::new(reader), bytes_max, line: Vec::new(), is_too_long: false }
     }
 
     /// The next line; `None` at the end. A broken pipe counts as ended. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Option<Line> {
         loop {
-            let read = self.from.fill_buf().await.unwrap_or_default();
-            if read.is_empty() {
-                return (self.too_long || !self.line.is_empty()).then(|| self.take());
+            let buffer = self.reader.fill_buf().await.unwrap_or_default();
+            if buffer.is_empty() {
+                return (self.is_too_long || !self.line.is_empty()).then(|| self.take());
             }
-            let end = read.iter().position(|byte| *byte == b'\n');
-            let piece = &read[..end.unwrap_or(read.len())];
-            if self.too_long || self.line.len() + piece.len() > self.bytes_max {
-                self.too_long = true;
+            let end = buffer.iter().position(|byte| *byte == b'\n');
+            let piece = &buffer[..end.unwrap_or(buffer.len())];
+            if self.is_too_long || self.line.len() + piece.len() > self.bytes_max {
+                self.is_too_long = true;
                 self.line = Vec::new();
             } else {
                 self.line.extend_from_slice(piece);
             }
-            let consumed = end.map_or(read.len(), |end| end + 1);
-            self.from.consume(consumed);
+            let consumed = end.map_or(buffer.len(), |end| end + 1);
+            self.reader.consume(consumed);
             if end.is_some() {
                 return Some(self.take());
             }
@@ -61,13 +61,13 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// Reads and discards input forever.
     pub(crate) async fn drain(&mut self) -> Infallible {
         // A broken pipe counts as ended.
-        let _ = tokio::io::copy_buf(&mut self.from, &mut tokio::io::sink()).await;
+        let _ = tokio::io::copy_buf(&mut self.reader, &mut tokio::io::sink()).await;
         std::future::pending().await
     }
 
     fn take(&mut self) -> Line {
         let line = std::mem::take(&mut self.line);
-        if std::mem::take(&mut self.too_long) { Line::TooLong } else { Line::Whole(line) }
+        if std::mem::take(&mut self.is_too_long) { Line::TooLong } else { Line::Whole(line) }
     }
 }
 

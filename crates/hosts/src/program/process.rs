@@ -49,7 +49,7 @@ pub(crate) struct Group {
     /// The launcher, or without one the program, which leads its process group.
     leader: Option<Pid>,
     launcher: Launcher,
-    over: AtomicBool,
+    is_over: AtomicBool,
 }
 
 /// An order to the group.
@@ -63,12 +63,12 @@ enum ProcessOrder {
 impl Group {
     fn new(child: &Child, launcher: &Launcher) -> Self {
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        Self { leader, launcher: launcher.clone(), over: AtomicBool::new(false) }
+        Self { leader, launcher: launcher.clone(), is_over: AtomicBool::new(false) }
     }
 
     /// Signals the whole group. A group that has ended gets no signal: its process id may be reused.
     fn signal(&self, order: ProcessOrder) {
-        let Some(leader) = self.leader.filter(|_| !self.over.load(Ordering::Acquire)) else { return };
+        let Some(leader) = self.leader.filter(|_| !self.is_over.load(Ordering::Acquire)) else { return };
         // It may have ended already.
         let _ = match (self.launcher.is_between(), order) {
             (true, ProcessOrder::Ending) => kill_process(leader, Signal::USR1),
@@ -81,13 +81,13 @@ impl Group {
     /// Kills what is left of the group, finally.
     pub(crate) fn kill(&self) {
         self.signal(ProcessOrder::Killing);
-        self.over.store(true, Ordering::Release);
+        self.is_over.store(true, Ordering::Release);
     }
 
     /// Notes that the leader has ended. A launcher kills its descendants itself.
-    pub(crate) fn ended(&self) {
+    pub(crate) fn note_exit(&self) {
         if self.launcher.is_between() {
-            self.over.store(true, Ordering::Release);
+            self.is_over.store(true, Ordering::Release);
         } else {
             self.kill();
         }
@@ -174,7 +174,7 @@ fn cannot_start(program: &Program, error: &io::Error) -> String {
 pub(crate) async fn wait_for_exit(child: &mut Child, group: &Group) {
     // A process that cannot be waited for counts as ended.
     let _ = child.wait().await;
-    group.ended();
+    group.note_exit();
     sleep(OUTPUT_AFTER_EXIT_MAX).await;
 }
 

@@ -27,14 +27,14 @@ pub(crate) fn output_frame(run: RunId, output: &ReceivedOutput) -> Result<String
 }
 
 /// The frame of a run's end.
-pub(crate) fn ended(run: RunId, ended: &RunEnd) -> String {
-    let reason = if ended.rejected { json!("rejected") } else { json!(ended.finish_reason) };
+pub(crate) fn completed(run: RunId, end: &RunEnd) -> String {
+    let reason = if end.rejected { json!("rejected") } else { json!(end.finish_reason) };
     let mut frame = json!({"type": "RunCompleted", "run_id": run, "finish_reason": reason});
-    if let Some(result) = &ended.result {
+    if let Some(result) = &end.result {
         frame["result"] = result.as_str().into();
     }
-    if let Some(why) = &ended.why {
-        frame["error"] = why.as_str().into();
+    if let Some(error) = &end.error {
+        frame["error"] = error.as_str().into();
     }
     frame.to_string()
 }
@@ -106,7 +106,7 @@ mod tests {
             RunEnd::canceled(),
             RunEnd::success(),
         ] {
-            let frame = ended(run(), &end);
+            let frame = completed(run(), &end);
             assert_eq!(protocol::read(frame.as_bytes()), Ok(ProgramMessage::Ended(end)), "{frame}");
         }
         let piece = output_frame(run(), &ReceivedOutput::Piece("a\n".into())).unwrap();

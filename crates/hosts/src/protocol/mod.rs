@@ -63,7 +63,7 @@ pub(crate) fn line_run(line: &[u8]) -> Result<Option<Option<String>>, Cow<'stati
         Err(fault) => return Err(fault.to_string().into()),
     }
     let line_run: LineRun<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-    Ok(line_run.run_id.map(|named| serde_json::from_str(named.get()).ok()))
+    Ok(line_run.run_id.map(|run_id| serde_json::from_str(run_id.get()).ok()))
 }
 
 /// Why a line is not passed on.
@@ -76,8 +76,8 @@ pub(crate) enum LineFault {
 }
 
 impl From<Cow<'static, str>> for LineFault {
-    fn from(why: Cow<'static, str>) -> Self {
-        Self::NoEvent(why)
+    fn from(error: Cow<'static, str>) -> Self {
+        Self::NoEvent(error)
     }
 }
 
@@ -103,31 +103,31 @@ pub(crate) struct InvalidLines {
     context: String,
     lines: u64,
     /// The fault of the last one.
-    last: String,
+    last_fault: String,
 }
 
 impl InvalidLines {
     /// For an agent and one of its runs, threads or instances.
     pub(crate) fn new(agent: Arc<str>, context: String) -> Self {
-        Self { agent, context, lines: 0, last: String::new() }
+        Self { agent, context, lines: 0, last_fault: String::new() }
     }
 
     /// A summary for the end of a run, for people; empty if there were no such lines.
     pub(crate) fn summary(&self) -> String {
         match self.lines {
             0 => String::new(),
-            1 => format!("; a line of it was no event: {}", self.last),
-            lines => format!("; {lines} lines of it were no events, the last: {}", self.last),
+            1 => format!("; a line of it was no event: {}", self.last_fault),
+            lines => format!("; {lines} lines of it were no events, the last: {}", self.last_fault),
         }
     }
 
     /// Counts and logs an invalid line.
-    pub(crate) fn note(&mut self, why: &str, line: &[u8]) {
+    pub(crate) fn note(&mut self, error: &str, line: &[u8]) {
         self.lines += 1;
-        self.last = why.to_owned();
+        self.last_fault = error.to_owned();
         if self.lines <= FOREIGN_LINES_LOGGED_MAX {
             let text = excerpt(line);
-            tracing::warn!(agent = %self.agent, of = self.context, why, line = text, "a line of an agent is not an event");
+            tracing::warn!(agent = %self.agent, of = self.context, why = error, line = text, "a line of an agent is not an event");
         }
     }
 }

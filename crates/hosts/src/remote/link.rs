@@ -61,9 +61,9 @@ impl Link {
     /// The content of a URL at the other endpoint; `None` if it belongs to another server or cannot be fetched.
     pub(super) async fn fetch(&self, url: &str) -> Option<Bytes> {
         let uri: Uri = self.absolute(url).parse().ok()?;
-        let own: Uri = self.url.parse().ok()?;
+        let own_uri: Uri = self.url.parse().ok()?;
         // The token must not be sent to another server.
-        if uri.scheme() != own.scheme() || uri.authority() != own.authority() {
+        if uri.scheme() != own_uri.scheme() || uri.authority() != own_uri.authority() {
             return None;
         }
         let answer = self.ask(Method::GET, uri, None, None).await.ok()?;
@@ -71,8 +71,8 @@ impl Link {
         if answer.status() != StatusCode::OK {
             return None;
         }
-        let fetched = timeout(ANSWER_TIME, within(answer.into_body(), ARTIFACT_BYTES_MAX)).await;
-        fetched.ok()?.ok()
+        let content = timeout(ANSWER_TIME, within(answer.into_body(), ARTIFACT_BYTES_MAX)).await;
+        content.ok()?.ok()
     }
 
     /// A URL of an event, which may be only a path, as an absolute URL.
@@ -80,9 +80,9 @@ impl Link {
         if !url.starts_with('/') {
             return url.to_owned();
         }
-        let own: Uri = self.url.parse().unwrap_or_default();
-        let host = own.authority().map_or("", |authority| authority.as_str());
-        format!("{}://{host}{url}", own.scheme_str().unwrap_or("http"))
+        let own_uri: Uri = self.url.parse().unwrap_or_default();
+        let host = own_uri.authority().map_or("", |authority| authority.as_str());
+        format!("{}://{host}{url}", own_uri.scheme_str().unwrap_or("http"))
     }
 
     async fn send(
@@ -145,13 +145,13 @@ pub(super) struct Events {
     items: VecDeque<Item>,
     run_id: Option<String>,
     after: Option<String>,
-    failed: u32,
+    failures: u32,
 }
 
 impl Events {
     fn in_body(body: Incoming) -> Self {
         let parser = Parser::holding(2 * EVENT_BYTES_MAX);
-        Self { body: Some(body), parser, items: VecDeque::new(), run_id: None, after: None, failed: 0 }
+        Self { body: Some(body), parser, items: VecDeque::new(), run_id: None, after: None, failures: 0 }
     }
 
     /// Sets the run to resume.
@@ -169,12 +169,12 @@ impl Events {
             while let Some(item) = self.items.pop_front() {
                 if let Item::Event(event) = item {
                     self.after.clone_from(&event.id);
-                    self.failed = 0;
+                    self.failures = 0;
                     return Ok(event);
                 }
             }
-            let why = match &mut self.body {
-                None => self.take_up(link).await.err(),
+            let error = match &mut self.body {
+                None => self.reconnect(link).await.err(),
                 Some(body) => match timeout(SILENCE_MAX, body.frame()).await {
                     Err(_) => Some("it stopped sending".to_owned()),
                     Ok(None) => Some("its stream ended before the run did".to_owned()),
@@ -182,13 +182,13 @@ impl Events {
                     Ok(Some(Ok(part))) => self.take(part.data_ref()).err(),
                 },
             };
-            if let Some(why) = why {
+            if let Some(error) = error {
                 self.body = None;
-                self.failed += 1;
-                if self.failed >= ATTEMPTS_MAX || self.run_id.is_none() {
-                    return Err(link.failure(&why));
+                self.failures += 1;
+                if self.failures >= ATTEMPTS_MAX || self.run_id.is_none() {
+                    return Err(link.failure(&error));
                 }
-                sleep((FIRST_PAUSE * (1 << self.failed.min(8))).min(PAUSE_MAX)).await;
+                sleep((FIRST_PAUSE * (1 << self.failures.min(8))).min(PAUSE_MAX)).await;
             }
         }
     }
@@ -201,7 +201,7 @@ impl Events {
         Ok(())
     }
 
-    async fn take_up(&mut self, link: &Link) -> Result<(), String> {
+    async fn reconnect(&mut self, link: &Link) -> Result<(), String> {
         let run_id = self.run_id.clone().unwrap_or_default();
         let path = format!("/get_events/{run_id}?stream=true");
         let answer = link.send(Method::GET, &path, None, self.after.as_deref()).await;

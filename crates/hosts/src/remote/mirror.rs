@@ -48,7 +48,7 @@ impl<'a> Mirror<'a> {
                 let run_id = text("run_id").ok_or("the other agent's RunStarted has no run_id")?.to_owned();
                 Ok(MirrorOutcome::Started { run_id, thread_id: text("thread_id").map(str::to_owned) })
             }
-            Ok(ProgramMessage::Ended(ended)) => Ok(MirrorOutcome::Ended(ended)),
+            Ok(ProgramMessage::Ended(run_end)) => Ok(MirrorOutcome::Ended(run_end)),
             Ok(ProgramMessage::Event(output_event)) => {
                 let output_event = self.store_artifact(&members, output_event).await?;
                 let deeper = self.deeper(members.get("depth").and_then(Value::as_u64));
@@ -72,9 +72,9 @@ impl<'a> Mirror<'a> {
 
     /// The depth of an event below our run: at least 1. An endpoint that used our depth counts from there, another
     /// one from 0.
-    fn deeper(&self, theirs: Option<u64>) -> u32 {
-        let theirs = theirs.and_then(|depth| u32::try_from(depth).ok()).unwrap_or(0);
-        if theirs > self.depth { theirs - self.depth } else { theirs.saturating_add(1) }
+    fn deeper(&self, remote_depth: Option<u64>) -> u32 {
+        let remote_depth = remote_depth.and_then(|depth| u32::try_from(depth).ok()).unwrap_or(0);
+        if remote_depth > self.depth { remote_depth - self.depth } else { remote_depth.saturating_add(1) }
     }
 
     /// Stores a remote artifact here, where our caller can fetch it. One that cannot be fetched keeps its URL.

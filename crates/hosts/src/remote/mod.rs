@@ -69,8 +69,8 @@ impl Remote {
         }
         body.insert("type".into(), (*request.request_type).into());
         body.insert("depth".into(), (request.depth + 1).into());
-        if let Some(theirs) = self.threads.find(request.thread_id, output).await? {
-            body.insert("thread_id".into(), theirs.into());
+        if let Some(remote_thread) = self.threads.find(request.thread_id, output).await? {
+            body.insert("thread_id".into(), remote_thread.into());
         }
         Ok(body)
     }
@@ -83,12 +83,12 @@ impl Remote {
             () = until_canceled(&mut input) => return Ok(RunEnd::canceled()),
         };
         let mut mirror = Mirror::new(&self.link, output, request.depth);
-        let ended = self.follow_run(request, &mut events, &mut mirror, &mut input).await;
-        if ended.is_err() {
+        let run_end = self.follow_run(request, &mut events, &mut mirror, &mut input).await;
+        if run_end.is_err() {
             // The remote run's further output has no receiver.
             let _late = timeout(CANCEL_TIME, self.relay(&events, RunSignal::Cancel)).await;
         }
-        ended
+        run_end
     }
 
     /// Repeats the remote run's events here, and passes requests on to it, until it ends.
@@ -99,26 +99,26 @@ impl Remote {
         mirror: &mut Mirror<'_>,
         input: &mut Input,
     ) -> Result<RunEnd, String> {
-        let mut canceled = false;
+        let mut is_canceled = false;
         loop {
             tokio::select! {
                 biased;
-                signal = input.wait(), if !canceled => {
-                    canceled = signal == RunSignal::Cancel;
+                signal = input.wait(), if !is_canceled => {
+                    is_canceled = signal == RunSignal::Cancel;
                     self.relay(events, signal).await?;
                 }
                 event = events.next(&self.link) => match mirror.handle(event?).await? {
                     MirrorOutcome::Handled => {}
                     MirrorOutcome::Started { run_id, thread_id } => {
                         events.set_run(run_id);
-                        if canceled {
+                        if is_canceled {
                             self.relay(events, RunSignal::Cancel).await?;
                         }
-                        if let Some(theirs) = thread_id {
-                            self.threads.learn(request.thread_id, &theirs, mirror.output()).await;
+                        if let Some(remote_thread) = thread_id {
+                            self.threads.store(request.thread_id, &remote_thread, mirror.output()).await;
                         }
                     }
-                    MirrorOutcome::Ended(ended) => return Ok(ended),
+                    MirrorOutcome::Ended(run_end) => return Ok(run_end),
                 },
             }
         }

@@ -77,10 +77,10 @@ async fn a_refusal_and_an_absent_endpoint_are_told() {
     let refusal = "HTTP/1.1 404 Not Found\r\ncontent-length: 28\r\nconnection: close\r\n\r\n{\"detail\":\"no such an agent\"}";
     let (origin, _serving) = scripted(vec![refusal.into()]).await;
     let request = request(&json!({"input": "hi"}));
-    for (url, why) in [(origin.as_str(), "404 Not Found"), ("http://127.0.0.1:1", "refused")] {
+    for (url, error) in [(origin.as_str(), "404 Not Found"), ("http://127.0.0.1:1", "refused")] {
         let (agent_run, _receiver) = run(&request);
-        let ended = agent(url).run(request.clone(), agent_run).await;
-        assert!(ended.why.as_ref().unwrap().contains(why), "{ended:?}");
+        let run_end = agent(url).run(request.clone(), agent_run).await;
+        assert!(run_end.error.as_ref().unwrap().contains(error), "{run_end:?}");
     }
 }
 
@@ -110,8 +110,8 @@ async fn sc_26_an_end_that_is_none_ends_the_run_with_an_error() {
     let (origin, _serving) = scripted(vec![stream(&events)]).await;
     let request = request(&json!({"input": "hi"}));
     let (agent_run, _receiver) = run(&request);
-    let ended = agent(&origin).run(request, agent_run).await;
-    assert!(ended.why.as_ref().unwrap().contains("finish_reason \"wonderful\""), "{ended:?}");
+    let run_end = agent(&origin).run(request, agent_run).await;
+    assert!(run_end.error.as_ref().unwrap().contains("finish_reason \"wonderful\""), "{run_end:?}");
 }
 
 #[tokio::test]
@@ -134,8 +134,8 @@ async fn sc_46_a_cancellation_before_the_first_event_reaches_the_remote_run() {
             .write_all(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
             .await
             .unwrap();
-        let ended = json!({"id": 2, "type": "RunCompleted", "finish_reason": "canceled"});
-        running.write_all(frame(ended).as_bytes()).await.unwrap();
+        let run_end = json!({"id": 2, "type": "RunCompleted", "finish_reason": "canceled"});
+        running.write_all(frame(run_end).as_bytes()).await.unwrap();
         running.shutdown().await.unwrap();
         told.body
     });

@@ -33,7 +33,7 @@ pub(crate) enum AccordStep {
     /// The peer revokes the accord.
     RevokedByPeer(AccordId),
     /// The peer has confirmed a revocation, or the server has given up notifying it.
-    Told { accord: AccordId, heard: bool },
+    NotificationDone { accord: AccordId, is_confirmed: bool },
 }
 
 /// See [`AccordStep::Invite`].
@@ -43,7 +43,7 @@ pub(crate) struct NewInvitation {
     pub(crate) network: NetworkUrl,
     pub(crate) grants: Grants,
     pub(crate) code: TokenDigest,
-    pub(crate) until: TimestampMs,
+    pub(crate) expires_at: TimestampMs,
 }
 
 /// See [`AccordStep::Make`].
@@ -54,7 +54,7 @@ pub(crate) struct NewAccord {
     pub(crate) accord: AccordId,
     pub(crate) key: PublicKey,
     pub(crate) grants: Grants,
-    pub(crate) granted: BTreeSet<GrantName>,
+    pub(crate) peer_grants: BTreeSet<GrantName>,
 }
 
 /// See [`AccordStep::Accept`].
@@ -64,7 +64,7 @@ pub(crate) struct Acceptance {
     /// The network, which has proved its domain.
     pub(crate) network: NetworkUrl,
     pub(crate) key: PublicKey,
-    pub(crate) granted: BTreeSet<GrantName>,
+    pub(crate) peer_grants: BTreeSet<GrantName>,
 }
 
 /// Why a command is rejected.
@@ -84,28 +84,35 @@ pub(crate) enum Rejection {
 
 /// The accord that a command concerned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Concerned {
+pub(crate) struct AffectedAccord {
     pub(crate) peer: OwnerName,
     pub(crate) accord: AccordId,
 }
 
-type Decided = Result<Decision<AccordEvent, Concerned>, Rejection>;
+type AccordDecision = Result<Decision<AccordEvent, AffectedAccord>, Rejection>;
 
 /// Decides a command. `by` is the actor of this network; `None` for a peer.
-pub(crate) fn decide(state: &PeersState, stamp: &Stamp, by: Option<&Actor>, step: &AccordStep) -> Decided {
+pub(crate) fn decide(
+    state: &PeersState,
+    stamp: &Stamp,
+    by: Option<&Actor>,
+    step: &AccordStep,
+) -> AccordDecision {
     match (step, by) {
         (AccordStep::Invite(new), Some(by)) => invite(state, stamp, by, new),
         (AccordStep::Make(new), Some(by)) => make(state, stamp.now, by, new),
-        (AccordStep::Accept(sent), None) => accept(state, stamp.now, sent),
+        (AccordStep::Accept(acceptance), None) => accept(state, stamp.now, acceptance),
         (AccordStep::Revoke(peer), Some(_)) => {
-            let known = state.all.get(peer).filter(|known| known.is_live(stamp.now));
-            revoke(peer, known.ok_or(Rejection::Absent)?, by)
+            let live = state.all.get(peer).filter(|peer| peer.is_live(stamp.now));
+            revoke(peer, live.ok_or(Rejection::Absent)?, by)
         }
         (AccordStep::RevokedByPeer(accord), None) => {
             let (name, peer, _) = state.of_accord(accord).ok_or(Rejection::Absent)?;
             revoke(name, peer, None)
         }
-        (AccordStep::Told { accord, heard }, None) => told(state, accord, *heard),
+        (AccordStep::NotificationDone { accord, is_confirmed }, None) => {
+            end_notification(state, accord, *is_confirmed)
+        }
         _ => Err(Rejection::Absent),
     }
 }
@@ -117,12 +124,8 @@ pub(crate) fn may_accept(
     name: &OwnerName,
     network: &NetworkUrl,
 ) -> Result<(), Rejection> {
-    let known = state.all.get(name).filter(|known| known.network == *network);
-    if known.is_some_and(|known| known.active().is_some()) {
-        Ok(())
-    } else {
-        is_free(state, now, name, network)
-    }
+    let peer = state.all.get(name).filter(|peer| peer.network == *network);
+    if peer.is_some_and(|peer| peer.active().is_some()) { Ok(()) } else { is_free(state, now, name, network) }
 }
 
 /// Checks that a name is free for a network: no other network has it, the network has no other accord, and the limit of peers
@@ -133,7 +136,7 @@ fn is_free(
     name: &OwnerName,
     network: &NetworkUrl,
 ) -> Result<(), Rejection> {
-    if state.all.get(name).is_some_and(|known| known.was_linked && known.network != *network) {
+    if state.all.get(name).is_some_and(|peer| peer.was_linked && peer.network != *network) {
         return Err(Rejection::NameTaken);
     }
     let live = || state.all.iter().filter(|(_, peer)| peer.is_live(now));
@@ -159,7 +162,7 @@ fn already_linked(name: &OwnerName, peer: &Peer) -> Rejection {
     Rejection::AlreadyLinked { peer: name.clone(), is_active: peer.active().is_some() }
 }
 
-fn invite(state: &PeersState, stamp: &Stamp, by: &Actor, new: &NewInvitation) -> Decided {
+fn invite(state: &PeersState, stamp: &Stamp, by: &Actor, new: &NewInvitation) -> AccordDecision {
     is_free(state, stamp.now, &new.peer, &new.network)?;
     let accord = AccordId::mint(stamp, 0);
     let event = PeerInvited {
@@ -167,19 +170,19 @@ fn invite(state: &PeersState, stamp: &Stamp, by: &Actor, new: &NewInvitation) ->
         network: new.network.clone(),
         accord: accord.clone(),
         code: new.code,
-        until: new.until,
+        until: new.expires_at,
         grants: new.grants.clone(),
         by: by.clone(),
     };
-    let concerned = Concerned { peer: new.peer.clone(), accord };
-    Ok(Decision::new(vec![AccordEvent::PeerInvited(event)], concerned))
+    let affected = AffectedAccord { peer: new.peer.clone(), accord };
+    Ok(Decision::new(vec![AccordEvent::PeerInvited(event)], affected))
 }
 
-fn make(state: &PeersState, now: TimestampMs, by: &Actor, new: &NewAccord) -> Decided {
-    let concerned = Concerned { peer: new.peer.clone(), accord: new.accord.clone() };
-    let known = state.of_accord(&new.accord);
-    if known.is_some_and(|(name, _, active)| *name == new.peer && active.key == new.key) {
-        return Ok(Decision::unchanged(concerned));
+fn make(state: &PeersState, now: TimestampMs, by: &Actor, new: &NewAccord) -> AccordDecision {
+    let affected = AffectedAccord { peer: new.peer.clone(), accord: new.accord.clone() };
+    let existing = state.of_accord(&new.accord);
+    if existing.is_some_and(|(name, _, active)| *name == new.peer && active.key == new.key) {
+        return Ok(Decision::unchanged(affected));
     }
     is_free(state, now, &new.peer, &new.network)?;
     // The other network chose the id, so it must not be the id of a third network's accord.
@@ -193,23 +196,25 @@ fn make(state: &PeersState, now: TimestampMs, by: &Actor, new: &NewAccord) -> De
         accord: new.accord.clone(),
         key: new.key,
         grants: new.grants.clone(),
-        granted: new.granted.clone(),
+        granted: new.peer_grants.clone(),
         by: Some(by.clone()),
     };
-    Ok(Decision::new(vec![AccordEvent::AccordMade(event)], concerned))
+    Ok(Decision::new(vec![AccordEvent::AccordMade(event)], affected))
 }
 
-fn accept(state: &PeersState, now: TimestampMs, sent: &Acceptance) -> Decided {
-    let (name, peer) = state.of_code(&sent.code).ok_or(Rejection::Absent)?;
+fn accept(state: &PeersState, now: TimestampMs, acceptance: &Acceptance) -> AccordDecision {
+    let (name, peer) = state.of_code(&acceptance.code).ok_or(Rejection::Absent)?;
     let is_open = peer.invitation().is_some_and(|invitation| now < invitation.until);
-    if peer.network != sent.network || !is_open {
+    if peer.network != acceptance.network || !is_open {
         return Err(Rejection::Absent);
     }
-    let concerned = Concerned { peer: name.clone(), accord: peer.accord.clone() };
+    let affected = AffectedAccord { peer: name.clone(), accord: peer.accord.clone() };
     match &peer.standing {
         // The reply was lost, and the peer retries.
-        Standing::Active(active) if active.key == sent.key && active.granted == sent.granted => {
-            Ok(Decision::unchanged(concerned))
+        Standing::Active(active)
+            if active.key == acceptance.key && active.granted == acceptance.peer_grants =>
+        {
+            Ok(Decision::unchanged(affected))
         }
         Standing::Active(_) | Standing::Revoked { .. } => Err(Rejection::Absent),
         Standing::Invited(_) => {
@@ -217,25 +222,25 @@ fn accept(state: &PeersState, now: TimestampMs, sent: &Acceptance) -> Decided {
                 peer: name.clone(),
                 network: peer.network.clone(),
                 accord: peer.accord.clone(),
-                key: sent.key,
+                key: acceptance.key,
                 grants: peer.grants.clone(),
-                granted: sent.granted.clone(),
+                granted: acceptance.peer_grants.clone(),
                 by: None,
             };
-            Ok(Decision::new(vec![AccordEvent::AccordMade(event)], concerned))
+            Ok(Decision::new(vec![AccordEvent::AccordMade(event)], affected))
         }
     }
 }
 
-fn revoke(name: &OwnerName, peer: &Peer, by: Option<&Actor>) -> Decided {
-    let concerned = Concerned { peer: name.clone(), accord: peer.accord.clone() };
+fn revoke(name: &OwnerName, peer: &Peer, by: Option<&Actor>) -> AccordDecision {
+    let affected = AffectedAccord { peer: name.clone(), accord: peer.accord.clone() };
     let event = AccordRevoked { peer: name.clone(), accord: peer.accord.clone(), by: by.cloned() };
-    Ok(Decision::new(vec![AccordEvent::AccordRevoked(event)], concerned))
+    Ok(Decision::new(vec![AccordEvent::AccordRevoked(event)], affected))
 }
 
-fn told(state: &PeersState, accord: &AccordId, heard: bool) -> Decided {
+fn end_notification(state: &PeersState, accord: &AccordId, is_confirmed: bool) -> AccordDecision {
     let peer = state.untold.get(accord).ok_or(Rejection::Absent)?.peer.clone();
-    let concerned = Concerned { peer: peer.clone(), accord: accord.clone() };
-    let event = RevocationTold { peer, accord: accord.clone(), heard };
-    Ok(Decision::new(vec![AccordEvent::RevocationTold(event)], concerned))
+    let affected = AffectedAccord { peer: peer.clone(), accord: accord.clone() };
+    let event = RevocationTold { peer, accord: accord.clone(), heard: is_confirmed };
+    Ok(Decision::new(vec![AccordEvent::RevocationTold(event)], affected))
 }

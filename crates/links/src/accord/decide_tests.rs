@@ -5,11 +5,11 @@ use plenary_accounts::{Actor, TokenDigest};
 use plenary_kernel::{AccordId, OwnerName, Stamp, TimestampMs};
 
 use super::{
-    decide::{Acceptance, AccordStep, Concerned, NewAccord, NewInvitation, Rejection, decide},
+    decide::{Acceptance, AccordStep, AffectedAccord, NewAccord, NewInvitation, Rejection, decide},
     state::{PeersState, Standing},
 };
 use crate::{
-    grant::{Grants, granted},
+    grant::{Grants, parse_grant_names},
     key::{PublicKey, tests::key},
     limits::{PEERS_MAX, REVOKED_KEPT_MAX},
     network::NetworkUrl,
@@ -28,24 +28,24 @@ fn network(text: &str) -> NetworkUrl {
 struct Given(PeersState);
 
 impl Given {
-    fn does(
+    fn apply(
         &mut self,
         at: u64,
         by: Option<&Actor>,
         step: &AccordStep,
-    ) -> Result<(Concerned, usize), Rejection> {
+    ) -> Result<(AffectedAccord, usize), Rejection> {
         let stamp = Stamp::new(TimestampMs(at), [0; 10]);
-        let decided = decide(&self.0, &stamp, by, step)?;
-        decided.events.iter().for_each(|event| self.0.evolve(TimestampMs(at), event));
-        Ok((decided.reply, decided.events.len()))
+        let decision = decide(&self.0, &stamp, by, step)?;
+        decision.events.iter().for_each(|event| self.0.evolve(TimestampMs(at), event));
+        Ok((decision.reply, decision.events.len()))
     }
 
-    fn operator(&mut self, at: u64, step: &AccordStep) -> Result<Concerned, Rejection> {
-        self.does(at, Some(&Actor::Operator), step).map(|(concerned, _)| concerned)
+    fn operator(&mut self, at: u64, step: &AccordStep) -> Result<AffectedAccord, Rejection> {
+        self.apply(at, Some(&Actor::Operator), step).map(|(affected, _)| affected)
     }
 
-    fn peer(&mut self, at: u64, step: &AccordStep) -> Result<(Concerned, usize), Rejection> {
-        self.does(at, None, step)
+    fn peer(&mut self, at: u64, step: &AccordStep) -> Result<(AffectedAccord, usize), Rejection> {
+        self.apply(at, None, step)
     }
 
     fn standing(&self, peer: &str) -> &Standing {
@@ -59,13 +59,13 @@ fn invite(peer: &str, of: &str, code: &str) -> AccordStep {
         network: network(of),
         grants: Grants::default(),
         code: TokenDigest::of(code),
-        until: TimestampMs(1_000),
+        expires_at: TimestampMs(1_000),
     })
 }
 
 fn accept(of: &str, code: &str, key: PublicKey) -> AccordStep {
-    let granted = granted(&["support".to_owned()]).unwrap();
-    AccordStep::Accept(Acceptance { code: TokenDigest::of(code), network: network(of), key, granted })
+    let peer_grants = parse_grant_names(&["support".to_owned()]).unwrap();
+    AccordStep::Accept(Acceptance { code: TokenDigest::of(code), network: network(of), key, peer_grants })
 }
 
 fn make(peer: &str, of: &str, nth: u64, key: PublicKey) -> AccordStep {
@@ -75,7 +75,7 @@ fn make(peer: &str, of: &str, nth: u64, key: PublicKey) -> AccordStep {
         accord: AccordId::mint(&Stamp::new(TimestampMs(nth), [9; 10]), 0),
         key,
         grants: Grants::default(),
-        granted: granted(&[]).unwrap(),
+        peer_grants: parse_grant_names(&[]).unwrap(),
     })
 }
 
@@ -172,7 +172,7 @@ fn given_an_invitation_that_is_over_then_its_name_is_free() {
 fn given_the_agreement_of_a_network_when_it_is_recorded_twice_then_once() {
     let (mut given, key) = (Given::default(), key().public());
     let first = given.operator(1, &make("rn", "rn", 1, key)).unwrap();
-    assert_eq!(given.does(2, Some(&Actor::Operator), &make("rn", "rn", 1, key)), Ok((first, 0)));
+    assert_eq!(given.apply(2, Some(&Actor::Operator), &make("rn", "rn", 1, key)), Ok((first, 0)));
 }
 
 #[test]
@@ -184,9 +184,12 @@ fn given_an_accord_when_either_revokes_it_then_it_is_dead_and_the_other_is_told_
     assert!(given.0.untold.contains_key(&accord));
     assert_eq!(given.operator(3, &AccordStep::Revoke(name("rn"))), Err(Rejection::Absent), "once is enough");
     assert_eq!(given.peer(3, &AccordStep::RevokedByPeer(accord.clone())), Err(Rejection::Absent));
-    given.peer(4, &AccordStep::Told { accord: accord.clone(), heard: true }).unwrap();
+    given.peer(4, &AccordStep::NotificationDone { accord: accord.clone(), is_confirmed: true }).unwrap();
     assert!(given.0.untold.is_empty());
-    assert_eq!(given.peer(5, &AccordStep::Told { accord, heard: true }), Err(Rejection::Absent));
+    assert_eq!(
+        given.peer(5, &AccordStep::NotificationDone { accord, is_confirmed: true }),
+        Err(Rejection::Absent)
+    );
 
     let accord = given.operator(6, &make("rn", "rn", 6, key)).unwrap().accord;
     given.peer(7, &AccordStep::RevokedByPeer(accord.clone())).unwrap();
@@ -211,7 +214,7 @@ fn given_a_peer_that_was_not_told_when_it_is_invited_anew_then_it_is_told_all_th
     given.operator(2, &AccordStep::Revoke(name("rn"))).unwrap();
     given.operator(3, &invite("rn", "rn", "code")).unwrap();
     assert_eq!(given.0.untold[&first].network, network("rn"));
-    given.peer(4, &AccordStep::Told { accord: first, heard: true }).unwrap();
+    given.peer(4, &AccordStep::NotificationDone { accord: first, is_confirmed: true }).unwrap();
     assert!(matches!(given.standing("rn"), Standing::Invited(_)) && given.0.untold.is_empty());
 }
 

@@ -13,7 +13,7 @@ use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 
 use crate::Links;
-use decide::{AccordStep, Concerned, Rejection, decide};
+use decide::{AccordStep, AffectedAccord, Rejection, decide};
 use event::AccordEvent;
 use state::PeersState;
 
@@ -55,7 +55,7 @@ pub(crate) struct DoAccord<'a> {
 
 impl Command<AccordRoom> for DoAccord<'_> {
     const NAME: &'static str = "do_accord";
-    type Reply = Concerned;
+    type Reply = AffectedAccord;
     type Rejection = Rejection;
     type Facts = bool;
 
@@ -72,10 +72,10 @@ impl Command<AccordRoom> for DoAccord<'_> {
         &self,
         state: &PeersState,
         _: Version,
-        holds: &bool,
+        is_token_valid: &bool,
         stamp: &Stamp,
-    ) -> Result<Decision<AccordEvent, Concerned>, Rejection> {
-        if !holds {
+    ) -> Result<Decision<AccordEvent, AffectedAccord>, Rejection> {
+        if !is_token_valid {
             return Err(Rejection::Unauthenticated);
         }
         decide(state, stamp, self.authority.as_ref().map(|authority| &authority.by), &self.step)

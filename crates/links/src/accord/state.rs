@@ -113,7 +113,9 @@ impl PeersState {
 
     /// The peer that was invited with this code.
     pub(crate) fn of_code(&self, code: &TokenDigest) -> Option<(&OwnerName, &Peer)> {
-        self.all.iter().find(|(_, peer)| peer.invitation().is_some_and(|one| one.code.matches(code)))
+        self.all
+            .iter()
+            .find(|(_, peer)| peer.invitation().is_some_and(|invitation| invitation.code.matches(code)))
     }
 
     pub(crate) fn evolve(&mut self, at: TimestampMs, event: &AccordEvent) {

@@ -8,26 +8,26 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream::unfold};
 
 /// The body with these pieces. When `end` returns first, it breaks off with an error, so that nobody takes it for complete.
-/// `held` is dropped with the body.
+/// `guard` is dropped with the body.
 pub(crate) fn ending<E, H>(
     pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
     end: impl Future<Output = ()> + Send + 'static,
-    held: H,
+    guard: H,
 ) -> Body
 where
     E: Into<Box<dyn std::error::Error + Send + Sync>> + Send + 'static,
     H: Send + 'static,
 {
-    let open = Some((Box::pin(pieces), Box::pin(end), held));
-    Body::from_stream(unfold(open, |open| async move {
-        let (mut pieces, mut end, held) = open?;
+    let state = Some((Box::pin(pieces), Box::pin(end), guard));
+    Body::from_stream(unfold(state, |state| async move {
+        let (mut pieces, mut end, guard) = state?;
         let piece = tokio::select! {
             biased;
             () = &mut end => return Some((Err(io::Error::other("the accord ended")), None)),
             piece = pieces.next() => piece?,
         };
         match piece {
-            Ok(piece) => Some((Ok(piece), Some((pieces, end, held)))),
+            Ok(piece) => Some((Ok(piece), Some((pieces, end, guard)))),
             Err(error) => Some((Err(io::Error::other(error)), None)),
         }
     }))

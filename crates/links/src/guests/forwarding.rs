@@ -38,31 +38,31 @@ impl Links {
         let owners = self.0.guests_out.take(owner, 1).map_err(|_| too_many_requests())?;
         let peers = self.0.guests_out_to.take(linked.accord.clone(), 1).map_err(|_| too_many_requests())?;
         let target = format!("{ACCORDS_PATH}/{}/as/{agent}{path}", linked.accord);
-        let signed = self.signed(&linked.network, (&parts.method, &target), body).await;
-        let mut request = signed.map_err(|failure| unreached(&failure))?;
+        let request = self.signed_request(&linked.network, (&parts.method, &target), body).await;
+        let mut request = request.map_err(|failure| unanswered(&failure))?;
         copy_headers(&parts.headers, request.headers_mut(), CROSSING);
-        if let Some(acting) = parts.extensions.get::<HostedIdentity>() {
-            request.headers_mut().insert(HOPS, HeaderValue::from(acting.hops()));
+        if let Some(identity) = parts.extensions.get::<HostedIdentity>() {
+            request.headers_mut().insert(HOPS, HeaderValue::from(identity.hops()));
         }
         let mut closed = self.0.closed.subscribe();
-        let sent = tokio::select! {
-            sent = timeout(GUEST_ANSWER_WITHIN, self.send(&linked.network, request)) => sent,
-            () = self.ended(changes.clone(), &linked.accord) => return Err(Refusal::not_found().into()),
+        let outcome = tokio::select! {
+            outcome = timeout(GUEST_ANSWER_WITHIN, self.send(&linked.network, request)) => outcome,
+            () = self.accord_end(changes.clone(), &linked.accord) => return Err(Refusal::not_found().into()),
             _ = closed.wait_for(|closed| *closed) => return Err(peer_unreachable("this server stops").into()),
         };
-        let answer = match sent {
+        let answer = match outcome {
             Ok(Ok(answer)) => answer,
-            Ok(Err(failure)) => return Err(unreached(&failure)),
+            Ok(Err(failure)) => return Err(unanswered(&failure)),
             Err(_) => return Err(peer_unreachable("it did not answer in time").into()),
         };
         let (head, body) = answer.into_parts();
         if !head.headers.contains_key(ANSWERED) {
-            return Err(unreached(&CallFailure::Refused(head.status)));
+            return Err(unanswered(&CallFailure::Refused(head.status)));
         }
         let links = self.clone();
         let end = async move {
             tokio::select! {
-                () = links.ended(changes, &linked.accord) => {}
+                () = links.accord_end(changes, &linked.accord) => {}
                 _ = closed.wait_for(|closed| *closed) => {}
             }
         };
@@ -70,11 +70,11 @@ impl Links {
         *response.status_mut() = head.status;
         copy_headers(&head.headers, response.headers_mut(), RETURNING);
         let headers = response.headers_mut();
-        // A peer names places of its own, and sends nobody elsewhere.
+        // A peer may redirect only to its own paths.
         if let Some(location) = headers.remove(header::LOCATION)
-            && let Some(here) = located(peer, &location)
+            && let Some(local) = local_location(peer, &location)
         {
-            headers.insert(header::LOCATION, here);
+            headers.insert(header::LOCATION, local);
         }
         headers.insert(header::CONTENT_SECURITY_POLICY, SANDBOX);
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -83,17 +83,17 @@ impl Links {
 }
 
 /// A path at the peer, as a path here.
-fn located(peer: &OwnerName, path: &HeaderValue) -> Option<HeaderValue> {
+fn local_location(peer: &OwnerName, path: &HeaderValue) -> Option<HeaderValue> {
     let path = path.to_str().ok().filter(|path| path.starts_with('/'))?;
     HeaderValue::try_from(format!("/peers/{peer}{path}")).ok()
 }
 
 /// The refusal for a request that no room of the peer answered.
-fn unreached(failure: &CallFailure) -> HouseRefusal {
+fn unanswered(failure: &CallFailure) -> HouseRefusal {
     match failure {
         CallFailure::Refused(StatusCode::NOT_FOUND) => Refusal::not_found().into(),
         CallFailure::Refused(StatusCode::TOO_MANY_REQUESTS) => too_many_requests().into(),
         CallFailure::Refused(status) => peer_unreachable(&format!("it answers {status}")).into(),
-        CallFailure::Unreachable(why) => peer_unreachable(why).into(),
+        CallFailure::Unreachable(error) => peer_unreachable(error).into(),
     }
 }

@@ -4,8 +4,8 @@
 
 mod body;
 mod forwarding;
-mod permitted;
 mod serving;
+mod targets;
 
 pub(crate) use body::ending;
 
@@ -75,13 +75,17 @@ fn copy_headers(from: &HeaderMap, to: &mut HeaderMap, names: impl IntoIterator<I
 impl PeerStandings for Links {
     fn standing<'a>(&'a self, peer: &'a OwnerName) -> BoxFuture<'a, Result<Option<PeerStanding>, Fault>> {
         Box::pin(async move {
-            let found = self.0.peers.look_up(PEERS).await?;
-            let Some(known) = found.state.all.get(peer).filter(|known| known.active().is_some()) else {
+            let observed = self.0.peers.look_up(PEERS).await?;
+            let Some(active_peer) = observed.state.all.get(peer).filter(|peer| peer.active().is_some())
+            else {
                 return Ok(None);
             };
-            let owners: BTreeSet<OwnerName> = known.grants.owners().into_iter().cloned().collect();
-            let condition =
-                Condition { stream: AccordRoom::stream(PEERS), expected: found.version, upon: found.upon };
+            let owners: BTreeSet<OwnerName> = active_peer.grants.owners().into_iter().cloned().collect();
+            let condition = Condition {
+                stream: AccordRoom::stream(PEERS),
+                expected: observed.version,
+                upon: observed.upon,
+            };
             Ok(Some(PeerStanding { condition, owners: owners.into() }))
         })
     }

@@ -8,7 +8,7 @@ use plenary_accounts::GuestIdentity;
 use plenary_edge::operations::{Caller, Operations};
 use plenary_kernel::{AgentHandle, Refusal, Share};
 
-use super::{ANSWERED, CROSSING, HOPS, RETURNING, body::ending, copy_headers, permitted::permitted};
+use super::{ANSWERED, CROSSING, HOPS, RETURNING, body::ending, copy_headers, targets::guest_target};
 use crate::{
     Links,
     limits::GUEST_BYTES_PER_MINUTE_MAX,
@@ -34,13 +34,13 @@ impl Links {
         (agent, path): (&AgentHandle, &str),
         (parts, body): (&Parts, Bytes),
     ) -> Result<Response, HouseRefusal> {
-        let asked = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+        let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
         let is_own = !agent.is_elsewhere();
         let guest = agent.elsewhere(&call.peer).filter(|_| is_own).ok_or_else(Refusal::not_found)?;
         let operations = self.0.operations.read().clone().ok_or_else(Refusal::not_found)?;
-        let asked = (&parts.method, asked.0, asked.1);
-        let target =
-            permitted(operations.docs(), asked, &call.grants.owners()).ok_or_else(Refusal::not_found)?;
+        let requested = (&parts.method, path, query);
+        let target = guest_target(operations.docs(), requested, &call.grants.owners())
+            .ok_or_else(Refusal::not_found)?;
         if self.accounts().guest_standing(&guest).await?.is_none() {
             return Err(Refusal::not_found().into());
         }
@@ -57,14 +57,14 @@ impl Links {
         *request.method_mut() = parts.method.clone();
         *request.uri_mut() = target.parse().map_err(|_| Refusal::not_found())?;
         let answer = operations.carry(&caller.known_as(identity), request).await;
-        Ok(self.returned(call, answer))
+        Ok(self.guest_response(call, answer))
     }
 
-    fn returned(&self, call: PeerCall, answer: Response) -> Response {
+    fn guest_response(&self, call: PeerCall, answer: Response) -> Response {
         let (head, body) = answer.into_parts();
         let end = {
             let (links, accord, changes) = (self.clone(), call.accord.clone(), call.changes.clone());
-            async move { links.ended(changes, &accord).await }
+            async move { links.accord_end(changes, &accord).await }
         };
         let share: Share<_> = call.into_share();
         let mut response = Response::new(ending(body.into_data_stream(), end, share));

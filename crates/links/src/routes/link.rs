@@ -43,15 +43,15 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
 }
 
 /// The common part of signed calls.
-fn signed(doc: OperationDoc) -> OperationDoc {
+fn signed_doc(doc: OperationDoc) -> OperationDoc {
     doc.errors(Class::Unauthenticated, &["signature_expired"])
         .errors(Class::NotFound, &["not_found"])
         .errors(Class::Conflict, &["signature_used"])
 }
 
 /// The common part of calls under an accord.
-fn of_accord(doc: OperationDoc) -> OperationDoc {
-    signed(doc).path_parameter::<AccordId>("accord_id", "The accord.")
+fn accord_doc(doc: OperationDoc) -> OperationDoc {
+    signed_doc(doc).path_parameter::<AccordId>("accord_id", "The accord.")
 }
 
 pub(super) fn operations() -> Vec<Operation<Door>> {
@@ -59,18 +59,20 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
         .description("Its URL, which names it, and the keys with which it signs requests to other networks (RFC 9421).")
         .reply::<NetworkDocument>()
         .errors(Class::NotFound, &["not_found"]);
-    let accept =
-        signed(doc("link.accept", Method::POST, "/link/v1/accords", "Accept an invitation of this network"))
-            .description(
-                "Signed (RFC 9421) with a key that the accepting network shows at `/.well-known/plenary`.",
-            )
-            .success(StatusCode::CREATED)
-            .request::<LinkAcceptance>()
-            .reply::<LinkAccord>()
-            .errors(Class::Forbidden, &["network_unproven"])
-            .errors(Class::TooMany, BUSY)
-            .errors(Class::Unavailable, &["peer_unreachable"]);
-    let read = of_accord(doc(
+    let accept = signed_doc(doc(
+        "link.accept",
+        Method::POST,
+        "/link/v1/accords",
+        "Accept an invitation of this network",
+    ))
+    .description("Signed (RFC 9421) with a key that the accepting network shows at `/.well-known/plenary`.")
+    .success(StatusCode::CREATED)
+    .request::<LinkAcceptance>()
+    .reply::<LinkAccord>()
+    .errors(Class::Forbidden, &["network_unproven"])
+    .errors(Class::TooMany, BUSY)
+    .errors(Class::Unavailable, &["peer_unreachable"]);
+    let read_doc = accord_doc(doc(
         "link.read",
         Method::GET,
         "/link/v1/accords/{accord_id}",
@@ -79,7 +81,7 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
     .description("Signed (RFC 9421) with the peer's key.")
     .errors(Class::TooMany, BUSY)
     .reply::<LinkAccord>();
-    let revoke = of_accord(doc(
+    let revoke = accord_doc(doc(
         "link.revoke",
         Method::POST,
         "/link/v1/accords/{accord_id}/revoke",
@@ -87,7 +89,7 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
     ))
     .description("Signed (RFC 9421) with the peer's key. The accord is dead on this side too.")
     .success(StatusCode::NO_CONTENT);
-    let frame = of_accord(doc("link.frame", Method::POST, "/link/v1/accords/{accord_id}/frames", "Take in a frame of a peer"))
+    let frame = accord_doc(doc("link.frame", Method::POST, "/link/v1/accords/{accord_id}/frames", "Take in a frame of a peer"))
         .description(
             "Signed (RFC 9421) with the peer's key. It reaches sessions of agents under the grant whose allowlists name the sender, \
              `@OWNER-at-PEER.NAME`.",
@@ -101,18 +103,18 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
     let mut all = sessions::operations();
     all.extend(guests::operations());
     all.extend(vec![
-        Operation::new(network, say_who),
+        Operation::new(network, network_document),
         Operation::new(accept, accept_invitation),
-        Operation::new(read, read_accord),
-        Operation::new(revoke, hear_revocation),
-        Operation::new(frame, take_in_frame),
+        Operation::new(read_doc, read_accord),
+        Operation::new(revoke, record_revocation),
+        Operation::new(frame, receive_frame),
     ]);
     all
 }
 
 /// A request with a signature that has not been verified yet.
 pub(super) struct SignedCall {
-    sent: SentSignature,
+    signature: SentSignature,
     body: Bytes,
 }
 
@@ -127,13 +129,13 @@ impl FromRequest<Door> for SignedCall {
 impl SignedCall {
     /// Reads a signed request with a body of at most `bytes_max`.
     async fn read(request: Request, door: &Door, bytes_max: usize) -> Result<(Parts, Self), HouseRefusal> {
-        let own = door.own.as_ref().ok_or_else(Refusal::not_found)?;
+        let own_url = door.own.as_ref().ok_or_else(Refusal::not_found)?;
         let (parts, body) = request.into_parts();
         let body = read_bytes(&parts.headers, body, bytes_max).await.map_err(|_| Refusal::not_found())?;
-        let target = format!("{own}{}", parts.uri.path_and_query().map_or("/", |path| path.as_str()));
-        let signed = SignedParts { method: parts.method.as_str(), target: &target, body: &body };
-        let sent = SentSignature::read(&signed, &parts.headers).ok_or_else(Refusal::not_found)?;
-        Ok((parts, Self { sent, body }))
+        let target = format!("{own_url}{}", parts.uri.path_and_query().map_or("/", |path| path.as_str()));
+        let signed_parts = SignedParts { method: parts.method.as_str(), target: &target, body: &body };
+        let signature = SentSignature::read(&signed_parts, &parts.headers).ok_or_else(Refusal::not_found)?;
+        Ok((parts, Self { signature, body }))
     }
 }
 
@@ -160,7 +162,7 @@ type OnePath = Result<Path<String>, PathRejection>;
 
 impl Door {
     /// The accord of a path, if it is active and its peer has signed the request.
-    async fn of_path(
+    async fn accord_of_path(
         &self,
         call: &SignedCall,
         path: OnePath,
@@ -169,11 +171,11 @@ impl Door {
         let accord: AccordId = text.parse().map_err(|_| Refusal::not_found())?;
         let peers = self.links.peers().await?;
         let (_, _, active) = peers.of_accord(&accord).ok_or_else(Refusal::not_found)?;
-        if call.sent.is_by(&active.key) { Ok((accord, peers)) } else { Err(Refusal::not_found().into()) }
+        if call.signature.is_by(&active.key) { Ok((accord, peers)) } else { Err(Refusal::not_found().into()) }
     }
 
     /// Admits a session request of a peer. These requests have their own quota.
-    async fn admit_about_sessions(
+    async fn admit_session_request(
         &self,
         call: &SignedCall,
         path: OnePath,
@@ -202,11 +204,11 @@ impl Door {
         (quotas, at_once): (&Quotas, &Shares<AccordId>),
     ) -> Result<PeerCall, HouseRefusal> {
         let changes = self.links.0.changed.subscribe();
-        let (accord, peers) = self.of_path(call, path).await?;
+        let (accord, peers) = self.accord_of_path(call, path).await?;
         let (name, peer, _) = peers.of_accord(&accord).ok_or_else(Refusal::not_found)?;
         quotas.take(&accord, self.links.now())?;
         let share = at_once.take(accord.clone(), 1).map_err(|_| too_many_requests())?;
-        self.links.use_up(&call.sent).await?;
+        self.links.use_nonce(&call.signature).await?;
         Ok(PeerCall { accord, peer: name.clone(), grants: peer.grants.clone(), changes, share })
     }
 }
@@ -215,22 +217,23 @@ fn accord(accord_id: AccordId, grants: &Grants) -> LinkAccord {
     LinkAccord { accord_id, grants: grants.names().into_iter().map(String::from).collect() }
 }
 
-async fn say_who(State(door): State<Door>) -> Result<Json<NetworkDocument>, HouseRefusal> {
-    let own = door.own.as_ref().ok_or_else(Refusal::not_found)?;
+async fn network_document(State(door): State<Door>) -> Result<Json<NetworkDocument>, HouseRefusal> {
+    let own_url = door.own.as_ref().ok_or_else(Refusal::not_found)?;
     let key = door.links.key().await?;
-    Ok(Json(NetworkDocument { network: own.to_string(), keys: vec![key.public().view()] }))
+    Ok(Json(NetworkDocument { network: own_url.to_string(), keys: vec![key.public().view()] }))
 }
 
 async fn accept_invitation(
     State(door): State<Door>,
     call: SignedCall,
 ) -> Result<(StatusCode, Json<LinkAccord>), HouseRefusal> {
-    let said: Result<LinkAcceptance, Refusal> = StrictJson::check(call.body).and_then(|body| body.parse());
-    let said = said.map_err(|_| Refusal::not_found())?;
-    let concerned = door.links.redeem(&call.sent, &said).await?;
+    let acceptance: Result<LinkAcceptance, Refusal> =
+        StrictJson::check(call.body).and_then(|body| body.parse());
+    let acceptance = acceptance.map_err(|_| Refusal::not_found())?;
+    let affected = door.links.redeem(&call.signature, &acceptance).await?;
     let peers = door.links.peers().await?;
-    let (_, peer, _) = peers.of_accord(&concerned.accord).ok_or_else(Refusal::not_found)?;
-    Ok((StatusCode::CREATED, Json(accord(concerned.accord, &peer.grants))))
+    let (_, peer, _) = peers.of_accord(&affected.accord).ok_or_else(Refusal::not_found)?;
+    Ok((StatusCode::CREATED, Json(accord(affected.accord, &peer.grants))))
 }
 
 async fn read_accord(
@@ -242,27 +245,27 @@ async fn read_accord(
     Ok(Json(accord(call.accord.clone(), &call.grants)))
 }
 
-async fn hear_revocation(
+async fn record_revocation(
     State(door): State<Door>,
     path: OnePath,
     call: SignedCall,
 ) -> Result<StatusCode, HouseRefusal> {
     // No quota applies, so that a peer beyond its quota can still revoke.
-    let (accord, _) = door.of_path(&call, path).await?;
-    door.links.use_up(&call.sent).await?;
-    match door.links.carry_out(None, AccordStep::RevokedByPeer(accord)).await {
+    let (accord, _) = door.accord_of_path(&call, path).await?;
+    door.links.use_nonce(&call.signature).await?;
+    match door.links.execute(None, AccordStep::RevokedByPeer(accord)).await {
         // The accord is revoked already.
         Ok(_) | Err(ExecuteError::Rejected(Rejection::Absent)) => Ok(StatusCode::NO_CONTENT),
         Err(error) => Err(error.into()),
     }
 }
 
-async fn take_in_frame(
+async fn receive_frame(
     State(door): State<Door>,
     path: OnePath,
     call: SignedCall,
 ) -> Result<Json<LinkFrameTaken>, HouseRefusal> {
     let peer = door.admit(&call, path).await?;
-    let sent: LinkFrame = StrictJson::check(call.body).and_then(|body| body.parse())?;
-    Ok(Json(door.links.take_in(&peer, &sent).await?))
+    let frame: LinkFrame = StrictJson::check(call.body).and_then(|body| body.parse())?;
+    Ok(Json(door.links.receive_frame(&peer, &frame).await?))
 }

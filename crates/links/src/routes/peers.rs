@@ -20,7 +20,7 @@ use crate::{
     },
     outgoing::{ACCORDS_PATH, CallFailure},
     refusals::HouseRefusal,
-    request::{checked_code, lasting, named},
+    request::{invitation_lifetime_ms, parse_peer, require_code},
     wire::{
         LinkAccord, NewPeer, PeerAcceptance, PeerCheck, PeerInvitation, PeerList, PeerStanding, PeerView,
         RevokedBy,
@@ -70,9 +70,9 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
     let list = doc("peer.list", Method::GET, "/_admin/peers", "List the networks that this one is linked to")
         .description("With those that are invited, and the last that are linked no more.")
         .reply::<PeerList>();
-    let of_peer =
+    let peer_doc =
         |doc: OperationDoc| doc.path_parameter::<OwnerName>("peer", "What the network is called here.");
-    let check = of_peer(doc(
+    let check = peer_doc(doc(
         "peer.check",
         Method::POST,
         "/_admin/peers/{peer}/check",
@@ -80,7 +80,7 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
     ))
     .without_key()
     .reply::<PeerCheck>();
-    let revoke = of_peer(doc(
+    let revoke = peer_doc(doc(
         "peer.revoke",
         Method::DELETE,
         "/_admin/peers/{peer}",
@@ -106,7 +106,7 @@ fn operator(principal: &Principal) -> Result<(), Refusal> {
     }
 }
 
-fn peer_of(path: OnePath) -> Result<OwnerName, Refusal> {
+fn parse_peer_name(path: OnePath) -> Result<OwnerName, Refusal> {
     let Path(text) = path.map_err(|_| Refusal::not_found())?;
     text.parse().map_err(|_| Refusal::not_found())
 }
@@ -138,7 +138,7 @@ fn view(peers: &PeersState, (name, peer): (&OwnerName, &Peer), used: Usage, now:
         expires_at,
         revoked_by,
         told,
-        grants: peer.grants.shown(),
+        grants: peer.grants.view(),
         granted,
         stored_bytes: used.bytes,
         stored_events: used.events,
@@ -164,12 +164,13 @@ async fn invite_peer(
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<PeerInvitation>), HouseRefusal> {
     operator(&principal)?;
-    let sent: NewPeer = body.and_then(|body| body.parse())?;
+    let new_peer: NewPeer = body.and_then(|body| body.parse())?;
     let (own, links) = (door.own()?, &door.links);
-    let named = named(links, own, (&sent.network, &sent.peer, &sent.grants)).await?;
-    let until = TimestampMs(links.now().0.saturating_add(lasting(sent.expires_in_s)?));
-    let (concerned, code) = links.invite(principal.into(), named, until).await?;
-    let peer = links.peer_view(&concerned.peer).await?;
+    let peer = parse_peer(links, own, (&new_peer.network, &new_peer.peer, &new_peer.grants)).await?;
+    let expires_at =
+        TimestampMs(links.now().0.saturating_add(invitation_lifetime_ms(new_peer.expires_in_s)?));
+    let (affected, code) = links.invite(principal.into(), peer, expires_at).await?;
+    let peer = links.peer_view(&affected.peer).await?;
     Ok((StatusCode::CREATED, Json(PeerInvitation { peer, code, inviting: own.to_string() })))
 }
 
@@ -179,12 +180,12 @@ async fn accept_invitation(
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<PeerView>), HouseRefusal> {
     operator(&principal)?;
-    let sent: PeerAcceptance = body.and_then(|body| body.parse())?;
+    let acceptance: PeerAcceptance = body.and_then(|body| body.parse())?;
     let (own, links) = (door.own()?, &door.links);
-    let named = named(links, own, (&sent.network, &sent.peer, &sent.grants)).await?;
-    checked_code(&sent.code)?;
-    let concerned = links.accept(principal.into(), own, named, sent.code).await?;
-    Ok((StatusCode::CREATED, Json(links.peer_view(&concerned.peer).await?)))
+    let peer = parse_peer(links, own, (&acceptance.network, &acceptance.peer, &acceptance.grants)).await?;
+    require_code(&acceptance.code)?;
+    let affected = links.accept(principal.into(), own, peer, acceptance.code).await?;
+    Ok((StatusCode::CREATED, Json(links.peer_view(&affected.peer).await?)))
 }
 
 async fn list_peers(
@@ -208,7 +209,7 @@ async fn check_peer(
 ) -> Result<Json<PeerCheck>, HouseRefusal> {
     operator(&principal)?;
     body?;
-    let name = peer_of(path)?;
+    let name = parse_peer_name(path)?;
     let peers = door.links.peers().await?;
     let peer = peers.all.get(&name).filter(|peer| peer.active().is_some()).ok_or_else(Refusal::not_found)?;
     let answer = door.links.read_accord(peer, &peer.accord).await;
@@ -232,6 +233,6 @@ async fn revoke_peer(
 ) -> Result<StatusCode, HouseRefusal> {
     operator(&principal)?;
     body?;
-    door.links.carry_out(Some(principal.into()), AccordStep::Revoke(peer_of(path)?)).await?;
+    door.links.execute(Some(principal.into()), AccordStep::Revoke(parse_peer_name(path)?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -40,15 +40,15 @@ impl Links {
     pub(super) async fn ask_linked<T: DeserializeOwned>(
         &self,
         linked: &LinkedPeer,
-        what: &str,
+        operation: &str,
         body: &(impl Serialize + Sync),
         limits: AnswerLimits,
     ) -> Result<T, CallFailure> {
         let changes = self.0.changed.subscribe();
-        let path = format!("{ACCORDS_PATH}/{}/{what}", linked.accord);
+        let path = format!("{ACCORDS_PATH}/{}/{operation}", linked.accord);
         tokio::select! {
             answer = self.call_within(&linked.network, (Method::POST, &path), Some(body), limits) => answer,
-            () = self.ended(changes, &linked.accord) => Err(CallFailure::Unreachable("the accord ended".into())),
+            () = self.accord_end(changes, &linked.accord) => Err(CallFailure::Unreachable("the accord ended".into())),
         }
     }
 
@@ -58,23 +58,23 @@ impl Links {
         let path = format!("{ACCORDS_PATH}/{}/files", linked.accord);
         let ask = CrossingFileAsk { ticket: ticket.to_owned() };
         let ask = serde_json::to_vec(&ask).expect("a text can be written");
-        let request = self.signed(&linked.network, (&Method::POST, &path), ask.into()).await?;
-        let sent = timeout(ANSWER_WITHIN, self.send(&linked.network, request)).await;
-        let answer = sent.map_err(|_| CallFailure::Unreachable("it did not answer in time".into()))??;
+        let request = self.signed_request(&linked.network, (&Method::POST, &path), ask.into()).await?;
+        let answer = timeout(ANSWER_WITHIN, self.send(&linked.network, request)).await;
+        let answer = answer.map_err(|_| CallFailure::Unreachable("it did not answer in time".into()))??;
         if answer.status() != StatusCode::OK {
             return Err(CallFailure::Refused(answer.status()));
         }
         let links = self.clone();
-        let end = async move { links.ended(changes, &linked.accord).await };
+        let end = async move { links.accord_end(changes, &linked.accord).await };
         let body = ending(http_body_util::BodyExt::into_data_stream(answer.into_body()), end, ());
         Ok(body.into_data_stream().map_err(|_| file_not_sent()).boxed())
     }
 
     /// Waits until the copy has an event that the peer wrote, at most for a short time; then the copy catches up later.
     async fn await_copy(&self, linked: &LinkedPeer, session: &SessionId, sequence: u64) {
-        let wanted = version(sequence);
-        let pulled = self.pull(linked, session, Some(wanted));
-        if timeout(ANSWER_WITHIN, pulled).await.is_err() {
+        let awaited = version(sequence);
+        let pull = self.pull(linked, session, Some(awaited));
+        if timeout(ANSWER_WITHIN, pull).await.is_err() {
             tracing::debug!(peer = %linked.peer, "a copy is behind");
         }
     }
@@ -98,8 +98,8 @@ impl SessionCarrier for Links {
     fn takes_part<'a>(&'a self, peer: &'a OwnerName, owner: &'a OwnerName) -> CarrierFuture<'a, bool> {
         Box::pin(async move {
             let peers = self.peers().await?;
-            let known = peers.all.get(peer).filter(|known| known.active().is_some());
-            Ok(known.is_some_and(|known| known.grants.owners().contains(owner)))
+            let peer = peers.all.get(peer).filter(|peer| peer.active().is_some());
+            Ok(peer.is_some_and(|peer| peer.grants.owners().contains(owner)))
         })
     }
 
@@ -125,7 +125,7 @@ impl SessionCarrier for Links {
         Box::pin(async move {
             let Some(linked) = self.linked(peer).await? else { return Ok(None) };
             let ticket = Ticket::new(agent, file, self.now());
-            Ok(Some(ticket.signed(&linked.accord, self.key().await?)))
+            Ok(Some(ticket.sign(&linked.accord, self.key().await?)))
         })
     }
 
@@ -152,33 +152,34 @@ impl SessionCarrier for Links {
         offer: Offer<'a>,
     ) -> CarrierFuture<'a, Option<BTreeMap<AgentHandle, Consent>>> {
         Box::pin(async move {
-            let mut taken = BTreeMap::new();
-            let Some(linked) = self.linked(peer).await? else { return Ok(Some(taken)) };
-            let Ok(_share) = self.0.leaving_to.take(linked.accord.clone(), 1) else {
+            let mut accepted = BTreeMap::new();
+            let Some(linked) = self.linked(peer).await? else { return Ok(Some(accepted)) };
+            let Ok(_share) = self.0.outgoing_calls_to.take(linked.accord.clone(), 1) else {
                 return Err(Fault::Overloaded);
             };
-            let said = CrossingOffer {
+            let request = CrossingOffer {
                 you: peer.clone(),
                 session_id: offer.session.clone(),
                 by: offer.inviter.clone(),
                 invite: offer.invitees.to_vec(),
             };
-            let answer = self.ask_linked::<CrossingConsents>(&linked, "offers", &said, SMALL).await;
+            let answer = self.ask_linked::<CrossingConsents>(&linked, "offers", &request, SMALL).await;
             let consents = match answer {
                 Ok(consents) => consents,
                 Err(failure) => {
                     tracing::warn!(%peer, %failure, "a peer does not say who takes an invitation");
-                    return Ok(matches!(failure, CallFailure::Refused(_)).then_some(taken));
+                    return Ok(matches!(failure, CallFailure::Refused(_)).then_some(accepted));
                 }
             };
             // Ignore agents in the response that were not invited.
             for invitee in offer.invitees {
-                let Some((there, _)) = invitee.of_peer() else { continue };
-                if consents.taken.contains(&there) {
-                    taken.insert(invitee.clone(), Consent { held: consents.held.contains(&there) });
+                let Some((handle_at_peer, _)) = invitee.of_peer() else { continue };
+                if consents.taken.contains(&handle_at_peer) {
+                    accepted
+                        .insert(invitee.clone(), Consent { held: consents.held.contains(&handle_at_peer) });
                 }
             }
-            Ok(Some(taken))
+            Ok(Some(accepted))
         })
     }
 
@@ -191,8 +192,8 @@ impl SessionCarrier for Links {
         Box::pin(async move {
             let Some(linked) = self.linked(peer).await? else { return Ok(None) };
             let owner = command.agent.owner_name();
-            let Ok(_owners) = self.0.leaving.take(owner, 1) else { return Err(Fault::Overloaded) };
-            let Ok(_peers) = self.0.leaving_to.take(linked.accord.clone(), 1) else {
+            let Ok(_owners) = self.0.outgoing_calls.take(owner, 1) else { return Err(Fault::Overloaded) };
+            let Ok(_peers) = self.0.outgoing_calls_to.take(linked.accord.clone(), 1) else {
                 return Err(Fault::Overloaded);
             };
             let limits = if command.files.is_empty() { SMALL } else { WITH_FILES };
@@ -222,28 +223,30 @@ impl SessionCarrier for Links {
         agents: &'a [AgentHandle],
     ) -> CarrierFuture<'a, Option<BTreeMap<AgentHandle, String>>> {
         Box::pin(async move {
-            let mut known = BTreeMap::new();
+            let mut states_by_agent = BTreeMap::new();
             let Some(linked) = self.linked(peer).await? else { return Ok(None) };
-            let Ok(_share) = self.0.leaving_to.take(linked.accord.clone(), 1) else { return Ok(Some(known)) };
+            let Ok(_share) = self.0.outgoing_calls_to.take(linked.accord.clone(), 1) else {
+                return Ok(Some(states_by_agent));
+            };
             let ask = CrossingStatesAsk {
                 you: peer.clone(),
                 session_id: session.clone(),
                 sequence,
                 agents: agents.iter().take(STATES_ASKED_MAX).cloned().collect(),
             };
-            let said = self.ask_linked::<CrossingStates>(&linked, "states", &ask, SMALL).await;
-            let Ok(said) = said else { return Ok(None) };
-            for CrossingState { agent, state } in said.states {
-                if let Some(asked) = asked_for(agents, &agent) {
-                    known.insert(asked.clone(), state);
+            let answer = self.ask_linked::<CrossingStates>(&linked, "states", &ask, SMALL).await;
+            let Ok(answer) = answer else { return Ok(None) };
+            for CrossingState { agent, state } in answer.states {
+                if let Some(requested) = requested_agent(agents, &agent) {
+                    states_by_agent.insert(requested.clone(), state);
                 }
             }
-            Ok(Some(known))
+            Ok(Some(states_by_agent))
         })
     }
 }
 
 /// The requested agent that has this handle at the peer.
-fn asked_for<'a>(agents: &'a [AgentHandle], there: &AgentHandle) -> Option<&'a AgentHandle> {
-    agents.iter().find(|agent| agent.of_peer().is_some_and(|(own, _)| own == *there))
+fn requested_agent<'a>(agents: &'a [AgentHandle], handle_at_peer: &AgentHandle) -> Option<&'a AgentHandle> {
+    agents.iter().find(|agent| agent.of_peer().is_some_and(|(handle, _)| handle == *handle_at_peer))
 }

@@ -2,7 +2,7 @@
 //! date.
 //! Must not know: the rules of a session.
 
-mod asked;
+mod answering;
 mod carrying;
 mod offers;
 mod pulling;
@@ -25,11 +25,11 @@ impl Links {
     /// The peer with this local name, if its accord is active.
     pub(crate) async fn linked(&self, peer: &OwnerName) -> Result<Option<LinkedPeer>, Fault> {
         let peers = self.peers().await?;
-        let known = peers.all.get(peer).filter(|known| known.active().is_some());
-        Ok(known.map(|known| LinkedPeer {
+        let peer_state = peers.all.get(peer).filter(|peer_state| peer_state.active().is_some());
+        Ok(peer_state.map(|peer_state| LinkedPeer {
             peer: peer.clone(),
-            network: known.network.clone(),
-            accord: known.accord.clone(),
+            network: peer_state.network.clone(),
+            accord: peer_state.accord.clone(),
         }))
     }
 }

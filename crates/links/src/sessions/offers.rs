@@ -17,15 +17,15 @@ const OFFERS: &str = "links/offers/";
 /// by time.
 pub(super) async fn note(log: &Log, peer: &OwnerName, session: &SessionId) -> Result<(), Fault> {
     let prefix = format!("{OFFERS}{peer}/");
-    let (of_peer, offer) = (format!("{PEERS}{peer}"), format!("{prefix}{session}"));
+    let (peer_row, offer) = (format!("{PEERS}{peer}"), format!("{prefix}{session}"));
     if log.read_row(&offer).await?.is_some() {
         return Ok(());
     }
-    let stored = |name| RowOp { name, expected: None, value: Some(Bytes::new()) };
-    let mut rows = vec![stored(of_peer), stored(offer)];
-    let kept = log.read_rows(&prefix, None, OFFERS_KEPT_MAX).await?;
-    if kept.len() == OFFERS_KEPT_MAX {
-        let oldest = kept.into_iter().next();
+    let put = |name| RowOp { name, expected: None, value: Some(Bytes::new()) };
+    let mut rows = vec![put(peer_row), put(offer)];
+    let stored_offers = log.read_rows(&prefix, None, OFFERS_KEPT_MAX).await?;
+    if stored_offers.len() == OFFERS_KEPT_MAX {
+        let oldest = stored_offers.into_iter().next();
         rows.extend(oldest.map(|(name, _)| RowOp { name, expected: None, value: None }));
     }
     log.append(Batch { rows, ..Batch::default() }).await?;
@@ -38,7 +38,7 @@ pub(super) async fn has(log: &Log, peer: &OwnerName, session: &SessionId) -> Res
 }
 
 /// Whether a peer has ever had such an invitation.
-pub(super) async fn are_there(log: &Log, peer: &OwnerName) -> Result<bool, Fault> {
+pub(super) async fn has_any(log: &Log, peer: &OwnerName) -> Result<bool, Fault> {
     Ok(log.read_row(&format!("{PEERS}{peer}")).await?.is_some())
 }
 
@@ -54,7 +54,7 @@ mod tests {
         let log = &opened.log;
         let session = |nth: usize| -> SessionId { format!("sess_{nth:026}").parse().unwrap() };
         let (acme, rose): (OwnerName, OwnerName) = ("acme".parse().unwrap(), "rose".parse().unwrap());
-        assert!(!are_there(log, &acme).await.unwrap());
+        assert!(!has_any(log, &acme).await.unwrap());
         note(log, &rose, &session(0)).await.unwrap();
         for nth in 0..=OFFERS_KEPT_MAX {
             note(log, &acme, &session(nth)).await.unwrap();
@@ -64,6 +64,6 @@ mod tests {
         assert!(has(log, &acme, &session(1)).await.unwrap(), "a repeated one counts once");
         assert!(has(log, &acme, &session(OFFERS_KEPT_MAX)).await.unwrap());
         assert!(has(log, &rose, &session(0)).await.unwrap(), "each peer has its own");
-        assert!(are_there(log, &acme).await.unwrap());
+        assert!(has_any(log, &acme).await.unwrap());
     }
 }

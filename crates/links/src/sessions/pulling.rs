@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// How often the server looks for invitations that another process took.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(5);
+const OFFERS_CHECKED_EVERY: Duration = Duration::from_secs(5);
 
 /// Why a copy is not up to date.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl From<CallFailure> for NotPulled {
         match failure {
             CallFailure::Refused(StatusCode::NOT_FOUND) => Self::Never("there is no such session".into()),
             CallFailure::Refused(status) => Self::Later(format!("the peer answers {}", status.as_u16())),
-            CallFailure::Unreachable(why) => Self::Later(why),
+            CallFailure::Unreachable(error) => Self::Later(error),
         }
     }
 }
@@ -64,7 +64,7 @@ impl From<CopyError> for NotPulled {
             CopyError::Fault(fault) => fault.into(),
             CopyError::OverQuota => Self::Later("the peer stores as much here as it may".into()),
             CopyError::Refused(CopyRefusal::Ended) => Self::Later("the accord ended".into()),
-            CopyError::Refused(why) => Self::Never(format!("{why:?}")),
+            CopyError::Refused(refusal) => Self::Never(format!("{refusal:?}")),
         }
     }
 }
@@ -76,17 +76,17 @@ struct PullTasks {
     /// Accords that are over and whose participations are ended.
     parted: HashMap<OwnerName, AccordId>,
     /// The active accords of the last round.
-    held: HashMap<OwnerName, AccordId>,
+    active: HashMap<OwnerName, AccordId>,
 }
 
 impl Links {
     /// Keeps copies up to date until `stop`, and ends the participations under revoked accords.
-    pub(crate) async fn keep_copies(self, stop: CancellationToken) {
+    pub(crate) async fn maintain_copies(self, stop: CancellationToken) {
         let (mut pulling, mut changes) = (PullTasks::default(), self.0.changed.subscribe());
         let mut expecting = self.0.expecting.subscribe();
         loop {
-            let again = match self.begin_pulling(&mut pulling).await {
-                Ok(()) => LOOK_AGAIN_AFTER,
+            let pause = match self.begin_pulling(&mut pulling).await {
+                Ok(()) => OFFERS_CHECKED_EVERY,
                 Err(fault) => {
                     tracing::warn!(%fault, "what crosses to peers cannot be looked after now");
                     PULL_PAUSE
@@ -98,7 +98,7 @@ impl Links {
                 Ok(()) = expecting.changed() => {}
                 // A task ends with its accord, or by a bug; the next round starts it again if the accord is active.
                 Some(_ended) = pulling.tasks.join_next() => {}
-                () = sleep(again) => {}
+                () = sleep(pause) => {}
             }
         }
     }
@@ -107,7 +107,7 @@ impl Links {
         let peers = self.peers().await?;
         for (name, peer) in &peers.all {
             if peer.active().is_none() {
-                pulling.held.remove(name);
+                pulling.active.remove(name);
                 let is_over = peer.was_linked && pulling.parted.get(name) != Some(&peer.accord);
                 if is_over {
                     self.0.sessions.part_with(name).await?;
@@ -116,11 +116,11 @@ impl Links {
                 continue;
             }
             // A new accord does not continue the participations under the previous one.
-            if pulling.held.get(name).is_some_and(|held| *held != peer.accord) {
+            if pulling.active.get(name).is_some_and(|accord| *accord != peer.accord) {
                 self.0.sessions.part_with(name).await?;
             }
-            pulling.held.insert(name.clone(), peer.accord.clone());
-            if pulling.tasks.contains_key(&peer.accord) || !offers::are_there(self.log(), name).await? {
+            pulling.active.insert(name.clone(), peer.accord.clone());
+            if pulling.tasks.contains_key(&peer.accord) || !offers::has_any(self.log(), name).await? {
                 continue;
             }
             let linked =
@@ -130,7 +130,7 @@ impl Links {
                 let changes = links.0.changed.subscribe();
                 tokio::select! {
                     () = links.follow(&linked) => {}
-                    () = links.ended(changes, &linked.accord) => {}
+                    () = links.accord_end(changes, &linked.accord) => {}
                 }
             });
         }
@@ -139,29 +139,30 @@ impl Links {
 
     /// Follows a peer while its accord is active.
     async fn follow(&self, linked: &LinkedPeer) {
-        let (mut after, mut pause, mut due, mut was_away) = (0, PULL_PAUSE, HashSet::new(), false);
+        let (mut after, mut pause, mut due, mut was_unreachable) = (0, PULL_PAUSE, HashSet::new(), false);
         let limits = AnswerLimits {
             bytes: NEWS_ANSWER_BYTES_MAX,
             within: Duration::from_millis(NEWS_WAIT_MS_MAX) + ANSWER_WITHIN,
         };
         loop {
-            if !matches!(self.linked(&linked.peer).await, Ok(Some(now)) if now.accord == linked.accord) {
+            if !matches!(self.linked(&linked.peer).await, Ok(Some(current)) if current.accord == linked.accord)
+            {
                 return;
             }
             let ask = CrossingNewsAsk { after, wait_ms: if due.is_empty() { NEWS_WAIT_MS_MAX } else { 0 } };
-            let begun = Instant::now();
+            let started_at = Instant::now();
             let page: Result<CrossingNewsPage, _> = self.ask_linked(linked, "news", &ask, limits).await;
             let page = match page {
                 Ok(page) => page,
                 Err(failure) => {
                     tracing::debug!(peer = %linked.peer, %failure, "a peer says no news of sessions");
-                    was_away = true;
+                    was_unreachable = true;
                     sleep(jittered(pause)).await;
                     pause = (pause * 2).min(PULL_PAUSE_MAX);
                     continue;
                 }
             };
-            if std::mem::take(&mut was_away) {
+            if std::mem::take(&mut was_unreachable) {
                 self.settle_all(linked).await;
             }
             due.extend(page.sessions.into_iter().take(COPIES_PER_PEER_MAX.saturating_sub(due.len())));
@@ -170,7 +171,7 @@ impl Links {
             // A session that could not be copied is retried after a pause.
             if due.is_empty() {
                 pause = PULL_PAUSE;
-                sleep_until(begun + NEWS_APART).await;
+                sleep_until(started_at + NEWS_APART).await;
             } else {
                 sleep(jittered(pause)).await;
                 pause = (pause * 2).min(PULL_PAUSE_MAX);
@@ -208,12 +209,12 @@ impl Links {
                         tracing::warn!(%fault, "who may not share a peer's session is not asked to leave yet");
                     }
                 }
-                Err(NotPulled::Later(why)) => {
-                    tracing::debug!(peer = %linked.peer, session = %id, %why, "a copy is behind");
+                Err(NotPulled::Later(reason)) => {
+                    tracing::debug!(peer = %linked.peer, session = %id, why = %reason, "a copy is behind");
                 }
-                Err(NotPulled::Never(why)) => {
+                Err(NotPulled::Never(reason)) => {
                     due.remove(&id);
-                    tracing::warn!(peer = %linked.peer, session = %id, %why, "events of a peer are refused");
+                    tracing::warn!(peer = %linked.peer, session = %id, why = %reason, "events of a peer are refused");
                 }
             }
         }
@@ -229,13 +230,14 @@ impl Links {
         let limits = AnswerLimits { bytes: EVENTS_ANSWER_BYTES_MAX, within: ANSWER_WITHIN };
         let may_begin = offers::has(self.log(), &linked.peer, id).await?;
         loop {
-            let copied = self.0.sessions.copied_version(&linked.peer, id, may_begin).await?;
-            let at = copied.ok_or_else(|| NotPulled::Never("its id is taken, or it is over".into()))?;
-            if until.is_some_and(|until| at >= until) {
+            let copied_to = self.0.sessions.copied_version(&linked.peer, id, may_begin).await?;
+            let version =
+                copied_to.ok_or_else(|| NotPulled::Never("its id is taken, or it is over".into()))?;
+            if until.is_some_and(|until| version >= until) {
                 return Ok(());
             }
             self.wait_for_share(linked).await;
-            let ask = CrossingAsk { session_id: id.clone(), after: at.0 };
+            let ask = CrossingAsk { session_id: id.clone(), after: version.0 };
             let answer: Box<RawValue> = self.ask_linked(linked, "events", &ask, limits).await?;
             let unreadable = || NotPulled::Never("an event is not what it should be".into());
             let page: CrossingEvents = serde_json::from_str(answer.get()).map_err(|_| unreadable())?;
@@ -243,17 +245,17 @@ impl Links {
                 return Ok(());
             }
             self.0.copied_bytes.add(&linked.accord, answer.get().len(), self.now());
-            let more = page.more;
+            let has_more = page.more;
             let naming = Naming { peer: linked.peer.clone(), us: page.you };
             if !naming.us.may_name_peer() {
                 return Err(unreadable());
             }
-            let read: Option<Vec<_>> =
+            let events: Option<Vec<_>> =
                 page.events.into_iter().map(|event| local_event(event, &naming)).collect();
-            let events = read.ok_or_else(unreadable)?;
-            let command = CopyEvents { peer: linked.peer.clone(), first: at.next(), events };
+            let events = events.ok_or_else(unreadable)?;
+            let command = CopyEvents { peer: linked.peer.clone(), first: version.next(), events };
             self.0.sessions.append_to_copy(id, command).await?;
-            if !more {
+            if !has_more {
                 return Ok(());
             }
         }

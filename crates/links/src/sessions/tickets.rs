@@ -36,7 +36,7 @@ impl Ticket {
     }
 
     /// The ticket as the peer of an accord gets it.
-    pub(super) fn signed(&self, accord: &AccordId, key: &NetworkKey) -> String {
+    pub(super) fn sign(&self, accord: &AccordId, key: &NetworkKey) -> String {
         let content = serde_json::to_vec(self).expect("texts and numbers can be written");
         let content = URL_SAFE_NO_PAD.encode(content);
         let signature = URL_SAFE_NO_PAD.encode(key.sign(base(accord, &content).as_bytes()));
@@ -66,19 +66,19 @@ mod tests {
         let accord = |nth| AccordId::mint(&Stamp::new(TimestampMs(nth), [0; 10]), 0);
         let at = TimestampMs(1_000);
         let ticket = Ticket::new(&"@ida.bot".parse().unwrap(), &"file_1".parse().unwrap(), at);
-        let text = ticket.signed(&accord(1), &ours);
+        let text = ticket.sign(&accord(1), &ours);
         let read = |text: &str, nth, now| Ticket::read(text, &accord(nth), &ours, TimestampMs(now));
         assert_eq!(read(&text, 1, 1_000), Some(ticket.clone()));
         assert_eq!(read(&text, 1, 1_000 + TICKET_MS), None);
         assert_eq!(read(&text, 2, 1_000), None);
-        assert_eq!(read(&ticket.signed(&accord(1), &theirs), 1, 1_000), None);
+        assert_eq!(read(&ticket.sign(&accord(1), &theirs), 1, 1_000), None);
         let other = Ticket::new(&"@ida.bot".parse().unwrap(), &"file_2".parse().unwrap(), at);
         let (content, _) = text.split_once('.').unwrap();
-        let forged = other.signed(&accord(1), &ours);
+        let forged = other.sign(&accord(1), &ours);
         let (_, signature) = forged.split_once('.').unwrap();
         assert_eq!(read(&format!("{content}.{signature}"), 1, 1_000), None);
-        for bad in ["", ".", "a.b", &"x".repeat(TICKET_BYTES_MAX + 1)] {
-            assert_eq!(read(bad, 1, 1_000), None);
+        for malformed in ["", ".", "a.b", &"x".repeat(TICKET_BYTES_MAX + 1)] {
+            assert_eq!(read(malformed, 1, 1_000), None);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::limits::SAID_BYTES_MAX;
+use crate::limits::SENT_TEXT_BYTES_MAX;
 
 /// An event in the form of the dashboards.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,9 +52,9 @@ pub(crate) struct Dialect {
     /// The prompt of the run.
     prompt: Value,
     /// The unfinished text, as far as it was already sent.
-    open: String,
+    partial_text: String,
     /// All text that was sent, up to a limit.
-    said: String,
+    sent_text: String,
     /// Whether the turn is over or waits for its caller.
     pub(crate) is_over: bool,
 }
@@ -77,7 +77,7 @@ impl Dialect {
     }
 
     /// The answers of the caller.
-    pub(crate) fn resumed(&mut self, answers: Value) -> DashboardEvent {
+    pub(crate) fn resume(&mut self, answers: Value) -> DashboardEvent {
         self.is_over = false;
         DashboardEvent::new("resume_with_input", 0, answers)
     }
@@ -85,64 +85,64 @@ impl Dialect {
     /// Translates one event of the run into zero or more dashboard events.
     pub(crate) fn translate(&mut self, kind: &str, event: &Value) -> Vec<DashboardEvent> {
         let depth = event["depth"].as_u64().unwrap_or_default();
-        let one = |kind, payload| vec![DashboardEvent::new(kind, depth, payload)];
+        let single = |kind, payload| vec![DashboardEvent::new(kind, depth, payload)];
         let call = || event["tool_call_id"].clone();
         match kind {
-            "RunStarted" => one("prompt_started", json!({"content": self.prompt})),
+            "RunStarted" => single("prompt_started", json!({"content": self.prompt})),
             "TextDelta" => {
                 let piece = event["content"].as_str().unwrap_or_default();
-                self.open.push_str(piece);
-                self.say(piece, depth)
+                self.partial_text.push_str(piece);
+                self.chat_output(piece, depth)
             }
             "TextOutput" => {
-                let (text, open) =
-                    (event["content"].as_str().unwrap_or_default(), std::mem::take(&mut self.open));
+                let (text, partial_text) =
+                    (event["content"].as_str().unwrap_or_default(), std::mem::take(&mut self.partial_text));
                 // Pieces may be lost; then the whole text is sent again.
-                self.say(text.strip_prefix(&*open).unwrap_or(text), depth)
+                self.chat_output(text.strip_prefix(&*partial_text).unwrap_or(text), depth)
             }
-            "ToolCall" => one(
+            "ToolCall" => single(
                 "tool_call",
                 json!({"name": event["function_name"], "arguments": event["args"], "tool_call_id": call()}),
             ),
-            "ToolResult" => one(
+            "ToolResult" => single(
                 "tool_result",
                 json!({"name": event["function_name"], "result": event["text_result"], "is_log": false, "tool_call_id": call()}),
             ),
-            "ToolTextOutput" => one(
+            "ToolTextOutput" => single(
                 "tool_result",
                 json!({"name": event["function_name"], "result": event["content"], "is_log": true, "tool_call_id": call()}),
             ),
-            "ToolError" => one(
+            "ToolError" => single(
                 "tool_error",
                 json!({"name": event["function_name"], "error": event["content"], "tool_call_id": call()}),
             ),
-            "CompletionCall" => one("completion_start", json!({})),
-            "CompletionResult" => one(
+            "CompletionCall" => single("completion_start", json!({})),
+            "CompletionResult" => single(
                 "completion_end",
                 json!({"usage": object(&event["usage"]), "metadata": {}, "llm_message": message(&event["content"])}),
             ),
-            "ArtifactGenerated" => one("output", event["artifact"].clone()),
+            "ArtifactGenerated" => single("output", event["artifact"].clone()),
             "WaitForInput" => {
                 self.is_over = true;
-                one("wait_for_input", event["request_keys"].clone())
+                single("wait_for_input", event["request_keys"].clone())
             }
-            "RunCompleted" => self.completed(event, depth),
+            "RunCompleted" => self.turn_end(event, depth),
             _ => Vec::new(),
         }
     }
 
-    fn say(&mut self, text: &str, depth: u64) -> Vec<DashboardEvent> {
+    fn chat_output(&mut self, text: &str, depth: u64) -> Vec<DashboardEvent> {
         if text.is_empty() {
             return Vec::new();
         }
-        if self.said.len() + text.len() <= SAID_BYTES_MAX {
-            self.said.push_str(text);
+        if self.sent_text.len() + text.len() <= SENT_TEXT_BYTES_MAX {
+            self.sent_text.push_str(text);
         }
         vec![DashboardEvent::new("chat_output", depth, json!({"content": text, "role": "assistant"}))]
     }
 
     /// The end of the turn, preceded by the result if it was not sent yet: the dashboards show only what was sent.
-    fn completed(&mut self, event: &Value, depth: u64) -> Vec<DashboardEvent> {
+    fn turn_end(&mut self, event: &Value, depth: u64) -> Vec<DashboardEvent> {
         self.is_over = true;
         let reason = event["finish_reason"].as_str();
         if reason == Some("canceled") {
@@ -150,21 +150,22 @@ impl Dialect {
         }
         let result = event["result"].as_str().unwrap_or_default().to_owned();
         let error = event["error"].as_str().unwrap_or("The run failed.");
-        let (last, is_said) = match reason {
-            Some("success") => (result.clone(), self.has_said(&result)),
+        let (last, was_sent) = match reason {
+            Some("success") => (result.clone(), self.was_sent(&result)),
             _ => (format!("Error: {error}"), false),
         };
-        let mut events = if is_said { Vec::new() } else { self.say(&last, depth) };
+        let mut events = if was_sent { Vec::new() } else { self.chat_output(&last, depth) };
         let messages = json!({"messages": [message(&last.into())]});
         events.push(DashboardEvent::new("turn_end", depth, messages));
         events
     }
 
     /// Whether a result was sent before. A stream that started in the middle of a run has at least the end of it.
-    fn has_said(&self, result: &str) -> bool {
+    fn was_sent(&self, result: &str) -> bool {
         result.is_empty()
-            || !self.said.is_empty() && (self.said.contains(result) || result.ends_with(&*self.said))
-            || result.len() > SAID_BYTES_MAX
+            || !self.sent_text.is_empty()
+                && (self.sent_text.contains(result) || result.ends_with(&*self.sent_text))
+            || result.len() > SENT_TEXT_BYTES_MAX
     }
 }
 
@@ -197,11 +198,16 @@ mod tests {
                 ("RunCompleted", json!({"finish_reason": "success", "result": "a b"})),
             ],
         );
-        let said = |text: &str| ("chat_output", json!({"content": text, "role": "assistant"}));
+        let chat_output = |text: &str| ("chat_output", json!({"content": text, "role": "assistant"}));
         let end = json!({"messages": [{"role": "assistant", "content": "a b"}]});
         assert_eq!(
             events,
-            [("prompt_started", json!({"content": "Hello"})), said("a "), said("b"), ("turn_end", end)]
+            [
+                ("prompt_started", json!({"content": "Hello"})),
+                chat_output("a "),
+                chat_output("b"),
+                ("turn_end", end)
+            ]
         );
         assert!(dialect.is_over);
     }
@@ -221,7 +227,7 @@ mod tests {
         assert_eq!(failed[0], ("chat_output", "Error: why".into()));
         assert_eq!(failed[1].0, "turn_end");
         assert_eq!(kinds(&[("RunCompleted", json!({"finish_reason": "canceled"}))])[0].0, "turn_cancelled");
-        let long = "x".repeat(SAID_BYTES_MAX + 1);
+        let long = "x".repeat(SENT_TEXT_BYTES_MAX + 1);
         let events = kinds(&[
             ("TextOutput", json!({"content": long})),
             ("RunCompleted", json!({"finish_reason": "success", "result": long})),
@@ -243,7 +249,7 @@ mod tests {
         let asks = &dialect.translate("WaitForInput", &json!({"request_keys": {"name": "Who?"}}))[0];
         assert_eq!((asks.kind, &asks.payload), ("wait_for_input", &json!({"name": "Who?"})));
         assert!(dialect.is_over);
-        assert_eq!(dialect.resumed(json!({"name": "Nick"})).kind, "resume_with_input");
+        assert_eq!(dialect.resume(json!({"name": "Nick"})).kind, "resume_with_input");
         assert!(!dialect.is_over);
         assert!(dialect.translate("SomethingNew", &json!({})).is_empty());
     }

@@ -21,28 +21,28 @@ pub(crate) enum Shape {
 
 /// The translated stream of a run.
 pub(crate) struct TranslatedStream<P> {
-    pub(crate) live: P,
+    pub(crate) pieces: P,
     pub(crate) agent: Arc<str>,
     pub(crate) dialect: Dialect,
     pub(crate) shape: Shape,
     /// An event before all others.
-    pub(crate) first: Option<DashboardEvent>,
+    pub(crate) first_event: Option<DashboardEvent>,
 }
 
 impl<P: Pieces> Pieces for TranslatedStream<P> {
     async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         let mut out = String::new();
-        if let Some(first) = self.first.take() {
-            self.write(&first, &mut out);
+        if let Some(event) = self.first_event.take() {
+            self.write(&event, &mut out);
         }
         while out.is_empty() {
             if self.dialect.is_over {
                 return Ok(None);
             }
-            let Some(piece) = self.live.next().await? else { return Ok(None) };
+            let Some(piece) = self.pieces.next().await? else { return Ok(None) };
             // A piece consists of whole events, and the JSON of each is on one line.
             for block in String::from_utf8_lossy(&piece).split("\n\n") {
-                self.pass(block, &mut out);
+                self.translate_block(block, &mut out);
                 if self.dialect.is_over {
                     break;
                 }
@@ -53,7 +53,7 @@ impl<P: Pieces> Pieces for TranslatedStream<P> {
 }
 
 impl<P> TranslatedStream<P> {
-    fn pass(&mut self, block: &str, out: &mut String) {
+    fn translate_block(&mut self, block: &str, out: &mut String) {
         let line = |name: &str| block.lines().find_map(|line| line.strip_prefix(name));
         if block.starts_with(':') {
             out.push_str(KEEPALIVE);
@@ -82,9 +82,9 @@ impl<P> TranslatedStream<P> {
 mod tests {
     use super::*;
 
-    struct Told(Vec<&'static str>);
+    struct FixedPieces(Vec<&'static str>);
 
-    impl Pieces for Told {
+    impl Pieces for FixedPieces {
         async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
             Ok((!self.0.is_empty()).then(|| self.0.remove(0).into()))
         }
@@ -92,9 +92,10 @@ mod tests {
 
     async fn all(pieces: Vec<&'static str>, shape: Shape) -> String {
         let (agent, dialect) = ("echo".into(), Dialect::new("Hi".into()));
-        let mut translated = TranslatedStream { live: Told(pieces), agent, dialect, shape, first: None };
+        let mut stream =
+            TranslatedStream { pieces: FixedPieces(pieces), agent, dialect, shape, first_event: None };
         let mut out = String::new();
-        while let Some(piece) = translated.next().await.unwrap() {
+        while let Some(piece) = stream.next().await.unwrap() {
             out.push_str(std::str::from_utf8(&piece).unwrap());
         }
         out

@@ -22,8 +22,8 @@ use crate::{
     agentic::{Dialect, LogPage, RequestId, Shape, TranslatedStream, chat_request},
     caller::{DashboardCaller, RequestCaller, password},
     command::{ResumeRun, RunStart},
-    finding::VisibleThread,
     id::{RunId, ThreadId},
+    lookup::VisibleThread,
     reading::Since,
     refusals::{self, RunRefusal},
     registry::Agent,
@@ -38,7 +38,7 @@ const ASK_FOR_TOKEN: &str = "Basic realm=\"The password is a token\", charset=\"
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
     const NO_TOOL: &str = "for dashboards of agentic-framework; run.run and run.events are the same";
-    let of_dashboard = |doc: OperationDoc| doc.no_tool(NO_TOOL).for_pages();
+    let for_dashboard = |doc: OperationDoc| doc.no_tool(NO_TOOL).for_pages();
     let login_doc =
         super::doc("agentic.login", Method::POST, "/login", "Sign in with a token (agentic-framework)")
             .no_tool("for dashboards of agentic-framework; a tool has its token")
@@ -95,11 +95,11 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     .errors(Class::Unprocessable, &["invalid_query"]);
     vec![
         Operation::new(login_doc, login),
-        Operation::new(super::running::begins(of_dashboard(process_doc)), process),
-        Operation::new(of_dashboard(resume_doc), resume),
-        Operation::new(of_dashboard(reset_doc), reset),
-        Operation::new(of_dashboard(events_doc()), events),
-        Operation::new(of_dashboard(logs_doc), logs),
+        Operation::new(super::running::begins(for_dashboard(process_doc)), process),
+        Operation::new(for_dashboard(resume_doc), resume),
+        Operation::new(for_dashboard(reset_doc), reset),
+        Operation::new(for_dashboard(events_doc()), events),
+        Operation::new(for_dashboard(logs_doc), logs),
     ]
 }
 
@@ -219,12 +219,12 @@ async fn login(State(runs): State<Runs>, headers: HeaderMap, JsonBody(body): Jso
 
 async fn process(
     State(runs): State<Runs>,
-    DashboardCaller(asking): DashboardCaller,
+    DashboardCaller(caller): DashboardCaller,
     Path(name): Path<String>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let agent = runs.agent(&asking, &name).await?;
+    let agent = runs.agent(&caller, &name).await?;
     let body = body?;
     let members = read_members(body.bytes())?;
     let prompt = text(&members, "prompt", "invalid_input")?;
@@ -238,58 +238,61 @@ async fn process(
     let ids = Ids::default();
     let (_, request) = request::read_start(&chat, ids, &[])?;
     let place = runs.place_of(thread).await?;
-    let done = runs.begin(&asking, &agent, place, request, &headers).await?;
+    let done = runs.begin(&caller, &agent, place, request, &headers).await?;
     let RunStart { run, thread, .. } = done.reply;
-    Ok(replayed(begun(RequestId { run, after: 0 }, thread), done.replayed))
+    Ok(replayed(request_response(RequestId { run, after: 0 }, thread), done.replayed))
 }
 
-fn begun(request: RequestId, thread_id: ThreadId) -> Response {
+fn request_response(request: RequestId, thread_id: ThreadId) -> Response {
     Json(AgenticRequest { request_id: request.to_string(), thread_id }).into_response()
 }
 
 async fn resume(
     State(runs): State<Runs>,
-    DashboardCaller(asking): DashboardCaller,
+    DashboardCaller(caller): DashboardCaller,
     Path(name): Path<String>,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let agent = runs.agent(&asking, &name).await?;
+    let agent = runs.agent(&caller, &name).await?;
     let body = body?;
     let members = read_members(body.bytes())?;
     let answers = members.get("continue_result").and_then(|value| serde_json::from_str(value.get()).ok());
     let mut answers: Map<String, Value> = answers
         .ok_or_else(|| refusals::shape("invalid_continue_result", "`continue_result` must be an object"))?;
-    let named = answers.remove("request_id");
-    let named = named.as_ref().and_then(Value::as_str);
+    let request = answers.remove("request_id");
+    let request = request.as_ref().and_then(Value::as_str);
     let thread = text(&members, "thread_id", "invalid_thread_id")?;
-    let found = match (named, thread.as_deref()) {
-        (Some(request), _) => of_request(&runs, &asking, &agent, request).await?.0,
+    let visible_thread = match (request, thread.as_deref()) {
+        (Some(request), _) => of_request(&runs, &caller, &agent, request).await?.0,
         (None, Some(thread)) => {
             let thread = thread.parse().map_err(|_| refusals::thread_not_found())?;
-            let found = runs.find_thread(&asking.actor(), &agent, thread).await?;
-            found.ok_or_else(refusals::thread_not_found)?
+            let visible_thread = runs.find_thread(&caller.actor(), &agent, thread).await?;
+            visible_thread.ok_or_else(refusals::thread_not_found)?
         }
         (None, None) => {
             let text = "`thread_id` is missing: name the thread whose run waits";
             return Err(refusals::shape("missing_thread_id", text));
         }
     };
-    let thread = found.source.thread;
-    let waiting = found.run().or_else(|| found.state.active()).filter(|run| run.status == RunStatus::Waiting);
+    let thread = visible_thread.source.thread;
+    let waiting = visible_thread
+        .run()
+        .or_else(|| visible_thread.state.active())
+        .filter(|run| run.status == RunStatus::Waiting);
     let (run, asks) = waiting.map(|run| (run.id, run.asks)).ok_or_else(refusals::run_not_active)?;
     let body = json!({"type": "ResumeWithInput", "run_id": run, "request_keys": answers}).to_string().into();
-    let command = ResumeRun { caller: asking.caller(&agent), run: Some(run), asked: Some(asks), body };
+    let command = ResumeRun { caller: caller.for_agent(&agent), run: Some(run), question: Some(asks), body };
     runs.ask(thread, command, None).await?;
-    Ok(begun(RequestId { run, after: asks }, thread))
+    Ok(request_response(RequestId { run, after: asks }, thread))
 }
 
 async fn reset(
     State(runs): State<Runs>,
-    DashboardCaller(asking): DashboardCaller,
+    DashboardCaller(caller): DashboardCaller,
     Path(name): Path<String>,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    runs.agent(&asking, &name).await?;
+    runs.agent(&caller, &name).await?;
     body?.parse_or_empty::<IgnoredObject>()?;
     let message = "A prompt without a thread begins a new one; earlier threads stay.";
     Ok(Json(Reset { status: "success", message }).into_response())
@@ -298,72 +301,82 @@ async fn reset(
 /// The run of a request, and the event number after which the request starts.
 async fn of_request(
     runs: &Runs,
-    asking: &RequestCaller,
+    caller: &RequestCaller,
     agent: &Agent,
     request: &str,
 ) -> Result<(VisibleThread, RunId, u64), RunRefusal> {
     let RequestId { run, after } = RequestId::read(request).ok_or_else(refusals::run_not_found)?;
-    let found = runs.find_run(asking, agent, run).await?.ok_or_else(refusals::run_not_found)?;
-    Ok((found, run, after))
+    let visible_thread = runs.find_run(caller, agent, run).await?.ok_or_else(refusals::run_not_found)?;
+    Ok((visible_thread, run, after))
 }
 
 async fn events(
     State(runs): State<Runs>,
-    DashboardCaller(asking): DashboardCaller,
+    DashboardCaller(caller): DashboardCaller,
     Path(name): Path<String>,
-    sent: Result<Query<EventsQuery>, QueryRejection>,
+    query_result: Result<Query<EventsQuery>, QueryRejection>,
 ) -> Answer {
-    let seen = runs.seen(&asking, &name).await?;
-    let sent = seen.look(query(sent))?;
-    let request = sent.request_id.as_deref().ok_or_else(|| {
+    let visible_agent = runs.visible_agent(&caller, &name).await?;
+    let parameters = visible_agent.reveal(query(query_result))?;
+    let request = parameters.request_id.as_deref().ok_or_else(|| {
         let text = "`request_id` is missing: name the request, `?request_id=`";
         refusals::shape("missing_request_id", text)
     });
-    let request = seen.look(request)?;
-    let (found, run, after) = seen.look(of_request(&runs, &asking, &seen.agent, request).await)?;
-    let is_stream = seen.look(switch(sent.stream.as_deref(), "stream", "invalid_stream"))?;
-    let since = if after == 0 { Since::Start } else { Since::Place(run, after).reached(&found)? };
-    let (dialect, first) = opening(&runs, &found, after).await?;
+    let request = visible_agent.reveal(request)?;
+    let (visible_thread, run, after) =
+        visible_agent.reveal(of_request(&runs, &caller, &visible_agent.agent, request).await)?;
+    let is_stream = visible_agent.reveal(switch(parameters.stream.as_deref(), "stream", "invalid_stream"))?;
+    let since =
+        if after == 0 { Since::Start } else { Since::Place(run, after).require_reached(&visible_thread)? };
+    let (dialect, first_answers) = start_translation(&runs, &visible_thread, after).await?;
     if is_stream {
-        let watch = runs.watch(&asking, found.source.thread)?;
+        let watch = runs.watch(&caller, visible_thread.source.thread)?;
         let since = if after == 0 { Since::Start } else { Since::Id(after) };
-        let live = runs.followed(&asking, (found.source.clone(), watch), Some(run), since).await?;
-        let agent = found.source.agent.clone();
-        let first = first.map(|answers| Dialect::default().resumed(answers));
+        let live =
+            runs.live_stream(&caller, (visible_thread.source.clone(), watch), Some(run), since).await?;
+        let agent = visible_thread.source.agent.clone();
+        let first_event = first_answers.map(|answers| Dialect::default().resume(answers));
         let shape = Shape::Json;
-        return Ok(pieces(TranslatedStream { live: live.into_pieces(), agent, dialect, shape, first }));
+        return Ok(pieces(TranslatedStream {
+            pieces: live.into_pieces(),
+            agent,
+            dialect,
+            shape,
+            first_event,
+        }));
     }
-    let depth = found.run().map_or(0, |run| run.depth);
-    let begun = RunStart { thread: found.source.thread, run, depth, started: true, held: false };
-    runs.awaited(&asking, &seen.agent, begun, Wait::Result).await?;
-    let found = runs.find_run(&asking, &seen.agent, run).await?.ok_or_else(refusals::run_not_found)?;
-    turn(&runs, &found, since, dialect, first).await
+    let depth = visible_thread.run().map_or(0, |run| run.depth);
+    let run_start = RunStart { thread: visible_thread.source.thread, run, depth, started: true, held: false };
+    runs.wait_for_event(&caller, &visible_agent.agent, run_start, Wait::Result).await?;
+    let visible_thread =
+        runs.find_run(&caller, &visible_agent.agent, run).await?.ok_or_else(refusals::run_not_found)?;
+    turn(&runs, &visible_thread, since, dialect, first_answers).await
 }
 
 /// The translation of a request, with the prompt of its run, and the answers with which the request starts, if any.
-async fn opening(
+async fn start_translation(
     runs: &Runs,
-    found: &VisibleThread,
+    visible_thread: &VisibleThread,
     after: u64,
 ) -> Result<(Dialect, Option<Value>), RunRefusal> {
-    let run = found.run().ok_or_else(refusals::run_not_found)?;
-    let dialect = Dialect::new(runs.prompt_at(found, run.queued).await?);
-    let first = if after == 0 { None } else { runs.answers(found, run, after).await? };
-    Ok((dialect, first))
+    let run = visible_thread.run().ok_or_else(refusals::run_not_found)?;
+    let dialect = Dialect::new(runs.prompt_at(visible_thread, run.queued).await?);
+    let first_answers = if after == 0 { None } else { runs.answers(visible_thread, run, after).await? };
+    Ok((dialect, first_answers))
 }
 
 /// A finished turn as a list.
 async fn turn(
     runs: &Runs,
-    found: &VisibleThread,
+    visible_thread: &VisibleThread,
     since: Since,
     mut dialect: Dialect,
-    first: Option<Value>,
+    first_answers: Option<Value>,
 ) -> Answer {
-    let agent = &found.source.agent;
-    let page = runs.page(found, since).await?;
+    let agent = &visible_thread.source.agent;
+    let page = runs.page(visible_thread, since).await?;
     let mut events: Vec<Value> =
-        first.map(|answers| Dialect::default().resumed(answers).json(agent)).into_iter().collect();
+        first_answers.map(|answers| Dialect::default().resume(answers).json(agent)).into_iter().collect();
     for event in &page.events {
         let value: Value = serde_json::from_str(&event.json).unwrap_or_default();
         events.extend(dialect.translate(event.kind, &value).iter().map(|event| event.json(agent)));
@@ -372,9 +385,9 @@ async fn turn(
         }
     }
     let mut response = Json(events).into_response();
-    if let (true, false, Some(last)) = (page.more, dialect.is_over, page.events.last()) {
-        let next = RequestId { run: last.run, after: last.id };
-        link(&mut response, &format!("<?request_id={next}>; rel=\"next\""));
+    if let (true, false, Some(last)) = (page.has_more, dialect.is_over, page.events.last()) {
+        let next_request = RequestId { run: last.run, after: last.id };
+        link(&mut response, &format!("<?request_id={next_request}>; rel=\"next\""));
     }
     Ok(response)
 }
@@ -387,21 +400,21 @@ fn link(response: &mut Response, link: &str) {
 
 async fn logs(
     State(runs): State<Runs>,
-    DashboardCaller(asking): DashboardCaller,
+    DashboardCaller(caller): DashboardCaller,
     Path((name, thread)): Path<(String, String)>,
-    sent: Result<Query<LogsQuery>, QueryRejection>,
+    query_result: Result<Query<LogsQuery>, QueryRejection>,
 ) -> Answer {
-    let agent = runs.agent(&asking, &name).await?;
-    let after = query(sent)?.after.map_or(Ok(0), |after| after.parse::<u64>()).map_err(|_| {
+    let agent = runs.agent(&caller, &name).await?;
+    let after = query(query_result)?.after.map_or(Ok(0), |after| after.parse::<u64>()).map_err(|_| {
         refusals::shape("invalid_query", "`after` must be the cursor of a page's `Link`, an integer")
     })?;
     let thread = thread.parse().map_err(|_| refusals::thread_not_found())?;
-    let found = runs.find_thread(&asking.actor(), &agent, thread).await?;
-    let found = found.ok_or_else(refusals::thread_not_found)?;
-    let LogPage { logs, rest } = runs.logs(&found, Version(after)).await?;
+    let visible_thread = runs.find_thread(&caller.actor(), &agent, thread).await?;
+    let visible_thread = visible_thread.ok_or_else(refusals::thread_not_found)?;
+    let LogPage { logs, next_after } = runs.logs(&visible_thread, Version(after)).await?;
     let mut response = Json(logs).into_response();
-    if let Some(rest) = rest {
-        link(&mut response, &format!("<?after={}>; rel=\"next\"", rest.0));
+    if let Some(next_after) = next_after {
+        link(&mut response, &format!("<?after={}>; rel=\"next\"", next_after.0));
     }
     Ok(response)
 }

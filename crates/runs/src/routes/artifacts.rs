@@ -34,10 +34,10 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
 
 async fn artifact(
     State(runs): State<Runs>,
-    StreamCaller(asking): StreamCaller,
+    StreamCaller(caller): StreamCaller,
     Path(id): Path<String>,
 ) -> Answer {
-    let artifact = runs.artifact(&asking.actor(), &id).await?;
+    let artifact = runs.artifact(&caller.actor(), &id).await?;
     let content = runs.content(&artifact).await?;
     Ok((headers(&artifact), Body::from_stream(content.stream)).into_response())
 }

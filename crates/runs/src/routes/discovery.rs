@@ -10,7 +10,7 @@ use http::{HeaderMap, Method, header, request::Parts};
 use plenary_edge::{JsonBody, Operation};
 use plenary_kernel::Class;
 
-use super::{Answer, about, doc, json, of_agent};
+use super::{Answer, doc, json, of_agent, set_run_headers};
 use crate::{
     Runs,
     caller::RequestCaller,
@@ -62,61 +62,61 @@ fn path(name: &str) -> String {
 }
 
 async fn list(State(runs): State<Runs>, parts: Parts) -> Answer {
-    let asking = RequestCaller::identify(&parts, &runs).await?;
+    let caller = RequestCaller::identify(&parts, &runs).await?;
     let listed = |name: &str| AgentPath(name.to_owned(), path(name));
-    let agents: Vec<_> = runs.agents_for(&asking).await?.iter().map(|agent| listed(agent.name())).collect();
+    let agents: Vec<_> = runs.agents_for(&caller).await?.iter().map(|agent| listed(agent.name())).collect();
     // A browser gets a page at this URL.
     Ok(([(header::VARY, "Accept")], Json(agents)).into_response())
 }
 
-async fn discovery(State(runs): State<Runs>, asking: RequestCaller) -> Answer {
-    let paths: Vec<_> = runs.agents_for(&asking).await?.iter().map(|agent| path(agent.name())).collect();
+async fn discovery(State(runs): State<Runs>, caller: RequestCaller) -> Answer {
+    let paths: Vec<_> = runs.agents_for(&caller).await?.iter().map(|agent| path(agent.name())).collect();
     Ok(Json(paths).into_response())
 }
 
-async fn descriptors(State(runs): State<Runs>, asking: RequestCaller) -> Answer {
+async fn descriptors(State(runs): State<Runs>, caller: RequestCaller) -> Answer {
     let mut agents = Vec::new();
-    for agent in runs.agents_for(&asking).await? {
+    for agent in runs.agents_for(&caller).await? {
         agents.push(AgentSummary { path: path(agent.name()), descriptor: runs.described(&agent).await? });
     }
     Ok(Json(agents).into_response())
 }
 
-async fn describe(State(runs): State<Runs>, asking: RequestCaller, Path(name): Path<String>) -> Answer {
-    let agent = runs.agent(&asking, &name).await?;
+async fn describe(State(runs): State<Runs>, caller: RequestCaller, Path(name): Path<String>) -> Answer {
+    let agent = runs.agent(&caller, &name).await?;
     Ok(Json(runs.described(&agent).await?).into_response())
 }
 
 async fn configure(
     State(runs): State<Runs>,
-    asking: RequestCaller,
+    caller: RequestCaller,
     Path(name): Path<String>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let agent = runs.agent(&asking, &name).await?;
+    let agent = runs.agent(&caller, &name).await?;
     let body = body?;
     let args = request::read_configure(body.bytes())?;
-    configured(&runs, &asking, &agent, &headers, body.bytes(), args).await
+    configured(&runs, &caller, &agent, &headers, body.bytes(), args).await
 }
 
 /// Configures an agent, for both paths of the operation.
 pub(super) async fn configured(
     runs: &Runs,
-    asking: &RequestCaller,
+    caller: &RequestCaller,
     agent: &Agent,
     headers: &HeaderMap,
     body: &[u8],
     args: serde_json::Map<String, serde_json::Value>,
 ) -> Answer {
     let name = agent.name();
-    let scope = format!("runs/configure/{name}/{}", asking.actor());
+    let scope = format!("runs/configure/{name}/{}", caller.actor());
     let key = request::key(scope, "", headers, body)?;
-    let done = runs.configure(asking.caller(agent), args, key.as_ref()).await.map_err(RunRefusal::from)?;
+    let done = runs.configure(caller.for_agent(agent), args, key.as_ref()).await.map_err(RunRefusal::from)?;
     let source = Source { thread: done.reply.thread, agent: name.into() };
     let event = source.configured(done.reply.run);
     let mut response = json(event.json);
-    about(&mut response, name, done.reply.run, done.reply.thread);
+    set_run_headers(&mut response, name, done.reply.run, done.reply.thread);
     response.headers_mut().remove(header::LOCATION);
     Ok(super::replayed(response, done.replayed))
 }

@@ -12,8 +12,8 @@ use super::{Answer, json, of_agent, query, text};
 use crate::{
     Runs,
     caller::{RequestCaller, StreamCaller},
-    finding::VisibleThread,
     limits::READER_CHARS_MAX,
+    lookup::VisibleThread,
     reading::{Page, Since},
     refusals::{self, RunRefusal},
     registry::Agent,
@@ -22,13 +22,13 @@ use crate::{
 };
 
 pub(super) fn operations() -> Vec<Operation<Runs>> {
-    let said = "For a run: the events since the reader's last request, each once; `X-Reader` names a reader, otherwise the \
+    let polling = "For a run: the events since the reader's last request, each once; `X-Reader` names a reader, otherwise the \
                 token does. With `since` nothing is consumed. For a thread: all events of its runs. With \
                 `stream=true` server-sent events, from the beginning or after `since` or `Last-Event-ID`: for a run \
                 until RunCompleted, for a thread until no run is active or waiting.";
     let doc = |id, path, summary| {
         of_agent(id, Method::GET, path, summary)
-            .description(said)
+            .description(polling)
             .reply::<Vec<Base>>()
             .or_reply_type("text/event-stream")
             .answers_page()
@@ -83,27 +83,32 @@ struct StreamQuery {
 
 async fn events(
     State(runs): State<Runs>,
-    StreamCaller(asking): StreamCaller,
+    StreamCaller(caller): StreamCaller,
     Path(name): Path<String>,
     method: Method,
-    sent: Result<Query<EventsQuery>, QueryRejection>,
+    query_result: Result<Query<EventsQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Answer {
-    let seen = runs.seen(&asking, &name).await?;
-    let sent = seen.look(query(sent))?;
-    let (found, which) = match (&sent.run_id, &sent.thread_id) {
-        (Some(run), _) => (runs.find(&asking, &seen.agent, run).await, format!("run_id={run}&")),
+    let visible_agent = runs.visible_agent(&caller, &name).await?;
+    let parameters = visible_agent.reveal(query(query_result))?;
+    let (visible_thread, page_parameters) = match (&parameters.run_id, &parameters.thread_id) {
+        (Some(run), _) => (runs.find(&caller, &visible_agent.agent, run).await, format!("run_id={run}&")),
         (None, Some(thread)) => {
-            (of_thread(&runs, &asking, &seen.agent, thread).await, format!("thread_id={thread}&"))
+            (of_thread(&runs, &caller, &visible_agent.agent, thread).await, format!("thread_id={thread}&"))
         }
         (None, None) => (
             Err(refusals::shape("missing_run_id", "`run_id` is missing: name the run, `?run_id=`")),
             String::new(),
         ),
     };
-    let found = seen.look(found)?;
-    let wanted = EventQuery { stream: sent.stream.as_deref(), since: sent.since.as_deref(), method, which };
-    answer(&runs, &asking, found, wanted, &headers).await
+    let visible_thread = visible_agent.reveal(visible_thread)?;
+    let event_query = EventQuery {
+        stream: parameters.stream.as_deref(),
+        since: parameters.since.as_deref(),
+        method,
+        page_parameters,
+    };
+    answer(&runs, &caller, visible_thread, event_query, &headers).await
 }
 
 /// The parsed query for the events of a run or a thread.
@@ -112,68 +117,76 @@ struct EventQuery<'a> {
     since: Option<&'a str>,
     method: Method,
     /// The parameters that the link to the next page repeats: the run or thread, unless the path names it.
-    which: String,
+    page_parameters: String,
 }
 
 async fn of_thread(
     runs: &Runs,
-    asking: &RequestCaller,
+    caller: &RequestCaller,
     agent: &Agent,
     thread: &str,
 ) -> Result<VisibleThread, RunRefusal> {
     let thread = thread.parse().map_err(|_| refusals::thread_not_found())?;
-    runs.find_thread(&asking.actor(), agent, thread).await?.ok_or_else(refusals::thread_not_found)
+    runs.find_thread(&caller.actor(), agent, thread).await?.ok_or_else(refusals::thread_not_found)
 }
 
 async fn events_of(
     State(runs): State<Runs>,
-    StreamCaller(asking): StreamCaller,
+    StreamCaller(caller): StreamCaller,
     Path((name, id)): Path<(String, String)>,
     method: Method,
-    sent: Result<Query<StreamQuery>, QueryRejection>,
+    query_result: Result<Query<StreamQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Answer {
-    let seen = runs.seen(&asking, &name).await?;
-    let sent = seen.look(query(sent))?;
-    let found = seen.look(runs.find(&asking, &seen.agent, &id).await)?;
-    let which = String::new();
-    let wanted = EventQuery { stream: sent.stream.as_deref(), since: sent.since.as_deref(), method, which };
-    answer(&runs, &asking, found, wanted, &headers).await
+    let visible_agent = runs.visible_agent(&caller, &name).await?;
+    let parameters = visible_agent.reveal(query(query_result))?;
+    let visible_thread = visible_agent.reveal(runs.find(&caller, &visible_agent.agent, &id).await)?;
+    let page_parameters = String::new();
+    let event_query = EventQuery {
+        stream: parameters.stream.as_deref(),
+        since: parameters.since.as_deref(),
+        method,
+        page_parameters,
+    };
+    answer(&runs, &caller, visible_thread, event_query, &headers).await
 }
 
 async fn answer(
     runs: &Runs,
-    asking: &RequestCaller,
-    found: VisibleThread,
-    wanted: EventQuery<'_>,
+    caller: &RequestCaller,
+    visible_thread: VisibleThread,
+    event_query: EventQuery<'_>,
     headers: &HeaderMap,
 ) -> Answer {
-    let EventQuery { stream, since, method, which } = wanted;
+    let EventQuery { stream, since, method, page_parameters } = event_query;
     let invalid = || refusals::shape("invalid_since", "`since` must be the id of an event");
     if switch(stream, "stream", "invalid_stream")? {
         let since = text(headers, "last-event-id").or(since);
-        let since = Since::read(since).ok_or_else(invalid)?.within(&found)?.reached(&found)?;
-        let watch = runs.watch(asking, found.source.thread)?;
-        return runs.live(asking, (found.source, watch), found.run, since).await;
+        let since = Since::read(since)
+            .ok_or_else(invalid)?
+            .resolve(&visible_thread)?
+            .require_reached(&visible_thread)?;
+        let watch = runs.watch(caller, visible_thread.source.thread)?;
+        return runs.live(caller, (visible_thread.source, watch), visible_thread.run, since).await;
     }
-    let page = match (since, found.run) {
+    let page = match (since, visible_thread.run) {
         // HEAD changes nothing (RFC 9110, 9.2.1), so it does not move a reader's cursor either.
         (None, Some(run)) if method != Method::HEAD => {
-            runs.drain(&found, run, &reader(runs, asking, headers).await?).await?
+            runs.drain(&visible_thread, run, &reader(runs, caller, headers).await?).await?
         }
         (since, _) => {
-            let since = Since::read(since).ok_or_else(invalid)?.within(&found)?;
-            runs.page(&found, since).await?
+            let since = Since::read(since).ok_or_else(invalid)?.resolve(&visible_thread)?;
+            runs.page(&visible_thread, since).await?
         }
     };
     let mut response = json(array(&page));
-    if let (true, Some(last)) = (page.more, page.events.last()) {
+    if let (true, Some(last)) = (page.has_more, page.events.last()) {
         // The link to the next page: the same poll again, or the events after this one.
-        let next = match found.run {
+        let position = match visible_thread.run {
             Some(_) => last.id.to_string(),
             None => format!("{}:{}", last.run, last.id),
         };
-        let link = format!("<?{which}since={next}>; rel=\"next\"");
+        let link = format!("<?{page_parameters}since={position}>; rel=\"next\"");
         if let Ok(link) = HeaderValue::from_str(&link) {
             response.headers_mut().insert(header::LINK, link);
         }
@@ -183,25 +196,25 @@ async fn answer(
 
 /// The reader whose cursor a poll moves. The console and each token with a scope have cursors of their own, and move no
 /// other's: some of them may only read.
-async fn reader(runs: &Runs, asking: &RequestCaller, headers: &HeaderMap) -> Result<String, RunRefusal> {
-    let place = if asking.0.token.is_person() {
+async fn reader(runs: &Runs, caller: &RequestCaller, headers: &HeaderMap) -> Result<String, RunRefusal> {
+    let place = if caller.0.token.is_person() {
         "console/".to_owned()
-    } else if runs.accounts().scope_of(&asking.0).await?.is_some() {
-        format!("token/{}/", asking.0.token.hex())
+    } else if runs.accounts().scope_of(&caller.0).await?.is_some() {
+        format!("token/{}/", caller.0.token.hex())
     } else {
         String::new()
     };
-    let Some(named) = headers.get("x-reader") else { return Ok(format!("{place}{}", asking.actor())) };
-    let named = named.to_str().unwrap_or_default();
-    let fits = (1..=READER_CHARS_MAX).contains(&named.len())
-        && named.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/');
-    if !fits {
+    let Some(name) = headers.get("x-reader") else { return Ok(format!("{place}{}", caller.actor())) };
+    let name = name.to_str().unwrap_or_default();
+    let is_valid = (1..=READER_CHARS_MAX).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/');
+    if !is_valid {
         let detail =
             format!("`X-Reader` must be 1 to {READER_CHARS_MAX} visible ASCII characters without `/`");
         return Err(refusals::shape("invalid_reader", detail));
     }
     // Each caller has its own readers.
-    Ok(format!("{place}{}/{named}", asking.actor()))
+    Ok(format!("{place}{}/{name}", caller.actor()))
 }
 
 fn array(page: &Page) -> String {

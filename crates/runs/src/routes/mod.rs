@@ -24,9 +24,9 @@ use plenary_kernel::Class;
 use crate::{
     Runs,
     caller::RequestCaller,
-    finding::VisibleThread,
     id::{RunId, ThreadId},
     live::Live,
+    lookup::VisibleThread,
     reading::{Passage, Since},
     refusals::{RunRefusal, not_followed, refused_response},
     request,
@@ -115,7 +115,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 /// Sets the headers that name the run, its thread and the URL of its report (wire.md D.4).
-fn about(response: &mut Response, agent: &str, run: RunId, thread: ThreadId) {
+fn set_run_headers(response: &mut Response, agent: &str, run: RunId, thread: ThreadId) {
     plenary_telemetry::note_conversation(thread);
     let values = [
         (RUN_ID, run.to_string()),
@@ -131,68 +131,69 @@ fn about(response: &mut Response, agent: &str, run: RunId, thread: ThreadId) {
 
 impl Runs {
     /// Registers a follower of a thread.
-    fn watch(&self, asking: &RequestCaller, thread: ThreadId) -> Result<Watch<Payer>, RunRefusal> {
-        let follower = Follower::new(Some(&asking.0));
-        self.0.watchers.watch(&stream(thread), follower, asking.actor().owner()).map_err(not_followed)
+    fn watch(&self, caller: &RequestCaller, thread: ThreadId) -> Result<Watch<Payer>, RunRefusal> {
+        let follower = Follower::new(Some(&caller.0));
+        self.0.watchers.watch(&stream(thread), follower, caller.actor().owner()).map_err(not_followed)
     }
 
     /// A run or a thread as a live stream after `since`.
     async fn live(
         &self,
-        asking: &RequestCaller,
+        caller: &RequestCaller,
         place: (Source, Watch<Payer>),
         run: Option<RunId>,
         since: Since,
     ) -> Answer {
-        Ok(self.followed(asking, place, run, since).await?.into_response())
+        Ok(self.live_stream(caller, place, run, since).await?.into_response())
     }
 
     /// The live stream before it is turned into a response.
-    async fn followed(
+    async fn live_stream(
         &self,
-        asking: &RequestCaller,
+        caller: &RequestCaller,
         // Register first, then read the log, so that no event is missed between the two.
         (source, watch): (Source, Watch<Payer>),
         run: Option<RunId>,
         since: Since,
     ) -> Result<Live, RunRefusal> {
-        let (looking, making) = self.0.deltas.look_on(source.thread).ok().unzip();
+        let (delta_subscription, partial_text) = self.0.deltas.subscribe(source.thread).ok().unzip();
         // A client that resumes after an event may already have a part of the unfinished text.
-        let making = making.flatten().filter(|_| matches!(since, Since::Start));
+        let partial_text = partial_text.flatten().filter(|_| matches!(since, Since::Start));
         let (state, head) = self.0.threads.fresh(&source.thread.to_string()).await?;
         // Text that an event already contains is not unfinished.
-        let making = making.filter(|line| {
+        let partial_text = partial_text.filter(|line| {
             let run = state.run(line.run);
             run.is_some_and(|run| !run.status.is_over() && run.last_event_id <= line.after)
         });
-        let found = VisibleThread { source, state, head, run };
-        let run = found.run();
-        let passage = Passage::new(since, &found);
-        let (cursor, until) = match run {
+        let visible_thread = VisibleThread { source, state, head, run };
+        let run = visible_thread.run();
+        let passage = Passage::new(since, &visible_thread);
+        let (cursor, end) = match run {
             // A queued run starts after all events that are there now.
-            Some(run) if run.status == RunStatus::Queued => (found.head, None),
-            Some(run) => (passage.begin(&found), run.status.is_over().then_some(run.ended)),
+            Some(run) if run.status == RunStatus::Queued => (visible_thread.head, None),
+            Some(run) => (passage.begin(&visible_thread), run.status.is_over().then_some(run.ended)),
             None => {
-                let idle = found.state.runs.iter().all(|run| run.status.is_over());
-                (passage.begin(&found), idle.then_some(found.head))
+                let idle = visible_thread.state.runs.iter().all(|run| run.status.is_over());
+                (passage.begin(&visible_thread), idle.then_some(visible_thread.head))
             }
         };
-        let passed = found.run.map(|run| (run, since.in_run(run)));
-        let (source, head, run, principal) = (found.source, found.head, found.run, asking.0.clone());
+        let last_passed = visible_thread.run.map(|run| (run, since.number_in(run)));
+        let (source, head, run, principal) =
+            (visible_thread.source, visible_thread.head, visible_thread.run, caller.0.clone());
         let runs = self.clone();
         Ok(Live {
             runs,
             source,
             principal,
             watch,
-            looking,
-            making,
+            delta_subscription,
+            partial_text,
             run,
             passage,
-            passed,
+            last_passed,
             cursor,
             head,
-            until,
+            end,
         })
     }
 }

@@ -65,26 +65,26 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
 
 async fn show(
     State(runs): State<Runs>,
-    asking: RequestCaller,
+    caller: RequestCaller,
     Path((name, run)): Path<(String, String)>,
 ) -> Answer {
-    let seen = runs.seen(&asking, &name).await?;
-    let found = seen.look(runs.find_by_id(&asking, &seen.agent, &run).await)?;
-    let run = found.run().ok_or_else(refusals::run_not_found)?;
-    Ok(Json(runs.report(&found, run).await?).into_response())
+    let visible_agent = runs.visible_agent(&caller, &name).await?;
+    let visible_thread = visible_agent.reveal(runs.find_by_id(&caller, &visible_agent.agent, &run).await)?;
+    let run = visible_thread.run().ok_or_else(refusals::run_not_found)?;
+    Ok(Json(runs.report(&visible_thread, run).await?).into_response())
 }
 
-async fn thread(State(runs): State<Runs>, asking: RequestCaller, Path(thread): Path<String>) -> Answer {
+async fn thread(State(runs): State<Runs>, caller: RequestCaller, Path(thread): Path<String>) -> Answer {
     let thread: ThreadId = thread.parse().map_err(|_| refusals::thread_not_found())?;
     let state = runs.fresh(thread).await?;
     let agent = state.opened.as_ref().and_then(|opened| runs.0.registry.get(&opened.agent));
     let agent = agent.ok_or_else(refusals::thread_not_found)?;
     // Below the agent's path the run would look absent too.
-    if !runs.may_run(&asking.actor(), &agent).await? {
+    if !runs.may_run(&caller.actor(), &agent).await? {
         return Err(refusals::thread_not_found());
     }
-    let found = runs.find_thread(&asking.actor(), &agent, thread).await?;
-    let report = found.and_then(|found| ThreadReport::of(thread, &found.state));
+    let visible_thread = runs.find_thread(&caller.actor(), &agent, thread).await?;
+    let report = visible_thread.and_then(|visible_thread| ThreadReport::of(thread, &visible_thread.state));
     Ok(Json(report.ok_or_else(refusals::thread_not_found)?).into_response())
 }
 
@@ -106,15 +106,15 @@ struct ThreadsQuery {
 
 async fn threads(
     State(runs): State<Runs>,
-    asking: RequestCaller,
+    caller: RequestCaller,
     Path(name): Path<String>,
-    sent: Result<Query<ThreadsQuery>, QueryRejection>,
+    query_result: Result<Query<ThreadsQuery>, QueryRejection>,
 ) -> Answer {
-    let agent = runs.agent(&asking, &name).await?;
-    let sent = query(sent)?;
-    let limit = limit(sent.limit.as_deref())?;
-    let before = sent.before.as_deref().map(|id| id.parse().map_err(|_| refusals::thread_not_found()));
-    let (threads, more) = runs.threads(&asking.actor(), &agent, before.transpose()?, limit).await?;
+    let agent = runs.agent(&caller, &name).await?;
+    let parameters = query(query_result)?;
+    let limit = limit(parameters.limit.as_deref())?;
+    let before = parameters.before.as_deref().map(|id| id.parse().map_err(|_| refusals::thread_not_found()));
+    let (threads, more) = runs.threads(&caller.actor(), &agent, before.transpose()?, limit).await?;
     let next = threads
         .last()
         .filter(|_| more)

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Answer, REPLAYED, about, discovery::configured, json, of_agent, query};
+use super::{Answer, REPLAYED, discovery::configured, json, of_agent, query, set_run_headers};
 use crate::{
     Runs,
     agentic::{Dialect, Shape, TranslatedStream, prompt_of},
@@ -23,10 +23,10 @@ use crate::{
     command::{CancelRun, InterruptReceipt, Request, ResumeRun, RunStart},
     decide::Rejection,
     event::RunTrace,
-    finding::VisibleThread,
     id::{RunId, ThreadId},
     limits::DEPTH_MAX,
     live::Live,
+    lookup::VisibleThread,
     reading::Since,
     refusals::{self, RunRefusal},
     registry::Agent,
@@ -127,96 +127,98 @@ struct StreamQuery {
 
 async fn run(
     State(runs): State<Runs>,
-    asking: RequestCaller,
+    caller: RequestCaller,
     Path(name): Path<String>,
-    sent: Result<Query<RunQuery>, QueryRejection>,
+    query_result: Result<Query<RunQuery>, QueryRejection>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let seen = runs.seen(&asking, &name).await?;
-    let (body, sent) = (seen.look(body.map_err(RunRefusal::from))?, seen.look(query(sent))?);
-    let wait = seen.look(Wait::read(sent.wait.as_deref()))?;
-    let ids = Ids { run: sent.run_id.as_deref(), thread: sent.thread_id.as_deref() };
-    let takes = seen.agent.runner.card().request_types;
-    let command = seen.look(request::read(body.bytes(), ids, &takes))?;
-    let agent = &seen.agent;
+    let visible_agent = runs.visible_agent(&caller, &name).await?;
+    let (body, parameters) =
+        (visible_agent.reveal(body.map_err(RunRefusal::from))?, visible_agent.reveal(query(query_result))?);
+    let wait = visible_agent.reveal(Wait::read(parameters.wait.as_deref()))?;
+    let ids = Ids { run: parameters.run_id.as_deref(), thread: parameters.thread_id.as_deref() };
+    let takes = visible_agent.agent.runner.card().request_types;
+    let command = visible_agent.reveal(request::read(body.bytes(), ids, &takes))?;
+    let agent = &visible_agent.agent;
     match command {
         // A caller that may not run the agent can stop its own runs, and request nothing else.
-        RunCommand::Start { .. } | RunCommand::Resume { .. } | RunCommand::Configure(_) if !seen.is_there => {
+        RunCommand::Start { .. } | RunCommand::Resume { .. } | RunCommand::Configure(_)
+            if !visible_agent.is_runnable =>
+        {
             Err(refusals::agent_not_found())
         }
         RunCommand::Start { thread, request } => {
             let place = runs.place_of(thread).await?;
-            let begun = runs.begin(&asking, agent, place, request, &headers).await?;
+            let run_start = runs.begin(&caller, agent, place, request, &headers).await?;
             let mut response = match wait {
                 Wait::No => StatusCode::ACCEPTED.into_response(),
                 Wait::Started | Wait::Result => {
-                    json(runs.awaited(&asking, agent, begun.reply, wait).await?.json)
+                    json(runs.wait_for_event(&caller, agent, run_start.reply, wait).await?.json)
                 }
             };
-            about(&mut response, agent.name(), begun.reply.run, begun.reply.thread);
-            Ok(replayed(response, begun.replayed))
+            set_run_headers(&mut response, agent.name(), run_start.reply.run, run_start.reply.thread);
+            Ok(replayed(response, run_start.replayed))
         }
-        RunCommand::Resume { run, thread, asked } => {
-            let caller = asking.caller(agent);
-            let at = runs.interrupted(&asking, agent, run, thread).await?;
+        RunCommand::Resume { run, thread, question } => {
+            let thread = runs.interrupted(&caller, agent, run, thread).await?;
             let key = request::key(
-                scope("resume", &asking, agent.name()),
-                &at.to_string(),
+                scope("resume", &caller, agent.name()),
+                &thread.to_string(),
                 &headers,
                 body.bytes(),
             )?;
-            let command = ResumeRun { caller, run, asked, body: body.bytes().clone() };
-            let done = runs.ask(at, command, key.as_ref()).await?;
-            Ok(accepted(agent.name(), at, &done))
+            let command =
+                ResumeRun { caller: caller.for_agent(agent), run, question, body: body.bytes().clone() };
+            let done = runs.ask(thread, command, key.as_ref()).await?;
+            Ok(accepted(agent.name(), thread, &done))
         }
         RunCommand::Cancel { run, thread } => {
-            let caller = asking.caller(agent);
-            let at = seen.look(runs.interrupted(&asking, agent, run, thread).await)?;
+            let thread = visible_agent.reveal(runs.interrupted(&caller, agent, run, thread).await)?;
             let key = request::key(
-                scope("cancel", &asking, agent.name()),
-                &at.to_string(),
+                scope("cancel", &caller, agent.name()),
+                &thread.to_string(),
                 &headers,
                 body.bytes(),
             )?;
-            let command = CancelRun { caller, run, body: body.bytes().clone() };
-            let done = runs.ask(at, command, key.as_ref()).await?;
-            Ok(accepted(agent.name(), at, &done))
+            let command = CancelRun { caller: caller.for_agent(agent), run, body: body.bytes().clone() };
+            let done = runs.ask(thread, command, key.as_ref()).await?;
+            Ok(accepted(agent.name(), thread, &done))
         }
-        RunCommand::Configure(args) => configured(&runs, &asking, agent, &headers, body.bytes(), args).await,
+        RunCommand::Configure(args) => configured(&runs, &caller, agent, &headers, body.bytes(), args).await,
     }
 }
 
 async fn stream_request(
     State(runs): State<Runs>,
-    asking: RequestCaller,
+    caller: RequestCaller,
     Path(name): Path<String>,
-    sent: Result<Query<StreamQuery>, QueryRejection>,
+    query_result: Result<Query<StreamQuery>, QueryRejection>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let agent = runs.agent(&asking, &name).await?;
-    let (body, sent) = (body?, query(sent)?);
-    let ids = Ids { run: None, thread: sent.thread_id.as_deref() };
+    let agent = runs.agent(&caller, &name).await?;
+    let (body, parameters) = (body?, query(query_result)?);
+    let ids = Ids { run: None, thread: parameters.thread_id.as_deref() };
     let takes = agent.runner.card().request_types;
-    let prompted = request::prompted(body.bytes());
-    let body = prompted.as_ref().unwrap_or(body.bytes());
+    let chat_request = request::chat_from_prompt(body.bytes());
+    let body = chat_request.as_ref().unwrap_or(body.bytes());
     let (thread, request) = request::read_start(body, ids, &takes)?;
     let place = runs.place_of(thread).await?;
     // Registered before the run starts: its events then come from memory and need not be read from the store.
-    let mut watch = runs.watch(&asking, place.thread)?;
+    let mut watch = runs.watch(&caller, place.thread)?;
     let Executed { reply: RunStart { run, thread, .. }, replayed: again, .. } =
-        runs.begin(&asking, &agent, place, request, &headers).await?;
+        runs.begin(&caller, &agent, place, request, &headers).await?;
     if thread != place.thread {
-        watch = runs.watch(&asking, thread)?;
+        watch = runs.watch(&caller, thread)?;
     }
     let source = Source { thread, agent: agent.name().into() };
-    let live = runs.followed(&asking, (source, watch), Some(run), Since::Start).await?;
-    let mut response = match &prompted {
+    let live = runs.live_stream(&caller, (source, watch), Some(run), Since::Start).await?;
+    let mut response = match &chat_request {
         Some(request) => as_text(live, prompt_of(request)),
         None => live.into_response(),
     };
-    about(&mut response, agent.name(), run, thread);
+    set_run_headers(&mut response, agent.name(), run, thread);
     Ok(replayed(response, again))
 }
 
@@ -224,19 +226,19 @@ async fn stream_request(
 fn as_text(live: Live, prompt: Value) -> Response {
     let agent = live.source.agent.clone();
     let (dialect, shape) = (Dialect::new(prompt), Shape::Text);
-    pieces(TranslatedStream { live: live.into_pieces(), agent, dialect, shape, first: None })
+    pieces(TranslatedStream { pieces: live.into_pieces(), agent, dialect, shape, first_event: None })
 }
 
 /// 202: the run will receive the request (wire.md D.8).
 fn accepted(name: &str, thread: ThreadId, done: &Executed<InterruptReceipt>) -> Response {
     let mut response = StatusCode::ACCEPTED.into_response();
-    about(&mut response, name, done.reply.run, thread);
+    set_run_headers(&mut response, name, done.reply.run, thread);
     replayed(response, done.replayed)
 }
 
 /// The scope within which an operation's idempotency keys are unique.
-fn scope(operation: &str, asking: &RequestCaller, agent: &str) -> String {
-    format!("runs/{operation}/{agent}/{}", asking.actor())
+fn scope(operation: &str, caller: &RequestCaller, agent: &str) -> String {
+    format!("runs/{operation}/{agent}/{}", caller.actor())
 }
 
 /// Marks a response that repeats the one to an earlier, equal request.
@@ -260,14 +262,14 @@ pub(super) struct StartPlace {
 impl Runs {
     pub(super) async fn begin(
         &self,
-        asking: &RequestCaller,
+        caller: &RequestCaller,
         agent: &Agent,
         place: StartPlace,
         mut request: Request,
         headers: &HeaderMap,
     ) -> Result<Executed<RunStart>, RunRefusal> {
         // An agent of this server cannot claim to be the outermost caller.
-        request.depth = request.depth.max(asking.depth_min());
+        request.depth = request.depth.max(caller.depth_min());
         let parent: Option<Box<str>> = plenary_telemetry::current().map(|own| own.to_string().into());
         request.trace = parent.map(|parent| {
             (Box::new(RunTrace { parent: Some(parent), ..RunTrace::default() }), TimestampMs(0))
@@ -282,10 +284,10 @@ impl Runs {
             return Err(refusals::agent_stopped());
         }
         let StartPlace { thread, is_new, is_chosen } = place;
-        let said = if is_chosen { thread.to_string() } else { String::new() };
-        let key = request::key(scope("run", asking, agent.name()), &said, headers, &request.body)?;
+        let thread_text = if is_chosen { thread.to_string() } else { String::new() };
+        let key = request::key(scope("run", caller, agent.name()), &thread_text, headers, &request.body)?;
         let begin =
-            |is_new, request| self.start(asking.caller(agent), (thread, is_new), request, key.as_ref());
+            |is_new, request| self.start(caller.for_agent(agent), (thread, is_new), request, key.as_ref());
         if !(is_new && is_chosen) {
             return Ok(begin(is_new, request).await?);
         }
@@ -311,48 +313,51 @@ impl Runs {
     /// The thread whose run is to be resumed or canceled.
     async fn interrupted(
         &self,
-        asking: &RequestCaller,
+        caller: &RequestCaller,
         agent: &Agent,
         run: Option<RunId>,
         thread: Option<ThreadId>,
     ) -> Result<ThreadId, RunRefusal> {
         match (run, thread) {
             (Some(run), thread) => {
-                let found = self.find_run(asking, agent, run).await?.ok_or_else(refusals::run_not_found)?;
-                match thread.is_none_or(|thread| thread == found.source.thread) {
-                    true => Ok(found.source.thread),
+                let visible_thread =
+                    self.find_run(caller, agent, run).await?.ok_or_else(refusals::run_not_found)?;
+                match thread.is_none_or(|thread| thread == visible_thread.source.thread) {
+                    true => Ok(visible_thread.source.thread),
                     false => Err(refusals::run_not_found()),
                 }
             }
             (None, Some(thread)) => {
-                let found = self.find_thread(&asking.actor(), agent, thread).await?;
-                found.map(|found| found.source.thread).ok_or_else(refusals::thread_not_found)
+                let visible_thread = self.find_thread(&caller.actor(), agent, thread).await?;
+                visible_thread
+                    .map(|visible_thread| visible_thread.source.thread)
+                    .ok_or_else(refusals::thread_not_found)
             }
             (None, None) => Err(refusals::run_not_found()),
         }
     }
 
     /// The event that the caller waits for.
-    pub(super) async fn awaited(
+    pub(super) async fn wait_for_event(
         &self,
-        asking: &RequestCaller,
+        caller: &RequestCaller,
         agent: &Agent,
-        begun: RunStart,
+        run_start: RunStart,
         wait: Wait,
     ) -> Result<WireEvent, RunRefusal> {
-        let source = Source { thread: begun.thread, agent: agent.name().into() };
-        if wait == Wait::Started && begun.started {
-            return Ok(source.started(begun.run, begun.depth));
+        let source = Source { thread: run_start.thread, agent: agent.name().into() };
+        if wait == Wait::Started && run_start.started {
+            return Ok(source.started(run_start.run, run_start.depth));
         }
-        let watch = self.watch(asking, begun.thread)?;
+        let watch = self.watch(caller, run_start.thread)?;
         loop {
             let marks = watch.mailbox().take();
-            if marks.recheck && !self.accounts().is_valid(&asking.0).await? {
+            if marks.recheck && !self.accounts().is_valid(&caller.0).await? {
                 return Err(Rejection::Unauthenticated.into());
             }
-            let found: Option<VisibleThread> = self.find_run(asking, agent, begun.run).await?;
-            let found = found.ok_or_else(refusals::run_not_found)?;
-            let run = found.run().ok_or_else(refusals::run_not_found)?;
+            let visible_thread: Option<VisibleThread> = self.find_run(caller, agent, run_start.run).await?;
+            let visible_thread = visible_thread.ok_or_else(refusals::run_not_found)?;
+            let run = visible_thread.run().ok_or_else(refusals::run_not_found)?;
             match wait {
                 Wait::No | Wait::Started if run.started != Version::ZERO => {
                     return Ok(source.started(run.id, run.depth));
@@ -368,8 +373,8 @@ impl Runs {
                 return Err(refusals::stopping());
             }
             // A lost wake-up only delays.
-            let again = std::time::Duration::from_millis(plenary_room::KEEPALIVE_MS);
-            let _ = tokio::time::timeout(again, watch.mailbox().wait()).await;
+            let keepalive = std::time::Duration::from_millis(plenary_room::KEEPALIVE_MS);
+            let _ = tokio::time::timeout(keepalive, watch.mailbox().wait()).await;
         }
     }
 }

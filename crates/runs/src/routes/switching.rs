@@ -48,26 +48,26 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     ]
 }
 
-async fn stop(State(runs): State<Runs>, asking: RequestCaller, Path(name): Path<String>) -> Answer {
-    turned(&runs, &asking, &name, true).await
+async fn stop(State(runs): State<Runs>, caller: RequestCaller, Path(name): Path<String>) -> Answer {
+    turned(&runs, &caller, &name, true).await
 }
 
-async fn start(State(runs): State<Runs>, asking: RequestCaller, Path(name): Path<String>) -> Answer {
-    turned(&runs, &asking, &name, false).await
+async fn start(State(runs): State<Runs>, caller: RequestCaller, Path(name): Path<String>) -> Answer {
+    turned(&runs, &caller, &name, false).await
 }
 
-async fn dismiss(State(runs): State<Runs>, asking: RequestCaller, Path(name): Path<String>) -> Answer {
-    let agent = runs.agent(&asking, &name).await?;
+async fn dismiss(State(runs): State<Runs>, caller: RequestCaller, Path(name): Path<String>) -> Answer {
+    let agent = runs.agent(&caller, &name).await?;
     if !agent.is_enlisted() {
         let text = "The agent is in the server's configuration and cannot be dismissed; stop it instead.";
         return Err(Refusal::conflict("agent_configured", text).into());
     }
-    runs.dismiss(&agent, Some(asking.0.clone().into())).await.map_err(RunRefusal::from)?;
+    runs.dismiss(&agent, Some(caller.0.clone().into())).await.map_err(RunRefusal::from)?;
     Ok(Json(Dismissal { dismissed: true }).into_response())
 }
 
-async fn turned(runs: &Runs, asking: &RequestCaller, name: &str, stops: bool) -> Answer {
-    let agent = runs.agent(asking, name).await?;
-    runs.turn(asking.caller(&agent), stops).await.map_err(RunRefusal::from)?;
+async fn turned(runs: &Runs, caller: &RequestCaller, name: &str, stops: bool) -> Answer {
+    let agent = runs.agent(caller, name).await?;
+    runs.turn(caller.for_agent(&agent), stops).await.map_err(RunRefusal::from)?;
     Ok(Json(runs.described(&agent).await?).into_response())
 }

@@ -89,7 +89,7 @@ pub struct Output {
     events: mpsc::Sender<Event>,
     deltas: mpsc::Sender<Delta>,
     /// The number of accepted events.
-    said: Arc<AtomicU64>,
+    accepted_events: Arc<AtomicU64>,
     recall: Arc<dyn Recall>,
 }
 
@@ -112,7 +112,7 @@ impl Output {
         }
         let place = self.events.reserve().await.map_err(|_| EmitError::Over)?;
         // Counted together with its place in the queue, so that a delta knows the number of events before it.
-        self.said.fetch_add(1, Ordering::AcqRel);
+        self.accepted_events.fetch_add(1, Ordering::AcqRel);
         place.send(event);
         Ok(())
     }
@@ -122,10 +122,10 @@ impl Output {
     pub fn emit_delta(&self, text: &str) {
         let mut rest = text;
         while !rest.is_empty() {
-            let (piece, more) = rest.split_at(rest.floor_char_boundary(DELTA_BYTES_MAX));
-            rest = more;
+            let (piece, remainder) = rest.split_at(rest.floor_char_boundary(DELTA_BYTES_MAX));
+            rest = remainder;
             // Dropped if too many wait; deltas may be lost.
-            let after = self.said.load(Ordering::Acquire);
+            let after = self.accepted_events.load(Ordering::Acquire);
             let _ = self.deltas.try_send(Delta { after, text: piece.to_owned() });
         }
     }
@@ -142,8 +142,8 @@ impl Output {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn kept(&self) -> Result<Option<String>, Fault> {
-        self.recall.kept(self.request.thread_id).await
+    pub async fn stored_text(&self) -> Result<Option<String>, Fault> {
+        self.recall.stored_text(self.request.thread_id).await
     }
 
     /// Keeps a short text with the thread for later runs, instead of the text before. Where there is no store, it is
@@ -151,8 +151,8 @@ impl Output {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn keep(&self, text: String) -> Result<(), Fault> {
-        self.recall.keep(self.request.thread_id, text).await
+    pub async fn store_text(&self, text: String) -> Result<(), Fault> {
+        self.recall.store_text(self.request.thread_id, text).await
     }
 }
 
@@ -208,9 +208,9 @@ pub struct RunReceiver {
     answers: mpsc::Sender<Map<String, Value>>,
     canceled: watch::Sender<bool>,
     /// The number of events that [`RunReceiver::next`] returned.
-    heard: u64,
+    returned_events: u64,
     /// A delta that arrived before the events that it follows.
-    early: Option<Delta>,
+    early_delta: Option<Delta>,
 }
 
 impl RunReceiver {
@@ -218,17 +218,17 @@ impl RunReceiver {
     /// everything was returned. Cancel-safe. Not to be mixed with the two methods below.
     pub async fn next(&mut self) -> Option<ReceivedOutput> {
         loop {
-            if let Some(piece) = self.early.take_if(|delta| delta.after <= self.heard) {
+            if let Some(piece) = self.early_delta.take_if(|delta| delta.after <= self.returned_events) {
                 return Some(ReceivedOutput::Piece(piece.text));
             }
             tokio::select! {
                 biased;
-                Some(delta) = self.deltas.recv(), if self.early.is_none() => self.early = Some(delta),
+                Some(delta) = self.deltas.recv(), if self.early_delta.is_none() => self.early_delta = Some(delta),
                 Some(event) = self.events.recv() => {
-                    self.heard += 1;
+                    self.returned_events += 1;
                     return Some(ReceivedOutput::Event(event));
                 }
-                else => return self.early.take().map(|delta| ReceivedOutput::Piece(delta.text)),
+                else => return self.early_delta.take().map(|delta| ReceivedOutput::Piece(delta.text)),
             }
         }
     }
@@ -263,12 +263,22 @@ impl RunReceiver {
 
 /// Both ends of a run.
 #[must_use]
-pub fn run_of(request: Arc<RunRequest>, recall: Arc<dyn Recall>) -> (Run, RunReceiver) {
-    let (events, said) = mpsc::channel(EVENTS_WAITING_MAX);
-    let (deltas, shown) = mpsc::channel(DELTAS_WAITING_MAX);
-    let (answers, answered) = mpsc::channel(ANSWERS_WAITING_MAX);
+pub fn run_channel(request: Arc<RunRequest>, recall: Arc<dyn Recall>) -> (Run, RunReceiver) {
+    let (events, event_receiver) = mpsc::channel(EVENTS_WAITING_MAX);
+    let (deltas, delta_receiver) = mpsc::channel(DELTAS_WAITING_MAX);
+    let (answers, answer_receiver) = mpsc::channel(ANSWERS_WAITING_MAX);
     let (cancel, canceled) = watch::channel(false);
-    let output = Output { request, events, deltas, said: Arc::default(), recall };
-    let run = Run { output, input: Input { answers: answered, canceled } };
-    (run, RunReceiver { events: said, deltas: shown, answers, canceled: cancel, heard: 0, early: None })
+    let output = Output { request, events, deltas, accepted_events: Arc::default(), recall };
+    let run = Run { output, input: Input { answers: answer_receiver, canceled } };
+    (
+        run,
+        RunReceiver {
+            events: event_receiver,
+            deltas: delta_receiver,
+            answers,
+            canceled: cancel,
+            returned_events: 0,
+            early_delta: None,
+        },
+    )
 }

@@ -314,16 +314,18 @@ fn member_text(members: &Members<'_>, name: &'static str) -> Option<String> {
 }
 
 /// The error of a run whose end has no valid reason.
-fn invalid_reason(reason: Option<&str>, why: Option<String>) -> String {
+fn invalid_reason(reason: Option<&str>, error: Option<String>) -> String {
     let reason = reason.map_or_else(
         || "no finish_reason".into(),
         |reason| {
-            let shown: String = reason.chars().take(REASON_CHARS_MAX).collect();
-            format!("finish_reason {shown:?}")
+            let excerpt: String = reason.chars().take(REASON_CHARS_MAX).collect();
+            format!("finish_reason {excerpt:?}")
         },
     );
-    let more = why.map_or_else(String::new, |why| format!("; it said: {why}"));
-    format!("the agent ended its run with {reason}, which is not success, error, rejected or canceled{more}")
+    let detail = error.map_or_else(String::new, |error| format!("; it said: {error}"));
+    format!(
+        "the agent ended its run with {reason}, which is not success, error, rejected or canceled{detail}"
+    )
 }
 
 /// A message of a program, one JSON object: an event, or the end of its run (wire.md D.8).
@@ -348,7 +350,7 @@ impl ProgramMessage {
         let name = members.text("type").ok().flatten().ok_or(InvalidEvent::UnknownType)?;
         match name.as_str() {
             "RunStarted" => Ok(Self::Started),
-            "RunCompleted" => Self::ended(&members),
+            "RunCompleted" => Self::read_end(&members),
             name => {
                 let kind = EventKind::named(name).ok_or(InvalidEvent::UnknownType)?;
                 let event = Event::read(kind, &members)?;
@@ -358,8 +360,8 @@ impl ProgramMessage {
         }
     }
 
-    fn ended(members: &Members<'_>) -> Result<Self, InvalidEvent> {
-        let (result, mut why) = (member_text(members, "result"), member_text(members, "error"));
+    fn read_end(members: &Members<'_>) -> Result<Self, InvalidEvent> {
+        let (result, mut error) = (member_text(members, "result"), member_text(members, "error"));
         let reason = member_text(members, "finish_reason");
         // A program that ends its run does nothing more, so an invalid end also ends the run.
         // Another Plenary server reports a rejection as `error` with the member `rejected`.
@@ -373,14 +375,14 @@ impl ProgramMessage {
             Some("error" | "rejected") => FinishReason::Error,
             Some("canceled") => FinishReason::Canceled,
             other => {
-                why = Some(invalid_reason(other, why));
+                error = Some(invalid_reason(other, error));
                 FinishReason::Error
             }
         };
-        let bytes = result.as_ref().map_or(0, String::len) + why.as_ref().map_or(0, String::len);
+        let bytes = result.as_ref().map_or(0, String::len) + error.as_ref().map_or(0, String::len);
         if bytes > EVENT_BYTES_MAX {
             return Err(InvalidEvent::TooLarge(bytes));
         }
-        Ok(Self::Ended(RunEnd { finish_reason, result, why, rejected }))
+        Ok(Self::Ended(RunEnd { finish_reason, result, error, rejected }))
     }
 }

@@ -16,7 +16,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use channel::{Delta, EmitError, Input, Output, ReceivedOutput, Run, RunReceiver, RunSignal, run_of};
+pub use channel::{
+    Delta, EmitError, Input, Output, ReceivedOutput, Run, RunReceiver, RunSignal, run_channel,
+};
 pub use event::{ELICITATION, Event, EventKind, InvalidEvent, ProgramMessage, Role};
 pub use request::RunRequest;
 
@@ -98,7 +100,7 @@ pub struct RunEnd {
     /// The result (SC-14). A success without one gets its joined TextOutputs as the result.
     pub result: Option<String>,
     /// For an error: what went wrong, for people.
-    pub why: Option<String>,
+    pub error: Option<String>,
     /// For an error: the agent did not accept the request.
     pub rejected: bool,
 }
@@ -107,7 +109,7 @@ impl RunEnd {
     /// Success; the joined text output is the result.
     #[must_use]
     pub const fn success() -> Self {
-        Self { finish_reason: FinishReason::Success, result: None, why: None, rejected: false }
+        Self { finish_reason: FinishReason::Success, result: None, error: None, rejected: false }
     }
 
     /// Success with a result.
@@ -118,20 +120,20 @@ impl RunEnd {
 
     /// An error, with its text for people.
     #[must_use]
-    pub fn error(why: impl Into<String>) -> Self {
-        Self { finish_reason: FinishReason::Error, why: Some(why.into()), ..Self::success() }
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { finish_reason: FinishReason::Error, error: Some(text.into()), ..Self::success() }
     }
 
     /// An error: the agent does not accept the request, and why.
     #[must_use]
-    pub fn rejected(why: impl Into<String>) -> Self {
-        Self { rejected: true, ..Self::error(why) }
+    pub fn rejected(text: impl Into<String>) -> Self {
+        Self { rejected: true, ..Self::error(text) }
     }
 
     /// The run stopped because it was told to.
     #[must_use]
     pub const fn canceled() -> Self {
-        Self { finish_reason: FinishReason::Canceled, result: None, why: None, rejected: false }
+        Self { finish_reason: FinishReason::Canceled, result: None, error: None, rejected: false }
     }
 }
 
@@ -158,12 +160,12 @@ pub trait Recall: Send + Sync + 'static {
     fn turns(&self, thread: ThreadId, before: RunId) -> RecallFuture<'_, Vec<Turn>>;
 
     /// The text that the runner keeps with a thread; `None` if there is none, or no store.
-    fn kept(&self, _thread: ThreadId) -> RecallFuture<'_, Option<String>> {
+    fn stored_text(&self, _thread: ThreadId) -> RecallFuture<'_, Option<String>> {
         Box::pin(std::future::ready(Ok(None)))
     }
 
     /// Keeps a text with a thread, instead of the text before, if there is a store.
-    fn keep(&self, _thread: ThreadId, _text: String) -> RecallFuture<'_, ()> {
+    fn store_text(&self, _thread: ThreadId, _text: String) -> RecallFuture<'_, ()> {
         Box::pin(std::future::ready(Ok(())))
     }
 }

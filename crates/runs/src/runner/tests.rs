@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     EmitError, Event, EventKind, FinishReason, InvalidEvent, ProgramMessage, Recall, ReceivedOutput, Role,
-    Run, RunEnd, RunReceiver, RunRequest, RunSignal, Turn, run_of,
+    Run, RunEnd, RunReceiver, RunRequest, RunSignal, Turn, run_channel,
 };
 use crate::{
     id::{RunId, ThreadId},
@@ -46,7 +46,7 @@ fn request(body: &str) -> RunRequest {
 }
 
 fn both() -> (Run, RunReceiver) {
-    run_of(Arc::new(request("{}")), Arc::new(NoTurns))
+    run_channel(Arc::new(request("{}")), Arc::new(NoTurns))
 }
 
 fn object(value: &Value) -> Map<String, Value> {
@@ -67,9 +67,9 @@ fn a_program_gets_every_member_of_the_request_on_one_line() {
 
 #[test]
 fn sc_24_events_have_the_members_of_their_type_and_keep_further_ones() {
-    let said = |json: Value| ProgramMessage::read(json.to_string().as_bytes());
+    let read_message = |json: Value| ProgramMessage::read(json.to_string().as_bytes());
     let ProgramMessage::Event(event) =
-        said(json!({"type": "ToolCall", "id": 7, "run_id": "x", "depth": 3, "role": "tool",
+        read_message(json!({"type": "ToolCall", "id": 7, "run_id": "x", "depth": 3, "role": "tool",
         "function_name": "f", "args": {"a": 1}, "tool_call_id": "c"}))
         .unwrap()
     else {
@@ -80,7 +80,7 @@ fn sc_24_events_have_the_members_of_their_type_and_keep_further_ones() {
         event.members(),
         object(&json!({"function_name": "f", "args": {"a": 1}, "tool_call_id": "c"}))
     );
-    for (json, why) in [
+    for (json, error) in [
         (json!({"type": "TextOutput"}), InvalidEvent::Member("content")),
         (json!({"type": "TextOutput", "content": 1}), InvalidEvent::Member("content")),
         (json!({"type": "ToolCall", "function_name": "f", "args": "x"}), InvalidEvent::Member("args")),
@@ -89,26 +89,27 @@ fn sc_24_events_have_the_members_of_their_type_and_keep_further_ones() {
         (json!({"content": "x"}), InvalidEvent::UnknownType),
         (json!([1]), InvalidEvent::NotAnObject),
     ] {
-        assert_eq!(said(json.clone()), Err(why), "{json}");
+        assert_eq!(read_message(json.clone()), Err(error), "{json}");
     }
-    let ended = said(json!({"type": "RunCompleted", "finish_reason": "error", "error": "no"}));
-    assert_eq!(ended, Ok(ProgramMessage::Ended(RunEnd::error("no"))));
-    let ended = said(json!({"type": "RunCompleted", "finish_reason": "rejected", "error": "no"}));
-    assert_eq!(ended, Ok(ProgramMessage::Ended(RunEnd::rejected("no"))));
+    let message = read_message(json!({"type": "RunCompleted", "finish_reason": "error", "error": "no"}));
+    assert_eq!(message, Ok(ProgramMessage::Ended(RunEnd::error("no"))));
+    let message = read_message(json!({"type": "RunCompleted", "finish_reason": "rejected", "error": "no"}));
+    assert_eq!(message, Ok(ProgramMessage::Ended(RunEnd::rejected("no"))));
     for (reason, text) in [(json!("done"), "finish_reason \"done\""), (json!(null), "no finish_reason")] {
-        let Ok(ProgramMessage::Ended(ended)) =
-            said(json!({"type": "RunCompleted", "finish_reason": reason, "result": "r"}))
+        let Ok(ProgramMessage::Ended(end)) =
+            read_message(json!({"type": "RunCompleted", "finish_reason": reason, "result": "r"}))
         else {
             panic!("it ended")
         };
-        assert_eq!((ended.finish_reason, ended.result.as_deref()), (FinishReason::Error, Some("r")));
-        assert!(ended.why.unwrap().contains(text));
+        assert_eq!((end.finish_reason, end.result.as_deref()), (FinishReason::Error, Some("r")));
+        assert!(end.error.unwrap().contains(text));
     }
     for (result, text) in [(json!(7), "7"), (json!({"a": [1]}), r#"{"a":[1]}"#), (json!("x"), "x")] {
-        let ended = said(json!({"type": "RunCompleted", "finish_reason": "success", "result": result}));
-        assert_eq!(ended, Ok(ProgramMessage::Ended(RunEnd::with(text))));
+        let message =
+            read_message(json!({"type": "RunCompleted", "finish_reason": "success", "result": result}));
+        assert_eq!(message, Ok(ProgramMessage::Ended(RunEnd::with(text))));
     }
-    assert_eq!(said(json!({"type": "RunStarted"})), Ok(ProgramMessage::Started));
+    assert_eq!(read_message(json!({"type": "RunStarted"})), Ok(ProgramMessage::Started));
     assert_eq!(Event::text("a \"b\"").content().as_deref(), Some("a \"b\""));
 }
 
@@ -139,8 +140,8 @@ async fn sc_47_an_artifact_past_its_limit_is_not_taken() {
     let artifact = |bytes| Event::artifact("a.pdf", "application/pdf", vec![0; bytes].into());
     run.emit(artifact(ARTIFACT_BYTES_MAX)).await.unwrap();
     assert_eq!(run.emit(artifact(ARTIFACT_BYTES_MAX + 1)).await, Err(EmitError::TooLarge));
-    let heard = receiver.event().await.unwrap();
-    assert_eq!(heard.members(), object(&json!({"name": "a.pdf", "mime_type": "application/pdf"})));
+    let event = receiver.event().await.unwrap();
+    assert_eq!(event.members(), object(&json!({"name": "a.pdf", "mime_type": "application/pdf"})));
 }
 
 /// Whether a future is pending after one poll.
@@ -177,14 +178,14 @@ async fn text_in_the_making_is_heard_where_it_was_said() {
     run.emit(Event::tool_text("x")).await.unwrap();
     run.emit_delta("d");
     drop(run);
-    let mut heard = Vec::new();
+    let mut outputs = Vec::new();
     while let Some(next) = receiver.next().await {
-        heard.push(match next {
+        outputs.push(match next {
             ReceivedOutput::Event(event) => event.json().to_owned(),
             ReceivedOutput::Piece(text) => text,
         });
     }
-    assert_eq!(heard, ["a", r#"{"content":"ab"}"#, "c", r#"{"content":"x"}"#, "d"]);
+    assert_eq!(outputs, ["a", r#"{"content":"ab"}"#, "c", r#"{"content":"x"}"#, "d"]);
 }
 
 #[tokio::test]
@@ -192,8 +193,8 @@ async fn sc_32_sc_44_sc_45_sc_46_without_http_a_run_waits_for_input_and_is_told_
     let (mut run, receiver) = both();
     let keys = object(&json!({"name": "Your name"}));
     assert!(receiver.resume(object(&json!({"name": "Nick"}))));
-    let asked = run.await_input(&keys).await.unwrap();
-    assert_eq!(asked, RunSignal::Resume(object(&json!({"name": "Nick"}))));
+    let signal = run.await_input(&keys).await.unwrap();
+    assert_eq!(signal, RunSignal::Resume(object(&json!({"name": "Nick"}))));
     for n in 0..=ANSWERS_WAITING_MAX {
         assert_eq!(receiver.resume(Map::new()), n < ANSWERS_WAITING_MAX);
     }

@@ -42,7 +42,7 @@ fn sc_16_an_unknown_thread_is_not_created() {
 fn only_readers_of_a_thread_may_start_a_run_in_it() {
     let mut thread = Thread::default();
     thread.start();
-    for (who, answer) in [
+    for (actor, answer) in [
         ("@a.b", Ok(())),
         ("~nick", Ok(())),
         ("operator", Ok(())),
@@ -50,22 +50,22 @@ fn only_readers_of_a_thread_may_start_a_run_in_it() {
         ("@a.c", Err(Rejection::ThreadNotFound)),
         ("@nick.x", Err(Rejection::ThreadNotFound)),
     ] {
-        assert_eq!(thread.start_by(who, false, true).map(drop), answer, "{who}");
+        assert_eq!(thread.start_by(actor, false, true).map(drop), answer, "{actor}");
     }
     assert_eq!(thread.start_by("@a.b", false, false), Err(Rejection::Unauthenticated));
 }
 
 #[test]
 fn sc_8_whom_the_agent_admits_no_more_begins_and_answers_nothing_but_may_stop_what_it_began() {
-    let shut = CallerStanding { is_admitted: false, ..ADMITTED };
+    let not_admitted = CallerStanding { is_admitted: false, ..ADMITTED };
     let mut thread = Thread::default();
-    assert_eq!(thread.start_standing("@a.b", true, shut), Err(Rejection::AgentNotFound));
+    assert_eq!(thread.start_standing("@a.b", true, not_admitted), Err(Rejection::AgentNotFound));
     let run = thread.start().run;
-    thread.say(run, vec![Event::wait_for_input(&Map::new())]);
-    assert_eq!(thread.start_standing("@a.b", false, shut), Err(Rejection::AgentNotFound));
-    assert_eq!(thread.resume_standing("@a.b", Some(run), shut), Err(Rejection::AgentNotFound));
-    assert_eq!(thread.cancel_standing("@a.c", Some(run), shut), Err(Rejection::RunNotFound));
-    assert_eq!(thread.cancel_standing("@a.b", Some(run), shut), Ok(run));
+    thread.emit(run, vec![Event::wait_for_input(&Map::new())]);
+    assert_eq!(thread.start_standing("@a.b", false, not_admitted), Err(Rejection::AgentNotFound));
+    assert_eq!(thread.resume_standing("@a.b", Some(run), not_admitted), Err(Rejection::AgentNotFound));
+    assert_eq!(thread.cancel_standing("@a.c", Some(run), not_admitted), Err(Rejection::RunNotFound));
+    assert_eq!(thread.cancel_standing("@a.b", Some(run), not_admitted), Ok(run));
 }
 
 #[test]
@@ -185,10 +185,10 @@ fn past_their_limits_runs_are_refused() {
 fn sc_22_events_are_numbered_from_one_and_a_repeat_writes_nothing() {
     let mut thread = Thread::default();
     let run = thread.start().run;
-    let said = || vec![Event::text("a"), Event::text("b").deeper(3)];
-    thread.progress(run, "0", 2, said(), None, true);
+    let texts = || vec![Event::text("a"), Event::text("b").deeper(3)];
+    thread.progress(run, "0", 2, texts(), None, true);
     let before = thread.events.len();
-    thread.progress(run, "0", 2, said(), None, true);
+    thread.progress(run, "0", 2, texts(), None, true);
     assert_eq!(thread.events.len(), before, "its outcome was not heard, and it is written once");
     thread.progress(run, "0", 3, vec![Event::text("b"), Event::text("c")], Some(RunEnd::success()), true);
     let ids: Vec<_> = thread
@@ -207,7 +207,7 @@ fn sc_22_events_are_numbered_from_one_and_a_repeat_writes_nothing() {
     let run_alone = other.start().run;
     other.progress(run_alone, "0", 0, Vec::new(), Some(RunEnd::error("broken")), true);
     assert_eq!(other.state.run(run_alone).unwrap().last_event_id, 2, "an end alone finds its number");
-    let late = thread.progress(run, "0", 6, said(), Some(RunEnd::success()), true);
+    let late = thread.progress(run, "0", 6, texts(), Some(RunEnd::success()), true);
     assert!(late.over && ends(&thread).len() == 1, "a run that is over says nothing more");
 }
 
@@ -225,7 +225,7 @@ fn sc_44_sc_45_only_a_run_that_waits_is_resumed() {
     let mut thread = Thread::default();
     let run = thread.start().run;
     assert_eq!(thread.resume("@a.b", Some(run)), Err(Rejection::RunNotActive));
-    thread.say(run, vec![Event::wait_for_input(&Map::new())]);
+    thread.emit(run, vec![Event::wait_for_input(&Map::new())]);
     assert_eq!(thread.status(run), RunStatus::Waiting);
     assert_eq!(thread.resume("@a.c", Some(run)), Err(Rejection::RunNotFound));
     assert_eq!(thread.resume("@a.c", None), Err(Rejection::ThreadNotFound));
@@ -240,12 +240,13 @@ fn an_answer_to_one_question_is_none_to_the_next() {
     let run = thread.start().run;
     let ask = |thread: &mut Thread| {
         // What is said while it waits changes nothing.
-        thread.say(run, vec![Event::wait_for_input(&Map::new()), Event::text("…")]);
-        let asked = thread.state.run(run).unwrap();
-        (asked.asks, asked.waits)
+        thread.emit(run, vec![Event::wait_for_input(&Map::new()), Event::text("…")]);
+        let run = thread.state.run(run).unwrap();
+        (run.asks, run.waits)
     };
     let (first, first_at) = ask(&mut thread);
-    let answer = |thread: &mut Thread, asked| thread.resume_asked("@a.b", Some(run), (ADMITTED, asked));
+    let answer =
+        |thread: &mut Thread, question| thread.resume_question("@a.b", Some(run), (ADMITTED, question));
     assert_eq!(answer(&mut thread, Some(first)), Ok(run));
     assert_eq!(thread.events.last().unwrap().ends_question(), Some(first_at));
     let (second, second_at) = ask(&mut thread);
@@ -289,7 +290,7 @@ fn sc_46_a_queued_run_is_over_at_once() {
 fn after_a_crash_what_went_on_ends_with_an_error_and_what_waited_begins() {
     let mut thread = Thread::default();
     let (first, second) = (thread.start(), thread.start());
-    thread.say(first.run, vec![Event::text("a"), Event::wait_for_input(&Map::new())]);
+    thread.emit(first.run, vec![Event::text("a"), Event::wait_for_input(&Map::new())]);
     assert_eq!(thread.take_over("7").started, None, "its process is not the one that is gone");
     assert_eq!(thread.status(first.run), RunStatus::Waiting);
     assert_eq!(thread.take_over("0").started, Some(second.run));
@@ -313,13 +314,13 @@ fn what_a_stopping_process_leaves_is_begun_by_the_next() {
 fn given_a_message_when_a_run_answers_it_soon_then_it_is_of_its_trace_and_later_only_linked() {
     let trace = RunTrace { answers: Some("of the message".into()), ..RunTrace::default() };
     let at = |ms: u64| {
-        decide::traced(Some((Box::new(trace.clone()), TimestampMs(1_000))), TimestampMs(ms)).unwrap()
+        decide::link_trace(Some((Box::new(trace.clone()), TimestampMs(1_000))), TimestampMs(ms)).unwrap()
     };
     assert_eq!(at(1_000 + TRACE_NEAR_MS).parent, trace.answers);
     assert_eq!(at(1_001 + TRACE_NEAR_MS).parent, None);
     assert_eq!(at(1_001 + TRACE_NEAR_MS).answers, trace.answers, "it points at it");
-    let asked = RunTrace { parent: Some("of the request".into()), ..RunTrace::default() };
-    let asked = decide::traced(Some((Box::new(asked), TimestampMs(0))), TimestampMs(7)).unwrap();
-    assert_eq!(asked.parent.as_deref(), Some("of the request"));
-    assert_eq!(decide::traced(None, TimestampMs(7)), None);
+    let trace = RunTrace { parent: Some("of the request".into()), ..RunTrace::default() };
+    let trace = decide::link_trace(Some((Box::new(trace), TimestampMs(0))), TimestampMs(7)).unwrap();
+    assert_eq!(trace.parent.as_deref(), Some("of the request"));
+    assert_eq!(decide::link_trace(None, TimestampMs(7)), None);
 }

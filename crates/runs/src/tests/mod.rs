@@ -5,4 +5,4 @@ mod random;
 mod requests;
 mod stored_forms;
 mod thread;
-mod wired;
+mod wire_form;

@@ -12,14 +12,18 @@ use crate::{
 
 const RUN: &str = "00000000-0007-7000-8000-000000000000";
 
-fn asked(body: &Value, ids: Ids<'_>, takes: &[&str]) -> Result<RunCommand, (u16, &'static str)> {
-    let takes: Vec<String> = takes.iter().map(|kind| (*kind).to_owned()).collect();
+fn read_request(
+    body: &Value,
+    ids: Ids<'_>,
+    request_types: &[&str],
+) -> Result<RunCommand, (u16, &'static str)> {
+    let request_types: Vec<String> = request_types.iter().map(|kind| (*kind).to_owned()).collect();
     let status_and_code = |refused: RunRefusal| (refused.refusal.class.status(), refused.refusal.code);
-    read(&Bytes::from(body.to_string()), ids, &takes).map_err(status_and_code)
+    read(&Bytes::from(body.to_string()), ids, &request_types).map_err(status_and_code)
 }
 
 fn kind(body: &Value) -> Result<&'static str, (u16, &'static str)> {
-    asked(body, Ids::default(), &[]).map(|ask| match ask {
+    read_request(body, Ids::default(), &[]).map(|ask| match ask {
         RunCommand::Start { .. } => "start",
         RunCommand::Resume { .. } => "resume",
         RunCommand::Cancel { .. } => "cancel",
@@ -43,15 +47,16 @@ fn sc_23_a_request_is_known_by_its_type_or_its_members() {
         assert_eq!(kind(&body), Ok(expected), "{body}");
     }
     let ids = Ids { run: Some(RUN), thread: None };
-    assert!(matches!(asked(&json!({}), ids, &[]), Ok(RunCommand::Cancel { run: Some(_), .. })));
+    assert!(matches!(read_request(&json!({}), ids, &[]), Ok(RunCommand::Cancel { run: Some(_), .. })));
 }
 
 #[test]
 fn sc_27_an_unknown_type_is_refused_unless_the_agent_takes_it() {
     let body = json!({"type": "ChatWithFile", "file": "x"});
-    assert_eq!(asked(&body, Ids::default(), &[]).map(drop), Err((422, "unknown_request_type")));
-    for takes in ["ChatWithFile", "*"] {
-        let Ok(RunCommand::Start { request, .. }) = asked(&body, Ids::default(), &[takes]) else {
+    assert_eq!(read_request(&body, Ids::default(), &[]).map(drop), Err((422, "unknown_request_type")));
+    for request_types in ["ChatWithFile", "*"] {
+        let Ok(RunCommand::Start { request, .. }) = read_request(&body, Ids::default(), &[request_types])
+        else {
             panic!("a run")
         };
         assert_eq!(&*request.request_type, "ChatWithFile");
@@ -91,17 +96,19 @@ fn each_invalid_member_has_its_code() {
 #[test]
 fn if_not_exists_create_opens_a_missing_thread_but_no_bound_one() {
     let choice = |body: Value| {
-        let Ok(RunCommand::Start { thread, .. }) = asked(&body, Ids::default(), &[]) else { panic!("a run") };
+        let Ok(RunCommand::Start { thread, .. }) = read_request(&body, Ids::default(), &[]) else {
+            panic!("a run")
+        };
         thread
     };
     let thread = RUN.parse().unwrap();
     assert_eq!(choice(json!({"input": "", "if_not_exists": "create"})), ThreadChoice::New);
-    for (rule, wanted) in [
+    for (rule, expected) in [
         (Value::Null, ThreadChoice::Existing(thread)),
         (json!("reject"), ThreadChoice::Existing(thread)),
         (json!("create"), ThreadChoice::Either(thread)),
     ] {
-        assert_eq!(choice(json!({"input": "", "thread_id": RUN, "if_not_exists": rule})), wanted);
+        assert_eq!(choice(json!({"input": "", "thread_id": RUN, "if_not_exists": rule})), expected);
     }
     let bound = ThreadId::bound_to("@acme.echo/sess_1");
     let body = json!({"input": "", "thread_id": bound.to_string(), "if_not_exists": "create"});
@@ -122,7 +129,7 @@ fn only_the_beginning_of_a_run_is_streamed() {
 #[test]
 fn a_title_is_the_first_line_cut_and_depth_is_told_either_way() {
     let begun = |body: Value| {
-        let Ok(RunCommand::Start { request, .. }) = asked(&body, Ids::default(), &[]) else {
+        let Ok(RunCommand::Start { request, .. }) = read_request(&body, Ids::default(), &[]) else {
             panic!("a run")
         };
         request

@@ -27,7 +27,7 @@ fn by() -> Actor {
 }
 
 fn samples() -> Vec<Sample> {
-    [held(), asked(), said(), ended()].into_iter().flatten().collect()
+    [held_samples(), interrupt_samples(), output_samples(), end_samples()].into_iter().flatten().collect()
 }
 
 fn queued() -> RunQueued {
@@ -44,7 +44,7 @@ fn queued() -> RunQueued {
     }
 }
 
-fn held() -> Vec<Sample> {
+fn held_samples() -> Vec<Sample> {
     vec![
         (
             ThreadEvent::RunQueued(RunQueued { opens: None, held: true, ..queued() }),
@@ -61,7 +61,7 @@ fn held() -> Vec<Sample> {
     ]
 }
 
-fn asked() -> Vec<Sample> {
+fn interrupt_samples() -> Vec<Sample> {
     let queued = queued();
     let parent = Some("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".into());
     let trace =
@@ -69,8 +69,8 @@ fn asked() -> Vec<Sample> {
     let of_trace = RunQueued { opens: None, trace: Some(Box::new(trace)), ..queued.clone() };
     let of_another = RunQueued { payer: Some("bob".parse().unwrap()), opens: None, ..queued.clone() };
     let request = queued.request.clone();
-    let asked = Interrupt { run: run(), by: by(), question: None, request };
-    let answered = Interrupt { question: Some(Version(3)), ..asked.clone() };
+    let interrupt = Interrupt { run: run(), by: by(), question: None, request };
+    let answered = Interrupt { question: Some(Version(3)), ..interrupt.clone() };
     vec![
         (
             ThreadEvent::RunQueued(queued),
@@ -91,7 +91,7 @@ fn asked() -> Vec<Sample> {
             INPUT,
         ),
         (
-            ThreadEvent::RunResumed(asked.clone()),
+            ThreadEvent::RunResumed(interrupt.clone()),
             "RunResumed",
             r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b"}"#,
             INPUT,
@@ -103,7 +103,7 @@ fn asked() -> Vec<Sample> {
             INPUT,
         ),
         (
-            ThreadEvent::CancelRequested(asked),
+            ThreadEvent::CancelRequested(interrupt),
             "CancelRequested",
             r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b"}"#,
             INPUT,
@@ -111,7 +111,7 @@ fn asked() -> Vec<Sample> {
     ]
 }
 
-fn said() -> Vec<Sample> {
+fn output_samples() -> Vec<Sample> {
     let emitted = EventEmitted {
         run: run(),
         id: 2,
@@ -169,7 +169,7 @@ fn said() -> Vec<Sample> {
     ]
 }
 
-fn ended() -> Vec<Sample> {
+fn end_samples() -> Vec<Sample> {
     let completed = RunCompleted {
         run: run(),
         id: 3,

@@ -20,7 +20,7 @@ use crate::{
     state::{RunStatus, ThreadState},
 };
 
-/// A thread and everything that stands on its stream.
+/// A thread and the events of its stream.
 #[derive(Default)]
 pub(super) struct Thread {
     pub(super) state: ThreadState,
@@ -28,11 +28,12 @@ pub(super) struct Thread {
     now: u64,
 }
 
-/// Whose token is valid, and whose runs the agent takes.
-pub(super) const ADMITTED: CallerStanding = CallerStanding { holds: true, is_admitted: true, is_held: false };
+/// A caller with a valid token whose runs the agent accepts.
+pub(super) const ADMITTED: CallerStanding =
+    CallerStanding { is_token_valid: true, is_admitted: true, is_held: false };
 
-pub(super) fn caller(who: &str) -> Caller {
-    let by: Actor = who.parse().unwrap();
+pub(super) fn caller(actor: &str) -> Caller {
+    let by: Actor = actor.parse().unwrap();
     Caller {
         authority: Authority { by, token: None },
         agent: "echo".into(),
@@ -48,8 +49,8 @@ impl Thread {
         Stamp::new(TimestampMs(self.now), [0; 10])
     }
 
-    fn take<R>(&mut self, decided: Result<Decision<ThreadEvent, R>, Rejection>) -> Result<R, Rejection> {
-        let Decision { events, reply } = decided?;
+    fn apply<R>(&mut self, decision: Result<Decision<ThreadEvent, R>, Rejection>) -> Result<R, Rejection> {
+        let Decision { events, reply } = decision?;
         for event in events {
             let version = Version(self.events.len() as u64 + 1);
             ThreadRoom::evolve(&mut self.state, version, TimestampMs(self.now), &event);
@@ -58,19 +59,24 @@ impl Thread {
         Ok(reply)
     }
 
-    pub(super) fn start_by(&mut self, who: &str, is_new: bool, holds: bool) -> Result<RunStart, Rejection> {
-        self.start_standing(who, is_new, CallerStanding { holds, ..ADMITTED })
+    pub(super) fn start_by(
+        &mut self,
+        actor: &str,
+        is_new: bool,
+        is_token_valid: bool,
+    ) -> Result<RunStart, Rejection> {
+        self.start_standing(actor, is_new, CallerStanding { is_token_valid, ..ADMITTED })
     }
 
     pub(super) fn start_standing(
         &mut self,
-        who: &str,
+        actor: &str,
         is_new: bool,
         standing: CallerStanding,
     ) -> Result<RunStart, Rejection> {
         let stamp = self.stamp();
         let command = StartRun {
-            caller: caller(who),
+            caller: caller(actor),
             thread: ThreadId::mint(&Stamp::new(TimestampMs(0), [0; 10]), 1),
             is_new,
             request: Request {
@@ -82,8 +88,8 @@ impl Thread {
             },
             node: "0".into(),
         };
-        let decided = decide::start(&self.state, standing, &stamp, &command);
-        self.take(decided)
+        let decision = decide::start(&self.state, standing, &stamp, &command);
+        self.apply(decision)
     }
 
     pub(super) fn start(&mut self) -> RunStart {
@@ -97,10 +103,10 @@ impl Thread {
         self.start_standing("@a.b", is_new, CallerStanding { is_held: true, ..ADMITTED }).unwrap()
     }
 
-    pub(super) fn settle_held(&mut self, run: RunId, released: bool) -> ProgressReceipt {
-        let command = SettleHeld { run, released, node: "0".into() };
-        let decided = decide::settle_held(&self.state, &command);
-        self.take(decided).unwrap()
+    pub(super) fn settle_held(&mut self, run: RunId, is_released: bool) -> ProgressReceipt {
+        let command = SettleHeld { run, is_released, node: "0".into() };
+        let decision = decide::settle_held(&self.state, &command);
+        self.apply(decision).unwrap()
     }
 
     pub(super) fn progress(
@@ -109,74 +115,75 @@ impl Thread {
         node: &str,
         first_id: u64,
         events: Vec<Event>,
-        ended: Option<RunEnd>,
-        goes_on: bool,
+        end: Option<RunEnd>,
+        starts_next: bool,
     ) -> ProgressReceipt {
         let events = events.into_iter().map(|event| (event, None)).collect();
-        let command = Progress { run, node: node.into(), first_id, events, ended, goes_on };
-        let decided = decide::progress(&self.state, &command);
-        self.take(decided).unwrap()
+        let command = Progress { run, node: node.into(), first_id, events, end, starts_next };
+        let decision = decide::progress(&self.state, &command);
+        self.apply(decision).unwrap()
     }
 
-    pub(super) fn say(&mut self, run: RunId, events: Vec<Event>) -> ProgressReceipt {
+    pub(super) fn emit(&mut self, run: RunId, events: Vec<Event>) -> ProgressReceipt {
         let next = self.state.run(run).unwrap().last_event_id + 1;
         self.progress(run, "0", next, events, None, true)
     }
 
-    pub(super) fn end(&mut self, run: RunId, ended: RunEnd) -> ProgressReceipt {
+    pub(super) fn end(&mut self, run: RunId, end: RunEnd) -> ProgressReceipt {
         let next = self.state.run(run).unwrap().last_event_id + 1;
-        self.progress(run, "0", next, Vec::new(), Some(ended), true)
+        self.progress(run, "0", next, Vec::new(), Some(end), true)
     }
 
-    pub(super) fn resume(&mut self, who: &str, run: Option<RunId>) -> Result<RunId, Rejection> {
-        self.resume_standing(who, run, ADMITTED)
+    pub(super) fn resume(&mut self, actor: &str, run: Option<RunId>) -> Result<RunId, Rejection> {
+        self.resume_standing(actor, run, ADMITTED)
     }
 
     pub(super) fn resume_standing(
         &mut self,
-        who: &str,
+        actor: &str,
         run: Option<RunId>,
         standing: CallerStanding,
     ) -> Result<RunId, Rejection> {
-        self.resume_asked(who, run, (standing, None))
+        self.resume_question(actor, run, (standing, None))
     }
 
-    pub(super) fn resume_asked(
+    pub(super) fn resume_question(
         &mut self,
-        who: &str,
+        actor: &str,
         run: Option<RunId>,
-        (standing, asked): (CallerStanding, Option<u64>),
+        (standing, question): (CallerStanding, Option<u64>),
     ) -> Result<RunId, Rejection> {
-        let command = ResumeRun { caller: caller(who), run, asked, body: "{\"request_keys\":{}}".into() };
-        let decided = decide::resume(&self.state, standing, &command);
-        self.take(decided).map(|reply| reply.run)
+        let command =
+            ResumeRun { caller: caller(actor), run, question, body: "{\"request_keys\":{}}".into() };
+        let decision = decide::resume(&self.state, standing, &command);
+        self.apply(decision).map(|reply| reply.run)
     }
 
-    pub(super) fn cancel(&mut self, who: &str, run: Option<RunId>) -> Result<RunId, Rejection> {
-        self.cancel_standing(who, run, ADMITTED)
+    pub(super) fn cancel(&mut self, actor: &str, run: Option<RunId>) -> Result<RunId, Rejection> {
+        self.cancel_standing(actor, run, ADMITTED)
     }
 
     pub(super) fn cancel_standing(
         &mut self,
-        who: &str,
+        actor: &str,
         run: Option<RunId>,
         standing: CallerStanding,
     ) -> Result<RunId, Rejection> {
-        let command = CancelRun { caller: caller(who), run, body: "{}".into() };
-        let decided = decide::cancel(&self.state, standing, &command);
-        self.take(decided).map(|reply| reply.run)
+        let command = CancelRun { caller: caller(actor), run, body: "{}".into() };
+        let decision = decide::cancel(&self.state, standing, &command);
+        self.apply(decision).map(|reply| reply.run)
     }
 
-    /// Everything is told to stop; how many runs that concerns.
+    /// Cancels all runs; returns their number.
     pub(super) fn cancel_all(&mut self) -> usize {
-        let decided = decide::cancel_all(&self.state, &CancelAll { by: "~nick".parse().unwrap() });
-        self.take(decided).unwrap().runs
+        let decision = decide::cancel_all(&self.state, &CancelAll { by: "~nick".parse().unwrap() });
+        self.apply(decision).unwrap().runs
     }
 
-    pub(super) fn take_over(&mut self, gone: &str) -> ProgressReceipt {
-        let command = TakeOver { gone: gone.into(), node: Arc::from("1") };
-        let decided = decide::take_over(&self.state, &command);
-        self.take(decided).unwrap()
+    pub(super) fn take_over(&mut self, dead_node: &str) -> ProgressReceipt {
+        let command = TakeOver { dead_node: dead_node.into(), node: Arc::from("1") };
+        let decision = decide::take_over(&self.state, &command);
+        self.apply(decision).unwrap()
     }
 
     pub(super) fn status(&self, run: RunId) -> RunStatus {

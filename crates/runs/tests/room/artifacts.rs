@@ -8,8 +8,8 @@ use crate::house::{House, OPERATOR};
 async fn sc_47_an_artifact_is_told_of_and_fetched_by_who_may_read_its_run() {
     let house = House::new().await;
     let body = json!({"input": "<script>", "request_metadata": {"demo": ["artifact"]}});
-    let (run, _) = house.ask(&body).await;
-    let events = house.whole("echo", &run).await;
+    let (run, _) = house.start_run(&body).await;
+    let events = house.all_events("echo", &run).await;
     let made = events.iter().find(|event| event["type"] == "ArtifactGenerated").unwrap();
     assert_eq!(made["id"], 2, "the event's own number");
     assert_eq!(

@@ -15,15 +15,15 @@ impl Runner for Mirror {
         Card { request_types: vec!["Look".into()], ..Card::new("shows") }
     }
     fn run(self: Arc<Self>, request: RunRequest, _: Run) -> RunFuture {
-        let seen = json!({
+        let mirrored = json!({
             "args": &*request.args, "type": &*request.request_type, "members": request.members(),
             "requester": &*request.requester, "depth": request.depth,
         });
-        Box::pin(async move { RunEnd::with(seen.to_string()) })
+        Box::pin(async move { RunEnd::with(mirrored.to_string()) })
     }
 }
 
-async fn seen(house: &House, body: &Value) -> Value {
+async fn run_mirror(house: &House, body: &Value) -> Value {
     let answer = house.post(&house.acme, "/agent/mirror/run?wait=result", body).await;
     serde_json::from_str(answer.ok(200)["result"].as_str().unwrap()).unwrap()
 }
@@ -35,14 +35,14 @@ async fn house() -> House {
 #[tokio::test]
 async fn sc_10_sc_43_the_owner_and_the_operator_configure_and_runs_see_it() {
     let house = house().await;
-    let configured =
+    let response =
         house.post(&house.owner, "/agent/mirror/configure", &json!({"args": {"a": 1, "b": 2}})).await;
-    let event = configured.ok(200);
+    let event = response.ok(200);
     assert_eq!((&event["type"], &event["finish_reason"]), (&json!("RunCompleted"), &json!("success")));
-    assert_eq!(event["run_id"], configured.header("x-run-id"));
+    assert_eq!(event["run_id"], response.header("x-run-id"));
     let by_run = json!({"type": "ConfigureRequest", "args": {"a": null, "c": {"d": []}}});
     house.post(OPERATOR, "/agent/mirror/run", &by_run).await.ok(200);
-    assert_eq!(seen(&house, &json!({"input": ""})).await["args"], json!({"b": 2, "c": {"d": []}}));
+    assert_eq!(run_mirror(&house, &json!({"input": ""})).await["args"], json!({"b": 2, "c": {"d": []}}));
     for token in [&house.acme, &house.register("@nick.mirror").await] {
         house.post(token, "/agent/mirror/configure", &json!({"args": {}})).await.refused(403, "forbidden");
     }
@@ -61,10 +61,10 @@ async fn sc_17_sc_23_sc_27_the_agent_gets_every_member_of_the_request() {
         "type": "Look", "logging_level": "debug", "request_metadata": {"user_id": 7},
         "run_context": {"user_context": {"name": "n"}, "depth": 5}, "file": [1, 2],
     });
-    let seen = seen(&house, &body).await;
-    assert_eq!(seen["members"], body);
+    let mirrored = run_mirror(&house, &body).await;
+    assert_eq!(mirrored["members"], body);
     assert_eq!(
-        (&seen["type"], &seen["requester"], &seen["depth"]),
+        (&mirrored["type"], &mirrored["requester"], &mirrored["depth"]),
         (&json!("Look"), &json!("@acme.w"), &json!(5))
     );
 }

@@ -45,24 +45,24 @@ async fn what_a_person_says_to_one_question_is_not_given_to_the_next() {
     let first_id = answer.ok(200)["id"].clone();
     let (run, thread) = (answer.header("x-run-id"), answer.header("x-thread-id"));
     let place = (thread.parse().unwrap(), run.parse().unwrap());
-    let asked = async || house.runs.thread(place.0).await.unwrap().run(place.1).unwrap().waits;
-    let first = asked().await;
+    let question_version = async || house.runs.thread(place.0).await.unwrap().run(place.1).unwrap().waits;
+    let first = question_version().await;
     let yes = json!({"type": "ResumeWithInput", "run_id": run, "request_keys": {"a": "yes"}});
-    let say = async |question| {
+    let answer_question = async |question| {
         let body = yes.to_string().into();
         house.runs.resume_for_person(place, |at| at == question, body).await.unwrap();
     };
-    say(first).await;
-    while asked().await == first {
+    answer_question(first).await;
+    while question_version().await == first {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    say(first).await;
+    answer_question(first).await;
     assert_eq!(house.status("echo", &run).await["status"], "waiting", "the same answer came twice");
-    let mut named = yes.clone();
-    named["event_id"] = first_id;
-    house.post(&house.acme, "/agent/echo/run", &named).await.refused(409, "run_not_active");
-    say(asked().await).await;
-    assert_eq!(types(&house.whole("echo", &run).await).last(), Some(&"RunCompleted"));
+    let mut answer_to_event = yes.clone();
+    answer_to_event["event_id"] = first_id;
+    house.post(&house.acme, "/agent/echo/run", &answer_to_event).await.refused(409, "run_not_active");
+    answer_question(question_version().await).await;
+    assert_eq!(types(&house.all_events("echo", &run).await).last(), Some(&"RunCompleted"));
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn an_answer_that_is_repeated_under_its_key_is_given_once() {
     let keyed = [("Idempotency-Key", "k")];
     let send = async || house.send(&house.acme, "POST", "/agent/echo/run", &keyed, resume.clone()).await;
     assert!(!send().await.headers.contains_key("idempotency-replayed"));
-    house.whole("echo", &run).await;
+    house.all_events("echo", &run).await;
     let again = send().await;
     assert_eq!((again.status.as_u16(), again.header("idempotency-replayed")), (202, "true".into()));
 }
@@ -85,10 +85,10 @@ async fn an_answer_that_is_repeated_under_its_key_is_given_once() {
 async fn sc_46_a_run_is_canceled_and_says_so() {
     let house = House::new().await;
     for steps in [json!(["slow"]), json!(["wait_for_input"])] {
-        let (run, thread) = house.ask(&demo(&steps)).await;
+        let (run, thread) = house.start_run(&demo(&steps)).await;
         let cancel = json!({"type": "CancelRequest", "thread_id": thread});
         house.post(&house.acme, &format!("/agent/echo/run?run_id={run}"), &cancel).await.ok(202);
-        let events = house.whole("echo", &run).await;
+        let events = house.all_events("echo", &run).await;
         let last = events.last().unwrap();
         assert_eq!((&last["type"], &last["finish_reason"]), (&json!("RunCompleted"), &json!("canceled")));
         let report = house.status("echo", &run).await;
@@ -104,23 +104,23 @@ async fn sc_46_a_run_is_canceled_and_says_so() {
 #[tokio::test]
 async fn sc_46_a_queued_run_that_is_canceled_has_a_start_and_an_end() {
     let house = House::new().await;
-    let (first, thread) = house.ask(&demo(&json!(["slow"]))).await;
-    let (second, _) = house.ask(&json!({"input": "b", "thread_id": thread})).await;
+    let (first, thread) = house.start_run(&demo(&json!(["slow"]))).await;
+    let (second, _) = house.start_run(&json!({"input": "b", "thread_id": thread})).await;
     house.post(&house.acme, "/agent/echo/run", &json!({"run_id": second})).await.ok(202);
-    let events = house.whole("echo", &second).await;
+    let events = house.all_events("echo", &second).await;
     assert_eq!(types(&events), ["RunStarted", "RunCompleted"]);
     assert_eq!(events[1]["finish_reason"], "canceled");
     house.post(&house.acme, "/agent/echo/run", &json!({"run_id": first})).await.ok(202);
-    house.whole("echo", &first).await;
+    house.all_events("echo", &first).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn sc_46_who_does_not_listen_is_canceled_all_the_same() {
     let house = House::new().await;
-    let (run, _) = house.ask(&demo(&json!(["deaf"]))).await;
+    let (run, _) = house.start_run(&demo(&json!(["deaf"]))).await;
     house.post(&house.acme, "/agent/echo/run", &json!({"run_id": run})).await.ok(202);
     let before = tokio::time::Instant::now();
-    let events = house.whole("echo", &run).await;
+    let events = house.all_events("echo", &run).await;
     assert_eq!(events.last().unwrap()["finish_reason"], "canceled");
     assert!(before.elapsed() < Duration::from_secs(10));
 }
@@ -128,11 +128,11 @@ async fn sc_46_who_does_not_listen_is_canceled_all_the_same() {
 #[tokio::test]
 async fn what_fails_says_why() {
     let house = House::new().await;
-    for (steps, why) in [(json!([{"fail": "no paper"}]), "no paper"), (json!(["panic"]), "asked to panic")] {
+    for (steps, text) in [(json!([{"fail": "no paper"}]), "no paper"), (json!(["panic"]), "asked to panic")] {
         let answer = house.post(&house.acme, "/agent/echo/run?wait=result", &demo(&steps)).await;
         let ended = answer.ok(200);
         assert_eq!(ended["finish_reason"], "error");
-        assert!(ended["error"].as_str().unwrap().contains(why), "{ended}");
+        assert!(ended["error"].as_str().unwrap().contains(text), "{ended}");
         let report = house.status("echo", &answer.header("x-run-id")).await;
         assert_eq!((&report["status"], &report["error"]), (&json!("error"), &ended["error"]));
     }
@@ -162,8 +162,8 @@ impl Runner for Talker {
 async fn past_its_events_a_run_ends_with_an_error() {
     let limits = RunLimits { events_max: 100, ..RunLimits::default() };
     let house = House::with(vec![agent("talker", Arc::new(Talker(1_000)), limits)]).await;
-    let (run, _) = house.ask_of("talker", &json!({"input": ""})).await;
-    let events = house.whole("talker", &run).await;
+    let (run, _) = house.start_run_of("talker", &json!({"input": ""})).await;
+    let events = house.all_events("talker", &run).await;
     let last = events.last().unwrap();
     assert_eq!(events.len(), 102, "its start, what it may say, and its end");
     assert!(last["error"].as_str().unwrap().contains("events"), "{last}");
@@ -180,8 +180,8 @@ async fn past_its_time_a_run_ends_with_an_error() {
     for (steps, most) in
         [(json!(["slow"]), "5 s"), (json!(["deaf"]), "5 s"), (json!(["wait_for_input"]), "10 s")]
     {
-        let (run, _) = house.ask_of("slow", &demo(&steps)).await;
-        let events = house.whole("slow", &run).await;
+        let (run, _) = house.start_run_of("slow", &demo(&steps)).await;
+        let events = house.all_events("slow", &run).await;
         let last = events.last().unwrap();
         assert_eq!(last["finish_reason"], "error");
         assert!(last["error"].as_str().unwrap().contains(most), "{last}");
@@ -191,8 +191,8 @@ async fn past_its_time_a_run_ends_with_an_error() {
 #[tokio::test]
 async fn a_server_that_stops_ends_its_runs_and_tells_why() {
     let house = House::new().await;
-    let (run, thread) = house.ask(&demo(&json!(["slow"]))).await;
-    let (queued, _) = house.ask(&json!({"input": "b", "thread_id": thread})).await;
+    let (run, thread) = house.start_run(&demo(&json!(["slow"]))).await;
+    let (queued, _) = house.start_run(&json!({"input": "b", "thread_id": thread})).await;
     let path = format!("/agent/echo/get_events/{run}?stream=true");
     let mut stream = house.open(&house.acme, "GET", &path, &Value::Null).await;
     stream.until("RunStarted").await;
@@ -207,10 +207,10 @@ async fn a_server_that_stops_ends_its_runs_and_tells_why() {
 #[tokio::test]
 async fn runs_are_counted() {
     let house = House::new().await;
-    let (run, thread) = house.ask(&demo(&json!(["slow"]))).await;
-    house.ask(&json!({"input": "b", "thread_id": thread})).await;
+    let (run, thread) = house.start_run(&demo(&json!(["slow"]))).await;
+    house.start_run(&json!({"input": "b", "thread_id": thread})).await;
     let line = |text: &str| house.metrics.render().lines().any(|line| line == text);
     assert!(line("plenary_runs_active 1"), "{}", house.metrics.render());
     house.post(&house.acme, "/agent/echo/run", &json!({"run_id": run})).await.ok(202);
-    house.whole("echo", &run).await;
+    house.all_events("echo", &run).await;
 }

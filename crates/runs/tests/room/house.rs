@@ -194,7 +194,7 @@ impl House {
         let response = self.router.clone().oneshot(request).await.unwrap();
         assert_eq!(response.status(), 200);
         let headers = response.headers().clone();
-        Open { headers, body: response.into_body(), text: String::new(), taken: 0 }
+        Open { headers, body: response.into_body(), text: String::new(), consumed: 0 }
     }
 
     pub(crate) async fn get(&self, token: &str, path: &str) -> Answer {
@@ -206,21 +206,21 @@ impl House {
     }
 
     /// Starts a run of the echo agent, as `@acme.w`; returns the ids of the run and its thread.
-    pub(crate) async fn ask(&self, body: &Value) -> (String, String) {
-        self.ask_of("echo", body).await
+    pub(crate) async fn start_run(&self, body: &Value) -> (String, String) {
+        self.start_run_of("echo", body).await
     }
 
-    pub(crate) async fn ask_of(&self, agent: &str, body: &Value) -> (String, String) {
+    pub(crate) async fn start_run_of(&self, agent: &str, body: &Value) -> (String, String) {
         let answer = self.post(&self.acme, &format!("/agent/{agent}/run"), body).await;
         answer.ok(202);
         (answer.header("x-run-id"), answer.header("x-thread-id"))
     }
 
     /// All events of a run of `@acme.w`, up to its end or its question.
-    pub(crate) async fn whole(&self, agent: &str, run: &str) -> Vec<Value> {
+    pub(crate) async fn all_events(&self, agent: &str, run: &str) -> Vec<Value> {
         let path = format!("/agent/{agent}/get_events/{run}?stream=true");
-        let told = self.get(&self.acme, &path).await.events();
-        told.into_iter().filter(|told| told.event != "TextDelta").map(|told| told.data).collect()
+        let events = self.get(&self.acme, &path).await.events();
+        events.into_iter().filter(|event| event.event != "TextDelta").map(|event| event.data).collect()
     }
 
     /// The report of a run.
@@ -234,19 +234,19 @@ pub(crate) struct Open {
     pub(crate) headers: HeaderMap,
     body: Body,
     text: String,
-    taken: usize,
+    consumed: usize,
 }
 
 impl Open {
     /// The next event; `None` at the end.
     pub(crate) async fn next(&mut self) -> Option<StreamEvent> {
         loop {
-            if let Some(end) = self.text[self.taken..].find("\n\n") {
-                let frame = &self.text[self.taken..self.taken + end + 2];
-                let told = events_in(frame);
-                self.taken += end + 2;
-                match told.into_iter().next() {
-                    Some(told) => return Some(told),
+            if let Some(end) = self.text[self.consumed..].find("\n\n") {
+                let frame = &self.text[self.consumed..self.consumed + end + 2];
+                let events = events_in(frame);
+                self.consumed += end + 2;
+                match events.into_iter().next() {
+                    Some(event) => return Some(event),
                     None => continue,
                 }
             }
@@ -258,9 +258,9 @@ impl Open {
 
     /// Reads on until an event of this type.
     pub(crate) async fn until(&mut self, kind: &str) -> Value {
-        while let Some(told) = self.next().await {
-            if told.event == kind {
-                return told.data;
+        while let Some(event) = self.next().await {
+            if event.event == kind {
+                return event.data;
             }
         }
         panic!("the stream ended before {kind}");

@@ -17,20 +17,20 @@ impl Runner for Puppet {
     fn run(self: Arc<Self>, _: RunRequest, mut run: Run) -> RunFuture {
         Box::pin(async move {
             loop {
-                let Ok(RunSignal::Resume(told)) = run.await_input(&Map::new()).await else {
+                let Ok(RunSignal::Resume(command)) = run.await_input(&Map::new()).await else {
                     return RunEnd::canceled();
                 };
-                for delta in told.get("deltas").and_then(Value::as_array).into_iter().flatten() {
+                for delta in command.get("deltas").and_then(Value::as_array).into_iter().flatten() {
                     run.emit_delta(delta.as_str().unwrap_or_default());
                 }
-                if let Some(text) = told.get("text").and_then(Value::as_str) {
+                if let Some(text) = command.get("text").and_then(Value::as_str) {
                     let _ = run.emit(Event::text(text)).await;
                 }
-                if told.contains_key("hold") {
+                if command.contains_key("hold") {
                     run.wait().await;
                     return RunEnd::canceled();
                 }
-                if told.contains_key("end") {
+                if command.contains_key("end") {
                     return RunEnd::success();
                 }
             }
@@ -42,7 +42,7 @@ async fn house() -> House {
     House::with(vec![agent("puppet", Arc::new(Puppet), RunLimits::default())]).await
 }
 
-async fn tell(house: &House, run: &str, keys: Value) {
+async fn command_puppet(house: &House, run: &str, keys: Value) {
     let body = json!({"run_id": run, "request_keys": keys});
     house.post(&house.acme, "/agent/puppet/run", &body).await.ok(202);
 }
@@ -54,23 +54,24 @@ async fn deltas_come_live_before_the_text_that_has_the_whole_and_are_not_kept() 
     let mut stream = house.open(&house.acme, "POST", "/agent/puppet/stream_request", &body).await;
     let run = stream.headers["x-run-id"].to_str().unwrap().to_owned();
     let waits = stream.until("WaitForInput").await;
-    tell(&house, &run, json!({"deltas": ["a", "b"]})).await;
-    let mut shown = Vec::new();
+    command_puppet(&house, &run, json!({"deltas": ["a", "b"]})).await;
+    let mut texts = Vec::new();
     let mut next = stream.next().await.unwrap();
     while next.event == "TextDelta" {
         assert_eq!(next.id, None, "nobody resumes at it");
         assert_eq!(next.data["after"], waits["id"]);
-        shown.push(next.data["content"].as_str().unwrap().to_owned());
+        texts.push(next.data["content"].as_str().unwrap().to_owned());
         next = stream.next().await.unwrap();
     }
-    assert_eq!(shown.concat(), "ab");
+    assert_eq!(texts.concat(), "ab");
     assert_eq!(next.event, "WaitForInput");
-    tell(&house, &run, json!({"text": "ab", "end": true})).await;
+    command_puppet(&house, &run, json!({"text": "ab", "end": true})).await;
     assert_eq!(stream.until("TextOutput").await["content"], "ab");
     assert_eq!(stream.until("RunCompleted").await["result"], "ab", "SC-14");
     assert_eq!(stream.next().await, None);
-    let kept = house.get(&house.acme, &format!("/agent/puppet/get_events/{run}?stream=true")).await.events();
-    let kinds: Vec<_> = kept.iter().map(|told| told.event.as_str()).collect();
+    let events =
+        house.get(&house.acme, &format!("/agent/puppet/get_events/{run}?stream=true")).await.events();
+    let kinds: Vec<_> = events.iter().map(|event| event.event.as_str()).collect();
     assert_eq!(kinds, ["RunStarted", "WaitForInput", "WaitForInput", "TextOutput", "RunCompleted"]);
 }
 
@@ -78,62 +79,62 @@ async fn deltas_come_live_before_the_text_that_has_the_whole_and_are_not_kept() 
 async fn sc_12_who_comes_while_text_is_made_has_it_from_its_beginning() {
     let house = house().await;
     let body = json!({"input": "hi"});
-    let mut early = house.open(&house.acme, "POST", "/agent/puppet/stream_request", &body).await;
-    let run = early.headers["x-run-id"].to_str().unwrap().to_owned();
-    early.until("WaitForInput").await;
-    tell(&house, &run, json!({"deltas": ["a", "b"], "hold": true})).await;
-    let mut shown = String::new();
-    while shown != "ab" {
-        shown.push_str(early.until("TextDelta").await["content"].as_str().unwrap());
+    let mut early_stream = house.open(&house.acme, "POST", "/agent/puppet/stream_request", &body).await;
+    let run = early_stream.headers["x-run-id"].to_str().unwrap().to_owned();
+    early_stream.until("WaitForInput").await;
+    command_puppet(&house, &run, json!({"deltas": ["a", "b"], "hold": true})).await;
+    let mut texts = String::new();
+    while texts != "ab" {
+        texts.push_str(early_stream.until("TextDelta").await["content"].as_str().unwrap());
     }
     let path = format!("/agent/puppet/get_events/{run}?stream=true");
-    let mut late = house.open(&house.acme, "GET", &path, &Value::Null).await;
-    let delta = late.until("TextDelta").await;
+    let mut late_stream = house.open(&house.acme, "GET", &path, &Value::Null).await;
+    let delta = late_stream.until("TextDelta").await;
     assert_eq!((&delta["content"], &delta["after"]), (&json!("ab"), &json!(2)));
-    let mut resumed = house.open(&house.acme, "GET", &format!("{path}&since=2"), &Value::Null).await;
+    let mut resumed_stream = house.open(&house.acme, "GET", &format!("{path}&since=2"), &Value::Null).await;
     house.post(&house.acme, "/agent/puppet/run", &json!({"run_id": run})).await.ok(202);
-    late.until("RunCompleted").await;
-    let next = resumed.next().await.unwrap();
+    late_stream.until("RunCompleted").await;
+    let next = resumed_stream.next().await.unwrap();
     assert_eq!(next.event, "RunCompleted", "who goes on may have had it already");
-    let kept = house.get(&house.acme, &path).await.events();
-    assert!(kept.iter().all(|told| told.event != "TextDelta"), "it is over: {kept:?}");
+    let events = house.get(&house.acme, &path).await.events();
+    assert!(events.iter().all(|event| event.event != "TextDelta"), "it is over: {events:?}");
 }
 
 #[tokio::test]
 async fn sc_12_who_comes_late_loses_nothing_and_resumes_where_it_was() {
     let house = house().await;
-    let (run, _) = house.ask_of("puppet", &json!({"input": "hi"})).await;
+    let (run, _) = house.start_run_of("puppet", &json!({"input": "hi"})).await;
     let path = format!("/agent/puppet/get_events/{run}?stream=true");
-    let mut early = house.open(&house.acme, "GET", &path, &Value::Null).await;
-    early.until("WaitForInput").await;
-    tell(&house, &run, json!({"text": "1"})).await;
-    let last = early.until("TextOutput").await["id"].as_u64().unwrap();
-    drop(early);
-    let mut late = house.open(&house.acme, "GET", &format!("{path}&since={last}"), &Value::Null).await;
-    let next = late.next().await.unwrap();
+    let mut early_stream = house.open(&house.acme, "GET", &path, &Value::Null).await;
+    early_stream.until("WaitForInput").await;
+    command_puppet(&house, &run, json!({"text": "1"})).await;
+    let last = early_stream.until("TextOutput").await["id"].as_u64().unwrap();
+    drop(early_stream);
+    let mut late_stream = house.open(&house.acme, "GET", &format!("{path}&since={last}"), &Value::Null).await;
+    let next = late_stream.next().await.unwrap();
     assert_eq!((next.event.as_str(), next.data["id"].as_u64()), ("WaitForInput", Some(last + 1)));
-    tell(&house, &run, json!({"text": "2", "end": true})).await;
-    late.until("RunCompleted").await;
+    command_puppet(&house, &run, json!({"text": "2", "end": true})).await;
+    late_stream.until("RunCompleted").await;
     for (header, count) in [("0", 6), ("3", 3), ("6", 0)] {
-        let told =
+        let events =
             house.send(&house.acme, "GET", &path, &[("Last-Event-ID", header)], String::new()).await.events();
-        assert_eq!(told.len(), count, "behind {header}");
+        assert_eq!(events.len(), count, "behind {header}");
     }
-    let ahead = house.send(&house.acme, "GET", &path, &[("Last-Event-ID", "7")], String::new()).await;
-    assert!(ahead.refused(422, "invalid_since").contains("its last event is 6"));
+    let response = house.send(&house.acme, "GET", &path, &[("Last-Event-ID", "7")], String::new()).await;
+    assert!(response.refused(422, "invalid_since").contains("its last event is 6"));
 }
 
 #[tokio::test]
 async fn sc_42_a_thread_is_followed_over_its_runs_until_nothing_waits() {
     let house = house().await;
-    let (first, thread) = house.ask_of("puppet", &json!({"input": "a"})).await;
-    let (second, _) = house.ask_of("puppet", &json!({"input": "b", "thread_id": thread})).await;
+    let (first, thread) = house.start_run_of("puppet", &json!({"input": "a"})).await;
+    let (second, _) = house.start_run_of("puppet", &json!({"input": "b", "thread_id": thread})).await;
     let path = format!("/agent/puppet/get_events/{thread}?stream=true");
     let mut stream = house.open(&house.acme, "GET", &path, &Value::Null).await;
     for run in [&first, &second] {
         let waits = stream.until("WaitForInput").await;
         assert_eq!(waits["run_id"], json!(run));
-        tell(&house, run, json!({"end": true})).await;
+        command_puppet(&house, run, json!({"end": true})).await;
         assert_eq!(stream.until("RunCompleted").await["run_id"], json!(run));
     }
     assert_eq!(stream.next().await, None);
@@ -142,7 +143,7 @@ async fn sc_42_a_thread_is_followed_over_its_runs_until_nothing_waits() {
 #[tokio::test]
 async fn a_stream_ends_with_its_token() {
     let house = house().await;
-    let (run, _) = house.ask_of("puppet", &json!({"input": "hi"})).await;
+    let (run, _) = house.start_run_of("puppet", &json!({"input": "hi"})).await;
     let path = format!("/agent/puppet/get_events/{run}?stream=true");
     let mut stream = house.open(&house.acme, "GET", &path, &Value::Null).await;
     stream.until("WaitForInput").await;
@@ -155,18 +156,18 @@ async fn a_stream_ends_with_its_token() {
 #[tokio::test]
 async fn past_their_limit_one_owner_follows_no_more() {
     let house = house().await;
-    let (run, _) = house.ask_of("puppet", &json!({"input": "hi"})).await;
+    let (run, _) = house.start_run_of("puppet", &json!({"input": "hi"})).await;
     let path = format!("/agent/puppet/get_events/{run}?stream=true");
-    let mut open = Vec::new();
+    let mut streams = Vec::new();
     for _ in 0..plenary_runs::limits::STREAMS_PER_OWNER_MAX {
-        open.push(house.open(&house.acme, "GET", &path, &Value::Null).await);
+        streams.push(house.open(&house.acme, "GET", &path, &Value::Null).await);
     }
     house.get(&house.acme, &path).await.refused(429, "too_many_streams");
     let threads = house.get(&house.acme, "/agent/puppet/threads").await.ok(200);
-    let asked = house.post(&house.acme, "/agent/puppet/stream_request", &json!({"input": "hi"})).await;
-    asked.refused(429, "too_many_streams");
-    let still = house.get(&house.acme, "/agent/puppet/threads").await.ok(200);
-    assert_eq!(still, threads, "nothing is begun that nobody can follow");
-    open.pop();
+    let response = house.post(&house.acme, "/agent/puppet/stream_request", &json!({"input": "hi"})).await;
+    response.refused(429, "too_many_streams");
+    let threads_after = house.get(&house.acme, "/agent/puppet/threads").await.ok(200);
+    assert_eq!(threads_after, threads, "nothing is begun that nobody can follow");
+    streams.pop();
     house.open(&house.acme, "GET", &path, &Value::Null).await.until("RunStarted").await;
 }

@@ -22,7 +22,7 @@ async fn sc_36_a_poll_gives_what_came_since_the_last_one() {
     assert_eq!(poll(&[], &house.owner).await.len(), 2);
     let resume = json!({"run_id": run, "request_keys": {}});
     house.post(&house.acme, "/agent/echo/run", &resume).await.ok(202);
-    assert_eq!(house.whole("echo", &run).await.len(), 5, "a stream consumes nothing");
+    assert_eq!(house.all_events("echo", &run).await.len(), 5, "a stream consumes nothing");
     assert_eq!(types(&poll(&[], &house.acme).await), ["TextOutput", "TextOutput", "RunCompleted"]);
     assert_eq!(poll(&[("X-Reader", "b")], &house.acme).await.len(), 3);
     let bad = house.send(&house.acme, "GET", &path, &[("X-Reader", "a/b")], String::new()).await;
@@ -32,8 +32,8 @@ async fn sc_36_a_poll_gives_what_came_since_the_last_one() {
 #[tokio::test]
 async fn sc_36_of_two_polls_at_once_one_gets_an_event() {
     let house = House::new().await;
-    let (run, _) = house.ask(&json!({"input": "hi"})).await;
-    house.whole("echo", &run).await;
+    let (run, _) = house.start_run(&json!({"input": "hi"})).await;
+    house.all_events("echo", &run).await;
     let path = format!("/agent/echo/get_events/{run}");
     let poll = || house.get(&house.acme, &path);
     let (a, b, c, d) = tokio::join!(poll(), poll(), poll(), poll());
@@ -44,22 +44,22 @@ async fn sc_36_of_two_polls_at_once_one_gets_an_event() {
 #[tokio::test]
 async fn past_their_limit_a_run_has_no_more_readers() {
     let house = House::new().await;
-    let (run, _) = house.ask(&json!({"input": "hi"})).await;
-    house.whole("echo", &run).await;
+    let (run, _) = house.start_run(&json!({"input": "hi"})).await;
+    house.all_events("echo", &run).await;
     let path = format!("/agent/echo/get_events/{run}");
     for nth in 0..plenary_runs::limits::READERS_PER_RUN_MAX {
         house.send(&house.acme, "GET", &path, &[("X-Reader", &nth.to_string())], String::new()).await.ok(200);
     }
-    let more = house.send(&house.acme, "GET", &path, &[("X-Reader", "more")], String::new()).await;
-    more.refused(429, "too_many_readers");
+    let response = house.send(&house.acme, "GET", &path, &[("X-Reader", "more")], String::new()).await;
+    response.refused(429, "too_many_readers");
     assert_eq!(house.get(&house.acme, &format!("{path}?since=0")).await.ok(200).as_array().unwrap().len(), 3);
 }
 
 #[tokio::test]
 async fn sc_38_since_gives_later_events_and_consumes_nothing() {
     let house = House::new().await;
-    let (run, _) = house.ask(&json!({"input": "hi"})).await;
-    house.whole("echo", &run).await;
+    let (run, _) = house.start_run(&json!({"input": "hi"})).await;
+    house.all_events("echo", &run).await;
     let since = async |since: &str| {
         let path = format!("/agent/echo/get_events?run_id={run}&since={since}");
         house.get(&house.acme, &path).await
@@ -83,10 +83,10 @@ async fn sc_38_since_gives_later_events_and_consumes_nothing() {
 #[tokio::test]
 async fn sc_42_sc_48_a_thread_gives_all_its_events_in_order() {
     let house = House::new().await;
-    let (first, thread) = house.ask(&json!({"input": "a"})).await;
-    house.whole("echo", &first).await;
-    let (second, _) = house.ask(&json!({"input": "b", "thread_id": thread})).await;
-    house.whole("echo", &second).await;
+    let (first, thread) = house.start_run(&json!({"input": "a"})).await;
+    house.all_events("echo", &first).await;
+    let (second, _) = house.start_run(&json!({"input": "b", "thread_id": thread})).await;
+    house.all_events("echo", &second).await;
     let places = |events: &Value| -> Vec<(String, u64)> {
         let place =
             |event: &Value| (event["run_id"].as_str().unwrap().to_owned(), event["id"].as_u64().unwrap());
@@ -103,8 +103,8 @@ async fn sc_42_sc_48_a_thread_gives_all_its_events_in_order() {
     }
     let behind = format!("/agent/echo/get_events/{thread}?since={first}:2");
     assert_eq!(places(&house.get(&house.acme, &behind).await.ok(200)), all[2..]);
-    let told = house.get(&house.acme, &format!("{behind}&stream=true")).await.events();
-    let ids: Vec<_> = told.iter().map(|told| told.id.clone().unwrap()).collect();
+    let events = house.get(&house.acme, &format!("{behind}&stream=true")).await.events();
+    let ids: Vec<_> = events.iter().map(|event| event.id.clone().unwrap()).collect();
     let expected: Vec<_> = all[2..].iter().map(|(run, id)| format!("{run}:{id}")).collect();
     assert_eq!(ids, expected);
 }
@@ -114,8 +114,8 @@ async fn sc_40_sc_41_runs_and_threads_are_reported() {
     let house = House::new().await;
     let mut threads = Vec::new();
     for nth in 0..5 {
-        let (run, thread) = house.ask(&json!({"input": nth.to_string()})).await;
-        house.whole("echo", &run).await;
+        let (run, thread) = house.start_run(&json!({"input": nth.to_string()})).await;
+        house.all_events("echo", &run).await;
         let report = house.status("echo", &run).await;
         assert_eq!((&report["status"], &report["result"]), (&json!("completed"), &json!(nth.to_string())));
         assert_eq!((&report["thread_id"], &report["last_event_id"]), (&json!(thread), &json!(3)));

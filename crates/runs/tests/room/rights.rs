@@ -32,8 +32,8 @@ async fn a_token_is_required() {
 async fn runs_of_others_are_like_none() {
     let second = agent("second", Arc::new(Echo::default()), RunLimits::default());
     let house = House::with(vec![echo(), second]).await;
-    let (run, thread) = house.ask(&json!({"input": "hi"})).await;
-    house.whole("echo", &run).await;
+    let (run, thread) = house.start_run(&json!({"input": "hi"})).await;
+    house.all_events("echo", &run).await;
     let absent = "00000000-0007-7000-8000-000000000000";
     for (path, code) in [
         ("/agent/echo/runs/ID", "run_not_found"),

@@ -22,7 +22,7 @@ async fn sc_18_sc_35_without_waiting_the_answer_is_the_status_alone() {
     assert_eq!((answer.status.as_u16(), answer.body.as_str()), (202, ""));
     let run = answer.header("x-run-id");
     assert_eq!(answer.header("location"), format!("/agent/echo/runs/{run}"));
-    assert_eq!(house.whole("echo", &run).await.len(), 3);
+    assert_eq!(house.all_events("echo", &run).await.len(), 3);
 }
 
 #[tokio::test]
@@ -43,11 +43,11 @@ async fn sc_35_waiting_gives_the_start_or_the_result() {
 async fn sc_13_sc_14_sc_28_the_echo_agent_says_what_it_is_told() {
     let house = House::new().await;
     for input in ["", "hi", "é\u{1F600}\"\\\n", &"long ".repeat(40_000)] {
-        let (run, _) = house.ask(&json!({"input": input})).await;
-        let events = house.whole("echo", &run).await;
-        let said: String =
+        let (run, _) = house.start_run(&json!({"input": input})).await;
+        let events = house.all_events("echo", &run).await;
+        let output: String =
             events.iter().filter_map(|event| event["content"].as_str()).collect::<Vec<_>>().concat();
-        assert_eq!(said, input);
+        assert_eq!(output, input);
         let last = events.last().unwrap();
         assert_eq!((&last["finish_reason"], &last["result"]), (&json!("success"), &json!(input)));
         let ids: Vec<u64> = events.iter().map(|event| event["id"].as_u64().unwrap()).collect();
@@ -60,15 +60,15 @@ async fn sc_37_sc_39_a_request_is_streamed_in_one_call() {
     let house = House::new().await;
     let body = json!({"type": "ChatRequest", "input": "hi", "depth": 2});
     let answer = house.post(&house.acme, "/agent/echo/stream_request", &body).await;
-    let told = answer.events();
-    let kinds: Vec<_> = told.iter().map(|told| told.event.as_str()).collect();
+    let events = answer.events();
+    let kinds: Vec<_> = events.iter().map(|event| event.event.as_str()).collect();
     assert_eq!(kinds, ["RunStarted", "TextOutput", "RunCompleted"], "SC-19");
-    let ids: Vec<_> = told.iter().map(|told| told.id.as_deref().unwrap()).collect();
+    let ids: Vec<_> = events.iter().map(|event| event.id.as_deref().unwrap()).collect();
     assert_eq!(ids, ["1", "2", "3"]);
-    for told in &told {
-        assert_eq!(told.data["run_id"], answer.header("x-run-id"));
-        assert_eq!((&told.data["agent"], &told.data["depth"]), (&json!("echo"), &json!(2)));
-        assert_eq!(told.data["type"], told.event);
+    for event in &events {
+        assert_eq!(event.data["run_id"], answer.header("x-run-id"));
+        assert_eq!((&event.data["agent"], &event.data["depth"]), (&json!("echo"), &json!(2)));
+        assert_eq!(event.data["type"], event.event);
     }
 }
 
@@ -77,8 +77,8 @@ async fn sc_24_sc_29_sc_30_every_event_is_shown_on_request() {
     let house = House::new().await;
     let steps = ["tool_call", "tool_text", "tool_error", "completion_call", "nested", "unheard_of"];
     let body = json!({"input": "hi", "request_metadata": {"demo": steps}});
-    let (run, _) = house.ask(&body).await;
-    let events = house.whole("echo", &run).await;
+    let (run, _) = house.start_run(&body).await;
+    let events = house.all_events("echo", &run).await;
     assert_eq!(
         types(&events),
         [
@@ -99,8 +99,8 @@ async fn sc_24_sc_29_sc_30_every_event_is_shown_on_request() {
     assert_eq!(events[2]["text_result"], "hi");
     assert_eq!(events[7]["depth"], 1);
     let input = json!({"demo": ["tool_text"]}).to_string();
-    let (run, _) = house.ask(&json!({"input": input})).await;
-    let events = house.whole("echo", &run).await;
+    let (run, _) = house.start_run(&json!({"input": input})).await;
+    let events = house.all_events("echo", &run).await;
     assert_eq!(types(&events), ["RunStarted", "ToolTextOutput", "TextOutput", "RunCompleted"]);
     assert_eq!(events[3]["result"], input);
 }
@@ -109,9 +109,9 @@ async fn sc_24_sc_29_sc_30_every_event_is_shown_on_request() {
 async fn sc_3_sc_11_sc_16_runs_of_a_thread_follow_each_other() {
     let house = House::new().await;
     let slow = json!({"input": "a", "request_metadata": {"demo": ["slow"]}});
-    let (first, thread) = house.ask(&slow).await;
-    let (second, same) = house.ask(&json!({"input": "b", "thread_id": thread})).await;
-    let (third, _) = house.ask(&json!({"input": "c", "thread_id": thread})).await;
+    let (first, thread) = house.start_run(&slow).await;
+    let (second, same) = house.start_run(&json!({"input": "b", "thread_id": thread})).await;
+    let (third, _) = house.start_run(&json!({"input": "c", "thread_id": thread})).await;
     assert_eq!(thread, same);
     assert_eq!(house.status("echo", &first).await["status"], "running");
     let queued = house.status("echo", &second).await;
@@ -126,7 +126,7 @@ async fn sc_3_sc_11_sc_16_runs_of_a_thread_follow_each_other() {
     let (fourth, ()) = tokio::join!(fourth, cancel);
     assert_eq!(fourth.ok(200)["type"], "RunStarted", "it waited for its turn");
     for run in [&second, &third, &fourth.header("x-run-id")] {
-        assert_eq!(house.whole("echo", run).await.last().unwrap()["finish_reason"], "success");
+        assert_eq!(house.all_events("echo", run).await.last().unwrap()["finish_reason"], "success");
     }
     let threads = house.get(&house.acme, "/agent/echo/threads").await.ok(200);
     assert_eq!(threads[0]["runs"], json!([first, second, third, fourth.header("x-run-id")]), "SC-41");
@@ -136,8 +136,8 @@ async fn sc_3_sc_11_sc_16_runs_of_a_thread_follow_each_other() {
 #[tokio::test]
 async fn sc_16_threads_of_others_and_of_nobody_are_not_there() {
     let house = House::new().await;
-    let (run, thread) = house.ask(&json!({"input": "hi"})).await;
-    house.whole("echo", &run).await;
+    let (run, thread) = house.start_run(&json!({"input": "hi"})).await;
+    house.all_events("echo", &run).await;
     for (token, thread) in [
         (&house.acme, "00000000-0007-7000-8000-000000000000"),
         (&house.acme, "nobody's"),
@@ -183,8 +183,8 @@ async fn what_is_malformed_is_said() {
     post("/agent/echo/run", " ").await.refused(400, "invalid_json");
     post("/agent/echo/run", "[1]").await.refused(422, "invalid_body");
     post("/agent/echo/run?wait=later", "{\"input\":\"\"}").await.refused(422, "invalid_wait");
-    let told = post("/agent/echo/run", "{\"type\":\"Sing\"}").await.refused(422, "unknown_request_type");
-    assert!(told.contains("ChatRequest"), "{told}");
+    let message = post("/agent/echo/run", "{\"type\":\"Sing\"}").await.refused(422, "unknown_request_type");
+    assert!(message.contains("ChatRequest"), "{message}");
     post("/agent/echo/stream_request", "{\"args\":{}}").await.refused(422, "invalid_type");
     post("/agent/nobody/run", "{").await.refused(404, "agent_not_found");
 }

@@ -7,7 +7,7 @@ mod world;
 
 use std::{path::Path, process::Stdio, time::Duration};
 
-use blackbox::{Asked, Server, TempDir};
+use blackbox::{Server, TempDir, TestDependency};
 use serde_json::Value;
 use tokio::{process::Command, time::timeout};
 
@@ -41,7 +41,7 @@ async fn run(command: &mut Command, within: Duration) -> (bool, String) {
 
 #[tokio::test]
 async fn the_description_is_valid_and_its_examples_fit() {
-    let Asked::Yes(python) = Asked::schemathesis() else { return };
+    let TestDependency::Available(python) = TestDependency::schemathesis() else { return };
     let server = Server::start().await;
     let (done, out) = run(Command::new(python).args(["-c", DOCUMENT, &server.url()]), AROUND).await;
     assert!(done, "{out}");
@@ -53,7 +53,7 @@ async fn the_description_is_valid_and_its_examples_fit() {
 /// As an agent, as an owner, as the operator: a third of the time each, on a server of its own.
 #[tokio::test]
 async fn made_up_requests_find_no_5xx_and_no_answer_that_is_not_described() {
-    let Asked::Yes(python) = Asked::schemathesis() else { return };
+    let TestDependency::Available(python) = TestDependency::schemathesis() else { return };
     let seconds = asked_for("PLENARY_TEST_FUZZ_SECONDS", SECONDS).div_ceil(3).max(1);
     let seed = asked_for("PLENARY_TEST_SEED", SEED);
     for who in ["agent", "owner", "operator"] {
@@ -73,7 +73,7 @@ async fn made_up_requests_find_no_5xx_and_no_answer_that_is_not_described() {
         assert!(done, "as the {who}; again with PLENARY_TEST_SEED={seed}:\n{shown}");
         assert!(out.contains("Stateful"), "every phase was run, as the {who}:\n{shown}");
         server.stop().await;
-        assert!(!server.logged().contains("panicked"), "as the {who}; PLENARY_TEST_SEED={seed}");
+        assert!(!server.log_text().contains("panicked"), "as the {who}; PLENARY_TEST_SEED={seed}");
     }
 }
 

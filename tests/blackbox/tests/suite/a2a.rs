@@ -289,7 +289,7 @@ async fn a_card_is_for_those_who_may_ask_and_a_public_one_for_all() {
     // No two signatures by one key are alike.
     let own = nobody.get("/.well-known/agent-card.json").await.ok(200);
     assert_eq!(unsigned(own), unsigned(shown));
-    server.closed("@nick.no1", &[]).await;
+    server.closed_agent("@nick.no1", &[]).await;
     let hidden = nobody.get("/a2a/nick.no1/.well-known/agent-card.json").await;
     let absent = nobody.get("/a2a/nick.no2/.well-known/agent-card.json").await;
     assert_eq!((hidden.status, hidden.text()), (401, absent.text()));

@@ -49,7 +49,7 @@ async fn an_owner_has_an_account() {
     assert!(account["bio"].is_null() && account["created_at"].is_u64(), "{account}");
     let agent = server.agent("@nick.laptop").await;
     for nobody in [&*agent, &server.operator()] {
-        nobody.get("/account").await.refused(404, "not_found");
+        nobody.get("/account").await.assert_refused(404, "not_found");
     }
 }
 
@@ -65,7 +65,7 @@ async fn an_owner_makes_changes_and_deletes_an_agent() {
     assert_eq!((&made["visibility"], &made["inbound_policy"]), (&json!("private"), &json!("allowlist")));
     let bearer = server.bearer(made["token"].as_str().expect("a token"));
     assert_eq!(bearer.get("/agents/me").await.ok(200)["handle"], "@nick.cli");
-    owner.post("/agents", new).await.refused(409, "agent_exists");
+    owner.post("/agents", new).await.assert_refused(409, "agent_exists");
 
     let path = "/agents/nick/cli";
     let change =
@@ -82,14 +82,14 @@ async fn an_owner_makes_changes_and_deletes_an_agent() {
 
     for outsider in [&other, &bearer] {
         let absent = outsider.patch("/agents/nick/nobody", json!({"inbound_policy": "open"})).await;
-        absent.refused(404, "not_found");
+        absent.assert_refused(404, "not_found");
         let foreign = outsider.patch(path, json!({"inbound_policy": "open"})).await;
         assert_eq!(foreign.fingerprint(), absent.fingerprint());
-        outsider.delete(path).await.refused(404, "not_found");
+        outsider.delete(path).await.assert_refused(404, "not_found");
     }
     let gone = owner.delete(path).await;
     assert_eq!((gone.status, gone.text()), (204, String::new()));
-    owner.get("/_admin/agents/@nick.cli").await.refused(404, "not_found");
+    owner.get("/_admin/agents/@nick.cli").await.assert_refused(404, "not_found");
 }
 
 /// What this server does not have is 501, which the command line tells as "not supported by this network".
@@ -99,25 +99,25 @@ async fn what_there_is_not_is_not_supported() {
     let owner = server.owner("nick").await;
     server.agent("@nick.laptop").await;
     let silent = json!({"local_name": "mute", "display_name": "Mute", "can_initiate_sessions": false});
-    owner.post("/agents", silent).await.refused(501, "not_supported");
-    owner.get("/_admin/agents/@nick.mute").await.refused(404, "not_found");
+    owner.post("/agents", silent).await.assert_refused(501, "not_supported");
+    owner.get("/_admin/agents/@nick.mute").await.assert_refused(404, "not_found");
     for change in [
         json!({"paused": true, "inbound_policy": "open"}),
         json!({"can_initiate_sessions": false}),
         json!({"skills": [{"name": "says", "description": "no"}]}),
     ] {
-        owner.patch("/agents/nick/laptop", change).await.refused(501, "not_supported");
+        owner.patch("/agents/nick/laptop", change).await.assert_refused(501, "not_supported");
     }
     assert_eq!(
         owner.get("/_admin/agents/@nick.laptop").await.ok(200)["policy"],
         "open",
         "as the test made it"
     );
-    owner.patch("/agents/nick/laptop", json!({})).await.refused(400, "invalid_policy");
-    owner.patch("/agents/nick/laptop", json!({"paused": "no"})).await.refused(400, "invalid_body");
+    owner.patch("/agents/nick/laptop", json!({})).await.assert_refused(400, "invalid_policy");
+    owner.patch("/agents/nick/laptop", json!({"paused": "no"})).await.assert_refused(400, "invalid_body");
     for local_name in [json!(null), json!("Two Words"), json!(7)] {
         let wrong = json!({"local_name": local_name, "display_name": "Wrong"});
-        owner.post("/agents", wrong).await.refused(400, "invalid_handle");
+        owner.post("/agents", wrong).await.assert_refused(400, "invalid_handle");
     }
 }
 
@@ -144,8 +144,8 @@ async fn an_owner_lists_its_agents() {
         let cursor = first["next_cursor"].as_str().expect("a cursor").replace('+', "%2B");
         let last = owner.get(&format!("{path}?limit=2&cursor={cursor}")).await.ok(200);
         assert_eq!(handles(&last), ["@nick.c"]);
-        owner.get(&format!("{path}?limit=101")).await.refused(400, "invalid_limit");
-        owner.get(&format!("{path}?cursor=no")).await.refused(400, "invalid_cursor");
+        owner.get(&format!("{path}?limit=101")).await.assert_refused(400, "invalid_limit");
+        owner.get(&format!("{path}?cursor=no")).await.assert_refused(400, "invalid_cursor");
     }
     let names = owner.get("/accounts/me/agents").await.ok(200);
     let first = json!({"handle": "@nick.a", "name": "Agent a", "policy": "allowlist"});
@@ -156,7 +156,7 @@ async fn an_owner_lists_its_agents() {
     let reachable = agent.get("/agents?q=nick.b").await.ok(200);
     assert_eq!(reachable["agents"], json!([{"handle": "@nick.b", "trust": "same_owner"}]));
     for path in ["/agents/managed", "/accounts/me/agents", "/accounts/me/sessions"] {
-        agent.get(path).await.refused(404, "not_found");
+        agent.get(path).await.assert_refused(404, "not_found");
     }
 }
 
@@ -190,7 +190,7 @@ async fn an_owner_lists_the_sessions_of_its_agents() {
     let cursor = first["next_cursor"].as_str().expect("a cursor");
     let last = owner.get(&format!("/accounts/me/sessions?limit=1&cursor={cursor}")).await.ok(200);
     assert_eq!([shown(&first), shown(&last)].concat(), shown(&listed));
-    owner.get("/accounts/me/sessions?state=asleep").await.refused(400, "invalid_query");
-    owner.get("/accounts/me/sessions?limit=101").await.refused(400, "invalid_limit");
+    owner.get("/accounts/me/sessions?state=asleep").await.assert_refused(400, "invalid_query");
+    owner.get("/accounts/me/sessions?limit=101").await.assert_refused(400, "invalid_limit");
     assert_eq!(shown(&server.owner("acme").await.get("/accounts/me/sessions").await.ok(200)), [""; 0]);
 }

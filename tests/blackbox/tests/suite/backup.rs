@@ -24,7 +24,7 @@ async fn a_backup_is_restored_as_the_page_says() {
     let (data, backup, old) = (path("data"), path("backup"), path("data.old"));
     let mut server = Server::builder().data(Path::new(&data)).own_operator_token().start().await;
     let operator = Cli::new(&[("PLENARY_DATA", &data)]);
-    let token = operator.done(&["agent", "add", "@ida.a", "--show-token"]).await;
+    let token = operator.run_ok(&["agent", "add", "@ida.a", "--show-token"]).await;
     let ida = server.bearer(&token);
     let id = ida.post("/sessions", json!({})).await.ok(201)["session_id"].as_str().expect("an id").to_owned();
     let say = |text: &'static str| {
@@ -36,7 +36,7 @@ async fn a_backup_is_restored_as_the_page_says() {
     let file = ida.upload(("a.txt", "text/plain"), b"the file", &[]).await.ok(201);
     let file = format!("/files/{}", file["id"].as_str().expect("an id"));
 
-    operator.done(&["log", "copy", "--from", &data, "--to", &backup]).await;
+    operator.run_ok(&["log", "copy", "--from", &data, "--to", &backup]).await;
     system(&["cp", "-r", &format!("{data}/blobs"), &backup]);
     system(&["cp", "-p", &format!("{data}/operator-token"), &backup]);
     say("after the backup").await;
@@ -44,22 +44,22 @@ async fn a_backup_is_restored_as_the_page_says() {
 
     system(&["mv", &data, &old]);
     system(&["cp", "-rp", &backup, &data]);
-    operator.done(&["fsck", "--data", &data]).await;
-    server.start_again().await;
+    operator.run_ok(&["fsck", "--data", &data]).await;
+    server.restart().await;
     assert_eq!(messages(&ida, &id).await, ["before the backup"]);
     assert_eq!(ida.get(&file).await.text(), "the file");
-    assert!(operator.done(&["agent", "list"]).await.contains("@ida.a"));
-    assert!(operator.done(&["fsck", "--data", &data]).await.contains("no damage"));
+    assert!(operator.run_ok(&["agent", "list"]).await.contains("@ida.a"));
+    assert!(operator.run_ok(&["fsck", "--data", &data]).await.contains("no damage"));
     say("after the restore").await;
 
     // Without its file, the operator gets a new token, which the log reports.
     let before = fs::read_to_string(format!("{data}/operator-token")).expect("a token");
     server.stop().await;
     system(&["rm", &format!("{data}/operator-token")]);
-    server.start_again().await;
+    server.restart().await;
     let after = fs::read_to_string(format!("{data}/operator-token")).expect("a token");
     assert_ne!(before, after);
-    server.logs("a new token of the operator is made").await;
+    server.wait_for_log("a new token of the operator is made").await;
     assert_eq!(messages(&ida, &id).await, ["before the backup", "after the restore"]);
 }
 

@@ -117,12 +117,12 @@ async fn the_blocked_is_answered_like_one_who_left() {
     ] {
         let path = format!("/sessions/{id}/{verb}");
         let ejected = bob.call("POST", &path, &[], body.as_ref()).await;
-        ejected.refused(409, "not_joined");
+        ejected.assert_refused(409, "not_joined");
         let left = dave.call("POST", &path, &[], body.as_ref()).await;
         assert_eq!(ejected.fingerprint(), left.fingerprint(), "{verb}");
     }
     carol.end(&id).await;
-    bob.post(&format!("/sessions/{id}/reopen"), json!({})).await.refused(404, "not_found");
+    bob.post(&format!("/sessions/{id}/reopen"), json!({})).await.assert_refused(404, "not_found");
 }
 
 /// D.9: a pending invitation dies with the block.
@@ -135,7 +135,7 @@ async fn a_block_ends_a_pending_invitation() {
     alice.join(&id).await;
     server.block(&alice, "@bob.bot").await;
     assert_eq!(carol.status_of(&id, "@bob.bot").await, "left");
-    bob.post_empty(&format!("/sessions/{id}/join")).await.refused(409, "not_joined");
+    bob.post_empty(&format!("/sessions/{id}/join")).await.assert_refused(409, "not_joined");
     alice.say(&id, "private").await;
     assert!(content_of(&bob.history(&id).await).is_empty());
 }
@@ -144,25 +144,25 @@ async fn a_block_ends_a_pending_invitation() {
 #[tokio::test]
 async fn a_block_refuses_every_new_contact() {
     let server = Server::start().await;
-    let alice = server.closed("@alice.bot", &["@bob.bot", "@carol.bot"]).await;
-    let bob = server.closed("@bob.bot", &["@alice.bot", "@carol.bot"]).await;
+    let alice = server.closed_agent("@alice.bot", &["@bob.bot", "@carol.bot"]).await;
+    let bob = server.closed_agent("@bob.bot", &["@alice.bot", "@carol.bot"]).await;
     let carol = server.agent("@carol.bot").await;
     server.block(&alice, "@bob.bot").await;
-    alice.post("/sessions", json!({"invite": ["@bob.bot"]})).await.refused(404, "not_found");
-    bob.post("/sessions", json!({"invite": ["@alice.bot"]})).await.refused(404, "not_found");
+    alice.post("/sessions", json!({"invite": ["@bob.bot"]})).await.assert_refused(404, "not_found");
+    bob.post("/sessions", json!({"invite": ["@alice.bot"]})).await.assert_refused(404, "not_found");
     for order in [json!(["@alice.bot", "@bob.bot"]), json!(["@bob.bot", "@alice.bot"])] {
-        carol.post("/sessions", json!({ "invite": order })).await.refused(404, "not_found");
+        carol.post("/sessions", json!({ "invite": order })).await.assert_refused(404, "not_found");
     }
     let with_alice = room(&[&carol, &alice]).await;
     let path = format!("/sessions/{with_alice}/invite");
-    carol.post(&path, json!({"invite": ["@bob.bot"]})).await.refused(404, "not_found");
-    alice.post(&path, json!({"invite": ["@bob.bot"]})).await.refused(404, "not_found");
+    carol.post(&path, json!({"invite": ["@bob.bot"]})).await.assert_refused(404, "not_found");
+    alice.post(&path, json!({"invite": ["@bob.bot"]})).await.assert_refused(404, "not_found");
     let with_bob = room(&[&carol, &bob]).await;
     let path = format!("/sessions/{with_bob}/invite");
-    carol.post(&path, json!({"invite": ["@alice.bot"]})).await.refused(404, "not_found");
+    carol.post(&path, json!({"invite": ["@alice.bot"]})).await.assert_refused(404, "not_found");
     let pending = carol.create(&[&bob]).await;
     let path = format!("/sessions/{pending}/invite");
-    carol.post(&path, json!({"invite": ["@alice.bot"]})).await.refused(404, "not_found");
+    carol.post(&path, json!({"invite": ["@alice.bot"]})).await.assert_refused(404, "not_found");
 }
 
 /// D.9: a reopening skips whoever the block keeps apart.
@@ -177,7 +177,7 @@ async fn a_reopening_respects_blocks() {
     assert_eq!(alice.status_of(&id, "@carol.bot").await, "invited");
     assert_eq!(alice.status_of(&id, "@bob.bot").await, "left");
     assert_eq!(kinds(&bob.history(&id).await).last(), Some(&"ended"));
-    bob.post_empty(&format!("/sessions/{id}/join")).await.refused(409, "not_joined");
+    bob.post_empty(&format!("/sessions/{id}/join")).await.assert_refused(409, "not_joined");
 }
 
 /// Lifting a block allows new contact; it puts nobody back.
@@ -189,7 +189,7 @@ async fn lifting_a_block_allows_new_contact() {
     server.block(&alice, "@bob.bot").await;
     server.operator().delete("/_admin/agents/@alice.bot/blocks/@bob.bot").await.ok(200);
     assert_eq!(carol.status_of(&id, "@bob.bot").await, "left");
-    bob.post_empty(&format!("/sessions/{id}/join")).await.refused(409, "not_joined");
+    bob.post_empty(&format!("/sessions/{id}/join")).await.assert_refused(409, "not_joined");
     assert_eq!(carol.invite(&id, &["@bob.bot"]).await, ["@bob.bot"]);
     bob.join(&id).await;
     room(&[&bob, &alice]).await;
@@ -203,6 +203,6 @@ async fn blocks_outlive_a_crash() {
     server.block(&alice, "@bob.bot").await;
     server.crash().await;
     assert_eq!(alice.show(&id).await["state"], "ended");
-    bob.post("/sessions", json!({"invite": ["@alice.bot"]})).await.refused(404, "not_found");
-    bob.post(&format!("/sessions/{id}/messages"), json!({"content": "x"})).await.refused_as(409);
+    bob.post("/sessions", json!({"invite": ["@alice.bot"]})).await.assert_refused(404, "not_found");
+    bob.post(&format!("/sessions/{id}/messages"), json!({"content": "x"})).await.refusal_code(409);
 }

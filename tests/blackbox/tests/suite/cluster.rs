@@ -67,7 +67,7 @@ async fn three_nodes_are_one_network() {
     let (bob_b, carol_c) = (bob.at(&b), carol.at(&c));
 
     let mut socket = carol_c.connect().await;
-    socket.served().await;
+    socket.wait_until_served().await;
     let page = bob_b.get("/inbox").await.ok(200);
     let after = page["cursor"].as_str().expect("a cursor").to_owned();
     let wait = {
@@ -94,7 +94,7 @@ async fn three_nodes_are_one_network() {
     b.block(&bob, "@alice.bot").await;
     for server in [&a, &c, &b] {
         let body = json!({ "invite": ["@bob.bot"] });
-        alice.at(server).post("/sessions", body).await.refused(404, "not_found");
+        alice.at(server).post("/sessions", body).await.assert_refused(404, "not_found");
     }
 
     // Foreign and absent are one 404, on every node the same.
@@ -104,7 +104,7 @@ async fn three_nodes_are_one_network() {
         for session in [id.as_str(), "sess_01HW7AB12CDEFGHJKMNPQRSTVW"] {
             for tail in ["", "/events"] {
                 let answer = stranger.at(server).get(&format!("/sessions/{session}{tail}")).await;
-                answer.refused(404, "not_found");
+                answer.assert_refused(404, "not_found");
                 seen.push(answer.fingerprint());
             }
         }
@@ -152,7 +152,7 @@ async fn kills_of_nodes_and_of_the_leader_lose_nothing() {
     let killed = leader(&nats).await;
     let nth = nats.kill(&killed);
     grown(&bob_b, 20).await;
-    nats.start_again(nth).await;
+    nats.restart(nth).await;
     grown(&bob_b, 20).await;
     stop.send_replace(true);
     let senders = [at_a.await.expect("a sender ends"), at_b.await.expect("a sender ends")];
@@ -186,15 +186,15 @@ async fn a_wrong_replica_is_built_again() {
         assert_eq!(database.execute(damage, []).expect("the file can be changed"), 1);
         drop(database);
         bob.at(&b).say(&id, format!("meanwhile-{nth}")).await;
-        a.start_again().await;
-        assert!(a.logged().contains("built again from the journal"));
+        a.restart().await;
+        assert!(a.log_text().contains("built again from the journal"));
         assert_eq!(alice.history(&id).await, bob.at(&b).history(&id).await);
         assert_verified(&nats, &a).await;
         assert!(a.data().join(format!("plenary.db.aside-{}", nth + 1)).exists());
     }
     a.stop().await;
     std::fs::remove_file(a.data().join("plenary.db")).expect("the file is there");
-    a.start_again().await;
+    a.restart().await;
     assert_eq!(alice.history(&id).await, bob.at(&b).history(&id).await);
 }
 
@@ -271,11 +271,11 @@ async fn the_pen_goes_from_node_to_node() {
     assert!(drained.1.contains(r#""pen":"b""#), "{drained:?}");
     a.stop().await;
     bob_b.say(&id, "a has stopped").await;
-    a.start_again().await;
+    a.restart().await;
     alice.at(&a).say(&id, "a is back").await;
     b.kill().await;
     alice.at(&a).say(&id, "b is dead").await;
-    b.start_again().await;
+    b.restart().await;
     let log = bob.at(&b).history(&id).await;
     assert_eq!(alice.at(&a).history(&id).await, log);
     assert_eq!(blackbox::content_of(&log)[6..], ["a has stopped", "a is back", "b is dead"]);
@@ -318,7 +318,7 @@ async fn a_store_becomes_a_cluster_and_a_store_again() {
         assert_eq!(bob.at(server).history(&id).await, before);
         assert_verified(&nats, server).await;
     }
-    alice.at(&b).post("/sessions", json!({ "invite": ["@bob.bot"] })).await.refused(404, "not_found");
+    alice.at(&b).post("/sessions", json!({ "invite": ["@bob.bot"] })).await.assert_refused(404, "not_found");
     let carol = a.agent("@carol.bot").await;
     bob.at(&b).create(&[&carol]).await;
 
@@ -339,7 +339,7 @@ async fn a_store_becomes_a_cluster_and_a_store_again() {
 /// Servers that acknowledge before they flush are refused, where they say so.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_that_do_not_flush_are_refused() {
-    let Some(nats) = NatsServers::one_that_does_not_flush().await else { return };
+    let Some(nats) = NatsServers::one_without_flush().await else { return };
     let urls = nats.urls();
     let args = ["serve", "--listen", "127.0.0.1:0", "--cluster-dev", "--cluster", &urls];
     let more = ["--cluster-monitor", &nats.monitor(), "--data", "data"];

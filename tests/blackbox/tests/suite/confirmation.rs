@@ -69,7 +69,7 @@ async fn what_was_confirmed_does_not_come_again() {
     let first = talk(&alice, &id, "first", 5).await;
     let mut socket = bob.connect().await;
     hear(&mut socket, &first).await;
-    socket.confirmed().await;
+    socket.wait_until_confirmed().await;
     socket.cut().await;
     let second = talk(&alice, &id, "second", 5).await;
     let mut mute = bob.connect_mute().await;
@@ -87,9 +87,9 @@ async fn confirmed_cursors_survive_a_shutdown() {
     let first = talk(&alice, &id, "first", 5).await;
     let mut socket = bob.connect().await;
     hear(&mut socket, &first).await;
-    socket.confirmed().await;
+    socket.wait_until_confirmed().await;
     server.stop().await;
-    server.start_again().await;
+    server.restart().await;
     let second = talk(&alice, &id, "second", 3).await;
     let mut again = bob.connect().await;
     assert_eq!(content_of(&hear(&mut again, &second).await), second);
@@ -103,7 +103,7 @@ async fn the_unconfirmed_survives_a_crash() {
     let first = talk(&alice, &id, "first", 5).await;
     let mut socket = bob.connect().await;
     hear(&mut socket, &first).await;
-    socket.confirmed().await;
+    socket.wait_until_confirmed().await;
     socket.cut().await;
     let second = talk(&alice, &id, "second", 5).await;
     let mut mute = bob.connect_mute().await;
@@ -130,7 +130,7 @@ async fn a_new_connection_starts_at_the_slowest() {
     let texts = talk(&alice, &id, "text", 5).await;
     hear(&mut prompt, &texts).await;
     hear(&mut mute, &texts).await;
-    prompt.confirmed().await;
+    prompt.wait_until_confirmed().await;
     let mut third = bob.connect().await;
     assert_eq!(content_of(&hear(&mut third, &texts).await), texts, "the mute one has confirmed nothing");
 }
@@ -145,7 +145,7 @@ async fn a_pong_of_one_device_does_not_hide_the_loss_of_another() {
     let texts = talk(&alice, &id, "text", 5).await;
     hear(&mut prompt, &texts).await;
     hear(&mut lost, &texts).await;
-    prompt.confirmed().await;
+    prompt.wait_until_confirmed().await;
     lost.cut().await;
     let mut back = bob.connect().await;
     assert_eq!(
@@ -165,7 +165,7 @@ async fn the_loss_of_one_device_outlives_the_other_and_a_crash() {
     let texts = talk(&alice, &id, "text", 5).await;
     hear(&mut prompt, &texts).await;
     hear(&mut lost, &texts).await;
-    prompt.confirmed().await;
+    prompt.wait_until_confirmed().await;
     server.crash().await;
     prompt.ending().await;
     lost.ending().await;
@@ -231,7 +231,7 @@ async fn asp_45_cursors_run_over_all_events() {
     alice.invite(&id, &["@carol.bot"]).await;
     let mut to_carol = carol.connect().await;
     to_carol.expect("session.invited").await;
-    to_carol.confirmed().await;
+    to_carol.wait_until_confirmed().await;
     to_carol.close().await;
     bob.leave(&id).await;
     alice.end(&id).await;

@@ -38,7 +38,7 @@ async fn accepting_writes_both_allowlists() {
     assert_contact_event(&asked, "contact.requested", &id);
     assert_keys(&asked["payload"], &["from", "to", "message"], &[]);
     assert_eq!(asked["payload"], json!({"from": "@alice.bot", "to": "@bob.bot", "message": "may I?"}));
-    alice.post("/sessions", json!({"invite": ["@bob.bot"]})).await.refused(404, "not_found");
+    alice.post("/sessions", json!({"invite": ["@bob.bot"]})).await.assert_refused(404, "not_found");
     assert_eq!(bob.post_empty(&format!("/contacts/{id}/accept")).await.ok(200), json!({"ok": true}));
     let accepted = to_alice.event().await;
     assert_contact_event(&accepted, "contact.accepted", &id);
@@ -75,7 +75,7 @@ async fn accepting_needs_the_owner() {
     let bob = closed(&server, "@bob.bot", false).await;
     let id = ask(&alice, "@bob.bot").await;
     let path = format!("/contacts/{id}/accept");
-    bob.post_empty(&path).await.refused(403, "forbidden");
+    bob.post_empty(&path).await.assert_refused(403, "forbidden");
     assert_eq!(bob.get("/agents/me/allowlist").await.ok(200)["entries"], json!([]));
     assert_eq!(owner.post_empty(&path).await.ok(200), json!({"ok": true}));
     room(&[&alice, &bob]).await;
@@ -95,7 +95,7 @@ async fn only_the_one_asked_may_answer() {
         let absent = format!("/contacts/req_01HW7AB12CDEFGHJKMNPQRSTVW/{verb}");
         for caller in [&*alice, &*carol, &other_owner] {
             let found = caller.post_empty(&path).await;
-            found.refused(404, "not_found");
+            found.assert_refused(404, "not_found");
             assert_eq!(found.fingerprint(), caller.post_empty(&absent).await.fingerprint());
         }
     }
@@ -123,7 +123,7 @@ async fn asking_is_no_oracle() {
     let id = ask(&bob, "@blocker.bot").await;
     assert_contact_event(&to_blocker.event().await, "contact.requested", &id);
     for body in [json!({}), json!({"to": 1}), json!({"to": "bob"}), json!({"to": "@bob.*"})] {
-        alice.post("/contacts", body).await.refused_as(400);
+        alice.post("/contacts", body).await.refusal_code(400);
     }
 }
 
@@ -167,10 +167,10 @@ async fn a_request_that_waits_is_listed() {
     let rest = bob.get(&format!("/contacts?limit=2&cursor={next}")).await.ok(200);
     assert_eq!([ids(&first), ids(&rest)].concat(), asked);
     assert_eq!(ids(&owner.get("/contacts?agent=@bob.bot").await.ok(200)), asked);
-    owner.get("/contacts").await.refused(400, "invalid_agent");
-    owner.get("/contacts?agent=@alice.bot").await.refused(404, "not_found");
-    bob.get("/contacts?agent=@alice.bot").await.refused(404, "not_found");
-    bob.get("/contacts?direction=both").await.refused(400, "invalid_direction");
+    owner.get("/contacts").await.assert_refused(400, "invalid_agent");
+    owner.get("/contacts?agent=@alice.bot").await.assert_refused(404, "not_found");
+    bob.get("/contacts?agent=@alice.bot").await.assert_refused(404, "not_found");
+    bob.get("/contacts?direction=both").await.assert_refused(400, "invalid_direction");
     // Whether there is anybody to ask is not told.
     let outgoing = alice.get("/contacts?direction=outgoing").await.ok(200);
     let to: Vec<_> =

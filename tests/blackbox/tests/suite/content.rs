@@ -54,12 +54,12 @@ async fn wrong_content_is_refused() {
         alice
             .post(&format!("/sessions/{id}/messages"), json!({ "content": content }))
             .await
-            .refused(400, "invalid_content");
+            .assert_refused(400, "invalid_content");
         let body = json!({"initial_message": {"content": content}});
         let refused = alice.post("/sessions", body).await;
-        refused.refused_any(400, &["invalid_content", "invalid_initial_message"]);
+        refused.assert_refused_any(400, &["invalid_content", "invalid_initial_message"]);
     }
-    alice.post(&format!("/sessions/{id}/messages"), json!({})).await.refused(400, "invalid_content");
+    alice.post(&format!("/sessions/{id}/messages"), json!({})).await.assert_refused(400, "invalid_content");
     assert_eq!(bob.history(&id).await.len(), 2);
 }
 
@@ -70,7 +70,7 @@ async fn metadata_is_an_object() {
     let (alice, bob, id) = pair(&server).await;
     let path = format!("/sessions/{id}/messages");
     for metadata in [json!("x"), json!(7), json!([]), json!(true)] {
-        alice.post(&path, json!({"content": "x", "metadata": metadata})).await.refused_as(400);
+        alice.post(&path, json!({"content": "x", "metadata": metadata})).await.refusal_code(400);
     }
     let given = [json!({}), json!({"a": {"b": [1, 2, {"c": null}]}, "": ""})];
     for metadata in &given {

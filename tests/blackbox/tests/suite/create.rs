@@ -129,9 +129,9 @@ async fn send_and_end_needs_a_message() {
     let alice = server.agent("@alice.bot").await;
     server.agent("@bob.bot").await;
     let body = json!({"invite": ["@bob.bot"], "end_after_send": true});
-    alice.post("/sessions", body).await.refused(400, "end_after_send_requires_initial_message");
+    alice.post("/sessions", body).await.assert_refused(400, "end_after_send_requires_initial_message");
     let body = json!({"invite": ["@bob.bot"], "end_after_send": "yes", "initial_message": {"content": "x"}});
-    alice.post("/sessions", body).await.refused(400, "invalid_end_after_send");
+    alice.post("/sessions", body).await.assert_refused(400, "invalid_end_after_send");
     let body = json!({"invite": ["@bob.bot"], "end_after_send": false, "initial_message": {"content": "x"}});
     let made = alice.open(body).await;
     assert_eq!(alice.show(made["session_id"].as_str().expect("an id")).await["state"], "active");
@@ -164,7 +164,7 @@ async fn wrong_members_are_refused() {
         (json!({"initial_message": "hello"}), "invalid_initial_message"),
         (json!({"idempotency_key": "k".repeat(256)}), "invalid_idempotency_key"),
     ] {
-        alice.post("/sessions", body).await.refused(400, code);
+        alice.post("/sessions", body).await.assert_refused(400, code);
     }
     for body in [
         json!({"initial_message": {}}),
@@ -172,10 +172,10 @@ async fn wrong_members_are_refused() {
         json!({"initial_message": {"content": "x", "metadata": "y"}}),
     ] {
         let response = alice.post("/sessions", body).await;
-        response.refused_any(400, &["invalid_initial_message", "invalid_content", "invalid_metadata"]);
+        response.assert_refused_any(400, &["invalid_initial_message", "invalid_content", "invalid_metadata"]);
     }
     for body in ["[]", "null"] {
-        alice.post_raw("/sessions", body.as_bytes()).await.refused_as(400);
+        alice.post_raw("/sessions", body.as_bytes()).await.refusal_code(400);
     }
     assert_eq!(alice.get("/sessions").await.ok(200)["sessions"], json!([]));
 }

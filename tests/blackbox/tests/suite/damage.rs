@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use blackbox::{Agent, Asked, Behaviour, Cli, Collector, Database, Server, eventually, pair};
+use blackbox::{Agent, Behaviour, Cli, Collector, Database, Server, TestDependency, eventually, pair};
 use serde_json::{Value, json};
 use tokio_postgres::NoTls;
 
@@ -53,7 +53,7 @@ async fn two_sessions(server: &Server) -> (Agent, Agent, String, String) {
 async fn assert_apart(server: &Server, (alice, bob, id, sound): (&Agent, &Agent, &str, &str)) {
     for path in [format!("/sessions/{id}/events"), format!("/sessions/{id}")] {
         let answer = bob.get(&path).await;
-        answer.refused(500, "corrupt");
+        answer.assert_refused(500, "corrupt");
         assert!(!answer.text().contains("the mark"), "{answer}");
     }
     let listed = bob.get("/sessions").await.ok(200);
@@ -62,14 +62,14 @@ async fn assert_apart(server: &Server, (alice, bob, id, sound): (&Agent, &Agent,
     assert_eq!(listed, [json!(sound)], "a list goes on without what is damaged");
     bob.get("/inbox").await.ok(200);
     let more = alice.post(&format!("/sessions/{id}/messages"), json!({"content": "more"})).await;
-    more.refused(500, "corrupt");
+    more.assert_refused(500, "corrupt");
     let mut live = bob.connect().await;
     bob.join(sound).await;
     alice.say(sound, "live").await;
     live.until_text("live").await;
     let history = bob.history(sound).await;
     assert!(history.iter().any(|event| event["payload"]["content"] == "elsewhere"), "{history:?}");
-    server.logs("is damaged").await;
+    server.wait_for_log("is damaged").await;
 }
 
 #[tokio::test]
@@ -83,12 +83,12 @@ async fn a_flipped_bit_is_not_served_and_others_are() {
     assert!(flip(&server.data().join("plenary.db")) > 0, "the message stands in the file");
 
     // Started again with a grace window of a participant in the damaged session to be taken up.
-    server.start_again().await;
+    server.restart().await;
     let (alice, bob) = (alice.at(&server), bob.at(&server));
     assert_apart(&server, (&alice, &bob, &id, &sound)).await;
     let (code, report) = fsck(&["--data", &data]).await;
     assert_eq!((code, &report["ok"]), (1, &json!(false)), "{report}");
-    server.logs(&format!("position {} ", place(&report))).await;
+    server.wait_for_log(&format!("position {} ", place(&report))).await;
 }
 
 /// What is damaged is refused by itself, and is in no list and no search; an export names a damaged package or session.
@@ -117,7 +117,7 @@ async fn damaged_packages_projects_sessions_and_channels_are_left_out_of_lists()
     let (sound, damaged) = (channel("sound").await.ok(200), channel(MARK).await.ok(200));
     server.stop().await;
     assert!(flip(&server.data().join("plenary.db")) > 1, "they stand in the file");
-    server.start_again().await;
+    server.restart().await;
     let nick = nick.at(&server);
     for path in ["/v1/projects/p/packages", "/v1/projects/p/packages?mode=relevant&query=zebra"] {
         let id = |one: &Value| {
@@ -183,7 +183,7 @@ async fn a_damaged_package_stops_no_stream_and_asks_nothing() {
     }
     server.stop().await;
     assert!(flip(&server.data().join("plenary.db")) > 0, "it stands in the file");
-    server.start_again().await;
+    server.restart().await;
     let nick = nick.at(&server);
     let mut events = Stream::open(&nick, "/v1/projects/p/events?after=0", &[]).await;
     let mut told = Vec::new();
@@ -217,7 +217,7 @@ async fn an_export_names_a_damaged_project() {
     }
     server.stop().await;
     assert!(flip(&server.data().join("plenary.db")) > 0, "it stands in the file");
-    server.start_again().await;
+    server.restart().await;
     for caller in [&server.operator(), &*nick.at(&server)] {
         let export = caller.get("/v1/export").await;
         assert_eq!(export.status, 200, "{export}");
@@ -265,7 +265,7 @@ async fn a_damaged_thread_is_left_out_of_lists() {
     }
     server.stop().await;
     assert!(flip(&server.data().join("plenary.db")) > 0, "it stands in the file");
-    server.start_again().await;
+    server.restart().await;
     let nick = nick.at(&server);
     for caller in [&server.operator(), &*nick] {
         let listed = caller.get("/agent/parrot/threads").await.ok(200);
@@ -295,7 +295,7 @@ async fn a_damaged_fact_is_left_out_of_lists() {
     }
     server.stop().await;
     assert!(flip(&server.data().join("plenary.db")) > 0, "it stands in the file");
-    server.start_again().await;
+    server.restart().await;
     let nick = nick.at(&server);
     let subjects = |body: &Value, name: &str| -> Vec<String> {
         let facts = body[name].as_array().expect("facts");
@@ -308,12 +308,12 @@ async fn a_damaged_fact_is_left_out_of_lists() {
     for path in ["/v1/projects/p/orient", "/v1/orchestrate?project=p", "/v1/orchestrate"] {
         assert_eq!(subjects(&nick.get(path).await.ok(200), "active_facts"), ["a", "c"], "{path}");
     }
-    server.logs("a damaged row of an index is left out of a list").await;
+    server.wait_for_log("a damaged row of an index is left out of a list").await;
 }
 
 #[tokio::test]
 async fn a_flipped_bit_in_postgres_is_not_served_and_others_are() {
-    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
     let database = Database::create(&admin).await;
     let mut server = Server::builder().database(database.url()).start().await;
     let (alice, bob, id, sound) = two_sessions(&server).await;
@@ -330,7 +330,7 @@ async fn a_flipped_bit_in_postgres_is_not_served_and_others_are() {
     assert_eq!(flipped.len(), 1);
     let position: i64 = flipped[0].get(0);
 
-    server.start_again().await;
+    server.restart().await;
     let (alice, bob) = (alice.at(&server), bob.at(&server));
     assert_apart(&server, (&alice, &bob, &id, &sound)).await;
     let (code, report) = fsck(&["--database", database.url()]).await;
@@ -370,7 +370,7 @@ async fn a_damaged_request_and_its_notification_hold_up_no_others() {
     receiver.behave(Behaviour::Take);
     eventually("the deadline", || async { (blackbox::epoch_ms() > soon).then_some(()) }).await;
 
-    server.start_again().await;
+    server.restart().await;
     let over = agent.get(&format!("/requests/{sound}?wait=60")).await.ok(200);
     assert_eq!(over["state"], "expired");
     let body = json!({"kind": "question", "title": "after it"});
@@ -378,7 +378,7 @@ async fn a_damaged_request_and_its_notification_hold_up_no_others() {
     eventually("what was asked after it", || async {
         let calls = receiver.exports();
         let mut said =
-            calls.iter().filter(|call| call.taken).map(|call| String::from_utf8_lossy(&call.bytes));
+            calls.iter().filter(|call| call.accepted).map(|call| String::from_utf8_lossy(&call.bytes));
         said.any(|body| body.contains("after it")).then_some(())
     })
     .await;
@@ -387,13 +387,13 @@ async fn a_damaged_request_and_its_notification_hold_up_no_others() {
         assert_eq!(page["requests"].as_array().map(Vec::len), Some(1), "{page}");
     }
     owner.get("/notifications/dead").await.ok(200);
-    server.logs("damaged").await;
+    server.wait_for_log("damaged").await;
 }
 
 /// What is older than checksums is served, counted, and given checksums when that is asked for.
 #[tokio::test]
 async fn what_has_no_checksum_is_counted_and_gets_one() {
-    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
     let database = Database::create(&admin).await;
     let mut server = Server::builder().database(database.url()).start().await;
     let (_, bob, id, _) = two_sessions(&server).await;
@@ -404,7 +404,7 @@ async fn what_has_no_checksum_is_counted_and_gets_one() {
     let forget = "UPDATE plenary.events SET sum = NULL; UPDATE plenary.idx SET sum = NULL; \
         UPDATE plenary.rows SET sum = NULL; UPDATE plenary.keys SET sum = NULL";
     client.batch_execute(forget).await.expect("checksums can be taken away");
-    server.start_again().await;
+    server.restart().await;
     bob.at(&server).get(&format!("/sessions/{id}")).await.ok(200);
     server.stop().await;
     let (code, report) = fsck(&["--database", database.url()]).await;
@@ -433,7 +433,7 @@ async fn contents_are_looked_at_and_what_is_not_there_is_said() {
 
     // The files of messages too: one that is changed, and one that a message names and that is gone.
     let nick = server.agent("@nick.two").await;
-    let (changed, gone) = (nick.uploaded("a", b"content").await, nick.uploaded("b", b"content").await);
+    let (changed, gone) = (nick.upload_file("a", b"content").await, nick.upload_file("b", b"content").await);
     let id = nick.create(&[]).await;
     nick.say(&id, json!([{"type": "file", "file_id": gone}])).await;
     assert_eq!(fsck(&["--data", &data]).await.0, 0);
@@ -443,7 +443,7 @@ async fn contents_are_looked_at_and_what_is_not_there_is_said() {
     let (code, report) = fsck(&["--data", &data]).await;
     let damaged = report["blobs"]["damaged"].to_string();
     assert!(code == 1 && damaged.contains(&changed) && damaged.contains(&gone), "{report}");
-    nick.get(&format!("/files/{changed}")).await.refused(500, "content_damaged");
+    nick.get(&format!("/files/{changed}")).await.assert_refused(500, "content_damaged");
     let none = Cli::new(&[]).run(&["fsck", "--data", "/nowhere/at/all"]).await;
     assert_eq!(none.code, 2, "{none:?}");
     assert!(!none.err.is_empty(), "{none:?}");

@@ -84,7 +84,7 @@ async fn asp_28_44_the_absent_miss_nothing() {
     let mut first = bob.connect().await;
     alice.say(&id, "seen").await;
     first.until_text("seen").await;
-    first.confirmed().await;
+    first.wait_until_confirmed().await;
     first.close().await;
     for number in 0..50 {
         alice.say(&id, format!("missed {number}")).await;

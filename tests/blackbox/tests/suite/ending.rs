@@ -36,7 +36,7 @@ async fn an_invitee_becomes_left_at_the_end() {
     assert_eq!(carol.status_of(&id, "@carol.bot").await, "left");
     assert_eq!(kinds(&carol.history(&id).await), ["invited", "ended"]);
     let response = carol.post_empty(&format!("/sessions/{id}/join")).await;
-    response.refused_any(409, &["session_ended", "not_joined"]);
+    response.assert_refused_any(409, &["session_ended", "not_joined"]);
 }
 
 /// ASP-72: nothing goes on in an ended session.
@@ -49,11 +49,11 @@ async fn an_ended_session_takes_nothing() {
     let before = alice.history(&id).await;
     for agent in [&alice, &bob] {
         let refused = agent.post(&format!("/sessions/{id}/messages"), json!({"content": "x"})).await;
-        refused.refused(409, "session_ended");
+        refused.assert_refused(409, "session_ended");
         let refused = agent.post(&format!("/sessions/{id}/invite"), json!({"invite": ["@carol.bot"]})).await;
-        refused.refused(409, "session_ended");
+        refused.assert_refused(409, "session_ended");
         for verb in ["join", "leave", "end"] {
-            agent.post_empty(&format!("/sessions/{id}/{verb}")).await.refused(409, "session_ended");
+            agent.post_empty(&format!("/sessions/{id}/{verb}")).await.assert_refused(409, "session_ended");
         }
     }
     assert_eq!(alice.history(&id).await, before, "nothing was written");

@@ -2,7 +2,7 @@
 //! its rank; also after a restart and without the index.
 //! Must not know: how the index is stored.
 
-use blackbox::{Agent, Asked, Caller, Cli, Database, Server, assert_keys, eventually, room};
+use blackbox::{Agent, Caller, Cli, Database, Server, TestDependency, assert_keys, eventually, room};
 use serde_json::{Value, json};
 
 /// What is found, in its order. The scores fall, each hit has what matched, and all of the log was searched.
@@ -306,7 +306,7 @@ async fn a_token_finds_what_its_scope_admits() {
     assert_eq!(texts(&held, "q=gnome").await, ["a gnome here"]);
     let held = with("read project:p".into()).await;
     assert_eq!(kinds(&held, "q=gnome").await, ["context.fact"]);
-    with("sessions:read".into()).await.get("/search?q=gnome").await.refused(403, "insufficient_scope");
+    with("sessions:read".into()).await.get("/search?q=gnome").await.assert_refused(403, "insufficient_scope");
 }
 
 /// The index goes on where it stood, after a stop and after a kill; one that is lost or damaged is made again.
@@ -326,7 +326,7 @@ async fn a_restart_finds_everything() {
     nick.say(&id, "a wren").await;
     finds(1).await;
     server.stop().await;
-    server.start_again().await;
+    server.restart().await;
     finds(1).await;
     nick.say(&id, "another wren").await;
     server.crash().await;
@@ -334,15 +334,15 @@ async fn a_restart_finds_everything() {
     server.stop().await;
     let index = server.data().join("search-everything");
     std::fs::remove_dir_all(&index).expect("the index is a directory");
-    server.start_again().await;
+    server.restart().await;
     finds(2).await;
     server.stop().await;
     for file in std::fs::read_dir(&index).expect("a directory").flatten() {
         std::fs::write(file.path(), b"nothing of use").expect("the file can be written");
     }
-    server.start_again().await;
+    server.restart().await;
     finds(2).await;
-    server.logs("rebuilt").await;
+    server.wait_for_log("rebuilt").await;
     // Messages are searched by the same index.
     let page = nick.get("/search/messages?q=wrens").await.ok(200);
     assert_eq!(page["messages"].as_array().map(Vec::len), Some(2), "{page}");
@@ -351,7 +351,7 @@ async fn a_restart_finds_everything() {
 /// Two processes on one PostgreSQL share one index; when the one that writes it is gone, the other goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_processes_find_the_same() {
-    let Asked::Yes(url) = Asked::postgres() else { return };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return };
     let database = Database::create(&url).await;
     let start = || Server::builder().database(database.url()).start();
     let (mut a, b) = tokio::join!(start(), start());
@@ -434,20 +434,20 @@ async fn the_command_line_searches_as_the_agent() {
     nick.say(&session, "the dunlin is here").await;
     ann.say(&session, "which dunlin?").await;
     let cli = Cli::of(&server, &nick, "s-1");
-    let shown = cli.done(&["search", "dunlins", "--room", "sessions,channels", "--who", "@nick.bot"]).await;
+    let shown = cli.run_ok(&["search", "dunlins", "--room", "sessions,channels", "--who", "@nick.bot"]).await;
     let lines: Vec<&str> = shown.lines().collect();
     assert!(lines[0].contains("sessions.message @nick.bot"), "{shown}");
     assert_eq!(lines[1].trim(), "the dunlin is here");
     assert!(lines[2].trim().starts_with(&format!("/sessions/{session}/events?")), "{shown}");
     assert_eq!(lines.len(), 3, "{shown}");
-    let json = cli.done(&["search", "dunlins", "--json", "--since", "2020-01-01", "--limit", "1"]).await;
+    let json = cli.run_ok(&["search", "dunlins", "--json", "--since", "2020-01-01", "--limit", "1"]).await;
     let page: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(page["hits"].as_array().map(Vec::len), Some(1), "{page}");
     let cursor = page["next_cursor"].as_str().expect("there is more");
-    let json = cli.done(&["search", "dunlins", "--json", "--limit", "1", "--cursor", cursor]).await;
+    let json = cli.run_ok(&["search", "dunlins", "--json", "--limit", "1", "--cursor", cursor]).await;
     let next: Value = serde_json::from_str(&json).expect("JSON");
     assert_ne!(page["hits"][0]["id"], next["hits"][0]["id"]);
-    assert_eq!(cli.done(&["search", "nothing-of-it"]).await, "");
+    assert_eq!(cli.run_ok(&["search", "nothing-of-it"]).await, "");
     let owner = cli.run(&["search", "dunlins", "--owner", "acme"]).await;
     assert_ne!(owner.code, 0, "an agent's token is no owner's: {}", owner.out);
 }
@@ -467,6 +467,6 @@ async fn the_index_of_everything_may_be_left_out() {
     assert!(!index.exists());
     server.stop().await;
     std::fs::create_dir(&index).expect("a directory can be made");
-    server.start_again().await;
+    server.restart().await;
     assert!(!index.exists(), "what an earlier start left is removed");
 }

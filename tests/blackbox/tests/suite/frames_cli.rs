@@ -1,6 +1,6 @@
 //! Frames from the command line: two sessions of one person, each at a terminal of its own.
 
-use blackbox::{Agent, Cli, Ran, Running, Server, TempDir, eventually};
+use blackbox::{Agent, Cli, CommandOutput, RunningCommand, Server, TempDir, eventually};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ async fn desk() -> (Server, Cli, Cli) {
     (server, laptop, desktop)
 }
 
-async fn listening(cli: &Cli, args: &[&str]) -> Running {
+async fn listening(cli: &Cli, args: &[&str]) -> RunningCommand {
     let mut running = cli.start(&[&["frame", "listen"], args].concat());
     running.note_with(if args.contains(&"--locks") { "watching claims" } else { "listening as" }).await;
     running
@@ -27,7 +27,7 @@ async fn fo_56_fo_90_an_advisory_reaches_all_own_sessions_and_says_how_many() {
     let (_server, laptop, desktop) = desk().await;
     let mut heard = listening(&desktop, &[]).await;
     let said = laptop
-        .done(&["frame", "advise", "Editing the export", "--file", "src/export.rs", "--branch", "v3"])
+        .run_ok(&["frame", "advise", "Editing the export", "--file", "src/export.rs", "--branch", "v3"])
         .await;
     assert_eq!(said, "reached 1 session");
     let line = heard.line_with("Editing").await;
@@ -35,10 +35,10 @@ async fn fo_56_fo_90_an_advisory_reaches_all_own_sessions_and_says_how_many() {
     assert!(line.contains("(now)") || line.contains(" s ago)"), "its age: {line}");
     assert_eq!(heard.line_with("files").await.trim(), "files: src/export.rs");
     assert_eq!(heard.line_with("branch").await.trim(), "branch: v3");
-    laptop.done(&["frame", "broadcast", "v3 is in", "--class", "merged", "--ref", "#7"]).await;
+    laptop.run_ok(&["frame", "broadcast", "v3 is in", "--class", "merged", "--ref", "#7"]).await;
     heard.line_with("broadcast: [merged] v3 is in").await;
     laptop
-        .done(&[
+        .run_ok(&[
             "frame",
             "handover",
             "Left: the tests",
@@ -69,7 +69,7 @@ async fn fo_75_every_verb_of_the_memo_has_its_command() {
         ("agent_roster", "roster"),
         ("agent_subscribe", "listen"),
     ] {
-        let help = laptop.done(&["frame", command, "--help"]).await;
+        let help = laptop.run_ok(&["frame", command, "--help"]).await;
         assert!(help.contains(&format!("Usage: plenary frame {command}")), "{verb}: {help}");
     }
 }
@@ -116,8 +116,8 @@ async fn any_kind_is_sent_and_read_as_json_and_every_member_may_be_set() {
         "--drafted-with",
         "~cc-laptop@1.2",
     ];
-    laptop.done(&["frame", "advise", "not for this filter"]).await;
-    let emitted = json_of(&laptop.done(&args).await);
+    laptop.run_ok(&["frame", "advise", "not for this filter"]).await;
+    let emitted = json_of(&laptop.run_ok(&args).await);
     assert_eq!(emitted["delivered_count"], 1);
     let frame = json_of(&heard.line().await);
     assert_eq!(frame["frame_id"], emitted["frame_id"]);
@@ -140,7 +140,7 @@ async fn any_kind_is_sent_and_read_as_json_and_every_member_may_be_set() {
 }
 
 /// The texts of the next advisories, as JSON lines.
-async fn texts(heard: &mut Running, count: usize) -> Vec<String> {
+async fn texts(heard: &mut RunningCommand, count: usize) -> Vec<String> {
     let mut texts = Vec::new();
     while texts.len() < count {
         let frame = json_of(&heard.line().await);
@@ -158,7 +158,7 @@ async fn fo_60_who_comes_late_may_have_what_is_retained() {
     let laptop = Cli::of(&server, &server.agent("@nick.cc-laptop").await, "s-1");
     let mut ids = Vec::new();
     for n in 1..=6 {
-        let emitted = json_of(&laptop.done(&["frame", "advise", &n.to_string(), "--json"]).await);
+        let emitted = json_of(&laptop.run_ok(&["frame", "advise", &n.to_string(), "--json"]).await);
         ids.push(emitted["event_id"].as_str().expect("a text").to_owned());
     }
     let mut all = listening(&laptop, &["--json", "--recent"]).await;
@@ -166,7 +166,7 @@ async fn fo_60_who_comes_late_may_have_what_is_retained() {
     let mut later = listening(&laptop, &["--json", "--after", &ids[3]]).await;
     assert_eq!(texts(&mut later, 2).await, ["5", "6"]);
     let mut fresh = listening(&laptop, &["--json"]).await;
-    assert_eq!(laptop.done(&["frame", "advise", "7"]).await, "reached 3 sessions");
+    assert_eq!(laptop.run_ok(&["frame", "advise", "7"]).await, "reached 3 sessions");
     for heard in [&mut all, &mut later, &mut fresh] {
         assert_eq!(texts(heard, 1).await, ["7"]);
     }
@@ -196,10 +196,10 @@ async fn fo_73_refusals_name_the_field_and_the_next_step() {
 }
 
 /// Answers every question that it hears, with its session's name.
-async fn answering(cli: &Cli, heard: &mut Running, text: &str) -> String {
+async fn answering(cli: &Cli, heard: &mut RunningCommand, text: &str) -> String {
     let line = heard.line_with("answer: plenary frame answer").await;
     let id = line.split_whitespace().rev().nth(1).expect("an id stands before TEXT").to_owned();
-    cli.done(&["frame", "answer", &id, text]).await
+    cli.run_ok(&["frame", "answer", &id, text]).await
 }
 
 #[tokio::test]
@@ -224,7 +224,8 @@ async fn fo_92_fo_94_a_question_collects_its_answers() {
 #[tokio::test]
 async fn a_question_that_nobody_answers_ends_with_5() {
     let (_server, laptop, _desktop) = desk().await;
-    let Ran { code, out, err } = laptop.run(&["frame", "query", "Hello?", "--timeout", "300ms"]).await;
+    let CommandOutput { code, out, err } =
+        laptop.run(&["frame", "query", "Hello?", "--timeout", "300ms"]).await;
     assert!(code == 5 && out.is_empty() && err.contains("nobody answered"), "{code} {out} {err}");
     let json = laptop.run(&["frame", "query", "Hello?", "--timeout", "300ms", "--json"]).await;
     assert!(json.code == 5 && json_of(&json.out)["query_id"].is_string(), "{json:?}");
@@ -246,7 +247,7 @@ async fn fo_18_a_command_runs_under_a_claim_that_is_prolonged_and_given_up() {
     for _ in 0..2 {
         assert!(heard.line_with("lease extend").await.contains(&lease));
     }
-    let held = desktop.done(&["frame", "locks"]).await;
+    let held = desktop.run_ok(&["frame", "locks"]).await;
     assert!(held.contains(&resource) && held.contains("renaming"), "{held}");
     locked.close_input();
     assert_eq!(locked.end().await.code, 7, "the command's own");
@@ -313,31 +314,33 @@ async fn a_claim_without_a_command_is_known_by_its_lease_or_its_name() {
         claimed.code == 0 && claimed.err.contains("reached 0 sessions"),
         "its own look does not count: {claimed:?}"
     );
-    let held = json_of(&desktop.done(&["frame", "locks", "--json"]).await);
+    let held = json_of(&desktop.run_ok(&["frame", "locks", "--json"]).await);
     assert_eq!(
         (&held["resource"], &held["lease_id"], &held["holder"]),
         (&json!("deploy"), &json!(lease), &json!("~nick"))
     );
-    laptop.done(&["frame", "extend", "deploy", "--by", "20m"]).await;
-    let longer = json_of(&desktop.done(&["frame", "locks", "--json"]).await);
+    laptop.run_ok(&["frame", "extend", "deploy", "--by", "20m"]).await;
+    let longer = json_of(&desktop.run_ok(&["frame", "locks", "--json"]).await);
     let end = |of: &Value| of["expires_at"].as_u64().expect("a number");
     assert_eq!(end(&longer) - end(&held), 1_200_000);
     let foreign = desktop.run(&["frame", "unlock", "deploy"]).await;
     assert!(foreign.code == 2 && foreign.err.contains("plenary frame locks"), "{foreign:?}");
-    laptop.done(&["frame", "unlock", "deploy"]).await;
+    laptop.run_ok(&["frame", "unlock", "deploy"]).await;
     assert_eq!(desktop.run(&["frame", "locks"]).await.out, "");
-    laptop.done(&["frame", "unlock", lease]).await;
+    laptop.run_ok(&["frame", "unlock", lease]).await;
 }
 
 #[tokio::test]
 async fn unlock_releases_every_claim_of_the_agent() {
     let (_server, laptop, desktop) = desk().await;
-    let (first, second) =
-        (laptop.done(&["frame", "lock", "deploy"]).await, laptop.done(&["frame", "lock", "deploy"]).await);
-    desktop.done(&["frame", "lock", "deploy"]).await;
+    let (first, second) = (
+        laptop.run_ok(&["frame", "lock", "deploy"]).await,
+        laptop.run_ok(&["frame", "lock", "deploy"]).await,
+    );
+    desktop.run_ok(&["frame", "lock", "deploy"]).await;
     let released = laptop.run(&["frame", "unlock", "deploy"]).await;
     assert!(released.err.contains(&first) && released.err.contains(&second), "{released:?}");
-    let held = desktop.done(&["frame", "locks"]).await;
+    let held = desktop.run_ok(&["frame", "locks"]).await;
     assert!(held.contains("~cc-desktop") && !held.contains("~cc-laptop"), "{held}");
 }
 
@@ -346,11 +349,11 @@ async fn fo_93_the_roster_shows_who_listens() {
     let (_server, laptop, desktop) = desk().await;
     assert!(laptop.run(&["frame", "roster"]).await.err.contains("nobody is listening"));
     let mut heard = listening(&desktop, &["--instrument", "vim-desktop", "--tool", "vim"]).await;
-    let roster = laptop.done(&["frame", "roster"]).await;
+    let roster = laptop.run_ok(&["frame", "roster"]).await;
     for word in ["@nick.cc-desktop", "vim-desktop", "vim", "s-2"] {
         assert!(roster.contains(word), "{word}: {roster}");
     }
-    assert_eq!(laptop.done(&["frame", "advise", "x", "--to", "~nick/vim-*"]).await, "reached 1 session");
+    assert_eq!(laptop.run_ok(&["frame", "advise", "x", "--to", "~nick/vim-*"]).await, "reached 1 session");
     heard.line_with("advisory: x").await;
     heard.signal(Signal::TERM);
     assert_eq!(heard.end().await.code, 0);
@@ -359,5 +362,5 @@ async fn fo_93_the_roster_shows_who_listens() {
         (json_of(&ran.out)["roster"] == json!([])).then_some(())
     })
     .await;
-    assert!(laptop.done(&["frame", "retention"]).await.contains("the last 256 frames"));
+    assert!(laptop.run_ok(&["frame", "retention"]).await.contains("the last 256 frames"));
 }

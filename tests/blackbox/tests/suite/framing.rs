@@ -20,7 +20,7 @@ async fn exchange(server: &Server, bytes: &[u8]) -> Option<u16> {
     let response =
         timeout(CUT_OFF_MAX, connection.response()).await.expect("an answer or a close in time").ok()?;
     if response.header("connection") == Some("close") {
-        let rest = timeout(CUT_OFF_MAX, connection.to_the_end()).await.expect("the announced close comes");
+        let rest = timeout(CUT_OFF_MAX, connection.read_to_end()).await.expect("the announced close comes");
         let rest = rest.unwrap_or_default();
         assert!(rest.is_empty(), "a second answer: {rest:?}");
     }

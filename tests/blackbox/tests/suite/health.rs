@@ -1,6 +1,6 @@
 //! The server as a service: health, readiness, metrics, its own description, and its limits at start (D.1, D.2).
 
-use blackbox::{Asked, Cli, Database, Server, assert_keys, eventually, pair};
+use blackbox::{Cli, Database, Server, TestDependency, assert_keys, eventually, pair};
 use serde_json::json;
 use tokio_postgres::NoTls;
 
@@ -32,7 +32,7 @@ async fn ready(server: &Server) {
 /// Who can read and can't write is not ready, says so while the store is silent, and is ready by itself once it writes.
 #[tokio::test]
 async fn a_server_that_cannot_write_is_not_ready() {
-    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
     let database = Database::create(&admin).await;
     let server = Server::builder().database(database.url()).start().await;
     server.agent("@nick.bot").await;
@@ -56,7 +56,7 @@ async fn a_server_that_cannot_write_is_not_ready() {
 /// A full store refuses what would be written and nothing else, is not ready, and is ready by itself once there is room.
 #[tokio::test]
 async fn a_full_store_refuses_writes_and_recovers() {
-    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
     let database = Database::create(&admin).await;
     let server = Server::builder().database(database.url()).start().await;
     let (nick, _ann, id) = pair(&server).await;
@@ -80,7 +80,7 @@ async fn a_full_store_refuses_writes_and_recovers() {
     })
     .await;
     let cli = Cli::of(&server, &nick, &id);
-    assert!(cli.done(&["status"]).await.contains("up, but accepts no writes now"));
+    assert!(cli.run_ok(&["status"]).await.contains("up, but accepts no writes now"));
     let lost = cli.run(&["session", "send", &id, "lost"]).await;
     assert!(lost.err.contains("507 storage_full") && lost.err.contains("makes room"), "{lost:?}");
     let events = nick.get(&format!("/sessions/{id}/events")).await.ok(200);

@@ -22,7 +22,7 @@ async fn a_text_of_one_line_hides_nothing() {
     let alice = server.agent("@alice.bot").await;
     let owner = server.owner("nick").await;
     for text in HIDDEN {
-        alice.post("/sessions", json!({"topic": text})).await.refused(400, "invalid_topic");
+        alice.post("/sessions", json!({"topic": text})).await.assert_refused(400, "invalid_topic");
         let channel = alice.post("/agent-channel", json!({"title": text})).await;
         assert_eq!(
             (channel.status, channel.json()["code"].as_str()),

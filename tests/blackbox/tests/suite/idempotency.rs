@@ -10,10 +10,10 @@ async fn send(agent: &Agent, id: &str, body: &Value) -> Response {
 
 #[track_caller]
 fn assert_replay(first: &Response, again: &Response) {
-    assert!(!first.replayed(), "the first answer is no replay: {first}");
+    assert!(!first.is_replayed(), "the first answer is no replay: {first}");
     assert_eq!(again.status, first.status, "{again}");
     assert_eq!(again.body, first.body, "the original answer, byte for byte");
-    assert!(again.replayed(), "Idempotency-Replayed: true is there: {again}");
+    assert!(again.is_replayed(), "Idempotency-Replayed: true is there: {again}");
 }
 
 /// ASP-35: same key, same body: same id and sequence, one event.
@@ -45,7 +45,7 @@ async fn a_key_has_one_meaning() {
         json!({"content": "", "idempotency_key": "k"}),
     ] {
         let refused = send(&alice, &id, &other).await;
-        refused.refused(409, "idempotency_key_reused");
+        refused.assert_refused(409, "idempotency_key_reused");
         assert!(!refused.text().contains("the original text"), "the first body is not echoed: {refused}");
     }
     assert_replay(&first, &send(&alice, &id, &body).await);
@@ -70,7 +70,7 @@ async fn bodies_are_compared_as_values() {
         assert_replay(&first, &alice.post_raw(&path, text).await);
     }
     let reordered = br#"{"content":"caf\u00e9","idempotency_key":"k","metadata":{"a":1,"b":[null,true]}}"#;
-    alice.post_raw(&path, reordered).await.refused(409, "idempotency_key_reused");
+    alice.post_raw(&path, reordered).await.assert_refused(409, "idempotency_key_reused");
 }
 
 /// The `Idempotency-Key` header counts when the body has none.
@@ -86,7 +86,7 @@ async fn the_header_is_a_fallback() {
     let first = call("h", json!({"content": "one"})).await;
     first.ok(201);
     assert_replay(&first, &call("h", json!({"content": "one"})).await);
-    call("h", json!({"content": "two"})).await.refused(409, "idempotency_key_reused");
+    call("h", json!({"content": "two"})).await.assert_refused(409, "idempotency_key_reused");
     // The value without the key is what is compared, so the same key in the body means the same request.
     assert_replay(&first, &send(&alice, &id, &json!({"content": "one", "idempotency_key": "h"})).await);
     // The body's key wins over the header's.
@@ -97,7 +97,7 @@ async fn the_header_is_a_fallback() {
     let long = "k".repeat(256);
     let refused =
         alice.call("POST", &path, &[("Idempotency-Key", &long)], Some(&json!({"content": "x"}))).await;
-    refused.refused(400, "invalid_idempotency_key");
+    refused.assert_refused(400, "invalid_idempotency_key");
 }
 
 /// A published client sends the header on every verb: the others do their work.
@@ -128,7 +128,7 @@ async fn a_retry_is_answered_in_every_later_state() {
     bob.leave(&id).await;
     assert_replay(&first, &send(&bob, &id, &body).await);
     let other = json!({"content": "other", "idempotency_key": "k"});
-    send(&bob, &id, &other).await.refused(409, "idempotency_key_reused");
+    send(&bob, &id, &other).await.assert_refused(409, "idempotency_key_reused");
     alice.invite(&id, &["@bob.bot"]).await;
     assert_replay(&first, &send(&bob, &id, &body).await);
     bob.join(&id).await;
@@ -154,21 +154,24 @@ async fn a_refused_request_leaves_the_key_free() {
     let bob = server.agent("@bob.bot").await;
     let id = alice.create(&[&bob]).await;
     let path = format!("/sessions/{id}/messages");
-    alice.post(&path, json!({"content": 7, "idempotency_key": "k"})).await.refused(400, "invalid_content");
+    alice
+        .post(&path, json!({"content": 7, "idempotency_key": "k"}))
+        .await
+        .assert_refused(400, "invalid_content");
     alice.post(&path, json!({"content": "good", "idempotency_key": "k"})).await.ok(201);
     let early = json!({"content": "mine", "idempotency_key": "k"});
-    send(&bob, &id, &early).await.refused(409, "not_joined");
+    send(&bob, &id, &early).await.assert_refused(409, "not_joined");
     bob.join(&id).await;
-    assert!(!send(&bob, &id, &early).await.replayed());
+    assert!(!send(&bob, &id, &early).await.is_replayed());
     assert_eq!(content_of(&alice.history(&id).await), ["good", "mine"]);
     // The same for creation: refused for trust, then allowed.
-    server.closed("@closed.bot", &[]).await;
+    server.closed_agent("@closed.bot", &[]).await;
     let body = json!({"invite": ["@closed.bot"], "idempotency_key": "create"});
-    alice.post("/sessions", body.clone()).await.refused(404, "not_found");
+    alice.post("/sessions", body.clone()).await.assert_refused(404, "not_found");
     server.operator().patch("/_admin/agents/@closed.bot", json!({"policy": "open"})).await.ok(200);
     let made = alice.post("/sessions", body).await;
     made.ok(201);
-    assert!(!made.replayed());
+    assert!(!made.is_replayed());
 }
 
 /// A key belongs to one sender in one session, and creation has its own.
@@ -181,14 +184,14 @@ async fn a_key_is_scoped() {
         for agent in [&alice, &bob] {
             let sent = send(agent, id, &json!({"content": agent.handle, "idempotency_key": "k"})).await;
             sent.ok(201);
-            assert!(!sent.replayed(), "{sent}");
+            assert!(!sent.is_replayed(), "{sent}");
         }
         assert_eq!(content_of(&alice.history(id).await), ["@alice.bot", "@bob.bot"]);
     }
     let made = alice.post("/sessions", json!({"topic": "k", "idempotency_key": "k"})).await;
-    assert!(!made.replayed() && made.status == 201, "{made}");
+    assert!(!made.is_replayed() && made.status == 201, "{made}");
     let made = bob.post("/sessions", json!({"topic": "another", "idempotency_key": "k"})).await;
-    assert!(!made.replayed() && made.status == 201, "{made}");
+    assert!(!made.is_replayed() && made.status == 201, "{made}");
 }
 
 /// Creation with a key makes one session, with or without message, and answers for it for ever.
@@ -207,7 +210,7 @@ async fn creation_is_idempotent() {
     server.crash().await;
     assert_replay(&first, &alice.post("/sessions", body).await);
     let other = json!({"invite": ["@bob.bot"], "idempotency_key": "k"});
-    alice.post("/sessions", other).await.refused(409, "idempotency_key_reused");
+    alice.post("/sessions", other).await.assert_refused(409, "idempotency_key_reused");
     assert_eq!(alice.get("/sessions").await.ok(200)["sessions"].as_array().map(Vec::len), Some(1));
     assert_eq!(bob.get("/sessions").await.ok(200)["sessions"].as_array().map(Vec::len), Some(1));
 }
@@ -220,7 +223,7 @@ async fn racing_retries_make_one_message() {
     for round in 0..20 {
         let body = json!({"content": format!("round {round}"), "idempotency_key": format!("k{round}")});
         let answers = join_all((0..8).map(|_| send(&alice, &id, &body))).await;
-        assert_eq!(answers.iter().filter(|answer| !answer.replayed()).count(), 1);
+        assert_eq!(answers.iter().filter(|answer| !answer.is_replayed()).count(), 1);
         for answer in &answers {
             assert_eq!(answer.ok(201), answers[0].json());
         }
@@ -238,7 +241,7 @@ async fn keys_have_bounds() {
     let (alice, _, id) = pair(&server).await;
     for key in [json!(""), json!("k".repeat(256)), json!(7), json!(["k"]), json!({})] {
         let body = json!({"content": "x", "idempotency_key": key});
-        send(&alice, &id, &body).await.refused(400, "invalid_idempotency_key");
+        send(&alice, &id, &body).await.assert_refused(400, "invalid_idempotency_key");
     }
     for key in [json!("k"), json!("k".repeat(255)), json!("\u{e9}".repeat(255)), json!("a b/c\u{1f600}")] {
         send(&alice, &id, &json!({"content": "x", "idempotency_key": key})).await.ok(201);
@@ -255,5 +258,5 @@ async fn keys_are_no_oracle_for_strangers() {
     let carol = server.agent("@carol.bot").await;
     let body = json!({"content": "once", "idempotency_key": "k"});
     send(&alice, &id, &body).await.ok(201);
-    send(&carol, &id, &body).await.refused(404, "not_found");
+    send(&carol, &id, &body).await.assert_refused(404, "not_found");
 }

@@ -31,7 +31,7 @@ async fn handles_have_an_owner_and_a_name() {
             .operator()
             .post("/_admin/agents", json!({ "handle": handle }))
             .await
-            .refused(400, "invalid_handle");
+            .assert_refused(400, "invalid_handle");
     }
 }
 
@@ -42,8 +42,8 @@ async fn asp_100_a_malformed_handle_cannot_be_invited() {
     let (alice, _, id) = pair(&server).await;
     for handle in MALFORMED {
         let invite = json!({ "invite": [handle] });
-        alice.post("/sessions", invite.clone()).await.refused(400, "invalid_invite");
-        alice.post(&format!("/sessions/{id}/invite"), invite).await.refused(400, "invalid_invite");
+        alice.post("/sessions", invite.clone()).await.assert_refused(400, "invalid_invite");
+        alice.post(&format!("/sessions/{id}/invite"), invite).await.assert_refused(400, "invalid_invite");
     }
 }
 
@@ -124,5 +124,5 @@ async fn asp_5_83_a_handle_names_one_agent() {
     let other = server.agent("@shop.bot2").await;
     let id = alice.create(&[&one]).await;
     one.join(&id).await;
-    other.get(&format!("/sessions/{id}")).await.refused(404, "not_found");
+    other.get(&format!("/sessions/{id}")).await.assert_refused(404, "not_found");
 }

@@ -31,7 +31,7 @@ async fn broken_json_is_refused() {
     for (what, body) in BROKEN {
         let response = send(&alice, &id, body).await;
         assert_eq!(response.status, 400, "{what}: {response}");
-        response.refused(400, "invalid_json");
+        response.assert_refused(400, "invalid_json");
         assert!(!response.text().contains("line 1"), "no parser's inner words: {response}");
     }
     assert!(content_of(&bob.history(&id).await).is_empty());
@@ -47,11 +47,11 @@ async fn asp_90_broken_json_is_refused_everywhere() {
         for path in
             ["/sessions".to_owned(), format!("/sessions/{id}/invite"), format!("/sessions/{id}/reopen")]
         {
-            alice.post_raw(&path, body).await.refused(400, "invalid_json");
+            alice.post_raw(&path, body).await.assert_refused(400, "invalid_json");
         }
-        alice.post_raw("/contacts", body).await.refused(400, "invalid_json");
+        alice.post_raw("/contacts", body).await.assert_refused(400, "invalid_json");
         for path in ["/_admin/agents", "/_admin/owners", "/_admin/agents/@alice.bot/allowlist"] {
-            operator.post_raw(path, body).await.refused(400, "invalid_json");
+            operator.post_raw(path, body).await.assert_refused(400, "invalid_json");
         }
     }
 }
@@ -89,14 +89,14 @@ async fn depth_ends_at_64() {
     let (alice, bob, id) = pair(&server).await;
     send(&alice, &id, &nested(64)).await.ok(201);
     for depth in [65, 66, 127, 128, 1_000, 100_000] {
-        send(&alice, &id, &nested(depth)).await.refused(400, "invalid_json");
+        send(&alice, &id, &nested(depth)).await.assert_refused(400, "invalid_json");
     }
     let objects = |depth: usize| {
         let inner = depth - 2;
         format!(r#"{{"content":"x","metadata":{}1{}}}"#, r#"{"a":"#.repeat(inner + 1), "}".repeat(inner + 1))
     };
     send(&alice, &id, objects(64).as_bytes()).await.ok(201);
-    send(&alice, &id, objects(65).as_bytes()).await.refused(400, "invalid_json");
+    send(&alice, &id, objects(65).as_bytes()).await.assert_refused(400, "invalid_json");
     assert_eq!(content_of(&bob.history(&id).await).len(), 2);
 }
 

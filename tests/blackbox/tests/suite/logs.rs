@@ -18,15 +18,15 @@ async fn nothing_private_is_printed() {
     });
     alice.post(&path, body.clone()).await.ok(201);
     alice.post(&path, body).await.ok(201);
-    alice.post(&path, json!({"content": {"secret": CANARY}})).await.refused_as(400);
+    alice.post(&path, json!({"content": {"secret": CANARY}})).await.refusal_code(400);
     alice
         .post_raw(&path, format!("{{\"content\":\"{CANARY}\",\"content\":1}}").as_bytes())
         .await
-        .refused_as(400);
-    alice.post_raw(&path, format!("{CANARY}{{").as_bytes()).await.refused_as(400);
-    alice.post(&path, json!({"content": "x", "idempotency_key": CANARY})).await.refused_as(409);
+        .refusal_code(400);
+    alice.post_raw(&path, format!("{CANARY}{{").as_bytes()).await.refusal_code(400);
+    alice.post(&path, json!({"content": "x", "idempotency_key": CANARY})).await.refusal_code(409);
     alice.open(json!({"topic": CANARY, "initial_message": {"content": CANARY}})).await;
-    alice.post(&format!("/sessions/{id}/invite"), json!({"invite": [CANARY]})).await.refused_as(400);
+    alice.post(&format!("/sessions/{id}/invite"), json!({"invite": [CANARY]})).await.refusal_code(400);
     let huge = format!("{{\"content\":\"{CANARY}{}\"}}", "x".repeat(1_100_000));
     assert_eq!(alice.post_raw(&path, huge.as_bytes()).await.status, 413);
     socket.until(|event| event["payload"]["content"] == CANARY).await;
@@ -40,14 +40,14 @@ async fn nothing_private_is_printed() {
     server.stranger().socket(&target, Pongs::Answer).await.close().await;
     let wrong = format!("/connect?token=pla_{CANARY}");
     server.stranger().try_socket(&wrong, &[], Pongs::Answer).await.expect_err("no upgrade");
-    server.bearer(&format!("pla_{CANARY}")).get("/sessions").await.refused_as(401);
+    server.bearer(&format!("pla_{CANARY}")).get("/sessions").await.refusal_code(401);
     server
         .operator()
         .post("/_admin/agents", json!({"handle": CANARY, "token": CANARY}))
         .await
-        .refused_as(400);
+        .refusal_code(400);
     server.stop().await;
-    let printed = server.printed();
+    let printed = server.output_text();
     assert!(!printed.is_empty(), "there is a log to look at");
     for secret in
         [CANARY, alice.token(), bob.token(), owner.token(), server.operator().token(), ticket.as_str()]
@@ -95,9 +95,9 @@ async fn the_log_is_json_lines() {
     let mut server = Server::start().await;
     let (alice, _, id) = pair(&server).await;
     alice.say(&id, "hello").await;
-    alice.post_raw("/sessions", b"{").await.refused_as(400);
+    alice.post_raw("/sessions", b"{").await.refusal_code(400);
     server.stop().await;
-    let logged = server.logged();
+    let logged = server.log_text();
     let lines: Vec<_> = logged.lines().filter(|line| !line.trim().is_empty()).collect();
     assert!(!lines.is_empty());
     for line in lines {

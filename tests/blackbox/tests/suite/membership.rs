@@ -81,9 +81,9 @@ async fn wrong_invitations_are_refused() {
         json!({"invite": "@b.c"}),
         json!({"invite": [7]}),
     ] {
-        alice.post(&path, body).await.refused(400, "invalid_invite");
+        alice.post(&path, body).await.assert_refused(400, "invalid_invite");
     }
-    alice.post_empty(&path).await.refused_as(400);
+    alice.post_empty(&path).await.refusal_code(400);
     assert_eq!(kinds(&alice.history(&id).await), ["invited", "joined"]);
 }
 
@@ -96,17 +96,20 @@ async fn an_invitee_may_only_join() {
     server.agent("@dave.bot").await;
     alice.invite(&id, &["@carol.bot"]).await;
     let before = alice.history(&id).await;
-    carol.post(&format!("/sessions/{id}/messages"), json!({"content": "x"})).await.refused(409, "not_joined");
+    carol
+        .post(&format!("/sessions/{id}/messages"), json!({"content": "x"}))
+        .await
+        .assert_refused(409, "not_joined");
     carol
         .post(&format!("/sessions/{id}/invite"), json!({"invite": ["@dave.bot"]}))
         .await
-        .refused(409, "not_joined");
-    carol.post_empty(&format!("/sessions/{id}/leave")).await.refused(409, "not_joined");
-    carol.post_empty(&format!("/sessions/{id}/end")).await.refused(409, "not_joined");
+        .assert_refused(409, "not_joined");
+    carol.post_empty(&format!("/sessions/{id}/leave")).await.assert_refused(409, "not_joined");
+    carol.post_empty(&format!("/sessions/{id}/end")).await.assert_refused(409, "not_joined");
     carol
         .post(&format!("/sessions/{id}/reopen"), json!({}))
         .await
-        .refused_any(409, &["session_active", "not_joined"]);
+        .assert_refused_any(409, &["session_active", "not_joined"]);
     assert_eq!(alice.history(&id).await, before, "nothing was written");
     carol.join(&id).await;
 }
@@ -119,16 +122,18 @@ async fn who_left_may_do_nothing() {
     server.agent("@carol.bot").await;
     bob.leave(&id).await;
     let before = alice.history(&id).await;
-    bob.post(&format!("/sessions/{id}/messages"), json!({"content": "x"})).await.refused(409, "not_joined");
+    bob.post(&format!("/sessions/{id}/messages"), json!({"content": "x"}))
+        .await
+        .assert_refused(409, "not_joined");
     bob.post(&format!("/sessions/{id}/invite"), json!({"invite": ["@carol.bot"]}))
         .await
-        .refused(409, "not_joined");
+        .assert_refused(409, "not_joined");
     for verb in ["join", "leave", "end"] {
-        bob.post_empty(&format!("/sessions/{id}/{verb}")).await.refused(409, "not_joined");
+        bob.post_empty(&format!("/sessions/{id}/{verb}")).await.assert_refused(409, "not_joined");
     }
     bob.post(&format!("/sessions/{id}/reopen"), json!({}))
         .await
-        .refused_any(409, &["session_active", "not_joined"]);
+        .assert_refused_any(409, &["session_active", "not_joined"]);
     assert_eq!(alice.history(&id).await, before, "nothing was written");
 }
 

@@ -4,7 +4,7 @@
 use std::{path::Path, process::Stdio};
 
 use blackbox::{
-    Agent, Asked, Builder, Cli, Database, NatsServers, Response, Sender, Server, TempDir, check_log,
+    Agent, Builder, Cli, Database, NatsServers, Response, Sender, Server, TempDir, TestDependency, check_log,
     content_of, eventually, in_time, pair, room,
 };
 use futures_util::future::join_all;
@@ -59,7 +59,7 @@ async fn made(server: &Server) -> Made {
     }
     let mut hearing = bob.connect().await;
     hearing.until_text("to confirm 29").await;
-    hearing.confirmed().await;
+    hearing.wait_until_confirmed().await;
     hearing.close().await;
     let sent = say_once(&alice, &session, "key").await;
     sent.ok(201);
@@ -142,10 +142,10 @@ impl Made {
     /// The key is known, the cursor is where it was, and the index is made again.
     async fn assert_lives(&self) {
         let again = say_once(&self.alice, &self.session, "key").await;
-        assert_eq!((again.status, &again.body, again.replayed()), (201, &self.sent.body, true), "{again}");
+        assert_eq!((again.status, &again.body, again.is_replayed()), (201, &self.sent.body, true), "{again}");
         let found = format!("/sessions/{}/messages", self.session);
         let other = json!({"content": "another", "idempotency_key": "key"});
-        self.alice.post(&found, other).await.refused(409, "idempotency_key_reused");
+        self.alice.post(&found, other).await.assert_refused(409, "idempotency_key_reused");
         eventually("the message is found", async || {
             let page = self.alice.get("/search/messages?q=once").await.ok(200);
             page["messages"].as_array().is_some_and(|found| !found.is_empty()).then_some(())
@@ -159,14 +159,14 @@ impl Made {
         // What he hears last is that he is back.
         let heard = hearing.until(|event| event["type"] == "session.reconnected").await;
         assert_eq!(content_of(&heard), [text], "from the confirmed one on");
-        hearing.confirmed().await;
+        hearing.wait_until_confirmed().await;
         hearing.close().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_moves_to_postgres_and_back_and_nothing_changes() {
-    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
     let (database, kept) = (Database::create(&admin).await, TempDir::new());
     let contents = kept.path().join("contents");
     let mut first = server(&contents).data(&kept.path().join("first")).start().await;
@@ -206,7 +206,7 @@ async fn a_server_moves_to_postgres_and_back_and_nothing_changes() {
 /// A server on PostgreSQL becomes a cluster, and a node of it a server on PostgreSQL again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_moves_from_postgres_to_a_cluster_and_back_and_nothing_changes() {
-    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
     let Some(nats) = NatsServers::one().await else { return };
     let (database, kept) = (Database::create(&admin).await, TempDir::new());
     let (contents, start) = (kept.path().join("contents"), kept.path().join("start"));
@@ -214,7 +214,7 @@ async fn a_server_moves_from_postgres_to_a_cluster_and_back_and_nothing_changes(
     let server = |contents: &Path| server(contents).grace("1h");
     let mut first = server(&contents).database(database.url()).start().await;
     let on_first = made(&first).await;
-    let file = on_first.alice.uploaded("q3.pdf", b"the content").await;
+    let file = on_first.alice.upload_file("q3.pdf", b"the content").await;
     let naming = json!([{"type": "file", "file_id": file}]);
     on_first.alice.say(&on_first.session, naming).await;
     let before = on_first.picture().await;
@@ -263,7 +263,7 @@ async fn a_server_moves_from_postgres_to_a_cluster_and_back_and_nothing_changes(
 /// Where there is a store already, nothing is copied.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_place_with_a_store_is_refused_and_stays_as_it_is() {
-    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
     let (database, kept) = (Database::create(&admin).await, TempDir::new());
     let (one, other) = (Server::start().await, Server::builder().database(database.url()).start().await);
     let (alice, bob, session) = pair(&other).await;
@@ -290,7 +290,7 @@ async fn a_place_with_a_store_is_refused_and_stays_as_it_is() {
 /// The URL has the password.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_password_is_printed_or_shown() {
-    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
     let (database, kept) = (Database::create(&admin).await, TempDir::new());
     let secret = "s3cret-of-the-database";
     let (scheme, rest) = database.url().split_once("://").expect("a scheme");
@@ -302,7 +302,7 @@ async fn no_password_is_printed_or_shown() {
     let cli = Cli::new(&[]);
     let mut following = cli.start(&["log", "copy", "--from", &text(one.data()), "--to", &url, "--follow"]);
     let note = following.note_with("follows").await;
-    let (words, environment) = following.shown();
+    let (words, environment) = following.proc_texts();
     assert!(words.contains("copy") && !words.contains(secret) && !environment.contains(secret), "{words}");
     let busy = cli.run(&["log", "copy", "--from", &text(one.data()), "--to", &url]).await;
     assert!(busy.code == 1 && busy.err.contains("another copy"), "{busy:?}");
@@ -335,7 +335,7 @@ async fn large() -> (Server, Agent, String) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_copy_is_no_store_and_the_next_one_finishes_it() {
-    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
     let (database, kept) = (Database::create(&admin).await, TempDir::new());
     let (mut first, bob, session) = large().await;
     let cli = Cli::new(&[]);
@@ -377,7 +377,7 @@ async fn a_killed_copy_is_no_store_and_the_next_one_finishes_it() {
     // Of a file that stays in one place, too.
     copied(&text(&back), &text(&kept.path().join("third"))).await;
 
-    first.start_again().await;
+    first.restart().await;
     let before = bob.history(&session).await;
     for builder in [
         Server::builder().database(database.url()),
@@ -437,7 +437,7 @@ async fn under_load(mut old: Server, from: &str, to: &str, new: Builder, is_kill
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_move_under_load_loses_nothing_that_was_acknowledged() {
-    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
     let (database, kept) = (Database::create(&admin).await, TempDir::new());
     let old = Server::start().await;
     let data = text(old.data());

@@ -51,7 +51,7 @@ async fn call(caller: &Caller, (method, path, body): &(&'static str, String, Opt
 /// No header, no text names a handle or a session, and no id of the request is in it.
 #[track_caller]
 fn assert_silent(response: &Response) {
-    response.refused(404, "not_found");
+    response.assert_refused(404, "not_found");
     let seen = response.fingerprint();
     for word in ["sess_", "req_", "@", ".bot"] {
         assert!(!seen.contains(word), "a 404 says nothing of {word}: {response}");
@@ -72,7 +72,7 @@ async fn asp_89_foreign_and_absent_sessions_look_alike() {
     alice.say(&ended, "x").await;
     alice.end(&ended).await;
     let alone = alice.create(&[]).await;
-    let hidden = server.closed("@hidden.bot", &["@alice.bot"]).await;
+    let hidden = server.closed_agent("@hidden.bot", &["@alice.bot"]).await;
     let private = alice.create(&[&hidden]).await;
     let stranger = server.agent("@stranger.bot").await;
     let mut reference: Option<String> = None;
@@ -97,7 +97,7 @@ async fn broken_json_is_refused_alike() {
     let mut seen = std::collections::BTreeSet::new();
     for id in [id.as_str(), ABSENT[0], "x"] {
         let response = stranger.post_raw(&format!("/sessions/{id}/messages"), b"{\"content\":").await;
-        response.refused(400, "invalid_json");
+        response.assert_refused(400, "invalid_json");
         seen.insert(response.fingerprint());
     }
     assert_eq!(seen.len(), 1, "{seen:?}");
@@ -105,11 +105,11 @@ async fn broken_json_is_refused_alike() {
 
 /// Everyone who will not be reached, each for another reason.
 async fn unreachable(server: &Server, caller: &Agent) -> Vec<String> {
-    server.closed("@hidden.bot", &[]).await;
-    server.closed("@elsewhere.bot", &["@somebody.else"]).await;
+    server.closed_agent("@hidden.bot", &[]).await;
+    server.closed_agent("@elsewhere.bot", &["@somebody.else"]).await;
     let blocker = server.agent("@blocker.bot").await;
     server.block(&blocker, &caller.handle).await;
-    let listing = server.closed("@listing.bot", &[&caller.handle]).await;
+    let listing = server.closed_agent("@listing.bot", &[&caller.handle]).await;
     server.block(&listing, &caller.handle).await;
     let blocked = server.agent("@blocked.bot").await;
     server.block(caller, &blocked.handle).await;

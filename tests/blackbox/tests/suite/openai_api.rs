@@ -296,7 +296,7 @@ async fn what_is_not_here_is_refused_in_openais_form() {
     }
     // The projects of this server are not OpenAI's.
     nick.get("/v1/projects").await.ok(200);
-    nick.get("/v1/nothing").await.refused(404, "not_found");
+    nick.get("/v1/nothing").await.assert_refused(404, "not_found");
     for (name, value) in [("n", json!(2)), ("tools", json!([{"type": "web_search"}]))] {
         let mut asked = json!({"model": "echo", "input": "x"});
         asked[name] = value;

@@ -32,8 +32,11 @@ async fn refusals_leave_no_gap() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     for round in 0..5 {
-        alice.post(&format!("/sessions/{id}/messages"), json!({"content": 7})).await.refused_as(400);
-        alice.post(&format!("/sessions/{id}/invite"), json!({"invite": ["@no.body"]})).await.refused_as(404);
+        alice.post(&format!("/sessions/{id}/messages"), json!({"content": 7})).await.refusal_code(400);
+        alice
+            .post(&format!("/sessions/{id}/invite"), json!({"invite": ["@no.body"]}))
+            .await
+            .refusal_code(404);
         bob.join(&id).await;
         assert_eq!(alice.say(&id, "x").await, 3 + round);
     }

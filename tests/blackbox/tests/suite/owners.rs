@@ -21,7 +21,7 @@ async fn an_owner_configures_its_agents() {
     owner.post(&format!("{path}/blocks"), json!({"handle": nick.handle})).await.ok(201);
     owner.delete(&format!("{path}/blocks/{}", nick.handle)).await.ok(200);
     owner.post_empty(&format!("{path}/rotate-token")).await.ok(200);
-    agent.get("/sessions").await.refused_as(401);
+    agent.get("/sessions").await.refusal_code(401);
     assert_eq!(owner.delete(path).await.status, 204);
 }
 
@@ -47,7 +47,7 @@ async fn an_owner_sees_nothing_of_others() {
     ] {
         let foreign = format!("/_admin/agents/{}{tail}", nick.handle);
         let foreign = owner.call(method, &foreign, &[], body.as_ref()).await;
-        foreign.refused(404, "not_found");
+        foreign.assert_refused(404, "not_found");
         let absent = format!("/_admin/agents/@alice.nobody{tail}");
         let absent = owner.call(method, &absent, &[], body.as_ref()).await;
         assert_eq!(foreign.fingerprint(), absent.fingerprint(), "{method} {tail}");
@@ -62,10 +62,10 @@ async fn an_owner_makes_only_its_own_agents() {
     let owner = server.owner("acme").await;
     server.agent("@nick.bot").await;
     let taken = owner.post("/_admin/agents", json!({"handle": "@nick.bot"})).await;
-    taken.refused(404, "not_found");
+    taken.assert_refused(404, "not_found");
     let free = owner.post("/_admin/agents", json!({"handle": "@nick.new"})).await;
     assert_eq!(taken.fingerprint(), free.fingerprint());
-    server.operator().get("/_admin/agents/@nick.new").await.refused(404, "not_found");
+    server.operator().get("/_admin/agents/@nick.new").await.assert_refused(404, "not_found");
 }
 
 /// Making and listing owners is the operator's.
@@ -73,7 +73,7 @@ async fn an_owner_makes_only_its_own_agents() {
 async fn an_owner_is_not_the_operator() {
     let server = Server::start().await;
     let owner = server.owner("acme").await;
-    owner.post("/_admin/owners", json!({"owner": "other"})).await.refused(404, "not_found");
+    owner.post("/_admin/owners", json!({"owner": "other"})).await.assert_refused(404, "not_found");
 }
 
 /// ASP-3: an agent's token configures nothing, not even its own agent.
@@ -83,18 +83,21 @@ async fn an_agent_configures_nothing() {
     let (alice, bob, _) = pair(&server).await;
     for handle in [&alice.handle, &bob.handle] {
         let path = format!("/_admin/agents/{handle}");
-        alice.get(&path).await.refused(404, "not_found");
-        alice.patch(&path, json!({"policy": "allowlist"})).await.refused(404, "not_found");
+        alice.get(&path).await.assert_refused(404, "not_found");
+        alice.patch(&path, json!({"policy": "allowlist"})).await.assert_refused(404, "not_found");
         alice
             .post(&format!("{path}/allowlist"), json!({"entries": ["@x.*"]}))
             .await
-            .refused(404, "not_found");
-        alice.post(&format!("{path}/blocks"), json!({"handle": "@bob.bot"})).await.refused(404, "not_found");
-        alice.post_empty(&format!("{path}/rotate-token")).await.refused(404, "not_found");
-        alice.delete(&path).await.refused(404, "not_found");
+            .assert_refused(404, "not_found");
+        alice
+            .post(&format!("{path}/blocks"), json!({"handle": "@bob.bot"}))
+            .await
+            .assert_refused(404, "not_found");
+        alice.post_empty(&format!("{path}/rotate-token")).await.assert_refused(404, "not_found");
+        alice.delete(&path).await.assert_refused(404, "not_found");
     }
-    alice.post("/_admin/agents", json!({"handle": "@alice.two"})).await.refused(404, "not_found");
-    alice.post("/_admin/owners", json!({"owner": "zed"})).await.refused(404, "not_found");
+    alice.post("/_admin/agents", json!({"handle": "@alice.two"})).await.assert_refused(404, "not_found");
+    alice.post("/_admin/owners", json!({"owner": "zed"})).await.assert_refused(404, "not_found");
     let shown = server.operator().get(&format!("/_admin/agents/{}", alice.handle)).await.ok(200);
     assert_eq!(shown["policy"], "open");
     assert_eq!(shown["allowlist"], json!([]));
@@ -113,11 +116,11 @@ async fn organisations_have_members() {
         let put = operator.put(member, json!({"roles": ["reviewer"]})).await;
         assert!((200..300).contains(&put.status), "{put}");
     }
-    nick.put(member, json!({"roles": ["admin"]})).await.refused(404, "not_found");
-    nick.put("/_admin/orgs/guild", json!({})).await.refused(404, "not_found");
+    nick.put(member, json!({"roles": ["admin"]})).await.assert_refused(404, "not_found");
+    nick.put("/_admin/orgs/guild", json!({})).await.assert_refused(404, "not_found");
     assert_eq!(nick.put("/_admin/orgs/nick", json!({})).await.status / 100, 2, "its own name is its own");
-    operator.put("/_admin/orgs/guild/members/nick", json!({"roles": []})).await.refused_as(400);
-    operator.put(member, json!({"roles": ["No Role"]})).await.refused_as(400);
+    operator.put("/_admin/orgs/guild/members/nick", json!({"roles": []})).await.refusal_code(400);
+    operator.put(member, json!({"roles": ["No Role"]})).await.refusal_code(400);
     let gone = operator.delete(member).await;
     assert!((200..300).contains(&gone.status), "{gone}");
 }

@@ -114,8 +114,8 @@ async fn wrong_pages_are_refused() {
         ("after_sequence=99999999999999999999999", "invalid_after_sequence"),
     ] {
         let path = format!("/sessions/{id}/events?{query}");
-        alice.get(&path).await.refused(400, code);
-        stranger.get(&path).await.refused(404, "not_found");
+        alice.get(&path).await.assert_refused(400, code);
+        stranger.get(&path).await.assert_refused(404, "not_found");
     }
     for query in ["limit=1", "limit=1000", "after_sequence=0", "limit=5&after_sequence=1&unknown=x"] {
         alice.get(&format!("/sessions/{id}/events?{query}")).await.ok(200);
@@ -128,8 +128,8 @@ async fn a_repeated_parameter_is_refused() {
     let server = Server::start().await;
     let (alice, _, id) = pair(&server).await;
     for path in ["/sessions?limit=1&limit=2".to_owned(), format!("/sessions/{id}/events?limit=1&limit=2")] {
-        alice.get(&path).await.refused(400, "invalid_query");
+        alice.get(&path).await.assert_refused(400, "invalid_query");
     }
     let stranger = server.agent("@stranger.bot").await;
-    stranger.get(&format!("/sessions/{id}/events?limit=1&limit=2")).await.refused(404, "not_found");
+    stranger.get(&format!("/sessions/{id}/events?limit=1&limit=2")).await.assert_refused(404, "not_found");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use blackbox::{Address, Agent, Asked, Caller, Server, epoch_ms, eventually};
+use blackbox::{Address, Agent, Caller, Server, TestDependency, epoch_ms, eventually};
 use serde_json::{Value, json};
 
 /// A Phoenix on this machine, and a project of our own in it.
@@ -68,7 +68,7 @@ fn traces(spans: &[Value]) -> BTreeSet<String> {
 /// events and no other.
 #[tokio::test]
 async fn ch_6_the_events_of_a_channel_are_one_session_in_phoenix() {
-    let Asked::Yes(url) = Asked::phoenix() else { return };
+    let TestDependency::Available(url) = TestDependency::phoenix() else { return };
     let phoenix = Phoenix::at(url);
     let server = phoenix.server().await;
     let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
@@ -117,7 +117,7 @@ async fn ch_6_the_events_of_a_channel_are_one_session_in_phoenix() {
 /// Requests of every protocol are spans there, without any channel.
 #[tokio::test]
 async fn requests_are_spans_in_phoenix() {
-    let Asked::Yes(url) = Asked::phoenix() else { return };
+    let TestDependency::Available(url) = TestDependency::phoenix() else { return };
     let phoenix = Phoenix::at(url);
     let server = phoenix.server().await;
     let alice = server.agent("@alice.bot").await;
@@ -134,7 +134,7 @@ async fn requests_are_spans_in_phoenix() {
 /// Agents that answer a message, and each other, are one session there, and one trace whose spans are the graph of agents.
 #[tokio::test]
 async fn the_turns_of_agents_are_one_session_and_a_graph_in_phoenix() {
-    let Asked::Yes(url) = Asked::phoenix() else { return };
+    let TestDependency::Available(url) = TestDependency::phoenix() else { return };
     let phoenix = Phoenix::at(url);
     let agent = |name: &str| {
         format!(

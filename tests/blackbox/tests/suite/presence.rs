@@ -14,7 +14,7 @@ async fn asp_92_a_short_absence_is_told_and_healed() {
     let mut to_bob = bob.connect().await;
     to_bob.until_kind("session.joined").await;
     to_alice.until_kind("session.joined").await;
-    to_bob.confirmed().await;
+    to_bob.wait_until_confirmed().await;
     to_bob.cut().await;
     let gone = to_alice.event().await;
     assert_eq!(
@@ -84,8 +84,10 @@ async fn a_long_absence_is_a_leave() {
     assert!(waited.is_some_and(|waited| waited >= 290), "the whole grace was given: {waited:?}");
     assert_eq!(alice.status_of(&id, "@bob.bot").await, "left");
     let mut again = bob.connect().await;
-    bob.post_empty(&format!("/sessions/{id}/join")).await.refused(409, "not_joined");
-    bob.post(&format!("/sessions/{id}/messages"), json!({"content": "x"})).await.refused(409, "not_joined");
+    bob.post_empty(&format!("/sessions/{id}/join")).await.assert_refused(409, "not_joined");
+    bob.post(&format!("/sessions/{id}/messages"), json!({"content": "x"}))
+        .await
+        .assert_refused(409, "not_joined");
     alice.say(&id, "without bob").await;
     to_alice.until_text("without bob").await;
     let heard = again.until_kind("session.left").await;
@@ -125,7 +127,7 @@ async fn asp_53_extra_connections_make_no_events() {
     let mut to_alice = alice.connect().await;
     to_alice.until_kind("session.joined").await;
     let mut stays = bob.connect().await;
-    stays.served().await;
+    stays.wait_until_served().await;
     for _ in 0..5 {
         let one = bob.connect().await;
         let two = bob.connect().await;
@@ -190,14 +192,14 @@ async fn a_restart_makes_no_events() {
     for round in 0..2 {
         let mut sockets = [bob.connect().await, carol.connect().await];
         for socket in &mut sockets {
-            socket.served().await;
+            socket.wait_until_served().await;
         }
         if round == 0 {
             server.stop().await
         } else {
             server.kill().await
         }
-        server.start_again().await;
+        server.restart().await;
         for socket in &mut sockets {
             socket.ending().await;
         }
@@ -227,7 +229,7 @@ async fn a_restart_starts_the_grace_again() {
     to_alice.until_kind("session.disconnected").await;
     server.kill().await;
     let down = epoch_ms();
-    server.start_again().await;
+    server.restart().await;
     let mut to_alice = alice.connect().await;
     let left = to_alice.until_kind("session.left").await.pop().expect("the leave");
     assert_eq!(left["payload"], json!({"agent": "@bob.bot", "reason": "grace_expired"}));

@@ -146,7 +146,7 @@ async fn an_agent_describes_itself() {
     assert_eq!(set["visibility"], "public");
     let shown = server.operator().get("/_admin/agents/@nick.helper").await.ok(200);
     assert_eq!(shown["visibility"], "public");
-    helper.patch("/agents/me", json!({})).await.refused(400, "invalid_policy");
+    helper.patch("/agents/me", json!({})).await.assert_refused(400, "invalid_policy");
 }
 
 /// ASP-3: without the owner's leave an agent does not describe itself; its owner does.
@@ -157,8 +157,8 @@ async fn asp_3_the_owner_decides_who_describes_an_agent() {
     let helper = server.agent("@nick.helper").await;
     let other = server.agent("@acme.bot").await;
     for body in [json!({"display_name": "N"}), json!({"card_body": "c"}), json!({"visibility": "public"})] {
-        helper.patch("/agents/me", body.clone()).await.refused(403, "forbidden");
-        other.patch("/_admin/agents/@nick.helper", body.clone()).await.refused(404, "not_found");
+        helper.patch("/agents/me", body.clone()).await.assert_refused(403, "forbidden");
+        other.patch("/_admin/agents/@nick.helper", body.clone()).await.assert_refused(404, "not_found");
         owner.patch("/_admin/agents/@nick.helper", body).await.ok(200);
     }
     let me = helper.get("/agents/me").await.ok(200);
@@ -185,13 +185,13 @@ async fn wrong_profiles_are_refused() {
         ("visibility", json!("friends"), "invalid_visibility"),
     ] {
         let body = json!({ member: value });
-        helper.patch("/agents/me", body.clone()).await.refused(400, code);
-        server.operator().patch("/_admin/agents/@nick.helper", body).await.refused(400, code);
+        helper.patch("/agents/me", body.clone()).await.assert_refused(400, code);
+        server.operator().patch("/_admin/agents/@nick.helper", body).await.assert_refused(400, code);
         let body = json!({"handle": "@nick.new", member: value});
-        server.operator().post("/_admin/agents", body).await.refused(400, code);
+        server.operator().post("/_admin/agents", body).await.assert_refused(400, code);
     }
     assert_eq!(helper.get("/agents/me").await.ok(200), before);
-    server.operator().get("/_admin/agents/@nick.new").await.refused(404, "not_found");
+    server.operator().get("/_admin/agents/@nick.new").await.assert_refused(404, "not_found");
     let longest = json!({
         "display_name": "ä".repeat(100), "description": "ä".repeat(500), "card_body": "x".repeat(16 << 10),
     });
@@ -209,7 +209,7 @@ async fn a_rotated_token_comes_with_its_agent() {
     assert_eq!((&rotated["handle"], &rotated["policy"]), (&json!("@nick.helper"), &json!("open")));
     assert_eq!(rotated["allowlist"], json!(["@acme.*"]));
     assert_described(&rotated);
-    helper.get("/agents/me").await.refused_as(401);
+    helper.get("/agents/me").await.refusal_code(401);
     server.bearer(rotated["token"].as_str().expect("a token")).get("/agents/me").await.ok(200);
 }
 
@@ -219,7 +219,7 @@ async fn contacts_read_a_profile() {
     let server = Server::start().await;
     let owner = server.owner("nick").await;
     let helper = server.agent_as(described("@nick.helper")).await;
-    let friend = server.closed("@acme.friend", &["@nick.helper"]).await;
+    let friend = server.closed_agent("@acme.friend", &["@nick.helper"]).await;
     let shown = |caller: Caller| {
         let path = profile_of(&helper, "");
         async move { caller.get(&path).await.ok(200) }
@@ -257,7 +257,7 @@ async fn asp_18_a_profile_out_of_reach_is_like_none() {
     let server = Server::start().await;
     let foreign = server.owner("acme").await;
     let stranger = server.agent("@acme.bot").await;
-    let closed = server.closed("@nick.closed", &["@friend.*"]).await;
+    let closed = server.closed_agent("@nick.closed", &["@friend.*"]).await;
     let blocker = server.agent("@nick.blocker").await;
     let open = server.agent("@nick.public").await;
     let gone = server.agent("@nick.gone").await;
@@ -267,7 +267,7 @@ async fn asp_18_a_profile_out_of_reach_is_like_none() {
     server.operator().delete("/_admin/agents/@nick.gone").await;
     for below in ["", "/card"] {
         let absent = stranger.get(&format!("/agents/nick/nobody{below}")).await;
-        absent.refused(404, "not_found");
+        absent.assert_refused(404, "not_found");
         for agent in [&closed, &blocker, &open, &gone] {
             let hidden = stranger.get(&profile_of(agent, below)).await;
             assert_eq!(hidden.fingerprint(), absent.fingerprint(), "{}", agent.handle);
@@ -277,9 +277,9 @@ async fn asp_18_a_profile_out_of_reach_is_like_none() {
             assert_eq!(foreign.get(&profile_of(agent, below)).await.fingerprint(), absent.fingerprint());
         }
         for odd in ["/agents/Nick/x", "/agents/nick/%2e", "/agents/nick/a.b"] {
-            stranger.get(&format!("{odd}{below}")).await.refused(404, "not_found");
+            stranger.get(&format!("{odd}{below}")).await.assert_refused(404, "not_found");
         }
-        server.stranger().get(&profile_of(&open, below)).await.refused_as(401);
+        server.stranger().get(&profile_of(&open, below)).await.refusal_code(401);
     }
 }
 
@@ -299,7 +299,7 @@ async fn a_public_profile_opens_no_gate() {
         );
         assert_eq!(caller.get(&profile_of(&desk, "/card")).await.text(), CARD);
     }
-    stranger.post("/sessions", json!({"invite": ["@nick.desk"]})).await.refused(404, "not_found");
+    stranger.post("/sessions", json!({"invite": ["@nick.desk"]})).await.assert_refused(404, "not_found");
     server.operator().patch("/_admin/agents/@nick.desk", json!({"visibility": "private"})).await.ok(200);
-    stranger.get(&profile_of(&desk, "")).await.refused(404, "not_found");
+    stranger.get(&profile_of(&desk, "")).await.assert_refused(404, "not_found");
 }

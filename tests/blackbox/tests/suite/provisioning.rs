@@ -28,7 +28,7 @@ async fn asp_5_a_taken_handle_is_refused() {
     let server = Server::start().await;
     let alice = server.agent("@alice.bot").await;
     let again = server.operator().post("/_admin/agents", json!({"handle": "@alice.bot"})).await;
-    again.refused(409, "agent_exists");
+    again.assert_refused(409, "agent_exists");
     alice.get("/sessions").await.ok(200);
 }
 
@@ -46,11 +46,11 @@ async fn a_chosen_token_has_one_bearer() {
         );
         let (made, refused) = if alice.status == 201 { (alice, bob) } else { (bob, alice) };
         let handle = made.ok(201)["handle"].clone();
-        refused.refused(409, "token_exists");
+        refused.assert_refused(409, "token_exists");
         assert_eq!(server.bearer(&token).get("/agents/me").await.ok(200)["handle"], handle);
         let other = if handle == json!(format!("@alice.n{round}")) { "bob" } else { "alice" };
         let path = format!("/_admin/agents/@{other}.n{round}");
-        operator.get(&path).await.refused(404, "not_found");
+        operator.get(&path).await.assert_refused(404, "not_found");
     }
 }
 
@@ -61,14 +61,14 @@ async fn a_deleted_handle_is_never_given_again() {
     server.agent("@alice.bot").await;
     let response = server.operator().delete("/_admin/agents/@alice.bot").await;
     assert_eq!((response.status, response.body.len()), (204, 0), "{response}");
-    server.operator().get("/_admin/agents/@alice.bot").await.refused(404, "not_found");
+    server.operator().get("/_admin/agents/@alice.bot").await.assert_refused(404, "not_found");
     let again = json!({"handle": "@alice.bot"});
-    server.operator().post("/_admin/agents", again.clone()).await.refused(409, "agent_exists");
+    server.operator().post("/_admin/agents", again.clone()).await.assert_refused(409, "agent_exists");
     server.crash().await;
-    server.operator().post("/_admin/agents", again).await.refused(409, "agent_exists");
+    server.operator().post("/_admin/agents", again).await.assert_refused(409, "agent_exists");
     assert_eq!(server.operator().get("/_admin/agents").await.ok(200)["agents"], json!([]));
     let second = server.operator().delete("/_admin/agents/@alice.bot").await;
-    second.refused(404, "not_found");
+    second.assert_refused(404, "not_found");
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn owners_are_made_and_listed() {
     assert!(listed.text().contains("\"acme\""), "{listed}");
     assert!(!listed.text().contains("plw_"), "tokens are shown once: {listed}");
     for owner in ["", "Acme", "a b", "-a", "a-", "a.b", "@acme", "~acme"] {
-        server.operator().post("/_admin/owners", json!({ "owner": owner })).await.refused_as(400);
+        server.operator().post("/_admin/owners", json!({ "owner": owner })).await.refusal_code(400);
     }
 }
 
@@ -90,7 +90,7 @@ async fn owners_are_made_and_listed() {
 async fn everything_provisioned_outlives_a_crash() {
     let mut server = Server::start().await;
     let alice = server.agent("@alice.bot").await;
-    let bob: Agent = server.closed("@bob.bot", &["@alice.bot"]).await;
+    let bob: Agent = server.closed_agent("@bob.bot", &["@alice.bot"]).await;
     let owner = server.owner("carol").await;
     let dave = server.agent("@dave.bot").await;
     server.block(&alice, "@dave.bot").await;
@@ -98,7 +98,7 @@ async fn everything_provisioned_outlives_a_crash() {
     let id = alice.create(&[&bob]).await;
     bob.join(&id).await;
     owner.post("/_admin/agents", json!({"handle": "@carol.bot"})).await.ok(201);
-    dave.post("/sessions", json!({"invite": ["@alice.bot"]})).await.refused(404, "not_found");
+    dave.post("/sessions", json!({"invite": ["@alice.bot"]})).await.assert_refused(404, "not_found");
 }
 
 /// D.1: a first start without a configured operator token makes one and keeps it in a 0600 file.
@@ -117,11 +117,11 @@ async fn the_operator_token_is_made_and_kept() {
     }
     let (token, path) = found.expect("a file in the data directory holds the token");
     let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-    let told = || async { server.printed().contains(&name).then_some(()) };
+    let told = || async { server.output_text().contains(&name).then_some(()) };
     blackbox::eventually("it says where the token is", told).await;
     server.bearer(&token).get("/_admin/agents").await.ok(200);
     server.crash().await;
     server.bearer(&token).get("/_admin/agents").await.ok(200);
     server.stop().await;
-    assert!(!server.printed().contains(&token), "the token itself is not printed");
+    assert!(!server.output_text().contains(&token), "the token itself is not printed");
 }

@@ -58,8 +58,11 @@ async fn a_reopening_may_choose_whom() {
         Some(&"ended"),
         "who is not asked back is frozen at the end: {frozen:?}"
     );
-    carol.post_empty(&format!("/sessions/{id}/join")).await.refused(409, "not_joined");
-    carol.post(&format!("/sessions/{id}/messages"), json!({"content": "x"})).await.refused(409, "not_joined");
+    carol.post_empty(&format!("/sessions/{id}/join")).await.assert_refused(409, "not_joined");
+    carol
+        .post(&format!("/sessions/{id}/messages"), json!({"content": "x"}))
+        .await
+        .assert_refused(409, "not_joined");
     let left: Vec<_> =
         bob.history(&id).await.into_iter().filter(|event| event["type"] == "session.left").collect();
     assert!(left.is_empty(), "becoming left by not being asked is no event: {left:?}");
@@ -87,19 +90,19 @@ async fn only_the_joined_may_reopen() {
     let invited = server.agent("@invited.bot").await;
     alice.invite(&id, &["@invited.bot"]).await;
     let stranger = server.agent("@stranger.bot").await;
-    alice.post(&format!("/sessions/{id}/reopen"), json!({})).await.refused(409, "session_active");
+    alice.post(&format!("/sessions/{id}/reopen"), json!({})).await.assert_refused(409, "session_active");
     alice.end(&id).await;
     let before = alice.history(&id).await;
     for agent in [&left, &invited] {
-        agent.post(&format!("/sessions/{id}/reopen"), json!({})).await.refused_as(409);
+        agent.post(&format!("/sessions/{id}/reopen"), json!({})).await.refusal_code(409);
     }
-    stranger.post(&format!("/sessions/{id}/reopen"), json!({})).await.refused(404, "not_found");
+    stranger.post(&format!("/sessions/{id}/reopen"), json!({})).await.assert_refused(404, "not_found");
     assert_eq!(alice.history(&id).await, before, "nothing was written");
     bob.reopen(&id, json!({})).await;
     alice
         .post(&format!("/sessions/{id}/reopen"), json!({}))
         .await
-        .refused_any(409, &["session_active", "not_joined"]);
+        .assert_refused_any(409, &["session_active", "not_joined"]);
 }
 
 /// 2.5 #10: a session that everyone left cannot be reopened.
@@ -110,7 +113,7 @@ async fn an_abandoned_session_stays_ended() {
     alice.leave(&id).await;
     bob.leave(&id).await;
     for agent in [&alice, &bob] {
-        agent.post(&format!("/sessions/{id}/reopen"), json!({})).await.refused_as(409);
+        agent.post(&format!("/sessions/{id}/reopen"), json!({})).await.refusal_code(409);
     }
     assert_eq!(bob.show(&id).await["state"], "ended");
     assert_eq!(
@@ -125,7 +128,7 @@ async fn an_abandoned_session_stays_ended() {
 async fn trust_is_checked_afresh() {
     let server = Server::start().await;
     let alice = server.agent("@alice.bot").await;
-    let bob = server.closed("@bob.bot", &["@alice.bot"]).await;
+    let bob = server.closed_agent("@bob.bot", &["@alice.bot"]).await;
     let carol = server.agent("@carol.bot").await;
     let id = blackbox::room(&[&alice, &bob, &carol]).await;
     alice.end(&id).await;
@@ -164,7 +167,7 @@ async fn wrong_reopenings_are_refused() {
         (json!({"invite": ["bob"]}), "invalid_invite"),
         (json!({"initial_message": "x"}), "invalid_initial_message"),
     ] {
-        alice.post(&path, body).await.refused(400, code);
+        alice.post(&path, body).await.assert_refused(400, code);
     }
     assert_eq!(alice.show(&id).await["state"], "ended");
     let bare = alice.post_empty(&path).await;

@@ -1,6 +1,6 @@
 //! Runs from the command line: asked, told, answered, canceled and looked up.
 
-use blackbox::{Cli, Ran, Server};
+use blackbox::{Cli, CommandOutput, Server};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ async fn desk() -> (Server, Cli) {
     (server, cli)
 }
 
-async fn steps(cli: &Cli, steps: Value, text: &str) -> Ran {
+async fn steps(cli: &Cli, steps: Value, text: &str) -> CommandOutput {
     cli.run(&["run", "echo", text, "--metadata", &json!({ "demo": steps }).to_string()]).await
 }
 
@@ -45,13 +45,13 @@ async fn sc_12_sc_24_what_is_said_and_what_is_done_stand_apart() {
     assert!(told.len() == shown.len() && told.iter().zip(shown).all(|(a, b)| a.starts_with(b)), "{told:#?}");
     let url = after(&ran.err, "charset=utf-8): ");
     assert!(url.starts_with(&format!("{}/artifacts/", server.url())), "{url}");
-    assert_eq!(cli.done(&["runs", "artifact", url]).await, "one two");
-    cli.done(&["runs", "artifact", url, "--out", "made.txt"]).await;
+    assert_eq!(cli.run_ok(&["runs", "artifact", url]).await, "one two");
+    cli.run_ok(&["runs", "artifact", url, "--out", "made.txt"]).await;
     assert_eq!(std::fs::read_to_string(cli.dir().join("made.txt")).expect("it was written"), "one two");
 
     std::fs::write(cli.dir().join("more.txt"), "from a file\n").expect("a file can be made");
     assert_eq!(
-        cli.done(&["run", "echo", "read", "this", "--file", "more.txt"]).await,
+        cli.run_ok(&["run", "echo", "read", "this", "--file", "more.txt"]).await,
         "read this\n\nfrom a file"
     );
     let none = cli.run(&["run", "echo"]).await;
@@ -62,7 +62,7 @@ async fn sc_12_sc_24_what_is_said_and_what_is_done_stand_apart() {
 #[tokio::test]
 async fn sc_22_json_is_one_event_a_line() {
     let (_server, cli) = desk().await;
-    let said = cli.done(&["run", "echo", "hi", "--json"]).await;
+    let said = cli.run_ok(&["run", "echo", "hi", "--json"]).await;
     let events: Vec<Value> = said.lines().map(json_of).collect();
     let kinds: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap_or_default()).collect();
     assert_eq!(kinds, ["RunStarted", "TextOutput", "RunCompleted"]);
@@ -77,12 +77,12 @@ async fn sc_16_sc_42_a_thread_goes_on_and_is_replayed() {
     let (run, thread) = (after(&first.err, "run "), after(&first.err, "thread "));
     let second = cli.run(&["run", "echo", "two", "--thread", thread]).await;
     assert_eq!((second.code, after(&second.err, "thread ")), (0, thread), "{second:?}");
-    assert_eq!(cli.done(&["runs", "replay", "echo", thread]).await, "one\ntwo");
-    assert_eq!(cli.done(&["runs", "events", "echo", run]).await, "one");
-    assert_eq!(cli.done(&["runs", "events", "echo", run, "--follow"]).await, "one");
-    let threads = cli.done(&["runs", "threads", "echo"]).await;
+    assert_eq!(cli.run_ok(&["runs", "replay", "echo", thread]).await, "one\ntwo");
+    assert_eq!(cli.run_ok(&["runs", "events", "echo", run]).await, "one");
+    assert_eq!(cli.run_ok(&["runs", "events", "echo", run, "--follow"]).await, "one");
+    let threads = cli.run_ok(&["runs", "threads", "echo"]).await;
     assert!(threads.lines().count() == 2 && threads.contains(thread), "{threads}");
-    let runs = cli.done(&["runs", "list", "echo"]).await;
+    let runs = cli.run_ok(&["runs", "list", "echo"]).await;
     let rows: Vec<&str> = runs.lines().collect();
     assert!(rows.len() == 3 && rows[1].starts_with(after(&second.err, "run ")), "newest first: {runs}");
     assert!(rows[2].starts_with(run) && rows[2].contains("completed"), "{runs}");
@@ -93,7 +93,7 @@ async fn sc_16_sc_42_a_thread_goes_on_and_is_replayed() {
     assert!(latest.out.lines().count() == 2 && latest.err.contains(&next), "{latest:?}");
     let older = cli.run(&["runs", "list", "echo", "--limit", "1", "--before", newest]).await;
     assert!(older.out.contains(run) && older.err.is_empty(), "a thread is listed whole: {older:?}");
-    let shown = cli.done(&["runs", "show", "echo", run]).await;
+    let shown = cli.run_ok(&["runs", "show", "echo", run]).await;
     assert!(shown.contains("completed") && shown.contains("result: one"), "{shown}");
 }
 
@@ -107,10 +107,10 @@ async fn sc_44_a_question_is_left_and_answered_later() {
     assert!(left.err.contains("asks for colour (Which one?), size (How big?)"), "{left:?}");
     let run = after(&left.err, "--resume ");
     assert!(left.err.contains(&format!("plenary run echo --resume {run} colour=… size=…")), "{left:?}");
-    assert!(cli.done(&["runs", "show", "echo", run]).await.contains("asks for: colour, size"));
+    assert!(cli.run_ok(&["runs", "show", "echo", run]).await.contains("asks for: colour, size"));
     let again = cli.run(&["run", "echo", "--resume", run]).await;
     assert!(again.code == 5 && again.err.contains("Which one?"), "{again:?}");
-    let done = cli.done(&["run", "echo", "--resume", run, "colour=red", "size=2=3"]).await;
+    let done = cli.run_ok(&["run", "echo", "--resume", run, "colour=red", "size=2=3"]).await;
     assert_eq!(done, "{\"colour\":\"red\",\"size\":\"2=3\"}\nhi");
     let late = cli.run(&["run", "echo", "--resume", run, "colour=red"]).await;
     assert!(late.code == 1 && late.err.contains("plenary runs show"), "{late:?}");
@@ -126,7 +126,7 @@ async fn sc_12_text_in_the_making_is_told_as_it_comes() {
     raw.line_with("WaitForInput").await;
     let mut told = cli.start(&["runs", "events", "echo", &run, "--follow"]);
     told.note_with("asks for reply").await;
-    cli.done(&["run", "echo", "--resume", &run, "reply=yes"]).await;
+    cli.run_ok(&["run", "echo", "--resume", &run, "reply=yes"]).await;
     let events: Vec<Value> = raw.end().await.out.lines().map(json_of).collect();
     let said = |kind: &str| {
         let of = events.iter().filter(|event| event["type"] == kind);
@@ -148,7 +148,7 @@ async fn sc_46_a_signal_cancels() {
         run.signal(signal);
         let ran = run.end().await;
         assert!(ran.code == 130 && ran.err.contains("canceled: run "), "{ran:?}");
-        assert!(cli.done(&["runs", "show", "echo", after(&ran.err, "run ")]).await.contains("canceled"));
+        assert!(cli.run_ok(&["runs", "show", "echo", after(&ran.err, "run ")]).await.contains("canceled"));
     }
     let mut run = cli.start(&["run", "echo", "hi", "--metadata", &metadata("deaf")]);
     run.note_with("tool: the tool is at work").await;
@@ -161,7 +161,7 @@ async fn sc_46_a_signal_cancels() {
     let mut run = cli.start(&["run", "echo", "hi", "--json", "--metadata", &metadata("slow")]);
     let id =
         json_of(&run.line_with("ToolTextOutput").await)["run_id"].as_str().unwrap_or_default().to_owned();
-    assert_eq!(cli.done(&["runs", "cancel", "echo", &id]).await, format!("canceling {id}"));
+    assert_eq!(cli.run_ok(&["runs", "cancel", "echo", &id]).await, format!("canceling {id}"));
     assert_eq!(run.end().await.code, 130, "whoever cancels it");
 }
 
@@ -175,16 +175,16 @@ async fn sc_26_failures_are_told() {
     assert!(unknown.code == 1 && unknown.err.contains("plenary runs agents"), "{unknown:?}");
     let unknown = cli.run(&["run", "nobody", "hi", "--json"]).await;
     assert_eq!(json_of(&unknown.err)["error"]["code"], "agent_not_found");
-    let agents = cli.done(&["runs", "agents"]).await;
+    let agents = cli.run_ok(&["runs", "agents"]).await;
     assert!(agents.contains("echo  /agent/echo"), "{agents}");
-    let described = cli.done(&["runs", "describe", "echo"]).await;
+    let described = cli.run_ok(&["runs", "describe", "echo"]).await;
     assert!(described.starts_with("echo: ") && described.contains("chat: "), "{described}");
 
     let stranger = cli.run(&["runs", "configure", "echo", "colour=\"red\""]).await;
     assert!(stranger.code != 0, "not its own agent: {stranger:?}");
     let token = server.operator().token().to_owned();
     let args = ["runs", "configure", "echo", "colour=\"red\"", "size=2", "--token", &token];
-    assert_eq!(cli.done(&args).await, "configured echo");
+    assert_eq!(cli.run_ok(&args).await, "configured echo");
     let nobody = Cli::new(&[("PLENARY_URL", &server.url())]);
     assert_eq!(nobody.run(&["run", "echo", "hi"]).await.code, 4);
 }

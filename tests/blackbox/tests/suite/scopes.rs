@@ -28,7 +28,7 @@ async fn a_scope_admits_what_it_names() {
     let (alice, _bob, id) = pair(&server).await;
     let (reads, _) = scoped(&server, &alice, scope("sessions:read")).await;
     let refused = |answer: &blackbox::Response, wanted: &str| {
-        answer.refused(403, "insufficient_scope");
+        answer.assert_refused(403, "insufficient_scope");
         assert!(answer.text().contains(wanted), "{answer}");
     };
     reads.get(&format!("/sessions/{id}")).await.ok(200);
@@ -50,17 +50,20 @@ async fn a_scope_admits_what_it_names() {
     let (writes, _) = scoped(&server, &alice, scope("read sessions:write")).await;
     writes.post(&format!("/sessions/{id}/messages"), message.clone()).await.ok(201);
     writes.get("/inbox").await.ok(200);
-    writes.post("/inbox/ack", json!({"cursor": "0"})).await.refused(403, "insufficient_scope");
+    writes.post("/inbox/ack", json!({"cursor": "0"})).await.assert_refused(403, "insufficient_scope");
     writes.try_socket("/connect", &[], Pongs::Answer).await.expect("an upgrade").close().await;
     alice.post(&format!("/sessions/{id}/messages"), message).await.ok(201);
     for bad in ["", "admin", "sessions", "sessions:rw", "session:a", "console:read"] {
-        alice.post("/agents/me/tokens", scope(bad)).await.refused(400, "invalid_scope");
+        alice.post("/agents/me/tokens", scope(bad)).await.assert_refused(400, "invalid_scope");
     }
     alice
         .post("/agents/me/tokens", json!({"scope": "read", "expires_in": 0}))
         .await
-        .refused(400, "invalid_expires_in");
-    alice.post("/agents/me/tokens", json!({"scope": "read", "name": ""})).await.refused(400, "invalid_name");
+        .assert_refused(400, "invalid_expires_in");
+    alice
+        .post("/agents/me/tokens", json!({"scope": "read", "name": ""}))
+        .await
+        .assert_refused(400, "invalid_name");
 }
 
 /// One that is held to a session reaches that session and nothing that shows others.
@@ -85,7 +88,7 @@ async fn a_token_is_held_to_its_sessions() {
         let answer = held.get(&path).await;
         assert_eq!(answer.status, 403, "{path}: {answer}");
     }
-    held.post("/sessions", json!({"invite": []})).await.refused_as(403);
+    held.post("/sessions", json!({"invite": []})).await.refusal_code(403);
     held.get("/agents/me/allowlist").await.ok(200);
 }
 
@@ -157,7 +160,7 @@ async fn a_token_is_held_to_its_channels() {
         scoped(&server, &alice, scope(&format!("accounts:write channels:read channel:{}", ids[0]))).await;
     assert_eq!(maker.post("/agents/me/tokens", wider).await.status, 403);
     let refused = alice.post("/agents/me/tokens", scope("channel:a")).await;
-    refused.refused(400, "invalid_scope");
+    refused.assert_refused(400, "invalid_scope");
     for room in ["accounts", "sessions", "frames", "channels", "context", "runs", "requests", "inbox"] {
         assert!(refused.text().contains(room), "{refused}");
     }
@@ -222,9 +225,9 @@ async fn a_child_is_narrower_and_ends_with_its_parent() {
     let agent = server.agent("@nick.bot").await;
     let parent_body = json!({"scope": "read accounts:write", "expires_in": 3600, "name": "parent"});
     let (parent, parent_id) = scoped(&server, &agent, parent_body).await;
-    parent.post("/agents/me/tokens", scope("write")).await.refused(403, "insufficient_scope");
+    parent.post("/agents/me/tokens", scope("write")).await.assert_refused(403, "insufficient_scope");
     let longer = json!({"scope": "read", "expires_in": 7200});
-    parent.post("/agents/me/tokens", longer).await.refused(400, "invalid_expires_in");
+    parent.post("/agents/me/tokens", longer).await.assert_refused(400, "invalid_expires_in");
     let (child, child_id) = scoped(&server, &parent, json!({"scope": "read accounts:write"})).await;
     let (grandchild, grandchild_id) = scoped(&server, &child, scope("inbox:read")).await;
     let (sibling, sibling_id) = scoped(&server, &agent, scope("inbox:read")).await;
@@ -239,14 +242,14 @@ async fn a_child_is_narrower_and_ends_with_its_parent() {
     assert!(of(&parent_id)["last_used_at"].is_u64() && of(&sibling_id)["last_used_at"].is_null(), "{listed}");
     assert!(!listed.to_string().contains("pls_"), "{listed}");
     let path = |id: &str| format!("/agents/me/tokens/{id}");
-    child.delete(&path(&parent_id)).await.refused(404, "not_found");
-    child.delete(&path(&sibling_id)).await.refused(404, "not_found");
+    child.delete(&path(&parent_id)).await.assert_refused(404, "not_found");
+    child.delete(&path(&sibling_id)).await.assert_refused(404, "not_found");
     grandchild.get("/inbox").await.ok(200);
     gone(&agent.delete(&path(&parent_id)).await);
     for dead in [&parent, &child, &grandchild] {
-        dead.get("/agents/me").await.refused_as(401);
+        dead.get("/agents/me").await.refusal_code(401);
     }
-    agent.delete(&path(&grandchild_id)).await.refused(404, "not_found");
+    agent.delete(&path(&grandchild_id)).await.assert_refused(404, "not_found");
     sibling.get("/inbox").await.ok(200);
 }
 
@@ -263,19 +266,19 @@ async fn what_was_made_with_a_token_dies_with_it() {
     let of_owner = made["token"].as_str().expect("a token").to_owned();
     let (of_agent, _) = scoped(&server, &agent, scope("write")).await;
     let of_agent = of_agent.token().to_owned();
-    server.owner("acme").await.post(path, scope("write")).await.refused(404, "not_found");
-    agent.post(path, scope("write")).await.refused(404, "not_found");
+    server.owner("acme").await.post(path, scope("write")).await.assert_refused(404, "not_found");
+    agent.post(path, scope("write")).await.assert_refused(404, "not_found");
     server.crash().await;
     server.bearer(&of_agent).get("/agents/me").await.ok(200);
     let owner = server.bearer(owner.token());
     owner.post("/_admin/agents/@nick.bot/rotate-token", json!({})).await.ok(200);
-    server.bearer(&of_agent).get("/agents/me").await.refused_as(401);
+    server.bearer(&of_agent).get("/agents/me").await.refusal_code(401);
     server.bearer(&of_owner).get("/agents/me").await.ok(200);
     let id = made["id"].as_str().expect("an id");
     gone(&owner.delete(&format!("{path}/{id}")).await);
-    server.bearer(&of_owner).get("/agents/me").await.refused_as(401);
+    server.bearer(&of_owner).get("/agents/me").await.refusal_code(401);
     owner.post("/_admin/people", json!({"handle": "@nick.mara"})).await.ok(201);
-    owner.post("/_admin/agents/@nick.mara/tokens", scope("read")).await.refused(403, "forbidden");
+    owner.post("/_admin/agents/@nick.mara/tokens", scope("read")).await.assert_refused(403, "forbidden");
 }
 
 /// A token that ends by itself soon, and a connection that was open before it did.
@@ -305,7 +308,7 @@ async fn an_open_connection_ends_with_its_token() {
     gone(&alice.delete(&format!("/agents/me/tokens/{taken_id}")).await);
     in_time("a socket of a token that was taken back closes", of_taken.ending()).await;
     in_time("a socket of a token that has ended closes", of_short.ending()).await;
-    short.get("/agents/me").await.refused_as(401);
+    short.get("/agents/me").await.refusal_code(401);
     bob.say(&id, "to one").await;
     own.until_text("to one").await;
     // It is taken away, and not only refused.
@@ -324,5 +327,5 @@ async fn past_its_tokens_an_agent_gets_none() {
     for _ in 0..128 {
         agent.post("/agents/me/tokens", scope("read")).await.ok(201);
     }
-    agent.post("/agents/me/tokens", scope("read")).await.refused(409, "too_many_tokens");
+    agent.post("/agents/me/tokens", scope("read")).await.assert_refused(409, "too_many_tokens");
 }

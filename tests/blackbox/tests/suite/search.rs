@@ -56,7 +56,7 @@ async fn asp_18_agents_out_of_reach_are_not_found() {
     let foreign = server.owner("acme").await;
     let stranger = server.agent("@acme.bot").await;
     let nothing = stranger.get("/search/agents?q=gnome").await.fingerprint();
-    server.closed("@nick.gnome-closed", &["@friend.*"]).await;
+    server.closed_agent("@nick.gnome-closed", &["@friend.*"]).await;
     let blocker = server.agent("@nick.gnome-blocker").await;
     server.agent("@nick.gnome-gone").await;
     let public = json!({"handle": "@nick.gnome-public", "policy": "open", "visibility": "public"});
@@ -82,7 +82,7 @@ async fn found_agents_come_in_pages() {
     let asking = server.agent("@zoe.asking").await;
     for n in 0..5 {
         server.agent(&format!("@nick.gnome{n}")).await;
-        server.closed(&format!("@nick.secret{n}"), &[]).await;
+        server.closed_agent(&format!("@nick.secret{n}"), &[]).await;
     }
     let (mut seen, mut cursor) = (Vec::new(), String::new());
     loop {
@@ -110,12 +110,12 @@ async fn wrong_searches_are_refused() {
             ("q=ab&limit=101".to_owned(), "invalid_limit"),
             ("q=ab&limit=x".to_owned(), "invalid_limit"),
         ] {
-            agent.get(&format!("{path}?{query}")).await.refused(400, code);
+            agent.get(&format!("{path}?{query}")).await.assert_refused(400, code);
         }
         agent.get(&format!("{path}?q=%C3%A4%C3%A4")).await.ok(200);
-        server.stranger().get(&format!("{path}?q=ab")).await.refused_as(401);
+        server.stranger().get(&format!("{path}?q=ab")).await.refusal_code(401);
     }
-    agent.get("/search/agents?q=ab&limit=51").await.refused(400, "invalid_limit");
+    agent.get("/search/agents?q=ab&limit=51").await.assert_refused(400, "invalid_limit");
     for (query, code) in [
         ("room=kitchen", "invalid_room"),
         ("who=nick", "invalid_handle"),
@@ -123,21 +123,21 @@ async fn wrong_searches_are_refused() {
         ("until=2026-02-30", "invalid_until"),
         ("cursor=!", "invalid_cursor"),
     ] {
-        agent.get(&format!("/search?q=ab&{query}")).await.refused(400, code);
+        agent.get(&format!("/search?q=ab&{query}")).await.assert_refused(400, code);
     }
     for who in ["@nick", "@nick.asking", "~nick", "operator"] {
         agent.get(&format!("/search?q=ab&who={who}")).await.ok(200);
     }
-    agent.get("/search?q=ab&cursor=x").await.refused(400, "invalid_cursor");
-    agent.get("/search/agents?q=ab&cursor=x").await.refused(400, "invalid_cursor");
-    agent.get("/search/messages?q=ab&cursor=x").await.refused(400, "invalid_cursor");
+    agent.get("/search?q=ab&cursor=x").await.assert_refused(400, "invalid_cursor");
+    agent.get("/search/agents?q=ab&cursor=x").await.assert_refused(400, "invalid_cursor");
+    agent.get("/search/messages?q=ab&cursor=x").await.assert_refused(400, "invalid_cursor");
     let (one, other) = ("sess_01ARZ3NDEKTSV4RRFFQ69G5FAV", "sess_01ARZ3NDEKTSV4RRFFQ69G5FAW");
     let mixed = format!("/search/messages?q=ab&session_id={one}&cursor={other}.7");
-    agent.get(&mixed).await.refused(400, "invalid_cursor");
+    agent.get(&mixed).await.assert_refused(400, "invalid_cursor");
     agent.get(&format!("/search/messages?q=ab&session_id={one}&cursor={one}.7")).await.ok(200);
-    agent.get("/search/messages?q=ab&session_id=x").await.refused(400, "invalid_query");
-    agent.get("/search/messages?q=ab&counterpart=nick").await.refused(400, "invalid_handle");
-    server.owner("nick").await.get("/search/messages?q=ab").await.refused_as(401);
+    agent.get("/search/messages?q=ab&session_id=x").await.assert_refused(400, "invalid_query");
+    agent.get("/search/messages?q=ab&counterpart=nick").await.assert_refused(400, "invalid_handle");
+    server.owner("nick").await.get("/search/messages?q=ab").await.refusal_code(401);
 }
 
 /// The newest first, in the form of a message, filtered by session and counterpart.
@@ -241,7 +241,7 @@ async fn searches_have_a_share_per_owner() {
     let alice = server.agent("@alice.bot").await;
     for path in ["/search/messages", "/search/agents", "/search"] {
         let refused = alice.get(&format!("{path}?q=gnomes")).await;
-        refused.refused(429, "too_many_searches");
+        refused.assert_refused(429, "too_many_searches");
         assert!(refused.text().contains("searches_per_owner_max"), "{refused}");
         assert!(refused.header("retry-after").is_some(), "{refused}");
     }

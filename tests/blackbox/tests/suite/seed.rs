@@ -24,7 +24,7 @@ async fn seeded() -> (Server, Agent, Agent, Agent) {
 async fn a_seed_file_makes_agents() {
     let (server, alice, bob, carol) = seeded().await;
     room(&[&alice, &bob]).await;
-    alice.post("/sessions", json!({"invite": [carol.handle]})).await.refused(404, "not_found");
+    alice.post("/sessions", json!({"invite": [carol.handle]})).await.assert_refused(404, "not_found");
     let shown = server.operator().get("/_admin/agents/@alice.bot").await.ok(200);
     assert_eq!(shown["policy"], "open");
     let shown = server.operator().get("/_admin/agents/@bob.bot").await.ok(200);
@@ -49,8 +49,8 @@ async fn a_seed_file_does_not_overwrite() {
     let id = room(&[&alice, &bob]).await;
     let rotated = operator.post_empty("/_admin/agents/@alice.bot/rotate-token").await.ok(200);
     server.stop().await;
-    server.start_again().await;
-    alice.get("/sessions").await.refused_as(401);
+    server.restart().await;
+    alice.get("/sessions").await.refusal_code(401);
     server.bearer(rotated["token"].as_str().expect("a token")).get("/sessions").await.ok(200);
     assert_eq!(operator.get("/_admin/agents/@bob.bot").await.ok(200)["policy"], "open");
     let shown = operator.get("/_admin/agents/@carol.bot").await.ok(200);
@@ -64,6 +64,6 @@ async fn a_seed_file_does_not_revive() {
     let (mut server, alice, _, _) = seeded().await;
     assert_eq!(server.operator().delete("/_admin/agents/@alice.bot").await.status, 204);
     server.crash().await;
-    alice.get("/sessions").await.refused_as(401);
-    server.operator().get("/_admin/agents/@alice.bot").await.refused(404, "not_found");
+    alice.get("/sessions").await.refusal_code(401);
+    server.operator().get("/_admin/agents/@alice.bot").await.assert_refused(404, "not_found");
 }

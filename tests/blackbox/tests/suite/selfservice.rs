@@ -12,7 +12,7 @@ async fn with_self_service(server: &Server, handle: &str, on: bool) -> Agent {
 #[tokio::test]
 async fn an_agent_reads_itself() {
     let server = Server::start().await;
-    let alice = server.closed("@alice.bot", &["@bob.bot"]).await;
+    let alice = server.closed_agent("@alice.bot", &["@bob.bot"]).await;
     server.agent("@carol.bot").await;
     server.block(&alice, "@carol.bot").await;
     let me = alice.get("/agents/me").await;
@@ -34,15 +34,18 @@ async fn writes_need_the_owners_leave() {
     let server = Server::start().await;
     server.agent("@bob.bot").await;
     for alice in [
-        server.closed("@alice.one", &["@bob.bot"]).await,
+        server.closed_agent("@alice.one", &["@bob.bot"]).await,
         with_self_service(&server, "@alice.two", false).await,
     ] {
         let before = alice.get("/agents/me/allowlist").await.ok(200);
-        alice.patch("/agents/me", json!({"policy": "open"})).await.refused(403, "forbidden");
-        alice.post("/agents/me/allowlist", json!({"entries": ["@x.*"]})).await.refused(403, "forbidden");
-        alice.delete("/agents/me/allowlist/@bob.bot").await.refused(403, "forbidden");
-        alice.post("/agents/me/blocks", json!({"handle": "@bob.bot"})).await.refused(403, "forbidden");
-        alice.delete("/agents/me/blocks/@bob.bot").await.refused(403, "forbidden");
+        alice.patch("/agents/me", json!({"policy": "open"})).await.assert_refused(403, "forbidden");
+        alice
+            .post("/agents/me/allowlist", json!({"entries": ["@x.*"]}))
+            .await
+            .assert_refused(403, "forbidden");
+        alice.delete("/agents/me/allowlist/@bob.bot").await.assert_refused(403, "forbidden");
+        alice.post("/agents/me/blocks", json!({"handle": "@bob.bot"})).await.assert_refused(403, "forbidden");
+        alice.delete("/agents/me/blocks/@bob.bot").await.assert_refused(403, "forbidden");
         let shown = server.operator().get(&format!("/_admin/agents/{}", alice.handle)).await.ok(200);
         assert_eq!(shown["policy"], "allowlist");
         assert_eq!(alice.get("/agents/me/allowlist").await.ok(200), before);
@@ -57,17 +60,17 @@ async fn self_service_edits_itself() {
     let alice = with_self_service(&server, "@alice.bot", true).await;
     let bob = server.agent("@bob.bot").await;
     let invite = json!({"invite": ["@alice.bot"]});
-    bob.post("/sessions", invite.clone()).await.refused(404, "not_found");
+    bob.post("/sessions", invite.clone()).await.assert_refused(404, "not_found");
     let list = alice.post("/agents/me/allowlist", json!({"entries": ["@bob.*"]})).await.ok(200);
     assert_eq!(list["entries"], json!(["@bob.*"]));
     bob.post("/sessions", invite.clone()).await.ok(201);
     let list = alice.delete("/agents/me/allowlist/@bob.*").await.ok(200);
     assert_eq!(list["entries"], json!([]));
-    bob.post("/sessions", invite.clone()).await.refused(404, "not_found");
+    bob.post("/sessions", invite.clone()).await.assert_refused(404, "not_found");
     alice.patch("/agents/me", json!({"policy": "open"})).await.ok(200);
     bob.post("/sessions", invite.clone()).await.ok(201);
     alice.post("/agents/me/blocks", json!({"handle": "@bob.bot"})).await.ok(201);
-    bob.post("/sessions", invite.clone()).await.refused(404, "not_found");
+    bob.post("/sessions", invite.clone()).await.assert_refused(404, "not_found");
     let lifted = alice.delete("/agents/me/blocks/@bob.bot").await.ok(200);
     assert_eq!(lifted, json!({"unblocked": true}));
     bob.post("/sessions", invite).await.ok(201);
@@ -83,15 +86,15 @@ async fn self_service_edits_itself() {
 #[tokio::test]
 async fn the_owner_switches_self_service() {
     let server = Server::start().await;
-    let alice = server.closed("@alice.bot", &[]).await;
+    let alice = server.closed_agent("@alice.bot", &[]).await;
     let operator = server.operator();
     let path = "/_admin/agents/@alice.bot";
     let entries = json!({"entries": ["@bob.*"]});
     operator.patch(path, json!({"self_service": true})).await.ok(200);
     alice.post("/agents/me/allowlist", entries.clone()).await.ok(200);
     operator.patch(path, json!({"self_service": false})).await.ok(200);
-    alice.post("/agents/me/allowlist", entries.clone()).await.refused(403, "forbidden");
-    alice.patch("/agents/me", json!({"self_service": true})).await.refused(403, "forbidden");
-    alice.post("/agents/me/allowlist", entries).await.refused(403, "forbidden");
-    operator.patch(path, json!({"self_service": "yes"})).await.refused_as(400);
+    alice.post("/agents/me/allowlist", entries.clone()).await.assert_refused(403, "forbidden");
+    alice.patch("/agents/me", json!({"self_service": true})).await.assert_refused(403, "forbidden");
+    alice.post("/agents/me/allowlist", entries).await.assert_refused(403, "forbidden");
+    operator.patch(path, json!({"self_service": "yes"})).await.refusal_code(400);
 }

@@ -20,7 +20,7 @@ async fn d_5_ch_3_a_clock_that_was_set_back_is_noticed_and_nothing_falls() {
     let mut server = Server::start().await;
     server.stop().await;
     clock.set_ahead(&mut server, BACK_S);
-    server.start_again().await;
+    server.restart().await;
     let (alice, _, first) = pair(&server).await;
     let submit = async |text: &str| {
         let frame = json!({
@@ -43,7 +43,7 @@ async fn d_5_ch_3_a_clock_that_was_set_back_is_noticed_and_nothing_falls() {
 
     server.stop().await;
     clock.set_ahead(&mut server, 0);
-    server.start_again().await;
+    server.restart().await;
     assert!(submit("set back").await > before, "the numbers of a handle rise");
     let second = alice.post("/sessions", json!({"topic": "later"})).await.ok(201)["session_id"].clone();
     let path = format!("/sessions/{}", second.as_str().expect("an id"));

@@ -164,7 +164,7 @@ async fn an_unknown_dress_is_refused() {
     let alice = server.agent("@alice.bot").await;
     let refused =
         alice.try_socket("/connect?events=fancy", &[], Pongs::Answer).await.expect_err("no upgrade");
-    refused.refused_as(400);
+    refused.refusal_code(400);
 }
 
 /// ASP-67: the answer to a message, and ASP-70: the shape of a session and its participants.

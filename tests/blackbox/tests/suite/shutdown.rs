@@ -60,7 +60,7 @@ async fn commits_under_way_are_kept() {
         })
         .await;
         server.stop().await;
-        server.start_again().await;
+        server.restart().await;
     }
     stop.send(true).expect("the senders listen");
     let senders: Vec<Sender> =
@@ -78,6 +78,6 @@ async fn a_second_signal_does_no_harm() {
     server.terminate();
     let status = server.wait().await;
     assert!(status.code() == Some(0), "{status}");
-    server.start_again().await;
+    server.restart().await;
     alice.say(&id, "again").await;
 }

@@ -17,7 +17,7 @@ async fn an_operation_is_a_span_below_its_caller() {
     let caller = [("traceparent", CALLER), ("tracestate", "vendor=1,other=2")];
     let path = format!("/sessions/{id}/messages");
     alice.call("POST", &path, &caller, Some(&json!({"content": "hello"}))).await.ok(201);
-    let span = collector.one("session.send").await;
+    let span = collector.wait_for_span("session.send").await;
     assert_eq!((span.trace.as_str(), span.parent.as_str()), (&CALLER[3..35], &CALLER[36..52]));
     assert_eq!(span.state, "vendor=1,other=2");
     assert_eq!((span.kind, span.failed), (2, false), "a server's span, and no error");
@@ -49,7 +49,7 @@ async fn without_a_caller_each_request_is_a_trace() {
     alice.get("/sessions").await.ok(200);
     alice.call("GET", "/sessions", &[("traceparent", "00-nonsense-01")], None).await.ok(200);
     alice.call("GET", "/sessions", &[("traceparent", CALLER), ("traceparent", CALLER)], None).await.ok(200);
-    let spans = collector.named("session.list", 3).await;
+    let spans = collector.wait_for_spans("session.list", 3).await;
     let traces: BTreeSet<_> = spans.iter().map(|span| span.trace.as_str()).collect();
     assert_eq!(traces.len(), 3, "{spans:?}");
     assert!(spans.iter().all(|span| span.parent.is_empty() && span.trace != CALLER[3..35]), "{spans:?}");
@@ -64,7 +64,7 @@ async fn what_its_caller_does_not_record_is_not_recorded() {
     let silent = CALLER.replace("-01", "-00");
     alice.call("GET", "/sessions", &[("traceparent", &silent)], None).await.ok(200);
     alice.call("GET", "/sessions", &[("traceparent", CALLER)], None).await.ok(200);
-    let spans = collector.named("session.list", 1).await;
+    let spans = collector.wait_for_spans("session.list", 1).await;
     assert_eq!(spans.len(), 1, "the later one came, and no other: {spans:?}");
     assert_eq!(spans[0].trace, CALLER[3..35]);
 }
@@ -89,8 +89,8 @@ async fn every_operation_of_every_protocol_is_a_span() {
         }
     }
     assert!(expected.len() > 30, "{expected:?}");
-    server.stranger().get("/nowhere").await.refused_as(404);
-    let nowhere = collector.one("unmatched").await;
+    server.stranger().get("/nowhere").await.refusal_code(404);
+    let nowhere = collector.wait_for_span("unmatched").await;
     assert!(!nowhere.attributes.contains_key("http.route") && !nowhere.failed, "{nowhere:?}");
     let spans = collector.spans();
     let seen: BTreeSet<_> = spans
@@ -115,7 +115,7 @@ async fn nothing_private_is_in_a_span() {
     let body = json!({"content": CANARY, "metadata": {"secret": CANARY}, "idempotency_key": CANARY});
     alice.post(&format!("/sessions/{id}/messages"), body).await.ok(201);
     alice.post_raw(&format!("/sessions/{CANARY}/messages"), CANARY.as_bytes()).await;
-    alice.get(&format!("/{CANARY}?token={CANARY}")).await.refused_as(404);
+    alice.get(&format!("/{CANARY}?token={CANARY}")).await.refusal_code(404);
     server.stranger().get(&format!("/connect?token={CANARY}")).await;
     let mut socket = bob.connect().await;
     socket.until_text(CANARY).await;
@@ -141,7 +141,7 @@ async fn ch_35_an_event_of_a_channel_is_a_span_with_what_was_said() {
     let caller = [("traceparent", CALLER)];
     let event = json!({"kind": "status", "author": "claude-mac-x-1234", "payload": {"note": "on it"}});
     alice.call("POST", &path, &caller, Some(&event)).await.ok(200);
-    let span = collector.one("agent-channel.event.status").await;
+    let span = collector.wait_for_span("agent-channel.event.status").await;
     assert_eq!((span.trace.as_str(), span.parent.as_str()), (&CALLER[3..35], &CALLER[36..52]));
     assert_eq!((span.kind, span.failed), (1, false), "work within the server");
     assert_eq!(
@@ -158,7 +158,7 @@ async fn ch_35_an_event_of_a_channel_is_a_span_with_what_was_said() {
     // What was refused is no event, and no span of one.
     assert_eq!(alice.post(&path, json!({"kind": "", "payload": {}})).await.status, 422);
     alice.post(&path, json!({"kind": "comms", "payload": {}})).await.ok(200);
-    collector.one("agent-channel.event.comms").await;
+    collector.wait_for_span("agent-channel.event.comms").await;
     let events = collector.spans().into_iter().filter(|span| span.name.starts_with("agent-channel.event."));
     assert_eq!(events.count(), 2);
 }
@@ -175,7 +175,10 @@ async fn a_run_is_an_invoked_agent_in_the_trace_of_its_request() {
     let thread = begun.header("x-thread-id").expect("a thread").to_owned();
     let run = begun.header("x-run-id").expect("a run").to_owned();
     begun.ok(200);
-    let (asked, span) = (collector.one("run.run").await, collector.one("invoke_agent @plenary.echo").await);
+    let (asked, span) = (
+        collector.wait_for_span("run.run").await,
+        collector.wait_for_span("invoke_agent @plenary.echo").await,
+    );
     assert_eq!((asked.parent.as_str(), asked.trace.as_str()), (&CALLER[36..52], &CALLER[3..35]));
     assert_eq!((span.parent.as_str(), span.trace.as_str()), (asked.id.as_str(), &CALLER[3..35]));
     assert_eq!(span.id, run.replace('-', "")[16..], "whoever knows the run knows its span");
@@ -209,7 +212,10 @@ async fn calls_of_other_protocols_are_one_trace_with_what_they_cause() {
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}});
     let headers = [("a2a-version", "1.0"), ("traceparent", CALLER)];
     nick.call("POST", "/a2a/plenary.echo", &headers, Some(&call)).await.ok(200);
-    let (asked, span) = (collector.one("a2a.rpc").await, collector.one("invoke_agent @plenary.echo").await);
+    let (asked, span) = (
+        collector.wait_for_span("a2a.rpc").await,
+        collector.wait_for_span("invoke_agent @plenary.echo").await,
+    );
     assert_eq!((asked.trace.as_str(), span.trace.as_str()), (&CALLER[3..35], &CALLER[3..35]));
     let method = (&asked.attributes["a2a.method.name"], &asked.attributes["a2a.protocol.version"]);
     assert_eq!(method, (&json!("SendMessage"), &json!("1.0")));
@@ -229,7 +235,7 @@ async fn calls_of_other_protocols_are_one_trace_with_what_they_cause() {
         ("Mcp-Name", "whoami"),
     ];
     nick.call("POST", "/mcp", &headers, Some(&body)).await.ok(200);
-    let tool = collector.one("mcp.post").await;
+    let tool = collector.wait_for_span("mcp.post").await;
     for (name, value) in [
         ("mcp.method.name", "tools/call"),
         ("gen_ai.tool.name", "whoami"),

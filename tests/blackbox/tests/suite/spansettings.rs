@@ -17,7 +17,7 @@ async fn headers_resource_and_endpoint_are_the_operators() {
         .start()
         .await;
     server.stranger().get("/healthz").await.ok(200);
-    let span = collector.one("server.health").await;
+    let span = collector.wait_for_span("server.health").await;
     assert_eq!(span.resource["service.name"], "agents-of-acme");
     assert_eq!(span.resource["openinference.project.name"], "acme one");
     assert_eq!(span.resource["telemetry.sdk.language"], "rust");
@@ -27,7 +27,7 @@ async fn headers_resource_and_endpoint_are_the_operators() {
     assert_eq!(export.headers["authorization"], "Bearer secret-7");
     assert_eq!(export.headers["x-scope"], "a");
     server.stop().await;
-    assert!(!server.printed().contains("secret-7"), "a header is a secret");
+    assert!(!server.output_text().contains("secret-7"), "a header is a secret");
 }
 
 /// The endpoint of all signals gets the path of traces.
@@ -36,7 +36,7 @@ async fn the_common_endpoint_gets_the_path_of_traces() {
     let collector = Collector::start().await;
     let server = Server::builder().spans_to(&format!("{}/otlp/", collector.url())).start().await;
     server.stranger().get("/healthz").await.ok(200);
-    collector.one("server.health").await;
+    collector.wait_for_span("server.health").await;
     assert_eq!(collector.exports()[0].target, "/otlp/v1/traces");
 }
 
@@ -83,7 +83,7 @@ async fn what_was_taken_is_counted() {
     for _ in 0..10 {
         server.stranger().get("/healthz").await.ok(200);
     }
-    collector.named("server.health", 10).await;
+    collector.wait_for_spans("server.health", 10).await;
     eventually("they are counted", || async {
         let metrics = server.stranger().get("/metrics").await.text();
         let exported = metrics.lines().find_map(|line| line.strip_prefix("plenary_spans_exported_total "))?;
@@ -109,11 +109,11 @@ async fn nonsense_is_said_and_never_a_crash() {
         let mut server = Server::builder().spans_to(&collector.url()).env(name, value).start().await;
         server.stranger().get("/healthz").await.ok(200);
         server.stop().await;
-        let logged = server.logged();
+        let logged = server.log_text();
         let line =
             logged.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{name}: {logged}"));
         assert!(line.contains("\"WARN\""), "{line}");
-        assert!(!server.printed().contains("secret-8"), "{logged}");
+        assert!(!server.output_text().contains("secret-8"), "{logged}");
         // At its end a server has sent what waits.
         assert_eq!(!collector.exports().is_empty(), sends, "{name}={value}");
     }

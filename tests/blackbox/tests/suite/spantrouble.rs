@@ -73,7 +73,7 @@ async fn a_bad_collector_slows_nothing_and_holds_no_exit_up() {
         if let Some(collector) = &collector {
             assert!(!collector.exports().is_empty(), "{behaviour:?}: it was asked");
         }
-        assert!(!server.logged().contains("panicked"), "{behaviour:?}");
+        assert!(!server.log_text().contains("panicked"), "{behaviour:?}");
     }
 }
 
@@ -84,7 +84,7 @@ async fn a_collector_that_comes_back_gets_the_later_spans() {
     let collector = Collector::start().await;
     let server = started(&collector.url()).await;
     let alice = server.agent("@alice.bot").await;
-    collector.one("agent.create").await;
+    collector.wait_for_span("agent.create").await;
     collector.behave(Behaviour::Answer(400));
     for _ in 0..50 {
         alice.get("/sessions").await.ok(200);
@@ -98,8 +98,8 @@ async fn a_collector_that_comes_back_gets_the_later_spans() {
     .await;
     // Said once the answer is there, which the collector gives after it has noted the span.
     let again = "accepts spans again";
-    eventually("its return is said", || async { server.logged().contains(again).then_some(()) }).await;
-    let logged = server.logged();
+    eventually("its return is said", || async { server.log_text().contains(again).then_some(()) }).await;
+    let logged = server.log_text();
     let said = |text: &str| logged.lines().filter(|line| line.contains(text)).count();
     assert_eq!((said("does not accept spans"), said(again)), (1, 1), "{logged}");
 }
@@ -111,9 +111,9 @@ async fn a_busy_collector_is_asked_again() {
     collector.behave(Behaviour::Answer(503));
     let server = Server::builder().spans_to(&collector.url()).start().await;
     server.stranger().get("/healthz").await.ok(200);
-    collector.asked().await;
+    collector.wait_for_request().await;
     collector.behave(Behaviour::Take);
-    collector.one("server.health").await;
+    collector.wait_for_span("server.health").await;
     assert_eq!(dropped(&server).await, 0);
 }
 
@@ -124,7 +124,7 @@ async fn what_waits_for_a_collector_is_bounded() {
     collector.behave(Behaviour::Hang);
     let server = started(&collector.url()).await;
     let alice = server.agent("@alice.bot").await;
-    collector.asked().await;
+    collector.wait_for_request().await;
     for _ in 0..REQUESTS {
         alice.get("/sessions").await.ok(200);
     }

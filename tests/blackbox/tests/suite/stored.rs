@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use blackbox::{Agent, Asked, Caller, Cli, Database, Response, Server, TempDir, eventually, pair};
+use blackbox::{Agent, Caller, Cli, Database, Response, Server, TempDir, TestDependency, eventually, pair};
 use serde_json::{Value, json};
 use tokio_postgres::NoTls;
 
@@ -140,13 +140,13 @@ async fn past_its_events_an_owner_is_refused_in_every_room_and_others_are_not() 
     let shown = owner.get("/usage").await.ok(200);
     assert_eq!((&shown["owner"], &shown["stored_events_max"]), (&json!("alice"), &json!(MAX)));
     assert_eq!(shown["stored_bytes_max"], json!(10_u64 << 30), "the default of the other rule");
-    server.operator().get("/usage").await.refused(404, "not_found");
+    server.operator().get("/usage").await.assert_refused(404, "not_found");
     let listed = server.operator().get("/_admin/owners").await.ok(200);
     let alices = listed["owners"].as_array().expect("a list").iter().find(|one| one["owner"] == "alice");
     assert_eq!(alices.expect("alice is listed")["stored_events"], json!(events));
-    let said = Cli::of(&server, &alice, &session).done(&["status"]).await;
+    let said = Cli::of(&server, &alice, &session).run_ok(&["status"]).await;
     assert!(said.contains("of 10.0 GiB") && said.contains(&format!("{events} of {MAX} events")), "{said}");
-    let said = Cli::of(&server, &alice, &session).done(&["status", "--json"]).await;
+    let said = Cli::of(&server, &alice, &session).run_ok(&["status", "--json"]).await;
     let said: Value = serde_json::from_str(&said).expect("JSON");
     assert_eq!(said["usage"]["stored_events"], json!(events));
 }
@@ -189,7 +189,7 @@ async fn past_its_bytes_an_owner_stores_nothing_large_and_what_it_has_stays() {
 /// Where the server cannot say what is stored, `plenary status` shows everything else.
 #[tokio::test]
 async fn what_is_stored_may_be_unknown() {
-    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
     let database = Database::create(&admin).await;
     let server = Server::builder().database(database.url()).start().await;
     let alice = server.agent("@alice.bot").await;
@@ -199,9 +199,9 @@ async fn what_is_stored_may_be_unknown() {
     client.batch_execute("ALTER TABLE plenary.usage RENAME TO gone").await.expect("the counters go");
     eventually("it is not said", async || (alice.get("/usage").await.status >= 500).then_some(())).await;
     let cli = Cli::of(&server, &alice, "s-1");
-    let said = cli.done(&["status"]).await;
+    let said = cli.run_ok(&["status"]).await;
     assert!(said.contains("accepted as @alice.bot") && said.contains("stored  unknown"), "{said}");
-    let said: Value = serde_json::from_str(&cli.done(&["status", "--json"]).await).expect("JSON");
+    let said: Value = serde_json::from_str(&cli.run_ok(&["status", "--json"]).await).expect("JSON");
     assert_eq!((&said["accepted_as"], &said["usage"]), (&json!("@alice.bot"), &Value::Null));
     drop((client, server));
     database.remove().await;
@@ -217,7 +217,7 @@ async fn a_repeated_request_is_answered_past_the_bound() {
     let first = alice.post(&path, body.clone()).await;
     sent_until_refused(&alice, &session, 3).await;
     let again = alice.post(&path, body).await;
-    assert_eq!((again.status, &again.body, again.replayed()), (first.status, &first.body, true));
+    assert_eq!((again.status, &again.body, again.is_replayed()), (first.status, &first.body, true));
     over(&send(&alice, &session, "more").await, "stored_events_max", 3);
 }
 
@@ -228,7 +228,7 @@ async fn an_invitation_counts_and_is_refused_past_the_bound() {
     let server = limited(&format!("stored_events_max = {MAX}")).await;
     let alice = server.agent("@alice.bot").await;
     server.agent("@bob.open").await;
-    server.closed("@bob.knows", &["@alice.*"]).await;
+    server.closed_agent("@bob.knows", &["@alice.*"]).await;
     let opened = alice.post("/sessions", json!({"invite": ["@bob.open"]})).await.ok(201);
     let (before, events) = usage(&alice).await;
     assert_eq!(events, 2);
@@ -360,7 +360,7 @@ async fn a_crash_changes_nothing_of_what_is_counted() {
 /// The store is what an older release left: nothing is counted, and the next start counts it, once.
 #[tokio::test]
 async fn a_store_from_before_is_counted_at_its_next_start() {
-    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
     let database = Database::create(&admin).await;
     let kept = TempDir::new();
     let place = format!("file://{}", kept.path().display());
@@ -377,7 +377,7 @@ async fn a_store_from_before_is_counted_at_its_next_start() {
         .await
         .expect("the counters go");
     for _ in 0..2 {
-        server.start_again().await;
+        server.restart().await;
         let (alice, bob) = (alice.at(&server), bob.at(&server));
         assert_eq!((usage(&alice).await, usage(&bob).await), counted);
         server.stop().await;
@@ -390,7 +390,7 @@ async fn a_store_from_before_is_counted_at_its_next_start() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_processes_agree_on_what_is_stored() {
     const MAX: u64 = 30;
-    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
     let database = Database::create(&admin).await;
     let config = format!("[quota]\nstored_events_max = {MAX}\n");
     let start = || Server::builder().database(database.url()).config(&config).start();
@@ -427,17 +427,17 @@ async fn fsck(args: &[&str]) -> (i32, Value) {
 /// Files, and one whose time is over among them, beside everything else that is counted.
 async fn filled_with_files(server: &Server) -> (Agent, Agent) {
     let (alice, bob, session) = filled(server).await;
-    let file = alice.uploaded("a", &[7; 10_000]).await;
+    let file = alice.upload_file("a", &[7; 10_000]).await;
     let parts = json!([{"type": "file", "file_id": file}]);
     alice.say(&session, parts).await;
     let gone = server.agent("@alice.gone").await;
     let open = server.owner("alice").await;
-    let lost = gone.uploaded("b", &[7; 5_000]).await;
+    let lost = gone.upload_file("b", &[7; 5_000]).await;
     let (before, _) = usage(&alice).await;
     open.delete("/_admin/agents/@alice.gone").await;
     eventually("what is removed does not count", async || (usage(&alice).await.0 < before).then_some(()))
         .await;
-    open.get(&format!("/files/{lost}")).await.refused(404, "not_found");
+    open.get(&format!("/files/{lost}")).await.assert_refused(404, "not_found");
     (alice, bob)
 }
 
@@ -487,13 +487,13 @@ async fn a_counter_that_is_wrong_is_named_and_set_right() {
     assert_eq!((code, &report["recounted"]), (0, &json!(true)), "{report}");
     let (code, report) = fsck(&["--data", &data]).await;
     assert_eq!((code, &report["miscounts"]), (0, &json!([])), "{report}");
-    server.start_again().await;
+    server.restart().await;
     assert_eq!(usage(&alice.at(&server)).await, counted);
 }
 
 #[tokio::test]
 async fn a_counter_in_postgres_that_is_wrong_is_named_and_set_right() {
-    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
     let database = Database::create(&admin).await;
     let kept = TempDir::new();
     let place = format!("file://{}", kept.path().display());

@@ -11,12 +11,12 @@ async fn an_unknown_member_is_ignored_or_refused_as_the_client_prefers() {
     let body = json!({"content": "x", "sender": "@bob.bot", "sequence": 7});
     alice.post(&path, body.clone()).await.ok(201);
     let refused = alice.post(&format!("{path}?strict=1"), body.clone()).await;
-    refused.refused(400, "unknown_member");
+    refused.assert_refused(400, "unknown_member");
     assert!(refused.json()["error"]["message"].as_str().expect("a text").contains("`sender`"));
     assert_eq!(refused.header("preference-applied"), None);
     let prefer = [("Prefer", "handling=strict")];
     let refused = alice.call("POST", &path, &prefer, Some(&body)).await;
-    refused.refused(400, "unknown_member");
+    refused.assert_refused(400, "unknown_member");
     assert_eq!(refused.header("preference-applied"), Some("handling=strict"));
     let taken =
         alice.call("POST", &path, &prefer, Some(&json!({"content": "x", "metadata": {"a": {"b": 1}}}))).await;
@@ -24,7 +24,7 @@ async fn an_unknown_member_is_ignored_or_refused_as_the_client_prefers() {
     assert_eq!(taken.header("preference-applied"), Some("handling=strict"));
     let nested = json!({"initial_message": {"content": "x", "sender": "@bob.bot"}});
     let refused = alice.post("/sessions?strict=1", nested).await;
-    refused.refused(400, "unknown_member");
+    refused.assert_refused(400, "unknown_member");
     assert!(
         refused.json()["error"]["message"].as_str().expect("a text").contains("`initial_message.sender`")
     );
@@ -49,5 +49,5 @@ async fn every_room_refuses_what_it_does_not_know() {
     }
     let operator = server.operator();
     let made = json!({"handle": "@new.bot", "policy": "open", "colour": "red"});
-    operator.post("/_admin/agents?strict=1", made).await.refused(400, "unknown_member");
+    operator.post("/_admin/agents?strict=1", made).await.assert_refused(400, "unknown_member");
 }

@@ -20,7 +20,7 @@ async fn over_tls() -> Server {
 
 /// A place of this server, spoken to in this way.
 fn place(server: &Server, tls: Option<Arc<ClientConfig>>) -> Place {
-    server.address().place().over(tls)
+    server.address().place().with_tls(tls)
 }
 
 /// Sessions and live events, as without TLS.
@@ -34,7 +34,7 @@ async fn a_conversation_passes_over_tls() {
     alice.say(&id, "hello").await;
     let heard = to_bob.until_text("hello").await;
     assert_eq!(heard, alice.history(&id).await);
-    to_bob.confirmed().await;
+    to_bob.wait_until_confirmed().await;
     to_bob.close().await;
     server.stranger().get("/healthz").await.ok(200);
 }
@@ -102,7 +102,7 @@ async fn plain_http_does_not_get_in() {
     let alice = server.agent("@alice.bot").await;
     let mut plain = Connection::open(place(&server, None)).await.expect("a connection");
     plain.send(&alice.request("GET", "/sessions", &[], None)).await.expect("sent");
-    let answer = plain.to_the_end().await.expect("an end");
+    let answer = plain.read_to_end().await.expect("an end");
     assert!(!answer.starts_with(b"HTTP") && answer.len() < 16, "an alert at most: {answer:?}");
     alice.get("/sessions").await.ok(200);
 }
@@ -135,10 +135,10 @@ async fn the_commands_speak_tls() {
     let other = ["--cacert", other.to_str().expect("a path of text"), "status"];
     assert_eq!(cli.run(&other).await.code, 3, "another authority");
 
-    cli.done(&with(&["agent", "add", "@nick.a", "--policy", "open"])).await;
+    cli.run_ok(&with(&["agent", "add", "@nick.a", "--policy", "open"])).await;
     let bob = server.agent("@bob.bot").await;
     let mut listening = cli.start(&with(&["--as", "@nick.a", "listen", "--json"]));
-    let id = cli.done(&with(&["--as", "@nick.a", "session", "create", "--invite", "@bob.bot"])).await;
+    let id = cli.run_ok(&with(&["--as", "@nick.a", "session", "create", "--invite", "@bob.bot"])).await;
     bob.join(&id).await;
     bob.say(&id, "over TLS").await;
     let mut heard = Vec::new();

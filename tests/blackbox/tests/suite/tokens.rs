@@ -39,7 +39,7 @@ const SELF_AND_ADMIN: &[(&str, &str)] = &[
 
 #[track_caller]
 fn unauthenticated(response: &Response) {
-    response.refused_as(401);
+    response.refusal_code(401);
     let challenge = response.header("www-authenticate").unwrap_or_default();
     assert!(challenge.starts_with("Bearer"), "401 carries the challenge: {response}");
 }
@@ -73,7 +73,7 @@ async fn owner_and_operator_tokens_are_no_agents() {
     let owner = server.owner("alice").await;
     for caller in [owner, server.operator()] {
         for (method, path) in ENDPOINTS {
-            caller.call(method, path, &[], None).await.refused_as(401);
+            caller.call(method, path, &[], None).await.refusal_code(401);
         }
     }
 }
@@ -229,7 +229,7 @@ async fn a_repeated_request_for_a_token_is_answered_to_the_same_bearer_alone() {
     let (first, again, elsewhere) = (owner(&one).await, owner(&one).await, owner(&two).await);
     let token = |response: &Response| response.json()["token"].as_str().expect("a token").to_owned();
     assert_eq!((first.status, again.status, elsewhere.status), (201, 201, 201));
-    assert_eq!((first.replayed(), again.replayed()), (false, true));
+    assert_eq!((first.is_replayed(), again.is_replayed()), (false, true));
     assert_eq!(token(&first), token(&again));
     assert_ne!(token(&first), token(&elsewhere), "another server makes another token");
 
@@ -239,7 +239,9 @@ async fn a_repeated_request_for_a_token_is_answered_to_the_same_bearer_alone() {
     assert_eq!(zed.call("POST", "/_admin/agents", &key, Some(&agent)).await.json(), made.json());
     let rotated = zed.post_empty("/_admin/owners/zed/rotate-token").await;
     let zed = one.bearer(&token(&rotated));
-    zed.call("POST", "/_admin/agents", &key, Some(&agent)).await.refused(409, "idempotency_key_reused");
+    zed.call("POST", "/_admin/agents", &key, Some(&agent))
+        .await
+        .assert_refused(409, "idempotency_key_reused");
     one.bearer(&token(&made)).get("/agents/me").await.ok(200);
 }
 
@@ -249,5 +251,5 @@ async fn a_person_gets_no_token_by_rotation() {
     let owner = server.owner("mia").await;
     let person = [("X-ASP-Agent", "@mia.mia")];
     owner.call("GET", "/agents/me", &person, None).await.ok(200);
-    owner.post_empty("/_admin/agents/@mia.mia/rotate-token").await.refused(403, "forbidden");
+    owner.post_empty("/_admin/agents/@mia.mia/rotate-token").await.assert_refused(403, "forbidden");
 }

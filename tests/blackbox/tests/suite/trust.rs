@@ -73,7 +73,7 @@ async fn every_contact_attempt_is_checked() {
             if allowed {
                 assert_eq!(invited.ok(200)["invited"], json!([two]), "{mine:?} to {theirs:?}");
             } else {
-                invited.refused(404, "not_found");
+                invited.assert_refused(404, "not_found");
             }
             let id = caller.create(&[]).await;
             caller.end(&id).await;
@@ -92,7 +92,7 @@ async fn every_contact_attempt_is_checked() {
 #[tokio::test]
 async fn globs_cover_one_owner() {
     let server = Server::start().await;
-    let target = server.closed("@shop.desk", &["@acme.*"]).await;
+    let target = server.closed_agent("@shop.desk", &["@acme.*"]).await;
     for (handle, allowed) in [
         ("@acme.support", true),
         ("@acme.any-thing_1", true),
@@ -114,11 +114,11 @@ async fn asp_59_the_inviter_is_checked() {
     let server = Server::start().await;
     let nick = server.agent("@nick.assistant").await;
     let support = server.agent("@acme.support").await;
-    let engineer = server.closed("@acme.engineer", &["@acme.*"]).await;
+    let engineer = server.closed_agent("@acme.engineer", &["@acme.*"]).await;
     let id = room(&[&nick, &support]).await;
     nick.post(&format!("/sessions/{id}/invite"), json!({"invite": [engineer.handle]}))
         .await
-        .refused(404, "not_found");
+        .assert_refused(404, "not_found");
     assert_eq!(support.invite(&id, &["@acme.engineer"]).await, ["@acme.engineer"]);
     engineer.join(&id).await;
     nick.say(&id, "welcome").await;
@@ -140,11 +140,11 @@ async fn a_denied_creation_leaves_no_trace() {
     let server = Server::start().await;
     let alice = server.agent("@alice.bot").await;
     let bob = server.agent("@bob.bot").await;
-    server.closed("@hidden.bot", &[]).await;
+    server.closed_agent("@hidden.bot", &[]).await;
     let mut to_bob = bob.connect().await;
     for missing in ["@hidden.bot", "@nobody.bot"] {
         let body = json!({"invite": ["@bob.bot", missing], "initial_message": {"content": "hello"}});
-        alice.post("/sessions", body).await.refused(404, "not_found");
+        alice.post("/sessions", body).await.assert_refused(404, "not_found");
     }
     assert_eq!(alice.get("/sessions").await.ok(200)["sessions"], json!([]));
     let id = alice.create(&[&bob]).await;
@@ -161,16 +161,19 @@ async fn invitations_are_judged_one_by_one() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     server.agent("@carol.bot").await;
-    server.closed("@hidden.bot", &[]).await;
+    server.closed_agent("@hidden.bot", &[]).await;
     let path = format!("/sessions/{id}/invite");
     let mixed = json!({"invite": ["@hidden.bot", "@carol.bot", "@nobody.bot"]});
     assert_eq!(alice.post(&path, mixed).await.ok(200)["invited"], json!(["@carol.bot"]));
-    alice.post(&path, json!({"invite": ["@hidden.bot"]})).await.refused(404, "not_found");
-    alice.post(&path, json!({"invite": ["@nobody.bot", "@hidden.bot"]})).await.refused(404, "not_found");
+    alice.post(&path, json!({"invite": ["@hidden.bot"]})).await.assert_refused(404, "not_found");
+    alice
+        .post(&path, json!({"invite": ["@nobody.bot", "@hidden.bot"]}))
+        .await
+        .assert_refused(404, "not_found");
     let present = json!({"invite": ["@bob.bot", "@carol.bot", "@alice.bot"]});
     assert_eq!(alice.post(&path, present).await.ok(200)["invited"], json!([]));
     let both = json!({"invite": ["@bob.bot", "@hidden.bot"]});
-    alice.post(&path, both).await.refused(404, "not_found");
+    alice.post(&path, both).await.assert_refused(404, "not_found");
     assert_eq!(
         kinds(&bob.history(&id).await),
         ["invited", "joined", "invited"],
@@ -183,7 +186,7 @@ async fn invitations_are_judged_one_by_one() {
 async fn asp_16_104_removal_from_a_list_touches_only_the_future() {
     let server = Server::start().await;
     let alice = server.agent("@alice.bot").await;
-    let bob = server.closed("@bob.bot", &["@alice.bot"]).await;
+    let bob = server.closed_agent("@bob.bot", &["@alice.bot"]).await;
     let id = room(&[&alice, &bob]).await;
     let pending = alice.create(&[&bob]).await;
     let mut to_bob = bob.connect().await;
@@ -192,13 +195,13 @@ async fn asp_16_104_removal_from_a_list_touches_only_the_future() {
     to_bob.until_text("still here").await;
     bob.say(&id, "so am I").await;
     bob.join(&pending).await;
-    alice.post("/sessions", json!({"invite": ["@bob.bot"]})).await.refused(404, "not_found");
-    bob.post("/sessions", json!({"invite": ["@alice.bot"]})).await.refused(404, "not_found");
+    alice.post("/sessions", json!({"invite": ["@bob.bot"]})).await.assert_refused(404, "not_found");
+    bob.post("/sessions", json!({"invite": ["@alice.bot"]})).await.assert_refused(404, "not_found");
     bob.leave(&id).await;
     alice
         .post(&format!("/sessions/{id}/invite"), json!({"invite": ["@bob.bot"]}))
         .await
-        .refused(404, "not_found");
+        .assert_refused(404, "not_found");
 }
 
 /// ASP-17: a change of policy is in force for the very next call.
@@ -211,7 +214,7 @@ async fn changes_are_in_force_at_once() {
     for _ in 0..10 {
         alice.post("/sessions", invite.clone()).await.ok(201);
         server.operator().patch("/_admin/agents/@bob.bot", json!({"policy": "allowlist"})).await.ok(200);
-        alice.post("/sessions", invite.clone()).await.refused(404, "not_found");
+        alice.post("/sessions", invite.clone()).await.assert_refused(404, "not_found");
         server.operator().patch("/_admin/agents/@bob.bot", json!({"policy": "open"})).await.ok(200);
     }
 }
@@ -220,13 +223,13 @@ async fn changes_are_in_force_at_once() {
 #[tokio::test]
 async fn a_gate_holds_outbound_too() {
     let server = Server::start().await;
-    let closed = server.closed("@closed.bot", &["@friend.bot"]).await;
+    let closed = server.closed_agent("@closed.bot", &["@friend.bot"]).await;
     let friend = server.agent("@friend.bot").await;
     server.agent("@stranger.bot").await;
-    closed.post("/sessions", json!({"invite": ["@stranger.bot"]})).await.refused(404, "not_found");
+    closed.post("/sessions", json!({"invite": ["@stranger.bot"]})).await.assert_refused(404, "not_found");
     let id = room(&[&closed, &friend]).await;
     let path = format!("/sessions/{id}/invite");
-    closed.post(&path, json!({"invite": ["@stranger.bot"]})).await.refused(404, "not_found");
+    closed.post(&path, json!({"invite": ["@stranger.bot"]})).await.assert_refused(404, "not_found");
     assert_eq!(
         friend.invite(&id, &["@stranger.bot"]).await,
         ["@stranger.bot"],

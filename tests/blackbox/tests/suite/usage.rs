@@ -53,8 +53,8 @@ async fn every_time_has_one_form() {
         assert!(cli.run(&["inbox", "--wait", time]).await.err.contains("nothing new"), "{time}");
     }
     for time in ["3600", "60m", "1h", "1d"] {
-        cli.done(&["attention", "dnd", "--until", time]).await;
-        cli.done(&["token", "create", "--scope", "read", "--expires-in", time]).await;
+        cli.run_ok(&["attention", "dnd", "--until", time]).await;
+        cli.run_ok(&["token", "create", "--scope", "read", "--expires-in", time]).await;
     }
 }
 
@@ -72,7 +72,7 @@ async fn a_suggested_command_repeats_the_options_that_were_given() {
     assert!(inbox.err.contains(&format!("`{given} session join {session}`")), "{inbox:?}");
     let suggested = inbox.err.lines().find_map(|line| Some(line.split_once("with: plenary ")?.1));
     let pasted: Vec<&str> = suggested.expect("a command").split(' ').collect();
-    assert_eq!(cli.done(&pasted).await, "0 unread");
+    assert_eq!(cli.run_ok(&pasted).await, "0 unread");
     let missing = ["runs", "show", "echo", "none", "--as", "@nick.b", "--url", &url, "--json"];
     let refused = cli.run(&missing).await;
     let next = json_of(&refused.err)["error"]["next"].as_str().unwrap_or_default().to_owned();
@@ -115,8 +115,8 @@ async fn the_only_owner_need_not_be_named() {
     let cli = operator(&server);
     assert!(cli.run(&["requests", "rules"]).await.err.contains("no rules"));
     let added = ["requests", "notify", "add", "ntfy", "https://ntfy.example/topic", "--quiet", "22:00-07:00"];
-    let id = cli.done(&added).await;
-    assert!(cli.done(&["requests", "notify", "list"]).await.contains(&id));
+    let id = cli.run_ok(&added).await;
+    assert!(cli.run_ok(&["requests", "notify", "list"]).await.contains(&id));
     server.owner("ann").await;
     for args in [&["requests", "rules"][..], &["requests", "notify", "list"]] {
         let ran = cli.run(args).await;
@@ -275,6 +275,6 @@ async fn a_check_refuses_places_that_are_none() {
         let ran = cli.run(line).await;
         assert!(ran.code == 2 && ran.err.contains(words), "{line:?}: {ran:?}");
     }
-    let sound = cli.done(&["fsck", "--data", &data]).await;
+    let sound = cli.run_ok(&["fsck", "--data", &data]).await;
     assert!(sound.contains("0 events, ") && sound.contains("no damage was found"), "{sound}");
 }

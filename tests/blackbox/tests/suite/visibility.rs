@@ -24,8 +24,8 @@ async fn asp_94_a_session_is_shown_to_its_participants() {
         assert_eq!(agent.show(&id).await["state"], "active");
         assert_eq!(listed(agent).await, [id.as_str()]);
     }
-    stranger.get(&format!("/sessions/{id}")).await.refused(404, "not_found");
-    stranger.get(&format!("/sessions/{id}/events")).await.refused(404, "not_found");
+    stranger.get(&format!("/sessions/{id}")).await.assert_refused(404, "not_found");
+    stranger.get(&format!("/sessions/{id}/events")).await.assert_refused(404, "not_found");
     assert!(listed(&stranger).await.is_empty());
 }
 

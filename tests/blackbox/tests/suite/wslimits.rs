@@ -173,6 +173,6 @@ async fn half_an_upgrade_is_refused() {
         let is_other_version = all.contains(&("Sec-WebSocket-Version", "8"));
         let version = response.header("sec-websocket-version");
         assert_eq!(version, is_other_version.then_some("13"), "{response}");
-        response.refused(if is_other_version { 426 } else { 400 }, "websocket_required");
+        response.assert_refused(if is_other_version { 426 } else { 400 }, "websocket_required");
     }
 }

@@ -2,8 +2,8 @@
 //! 22, 23, 25).
 
 use blackbox::{
-    Agent, Asked, Database, Sender, Server, assert_gapless, check_log, content_of, in_time, kinds, pair,
-    room, rounds,
+    Agent, Database, Sender, Server, TestDependency, assert_gapless, check_log, content_of, in_time, kinds,
+    pair, room, rounds,
 };
 use futures_util::future::join_all;
 use serde_json::json;
@@ -17,7 +17,7 @@ pub(crate) struct Pair {
 
 /// Two servers, or nothing when the run has no PostgreSQL.
 pub(crate) async fn two(grace: &str) -> Option<Pair> {
-    let Asked::Yes(url) = Asked::postgres() else { return None };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return None };
     let database = Database::create(&url).await;
     // Started at the same time: the schema must be made once.
     let start = || Server::builder().database(database.url()).grace(grace).start();
@@ -65,14 +65,16 @@ async fn a_session_lives_on_two_processes() {
     alice.say(&id, "one").await;
     alice_b.say(&id, "two").await;
     bob_a.leave(&id).await;
-    bob.post(&format!("/sessions/{id}/messages"), json!({"content": "x"})).await.refused(409, "not_joined");
+    bob.post(&format!("/sessions/{id}/messages"), json!({"content": "x"}))
+        .await
+        .assert_refused(409, "not_joined");
     alice_b.invite(&id, &["@bob.bot"]).await;
     bob_a.join(&id).await;
     bob.end(&id).await;
     alice
         .post(&format!("/sessions/{id}/messages"), json!({"content": "x"}))
         .await
-        .refused(409, "session_ended");
+        .assert_refused(409, "session_ended");
     alice_b.reopen(&id, json!({})).await;
     bob_a.join(&id).await;
     let log = bob.history(&id).await;
@@ -93,7 +95,7 @@ async fn a_key_is_one_over_both() {
         let body = json!({"content": format!("round {round}"), "idempotency_key": format!("k{round}")});
         let (one, other) = tokio::join!(alice.post(&path, body.clone()), alice_b.post(&path, body.clone()));
         assert_eq!(one.ok(201), other.ok(201));
-        assert!(one.replayed() != other.replayed(), "one wrote, one repeated: {one} {other}");
+        assert!(one.is_replayed() != other.is_replayed(), "one wrote, one repeated: {one} {other}");
     }
     assert_eq!(content_of(&alice.history(&id).await).len(), rounds(100, 20));
     servers.remove().await;
@@ -166,7 +168,7 @@ async fn revocation_reaches_the_other_process() {
     on_b.until_kind("session.joined").await;
     bob_b.get("/sessions").await.ok(200);
     let rotated = servers.a.operator().post_empty("/_admin/agents/@bob.bot/rotate-token").await.ok(200);
-    bob_b.get("/sessions").await.refused_as(401);
+    bob_b.get("/sessions").await.refusal_code(401);
     in_time("sockets close on the other process too", on_b.ending()).await;
     let token = rotated["token"].as_str().expect("a token");
     let bob_b = Agent::new("@bob.bot", servers.b.address().clone(), token);
@@ -185,12 +187,12 @@ async fn trust_is_one_over_both() {
     for _ in 0..rounds(20, 5) {
         bob_b.post("/sessions", invite.clone()).await.ok(201);
         servers.a.operator().patch("/_admin/agents/@alice.bot", json!({"policy": "allowlist"})).await.ok(200);
-        bob_b.post("/sessions", invite.clone()).await.refused(404, "not_found");
+        bob_b.post("/sessions", invite.clone()).await.assert_refused(404, "not_found");
         servers.a.operator().patch("/_admin/agents/@alice.bot", json!({"policy": "open"})).await.ok(200);
     }
     servers.a.block(&alice, "@bob.bot").await;
-    bob_b.post("/sessions", invite).await.refused(404, "not_found");
-    bob_b.post(&format!("/sessions/{id}/messages"), json!({"content": "x"})).await.refused_as(409);
+    bob_b.post("/sessions", invite).await.assert_refused(404, "not_found");
+    bob_b.post(&format!("/sessions/{id}/messages"), json!({"content": "x"})).await.refusal_code(409);
     assert_eq!(alice.show(&id).await["state"], "ended");
     servers.remove().await;
 }
@@ -255,7 +257,7 @@ async fn one_process_dies_and_the_other_goes_on() {
             let event = to_watcher.event().await;
             others += usize::from(event["sender"] == "@sender.n1" || event["sender"] == "@sender.n3");
         }
-        servers.a.start_again().await;
+        servers.a.restart().await;
     }
     stop.send(true).expect("the senders listen");
     let senders: Vec<Sender> =

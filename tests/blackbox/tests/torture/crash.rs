@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use blackbox::{
-    Agent, Asked, Builder, Database, Reader, Sender, Server, check_log, content_of, eventually, room, rounds,
-    strike_after,
+    Agent, Builder, Database, Reader, Sender, Server, TestDependency, check_log, content_of, eventually,
+    room, rounds, strike_after,
 };
 use futures_util::future::join_all;
 use tokio::sync::watch;
@@ -81,7 +81,7 @@ async fn sqlite_survives_kills_under_load() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgres_survives_kills_under_load() {
-    let Asked::Yes(url) = Asked::postgres() else { return };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return };
     let database = Database::create(&url).await;
     survive(Server::builder().database(database.url())).await;
     database.remove().await;
@@ -120,7 +120,7 @@ async fn whole_steps_survive() {
             server.kill().await;
         };
         let (made, ()) = tokio::join!(opening, killing);
-        server.start_again().await;
+        server.restart().await;
         let sessions = alice.get("/sessions").await.ok(200);
         let mut found: u64 = 0;
         for session in sessions["sessions"].as_array().expect("a list") {

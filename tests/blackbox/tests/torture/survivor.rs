@@ -53,7 +53,7 @@ async fn the_survivor_decides_who_is_gone() {
     for staying in ["@carol.bot", "@dave.bot"] {
         assert_eq!(alice.status_of(&id, staying).await, "joined", "{staying}");
     }
-    servers.a.start_again().await;
+    servers.a.restart().await;
     assert_eq!(carol.history(&id).await, log, "the one that was killed finds it as it is");
     servers.remove().await;
 }
@@ -84,7 +84,7 @@ async fn listen_moves_from_process_to_process() {
         while printed.last().is_none_or(|event| event["sequence"] != last) {
             printed.push(serde_json::from_str(&listening.line().await).expect("an event"));
         }
-        goes.start_again().await;
+        goes.restart().await;
     }
     // The history has the flat members too; here the envelope is what counts.
     let envelope = |event: &Value| -> [Value; 3] {

@@ -61,19 +61,19 @@ impl HostReporter {
                 let json = json!({"type": "run_started", "run_id": run, "thread_id": thread});
                 self.report(&format!("run {run}: started"), json).await
             }
-            HostEvent::Completed { run, finish_reason, why } => {
+            HostEvent::Completed { run, finish_reason, error } => {
                 let mut json =
                     json!({"type": "run_completed", "run_id": run, "finish_reason": finish_reason});
-                if let Some(why) = why {
-                    json["error"] = why.as_str().into();
+                if let Some(error) = error {
+                    json["error"] = error.as_str().into();
                 }
                 let ended = match finish_reason {
                     FinishReason::Success => "done",
                     FinishReason::Error => "failed",
                     FinishReason::Canceled => "canceled",
                 };
-                let why = why.iter().map(|why| format!(": {}", clean(why))).collect::<String>();
-                self.report(&format!("run {run}: {ended}{why}"), json).await
+                let detail = error.iter().map(|error| format!(": {}", clean(error))).collect::<String>();
+                self.report(&format!("run {run}: {ended}{detail}"), json).await
             }
         }
     }

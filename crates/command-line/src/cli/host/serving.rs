@@ -107,7 +107,7 @@ impl HostConnectionState {
     async fn handle(&mut self, input: HostInput) -> Result<(), Failure> {
         match input {
             HostInput::Signal(Signal::Attached) => {
-                let (attached, events) = self.host.attached();
+                let (attached, events) = self.host.open_connection();
                 self.standing = Some(HostConnection { attached, events });
                 self.teller.attached(&self.server).await
             }

@@ -28,7 +28,7 @@ use crate::{
     transfer::{
         Exporter, Import, Importer, Mode,
         fact::ArrivingFact,
-        merge::{FoundFact, Merge, Neighbours, merge},
+        merge::{ExistingFact, Merge, Neighbours, merge},
     },
 };
 
@@ -49,22 +49,22 @@ fn fact(id: &str, from: u64, to: Option<u64>) -> Value {
         "asserted_by": {"id": "nick", "type": "agent"}})
 }
 
-fn arriving(id: &str, from: u64, to: Option<u64>) -> ArrivingFact {
+fn arrival(id: &str, from: u64, to: Option<u64>) -> ArrivingFact {
     ArrivingFact::read(&fact(id, from, to).to_string()).unwrap()
 }
 
-fn found(id: &str, from: u64, to: Option<u64>) -> FoundFact {
-    let document = arriving(id, from, to).document;
-    FoundFact { fact_id: id.to_owned(), document, ended: to.map(at) }
+fn found(id: &str, from: u64, to: Option<u64>) -> ExistingFact {
+    let document = arrival(id, from, to).document;
+    ExistingFact { fact_id: id.to_owned(), document, ended: to.map(at) }
 }
 
-fn merged(arriving: &ArrivingFact, around: &Neighbours) -> Merge {
-    merge(&Actor::Operator, arriving, arriving.document.clone(), around)
+fn merged(arrival: &ArrivingFact, around: &Neighbours) -> Merge {
+    merge(&Actor::Operator, arrival, arrival.document.clone(), around)
 }
 
 /// What is written of a new fact: `+` a fact with its end, `-` the end of one, `>` one that another outranks.
-fn written(arriving: &ArrivingFact, around: &Neighbours) -> Vec<String> {
-    let Merge::New(events) = merged(arriving, around) else { panic!("it is new") };
+fn written(arrival: &ArrivingFact, around: &Neighbours) -> Vec<String> {
+    let Merge::New(events) = merged(arrival, around) else { panic!("it is new") };
     let second = |moment: Moment| moment.as_str()[17..19].trim_start_matches('0').to_owned();
     let tell = |event: &FactEvent| match event {
         FactEvent::FactAsserted(event) => {
@@ -91,61 +91,61 @@ fn written(arriving: &ArrivingFact, around: &Neighbours) -> Vec<String> {
 #[test]
 fn ap_75_a_later_fact_ends_the_one_before_it_where_it_begins() {
     let current = Neighbours { before: Some((at(1), None)), ..Neighbours::default() };
-    assert_eq!(written(&arriving("b", 5, None), &current), ["+5 over 1"]);
-    assert_eq!(written(&arriving("b", 5, Some(7)), &current), ["+5 over 1", "-5..7"]);
+    assert_eq!(written(&arrival("b", 5, None), &current), ["+5 over 1"]);
+    assert_eq!(written(&arrival("b", 5, Some(7)), &current), ["+5 over 1", "-5..7"]);
     let ended = Neighbours { before: Some((at(1), Some(at(6)))), ..Neighbours::default() };
-    assert_eq!(written(&arriving("b", 5, None), &ended), ["-1..5 was 6", "+5"]);
-    assert_eq!(written(&arriving("b", 6, None), &ended), ["+6"]);
+    assert_eq!(written(&arrival("b", 5, None), &ended), ["-1..5 was 6", "+5"]);
+    assert_eq!(written(&arrival("b", 6, None), &ended), ["+6"]);
 }
 
 #[test]
 fn ap_75_an_earlier_fact_ends_where_the_next_one_begins() {
     let after = Some(FactEnd { at: at(5), text: text(5) });
     let around = Neighbours { after, before: Some((at(1), Some(at(4)))), ..Neighbours::default() };
-    assert_eq!(written(&arriving("b", 3, None), &around), ["-1..3 was 4", "+3..5"]);
-    assert_eq!(written(&arriving("b", 3, Some(9)), &around), ["-1..3 was 4", "+3..5"]);
-    assert_eq!(written(&arriving("b", 4, Some(5)), &around), ["+4..5"]);
+    assert_eq!(written(&arrival("b", 3, None), &around), ["-1..3 was 4", "+3..5"]);
+    assert_eq!(written(&arrival("b", 3, Some(9)), &around), ["-1..3 was 4", "+3..5"]);
+    assert_eq!(written(&arrival("b", 4, Some(5)), &around), ["+4..5"]);
     let alone = Neighbours { before: None, ..around };
-    assert_eq!(written(&arriving("b", 3, Some(4)), &alone), ["+3..4"]);
+    assert_eq!(written(&arrival("b", 3, Some(4)), &alone), ["+3..4"]);
 }
 
 #[test]
 fn ap_75_of_two_that_begin_together_the_greater_id_outranks() {
     let current = Neighbours { same: Some(found("b", 3, None)), ..Neighbours::default() };
-    assert_eq!(written(&arriving("a", 3, None), &current), [">3..3"]);
-    assert_eq!(written(&arriving("c", 3, None), &current), ["+3.. over b last"]);
-    assert_eq!(written(&arriving("c", 3, Some(4)), &current), ["+3..4 over b last"]);
+    assert_eq!(written(&arrival("a", 3, None), &current), [">3..3"]);
+    assert_eq!(written(&arrival("c", 3, None), &current), ["+3.. over b last"]);
+    assert_eq!(written(&arrival("c", 3, Some(4)), &current), ["+3..4 over b last"]);
     let after = Some(FactEnd { at: at(5), text: text(5) });
     let between = Neighbours { same: Some(found("b", 3, Some(4))), after, ..Neighbours::default() };
-    assert_eq!(written(&arriving("c", 3, None), &between), ["+3..5 over b"], "the end of b is not its own");
+    assert_eq!(written(&arrival("c", 3, None), &between), ["+3..5 over b"], "the end of b is not its own");
 }
 
 #[test]
 fn ap_83_what_is_known_changes_nothing_but_by_an_earlier_end() {
     let here = |to| Neighbours { same: Some(found("b", 3, to)), ..Neighbours::default() };
-    assert_eq!(merged(&arriving("b", 3, None), &here(Some(5))), Merge::Known);
-    assert_eq!(merged(&arriving("b", 3, Some(5)), &here(Some(5))), Merge::Known);
-    assert_eq!(merged(&arriving("b", 3, Some(6)), &here(Some(5))), Merge::Known);
-    let ends = |arriving: &ArrivingFact, around: &Neighbours| match merged(arriving, around) {
+    assert_eq!(merged(&arrival("b", 3, None), &here(Some(5))), Merge::Known);
+    assert_eq!(merged(&arrival("b", 3, Some(5)), &here(Some(5))), Merge::Known);
+    assert_eq!(merged(&arrival("b", 3, Some(6)), &here(Some(5))), Merge::Known);
+    let ends = |arrival: &ArrivingFact, around: &Neighbours| match merged(arrival, around) {
         Merge::Ends(event) => *event,
         other @ (Merge::Known | Merge::Differs | Merge::New(_)) => panic!("{other:?}"),
     };
     assert!(matches!(
-        ends(&arriving("b", 3, Some(4)), &here(Some(5))),
+        ends(&arrival("b", 3, Some(4)), &here(Some(5))),
         FactEvent::FactShortened(event) if event.ended.at == at(4) && event.was == at(5)
     ));
     assert!(matches!(
-        ends(&arriving("b", 3, Some(5)), &here(None)),
+        ends(&arrival("b", 3, Some(5)), &here(None)),
         FactEvent::FactInvalidated(event) if event.valid_to == at(5)
     ));
     let mut other = fact("b", 3, None);
     other["value"] = json!("other");
     let other = ArrivingFact::read(&other.to_string()).unwrap();
     assert_eq!(merged(&other, &here(None)), Merge::Differs);
-    let outranked = arriving("b", 3, None).document;
+    let outranked = arrival("b", 3, None).document;
     let around =
         Neighbours { same: Some(found("c", 3, None)), outranked: Some(outranked), ..Neighbours::default() };
-    assert_eq!(merged(&arriving("b", 3, Some(9)), &around), Merge::Known);
+    assert_eq!(merged(&arrival("b", 3, Some(9)), &around), Merge::Known);
 }
 
 /// A server of its own.
@@ -342,7 +342,7 @@ async fn a_note_tells_of_the_fact_that_held_when_it_was_noted() {
         draft_of: None,
         trace: None,
     };
-    let told: Value = serde_json::from_str(&context.tell("p", &noted).await.unwrap().unwrap()).unwrap();
+    let told: Value = serde_json::from_str(&context.live_json("p", &noted).await.unwrap().unwrap()).unwrap();
     assert_eq!((&told["fact"]["fact_id"], &told["fact"]["valid_to"]), (&json!("a"), &json!(text(5))));
 }
 
@@ -400,7 +400,7 @@ async fn a_fact_whose_predicate_is_end_is_listed() {
 #[tokio::test]
 async fn ap_41_an_old_fact_has_its_id() {
     let context = server().await;
-    let asserted = arriving("f1", 1, None);
+    let asserted = arrival("f1", 1, None);
     let Merge::New(events) = merged(&asserted, &Neighbours::default()) else { panic!("it is new") };
     // As it was written then: the event and its index rows, and no row for its id.
     let stream = FactRoom::stream(&format!("{PROJECT}/s/is"));

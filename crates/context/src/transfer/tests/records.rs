@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     hash::ContentHash,
     transfer::{
-        arriving::ArrivingRecord,
+        arrivals::ArrivingRecord,
         cursor::ExportCursor,
         record::{Counts, ImportLine, Kind, OutgoingRecord, read},
     },

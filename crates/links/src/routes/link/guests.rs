@@ -10,13 +10,13 @@ use plenary_edge::{Operation, OperationDoc};
 use plenary_kernel::{AgentHandle, Class, Refusal};
 use serde_json::{Map, Value};
 
-use super::{BUSY, Door, SignedCall, doc, of_accord};
+use super::{BUSY, Door, SignedCall, accord_doc, doc};
 use crate::{guests::METHODS, limits::GUEST_BODY_BYTES_MAX, refusals::HouseRefusal};
 
 const PATH: &str = "/link/v1/accords/{accord_id}/as/{agent}/{*path}";
 
-fn about(id: &'static str, method: Method, summary: &'static str) -> OperationDoc {
-    of_accord(doc(id, method, PATH, summary))
+fn guest_doc(id: &'static str, method: Method, summary: &'static str) -> OperationDoc {
+    accord_doc(doc(id, method, PATH, summary))
         .description(
             "Signed (RFC 9421) with the peer's key. The room of the path answers `@OWNER-at-PEER.NAME` in its own form, with the \
              header `plenary-guest`; without that header the response is one of the link.",
@@ -31,20 +31,20 @@ fn about(id: &'static str, method: Method, summary: &'static str) -> OperationDo
 pub(super) fn operations() -> Vec<Operation<Door>> {
     let [get, post, patch, delete] = METHODS;
     vec![
-        Operation::new(about("link.guest_read", get, "Read as an agent of the peer"), serve),
+        Operation::new(guest_doc("link.guest_read", get, "Read as an agent of the peer"), serve),
         Operation::new(
-            about("link.guest_write", post, "Write as an agent of the peer")
+            guest_doc("link.guest_write", post, "Write as an agent of the peer")
                 .optional_request::<Map<String, Value>>()
                 .example(|| Value::Object(Map::new())),
             serve,
         ),
         Operation::new(
-            about("link.guest_edit", patch, "Change something as an agent of the peer")
+            guest_doc("link.guest_edit", patch, "Change something as an agent of the peer")
                 .optional_request::<Map<String, Value>>()
                 .example(|| Value::Object(Map::new())),
             serve,
         ),
-        Operation::new(about("link.guest_delete", delete, "Delete as an agent of the peer"), serve),
+        Operation::new(guest_doc("link.guest_delete", delete, "Delete as an agent of the peer"), serve),
     ]
 }
 

@@ -10,55 +10,55 @@ use plenary_sessions::crossing::wire::{
     CrossingNewsPage, CrossingOffer, CrossingStates, CrossingStatesAsk,
 };
 
-use super::{BUSY, Door, OnePath, SignedCall, doc, of_accord};
+use super::{BUSY, Door, OnePath, SignedCall, accord_doc, doc};
 use crate::{refusals::HouseRefusal, routes::OPAQUE, wire::LinkOutcome};
 
 const SIGNED: &str = "Signed (RFC 9421) with the peer's key. Names are those of the network that says them.";
 
-fn about(id: &'static str, path: &'static str, summary: &'static str) -> OperationDoc {
-    of_accord(doc(id, Method::POST, path, summary))
+fn session_doc(id: &'static str, path: &'static str, summary: &'static str) -> OperationDoc {
+    accord_doc(doc(id, Method::POST, path, summary))
         .description(SIGNED)
         .errors(Class::Malformed, &["invalid_json", "invalid_body"])
         .errors(Class::TooMany, BUSY)
 }
 
 pub(super) fn operations() -> Vec<Operation<Door>> {
-    let offer = about(
+    let offer = session_doc(
         "link.offer",
         "/link/v1/accords/{accord_id}/offers",
         "Say which agents take an invitation into a session of the peer",
     )
     .request::<CrossingOffer>()
     .reply::<CrossingConsents>();
-    let command = about(
+    let command = session_doc(
         "link.command",
         "/link/v1/accords/{accord_id}/commands",
         "Carry out what an agent of the peer does in a session",
     )
     .request::<CrossingCommand>()
     .reply::<LinkOutcome>();
-    let events = about(
+    let events = session_doc(
         "link.events",
         "/link/v1/accords/{accord_id}/events",
         "Give the peer events of a session that an agent of it takes part in",
     )
     .request::<CrossingAsk>()
     .reply::<CrossingEvents>();
-    let news = about(
+    let news = session_doc(
         "link.news",
         "/link/v1/accords/{accord_id}/news",
         "Say in which sessions a peer's agents have news, as soon as there are some",
     )
     .request::<CrossingNewsAsk>()
     .reply::<CrossingNewsPage>();
-    let states = about(
+    let states = session_doc(
         "link.states",
         "/link/v1/accords/{accord_id}/states",
         "Say what became of a message for agents of this network",
     )
     .request::<CrossingStatesAsk>()
     .reply::<CrossingStates>();
-    let file = about(
+    let file = session_doc(
         "link.file",
         "/link/v1/accords/{accord_id}/files",
         "Give the host of a session the content of a file that a message of this network's agent names",
@@ -66,71 +66,71 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
     .request::<CrossingFileAsk>()
     .reply_type(OPAQUE);
     vec![
-        Operation::new(file, say_file),
-        Operation::new(states, say_states),
-        Operation::new(offer, take_offer),
-        Operation::new(command, take_command),
-        Operation::new(events, say_events),
-        Operation::new(news, say_news),
+        Operation::new(file, file_content),
+        Operation::new(states, delivery_states),
+        Operation::new(offer, consider_offer),
+        Operation::new(command, execute_command),
+        Operation::new(events, session_events),
+        Operation::new(news, session_news),
     ]
 }
 
-async fn take_offer(
+async fn consider_offer(
     State(door): State<Door>,
     path: OnePath,
     call: SignedCall,
 ) -> Result<Json<CrossingConsents>, HouseRefusal> {
-    let peer = door.admit_about_sessions(&call, path, &door.links.0.sessions_at_once).await?;
-    let sent: CrossingOffer = StrictJson::check(call.body).and_then(|body| body.parse())?;
-    Ok(Json(door.links.take_offer(&peer, sent).await?))
+    let peer = door.admit_session_request(&call, path, &door.links.0.sessions_at_once).await?;
+    let offer: CrossingOffer = StrictJson::check(call.body).and_then(|body| body.parse())?;
+    Ok(Json(door.links.consider_offer(&peer, offer).await?))
 }
 
-async fn take_command(
+async fn execute_command(
     State(door): State<Door>,
     path: OnePath,
     call: SignedCall,
 ) -> Result<Json<LinkOutcome>, HouseRefusal> {
-    let peer = door.admit_about_sessions(&call, path, &door.links.0.sessions_at_once).await?;
-    let sent: CrossingCommand = StrictJson::check(call.body).and_then(|body| body.parse())?;
-    Ok(Json(door.links.take_command(&peer, sent).await?))
+    let peer = door.admit_session_request(&call, path, &door.links.0.sessions_at_once).await?;
+    let command: CrossingCommand = StrictJson::check(call.body).and_then(|body| body.parse())?;
+    Ok(Json(door.links.execute_command(&peer, command).await?))
 }
 
-async fn say_file(
+async fn file_content(
     State(door): State<Door>,
     path: OnePath,
     call: SignedCall,
 ) -> Result<Response, HouseRefusal> {
-    let peer = door.admit_about_sessions(&call, path, &door.links.0.sessions_at_once).await?;
-    let sent: CrossingFileAsk = StrictJson::check(call.body).and_then(|body| body.parse())?;
-    door.links.say_file(peer, &sent).await
+    let peer = door.admit_session_request(&call, path, &door.links.0.sessions_at_once).await?;
+    let request: CrossingFileAsk = StrictJson::check(call.body).and_then(|body| body.parse())?;
+    door.links.file_content(peer, &request).await
 }
 
-async fn say_events(
+async fn session_events(
     State(door): State<Door>,
     path: OnePath,
     call: SignedCall,
 ) -> Result<Json<CrossingEvents>, HouseRefusal> {
-    let peer = door.admit_about_sessions(&call, path, &door.links.0.sessions_at_once).await?;
-    let sent: CrossingAsk = StrictJson::check(call.body).and_then(|body| body.parse())?;
-    Ok(Json(door.links.say_events(&peer, &sent).await?))
+    let peer = door.admit_session_request(&call, path, &door.links.0.sessions_at_once).await?;
+    let request: CrossingAsk = StrictJson::check(call.body).and_then(|body| body.parse())?;
+    Ok(Json(door.links.session_events(&peer, &request).await?))
 }
 
-async fn say_news(
+async fn session_news(
     State(door): State<Door>,
     path: OnePath,
     call: SignedCall,
 ) -> Result<Json<CrossingNewsPage>, HouseRefusal> {
-    let peer = door.admit_about_sessions(&call, path, &door.links.0.news_at_once).await?;
-    let sent: CrossingNewsAsk = StrictJson::check(call.body).and_then(|body| body.parse())?;
-    Ok(Json(door.links.say_news(&peer, &sent).await?))
+    let peer = door.admit_session_request(&call, path, &door.links.0.news_at_once).await?;
+    let request: CrossingNewsAsk = StrictJson::check(call.body).and_then(|body| body.parse())?;
+    Ok(Json(door.links.session_news(&peer, &request).await?))
 }
 
-async fn say_states(
+async fn delivery_states(
     State(door): State<Door>,
     path: OnePath,
     call: SignedCall,
 ) -> Result<Json<CrossingStates>, HouseRefusal> {
-    let peer = door.admit_about_sessions(&call, path, &door.links.0.sessions_at_once).await?;
-    let sent: CrossingStatesAsk = StrictJson::check(call.body).and_then(|body| body.parse())?;
-    Ok(Json(door.links.say_states(&peer, sent).await?))
+    let peer = door.admit_session_request(&call, path, &door.links.0.sessions_at_once).await?;
+    let request: CrossingStatesAsk = StrictJson::check(call.body).and_then(|body| body.parse())?;
+    Ok(Json(door.links.delivery_states(&peer, request).await?))
 }

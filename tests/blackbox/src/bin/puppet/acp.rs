@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::sync::{Mutex, Notify, oneshot};
 
-use crate::stage::{Stage, about_me, number, split};
+use crate::stage::{Stage, number, process_property, split};
 
 /// The version spoken here.
 const VERSION: u64 = 1;
@@ -20,12 +20,12 @@ struct Agent {
     numbers: AtomicU64,
     greeting: Mutex<Value>,
     sessions: Mutex<HashMap<String, Session>>,
-    asked: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
+    pending_requests: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
 }
 
 #[derive(Debug, Clone)]
 struct Session {
-    made_with: Value,
+    params: Value,
     turns: u64,
     cancel: Arc<Notify>,
 }
@@ -38,7 +38,7 @@ pub(crate) async fn serve() -> u8 {
         numbers: AtomicU64::new(1),
         greeting: Mutex::default(),
         sessions: Mutex::default(),
-        asked: Mutex::default(),
+        pending_requests: Mutex::default(),
     });
     let mut input = BufReader::new(tokio::io::stdin()).lines();
     loop {
@@ -67,7 +67,7 @@ impl Agent {
             }
             Some("session/new") => {
                 let name = format!("s-{}", self.numbers.fetch_add(1, Ordering::SeqCst));
-                let session = Session { made_with: params, turns: 0, cancel: Arc::default() };
+                let session = Session { params, turns: 0, cancel: Arc::default() };
                 self.sessions.lock().await.insert(name.clone(), session);
                 self.answer(&id, json!({"sessionId": name})).await;
             }
@@ -89,27 +89,27 @@ impl Agent {
             }
             Some(_) if !id.is_null() => {
                 let error = json!({"code": -32601, "message": "Method not found"});
-                self.stage.say(&json!({"jsonrpc": "2.0", "id": id, "error": error})).await;
+                self.stage.write_json(&json!({"jsonrpc": "2.0", "id": id, "error": error})).await;
             }
             Some(_) => {}
             None => {
-                let waiting = self.asked.lock().await.remove(&id.as_u64().unwrap_or_default());
+                let waiting = self.pending_requests.lock().await.remove(&id.as_u64().unwrap_or_default());
                 if let Some(waiting) = waiting {
-                    let told = waiting.send(message);
-                    drop(told);
+                    let sent = waiting.send(message);
+                    drop(sent);
                 }
             }
         }
     }
 
     async fn answer(&self, id: &Value, result: Value) {
-        self.stage.say(&json!({"jsonrpc": "2.0", "id": id, "result": result})).await;
+        self.stage.write_json(&json!({"jsonrpc": "2.0", "id": id, "result": result})).await;
     }
 
     async fn turn(&self, id: &Value, name: String, session: Option<Session>, params: Value) {
         let Some(session) = session else {
             let error = json!({"code": -32602, "message": "no such session"});
-            return self.stage.say(&json!({"jsonrpc": "2.0", "id": id, "error": error})).await;
+            return self.stage.write_json(&json!({"jsonrpc": "2.0", "id": id, "error": error})).await;
         };
         let turn = Turn { agent: self, name, session: &session, params };
         let end = tokio::select! {
@@ -120,7 +120,7 @@ impl Agent {
             Ok(reason) => self.answer(id, json!({"stopReason": reason})).await,
             Err(message) => {
                 let error = json!({"code": -32603, "message": message});
-                self.stage.say(&json!({"jsonrpc": "2.0", "id": id, "error": error})).await;
+                self.stage.write_json(&json!({"jsonrpc": "2.0", "id": id, "error": error})).await;
             }
         }
     }
@@ -160,13 +160,13 @@ impl Turn<'_> {
                 "elicit" => self.elicit(rest).await,
                 "session" => self.text(&self.name).await,
                 "turns" => self.text(&self.session.turns.to_string()).await,
-                "new" => self.text(&self.session.made_with.to_string()).await,
+                "new" => self.text(&self.session.params.to_string()).await,
                 "init" => self.text(&self.agent.greeting.lock().await.to_string()).await,
                 "prompt" => self.text(&self.params.to_string()).await,
                 "stop" => return Ok(rest.to_owned()),
                 "error" => return Err(rest.to_owned()),
-                _ => match about_me(verb, rest) {
-                    Some(known) => self.text(&known).await,
+                _ => match process_property(verb, rest) {
+                    Some(answer) => self.text(&answer).await,
                     None => {
                         if !self.agent.stage.step(verb, rest).await {
                             self.text(line).await;
@@ -185,14 +185,17 @@ impl Turn<'_> {
     async fn update(&self, kind: &str, mut update: Value) {
         update["sessionUpdate"] = json!(kind);
         let params = json!({"sessionId": self.name, "update": update});
-        self.agent.stage.say(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params})).await;
+        self.agent
+            .stage
+            .write_json(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params}))
+            .await;
     }
 
     async fn tool(&self, title: &str, status: &str) {
         let id = format!("call-{}", self.agent.numbers.fetch_add(1, Ordering::SeqCst));
-        let begun = json!({"toolCallId": id, "title": title, "kind": "execute", "status": "pending",
+        let tool_call = json!({"toolCallId": id, "title": title, "kind": "execute", "status": "pending",
             "rawInput": {"of": title}});
-        self.update("tool_call", begun).await;
+        self.update("tool_call", tool_call).await;
         let content = json!([{"type": "content", "content": block(&format!("{title} {status}"))}]);
         self.update("tool_call_update", json!({"toolCallId": id, "status": status, "content": content}))
             .await;
@@ -211,16 +214,19 @@ impl Turn<'_> {
         let mut params: Value = serde_json::from_str(members).unwrap_or_default();
         params["sessionId"] = json!(self.name);
         let answer = self.request("elicitation/create", &params).await;
-        let said = if answer["error"].is_object() { &answer["error"]["code"] } else { &answer["result"] };
-        self.text(&said.to_string()).await;
+        let outcome = if answer["error"].is_object() { &answer["error"]["code"] } else { &answer["result"] };
+        self.text(&outcome.to_string()).await;
     }
 
     async fn request(&self, method: &str, params: &Value) -> Value {
         let id = self.agent.numbers.fetch_add(1, Ordering::SeqCst);
-        let (told, hear) = oneshot::channel();
-        self.agent.asked.lock().await.insert(id, told);
-        self.agent.stage.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
-        hear.await.unwrap_or_default()
+        let (sender, receiver) = oneshot::channel();
+        self.agent.pending_requests.lock().await.insert(id, sender);
+        self.agent
+            .stage
+            .write_json(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+            .await;
+        receiver.await.unwrap_or_default()
     }
 }
 

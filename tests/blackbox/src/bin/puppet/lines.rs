@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::sync::{Mutex, mpsc};
 
-use crate::stage::{Stage, about_me, number, split};
+use crate::stage::{Stage, number, process_property, split};
 
 /// Requests that wait for one run.
 const INBOX_MAX: usize = 64;
@@ -56,7 +56,7 @@ impl Cast {
         if request["type"] == "ChatRequest" {
             let (inbox, requests) = mpsc::channel(INBOX_MAX);
             self.runs.lock().await.insert(run, inbox);
-            let part = Part { cast: self, request, line: line.to_owned(), said: String::new() };
+            let part = Part { cast: self, request, line: line.to_owned(), text_sent: String::new() };
             tokio::spawn(part.play(requests));
             return;
         }
@@ -73,7 +73,7 @@ struct Part {
     cast: Arc<Cast>,
     request: Value,
     line: String,
-    said: String,
+    text_sent: String,
 }
 
 impl Part {
@@ -103,7 +103,7 @@ impl Part {
             () = canceled => {
                 let reason = if cast.insists.load(Ordering::SeqCst) { "success" } else { "canceled" };
                 let event = json!({"type": "RunCompleted", "finish_reason": reason});
-                tell(&cast, &run, event).await;
+                write_event(&cast, &run, event).await;
             }
         }
     }
@@ -123,13 +123,13 @@ impl Part {
                     }
                 }
                 "flood" => loop {
-                    self.tell(json!({"type": "TextOutput", "content": "f".repeat(1000)})).await;
+                    self.emit(json!({"type": "TextOutput", "content": "f".repeat(1000)})).await;
                 },
                 "huge" => self.text(&"x".repeat(number(rest))).await,
-                "event" => self.tell(serde_json::from_str(rest).unwrap_or_default()).await,
+                "event" => self.emit(serde_json::from_str(rest).unwrap_or_default()).await,
                 "ask" => {
                     let (key, what) = rest.split_once('=').unwrap_or((rest, ""));
-                    self.tell(json!({"type": "WaitForInput", "request_keys": {key: what}})).await;
+                    self.emit(json!({"type": "WaitForInput", "request_keys": {key: what}})).await;
                     answer = answers.recv().await.unwrap_or_default();
                 }
                 "answer" => self.text(&answer["request_keys"].to_string()).await,
@@ -139,16 +139,16 @@ impl Part {
                 "insist" => self.cast.insists.store(true, Ordering::SeqCst),
                 "done" => {
                     open = false;
-                    self.tell(json!({"type": "RunCompleted", "finish_reason": "success", "result": rest}))
+                    self.emit(json!({"type": "RunCompleted", "finish_reason": "success", "result": rest}))
                         .await;
                 }
                 "finish" => {
                     open = false;
-                    self.tell(json!({"type": "RunCompleted", "finish_reason": rest})).await;
+                    self.emit(json!({"type": "RunCompleted", "finish_reason": rest})).await;
                 }
                 "mute" => open = false,
-                _ => match about_me(verb, rest) {
-                    Some(known) => self.text(&known).await,
+                _ => match process_property(verb, rest) {
+                    Some(answer) => self.text(&answer).await,
                     None => {
                         if !self.cast.stage.step(verb, rest).await {
                             self.text(&line).await;
@@ -158,24 +158,24 @@ impl Part {
             }
         }
         if open {
-            let result = std::mem::take(&mut self.said);
-            self.tell(json!({"type": "RunCompleted", "finish_reason": "success", "result": result})).await;
+            let result = std::mem::take(&mut self.text_sent);
+            self.emit(json!({"type": "RunCompleted", "finish_reason": "success", "result": result})).await;
         }
     }
 
     async fn text(&mut self, text: &str) {
-        self.said.push_str(text);
-        self.tell(json!({"type": "TextOutput", "content": text})).await;
+        self.text_sent.push_str(text);
+        self.emit(json!({"type": "TextOutput", "content": text})).await;
     }
 
-    async fn tell(&self, event: Value) {
-        tell(&self.cast, &self.request["run_id"], event).await;
+    async fn emit(&self, event: Value) {
+        write_event(&self.cast, &self.request["run_id"], event).await;
     }
 }
 
-async fn tell(cast: &Cast, run: &Value, mut event: Value) {
+async fn write_event(cast: &Cast, run: &Value, mut event: Value) {
     if cast.named && event.is_object() && event["run_id"].is_null() {
         event["run_id"] = run.clone();
     }
-    cast.stage.say(&event).await;
+    cast.stage.write_json(&event).await;
 }

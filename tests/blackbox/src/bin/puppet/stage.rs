@@ -33,7 +33,7 @@ impl Stage {
     }
 
     /// One JSON value as a line.
-    pub(crate) async fn say(&self, value: &Value) {
+    pub(crate) async fn write_json(&self, value: &Value) {
         self.bytes(format!("{value}\n").as_bytes()).await;
     }
 
@@ -86,7 +86,7 @@ impl Stage {
 }
 
 /// What a step wants to know of its process; nothing for steps that ask nothing.
-pub(crate) fn about_me(verb: &str, rest: &str) -> Option<String> {
+pub(crate) fn process_property(verb: &str, rest: &str) -> Option<String> {
     Some(match verb {
         "env" => std::env::var(rest).unwrap_or_else(|_| "-".to_owned()),
         "envs" => std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned() + " ").collect(),

@@ -311,7 +311,7 @@ async fn grpc_12_a_media_type_that_the_card_does_not_name_is_refused() {
 #[tokio::test]
 async fn strangers_cannot_tell_a_foreign_agent_from_none() {
     let server = Server::start().await;
-    server.closed("@nick.no1", &[]).await;
+    server.closed_agent("@nick.no1", &[]).await;
     let ann = server.agent("@ann.cc").await;
     let mut client = Client::of(&ann).await;
     let ask = |tenant: &str| GetCard { tenant: tenant.to_owned() };

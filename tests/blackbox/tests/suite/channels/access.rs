@@ -9,7 +9,7 @@ use super::{append, channel, configured, link, refused};
 #[tokio::test]
 async fn ch_36_a_token_and_the_link_are_all_that_is_needed() {
     let server = Server::start().await;
-    let (ann, bob) = (server.agent("@nick.ann").await, server.closed("@acme.bob", &[]).await);
+    let (ann, bob) = (server.agent("@nick.ann").await, server.closed_agent("@acme.bob", &[]).await);
     let id = channel(&ann).await;
     bob.get(&link(&ann, &id).await).await.ok(200);
     append(&bob, &id, "comms", json!({"text": "from another owner"})).await;

@@ -43,7 +43,7 @@ async fn a_closed_channel_may_be_sealed() {
     ann.post_empty(&format!("/agent-channel/{id}/close")).await.ok(200);
     refused(&ann.post(&path, body.clone()).await, 409, "channel_closed");
     let again = ann.call("POST", &path, &key, Some(&body)).await;
-    assert_eq!((again.ok(200), again.replayed()), (before, true), "what was taken was taken");
+    assert_eq!((again.ok(200), again.is_replayed()), (before, true), "what was taken was taken");
     assert_eq!(events(&ann, &id, "").await.len(), 1);
     ann.post_empty(&format!("/agent-channel/{id}/close")).await.ok(200);
 }

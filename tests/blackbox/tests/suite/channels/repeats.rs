@@ -15,7 +15,7 @@ async fn a_repeated_request_is_answered_again() {
     let body = json!({"title": "once"});
     let made = ann.call("POST", "/agent-channel", &key, Some(&body)).await;
     let again = ann.call("POST", "/agent-channel", &key, Some(&body)).await;
-    assert_eq!((again.ok(200), again.replayed(), made.replayed()), (made.ok(200), true, false));
+    assert_eq!((again.ok(200), again.is_replayed(), made.is_replayed()), (made.ok(200), true, false));
     assert_eq!(ann.get("/agent-channel").await.ok(200).as_array().map(Vec::len), Some(1));
     refused(&ann.call("POST", "/agent-channel", &key, Some(&json!({}))).await, 409, "idempotency_key_reused");
     let theirs = bob.call("POST", "/agent-channel", &key, Some(&body)).await.ok(200);
@@ -29,7 +29,7 @@ async fn a_repeated_request_is_answered_again() {
     let headers = [("Idempotency-Key", "key-1"), ("Content-Type", "application/json")];
     let spaced = br#" { "payload" : {"n":1.0}, "kind":"comms" } "#;
     let again = ann.bytes(&ann.request("POST", &path, &headers[..1], Some(spaced))).await;
-    assert_eq!((again.ok(200), again.replayed()), (first.clone(), true), "equal JSON, also after a crash");
+    assert_eq!((again.ok(200), again.is_replayed()), (first.clone(), true), "equal JSON, also after a crash");
     let other = json!({"kind": "comms", "payload": {"n": 2}});
     refused(&ann.call("POST", &path, &key, Some(&other)).await, 409, "idempotency_key_reused");
     assert_eq!(events(&ann, &id, "").await, [first]);
@@ -57,7 +57,7 @@ async fn racing_repeats_are_one_event() {
         let answers = join_all((0..8).map(|_| ann.call("POST", &path, &key, Some(&body)))).await;
         let ids: Vec<_> = answers.iter().map(|answer| answer.ok(200)["id"].clone()).collect();
         assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
-        assert_eq!(answers.iter().filter(|answer| !answer.replayed()).count(), 1);
+        assert_eq!(answers.iter().filter(|answer| !answer.is_replayed()).count(), 1);
         assert_eq!(events(&ann, &id, "?limit=500").await.len(), round + 1);
     }
 }

@@ -96,7 +96,7 @@ async fn disallow(server: &Server, agent: &str, entry: &str) {
 #[tokio::test]
 async fn d_6_a_foreign_channel_is_absent_to_the_byte() {
     let server = Server::start().await;
-    let (ann, bob) = (server.agent("@nick.ann").await, server.closed("@acme.bob", &[]).await);
+    let (ann, bob) = (server.agent("@nick.ann").await, server.closed_agent("@acme.bob", &[]).await);
     let made = Made::by(&ann).await;
     append(&ann, &made.id, "spec", json!({"mission": "m"})).await;
     is_absent(&bob, &made, "").await;
@@ -119,8 +119,8 @@ async fn d_6_a_foreign_channel_is_absent_to_the_byte() {
 async fn d_6_its_owner_and_its_agents_need_no_key() {
     let server = Server::start().await;
     let owner = server.owner("nick").await;
-    let ann = server.closed("@nick.ann", &[]).await;
-    let sibling = server.closed("@nick.other", &[]).await;
+    let ann = server.closed_agent("@nick.ann", &[]).await;
+    let sibling = server.closed_agent("@nick.other", &[]).await;
     let made = Made::by(&ann).await;
     for who in [&owner, &sibling as &Caller] {
         append(who, &made.id, "log", json!({})).await;
@@ -136,8 +136,8 @@ async fn d_6_its_owner_and_its_agents_need_no_key() {
 #[tokio::test]
 async fn d_6_trust_decides_by_the_lists_of_both() {
     let server = Server::start().await;
-    let ann = server.closed("@nick.ann", &[]).await;
-    let bob = server.closed("@acme.bob", &[]).await;
+    let ann = server.closed_agent("@nick.ann", &[]).await;
+    let bob = server.closed_agent("@acme.bob", &[]).await;
     let made = Made::by(&ann).await;
     assert!(!made.shown_to(&bob).await);
     allow(&server, "@nick.ann", "@acme.bob").await;
@@ -163,8 +163,9 @@ async fn d_6_trust_decides_by_the_lists_of_both() {
 #[tokio::test]
 async fn d_6_the_key_is_needed_once_for_an_owner_and_survives_a_crash() {
     let mut server = Server::start().await;
-    let ann = server.closed("@nick.ann", &[]).await;
-    let (bob, mate) = (server.closed("@acme.bob", &[]).await, server.closed("@acme.mate", &[]).await);
+    let ann = server.closed_agent("@nick.ann", &[]).await;
+    let (bob, mate) =
+        (server.closed_agent("@acme.bob", &[]).await, server.closed_agent("@acme.mate", &[]).await);
     let made = Made::by(&ann).await;
     assert!(!made.shown_to(&bob).await && !made.shown_to(&mate).await);
     let event = json!({"kind": "comms", "payload": {"text": "by the link"}});
@@ -176,10 +177,10 @@ async fn d_6_the_key_is_needed_once_for_an_owner_and_survives_a_crash() {
     }
     let events = ann.get(&made.path("/events")).await.ok(200);
     assert_eq!(events.as_array().map(Vec::len), Some(1), "to be admitted is none of the events");
-    let eve = server.closed("@eve.bot", &[]).await;
+    let eve = server.closed_agent("@eve.bot", &[]).await;
     let reads = ["", "/events", "/presence"];
     for (nth, rest) in reads.into_iter().enumerate() {
-        let reader = server.closed(&format!("@reader{nth}.bot"), &[]).await;
+        let reader = server.closed_agent(&format!("@reader{nth}.bot"), &[]).await;
         reader.get(&made.path(&format!("{rest}?key={}", made.key()))).await.ok(200);
         reader.get(&made.path(rest)).await.ok(200);
     }
@@ -194,8 +195,9 @@ async fn d_6_the_key_is_needed_once_for_an_owner_and_survives_a_crash() {
 async fn d_6_its_owner_changes_the_key_and_who_was_admitted_stays() {
     let server = Server::start().await;
     let owner = server.owner("nick").await;
-    let ann = server.closed("@nick.ann", &[]).await;
-    let (bob, eve) = (server.closed("@acme.bob", &[]).await, server.closed("@eve.bot", &[]).await);
+    let ann = server.closed_agent("@nick.ann", &[]).await;
+    let (bob, eve) =
+        (server.closed_agent("@acme.bob", &[]).await, server.closed_agent("@eve.bot", &[]).await);
     let made = Made::by(&ann).await;
     bob.get(&made.link).await.ok(200);
     refused(&bob.post_empty(&made.path("/key")).await, 403, "not_its_owner");
@@ -219,7 +221,8 @@ async fn d_6_its_owner_changes_the_key_and_who_was_admitted_stays() {
 #[tokio::test]
 async fn d_6_a_new_key_can_end_the_access_of_owners_that_used_an_earlier_one() {
     let server = Server::start().await;
-    let (ann, bob) = (server.closed("@nick.ann", &[]).await, server.closed("@acme.bob", &[]).await);
+    let (ann, bob) =
+        (server.closed_agent("@nick.ann", &[]).await, server.closed_agent("@acme.bob", &[]).await);
     let made = Made::by(&ann).await;
     bob.get(&made.link).await.ok(200);
     let mut stream = Stream::open(&bob, &made.path("/events/stream"), &[]).await;
@@ -301,13 +304,13 @@ async fn d_6_the_blocks_of_a_deleted_creator_hold_at_its_channels() {
 #[tokio::test]
 async fn d_6_a_live_stream_ends_with_the_right_to_it() {
     let server = Server::start().await;
-    let ann = server.closed("@nick.ann", &["@acme.*"]).await;
+    let ann = server.closed_agent("@nick.ann", &["@acme.*"]).await;
     let operator = server.operator();
     let made = Made::by(&ann).await;
     let ways = ["creator blocks", "reader blocks", "creator's list", "reader's list", "reader deleted"];
     for (nth, way) in ways.into_iter().enumerate() {
         let handle = format!("@acme.bob{nth}");
-        let bob: Agent = server.closed(&handle, &["@nick.*"]).await;
+        let bob: Agent = server.closed_agent(&handle, &["@nick.*"]).await;
         let mut stream = Stream::open(&bob, &made.path("/events/stream"), &[]).await;
         assert!(matches!(stream.next().await, Sent::Id(_)));
         match way {
@@ -361,7 +364,7 @@ async fn d_6_guessing_is_budgeted_for_an_owner_whatever_its_tokens() {
     let owner = server.owner("nick").await;
     let ann = server.agent("@nick.ann").await;
     let sibling = server.agent("@nick.other").await;
-    let (bob, closed) = (server.agent("@acme.bob").await, server.closed("@acme.closed", &[]).await);
+    let (bob, closed) = (server.agent("@acme.bob").await, server.closed_agent("@acme.closed", &[]).await);
     let (trusted, foreign, linked) = (Made::by(&bob).await, Made::by(&closed).await, Made::by(&closed).await);
     let mine = Made::by(&ann).await;
     for n in 0..30 {
@@ -394,7 +397,7 @@ async fn d_6_who_may_not_read_a_channel_is_told_nothing_of_it() {
     let server = Server::start().await;
     let ann = server.agent("@nick.ann").await;
     let friend = server.agent("@acme.friend").await;
-    let bob = server.closed("@acme.bob", &["@acme.friend"]).await;
+    let bob = server.closed_agent("@acme.bob", &["@acme.friend"]).await;
     let made = Made::by(&ann).await;
     append(&friend, &made.id, "comms", json!({"text": "@acme.bob look"})).await;
     let unread = async || bob.get("/inbox").await.ok(200)["unread"].clone();

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use blackbox::{Cli, Ran, binary};
+use blackbox::{Cli, CommandOutput, binary};
 use serde_json::json;
 
 use super::{connected, done, files, home, json_of, server};
@@ -50,8 +50,8 @@ async fn a_named_agent_is_taken_or_made_and_a_project_is_bound() {
     let args = ["connect", "claude", "--as", "@acme.bot", "--project", "lexer"];
     let rebound = home.run_in(&directory, &args).await;
     assert!(rebound.err.contains("bound to the project parser until now"), "{rebound:?}");
-    home.done(&["agent", "add", "@acme.other"]).await;
-    home.done(&["token", "remove", "@acme.other"]).await;
+    home.run_ok(&["agent", "add", "@acme.other"]).await;
+    home.run_ok(&["token", "remove", "@acme.other"]).await;
     let taken = home.run_in(&home.dir().join("b"), &["connect", "claude", "--as", "@acme.other"]).await;
     assert!(taken.code == 4 && taken.err.contains("token add @acme.other"), "{taken:?}");
     assert!(!home.dir().join("b/.mcp.json").exists(), "nothing is written for nobody");
@@ -80,7 +80,7 @@ async fn an_agent_stays_who_it_is_whatever_became_of_its_token_and_of_the_server
     assert_eq!(connected(&home, &directory, "claude").await, claude, "at another address");
     assert_eq!(connected(&home, &elsewhere, "codex").await, codex);
     done(&home.run_in(&directory, &["doctor"]).await);
-    let list = home.done(&["agent", "list"]).await;
+    let list = home.run_ok(&["agent", "list"]).await;
     assert!(!list.contains("-2"), "no agent is made beside it: {list}");
 }
 
@@ -132,7 +132,7 @@ async fn a_directory_has_the_same_agent_again_whoever_starts_it() {
 }
 
 /// The hook of an event, as the settings of the user run it in a directory.
-async fn user_hook(home: &Cli, directory: &Path, event: &str) -> Ran {
+async fn user_hook(home: &Cli, directory: &Path, event: &str) -> CommandOutput {
     std::fs::create_dir_all(directory).expect("a directory");
     let settings = std::fs::read_to_string(home.dir().join(".claude/settings.json")).expect("settings");
     let line = json_of(&settings)["hooks"][event][0]["hooks"][0]["command"].clone();
@@ -243,20 +243,20 @@ async fn the_agent_of_a_directory_is_made_when_the_server_is_there() {
     let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let begin = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
     let call = |id: u8| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "whoami", "arguments": {}}});
-    tools.tell(&begin.to_string()).await;
+    tools.write_line(&begin.to_string()).await;
     let begun = json_of(&tools.line().await);
     assert_eq!(begun["result"]["serverInfo"]["name"], "plenary", "{begun}");
-    tools.tell(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string()).await;
-    tools.tell(&call(2).to_string()).await;
+    tools.write_line(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string()).await;
+    tools.write_line(&call(2).to_string()).await;
     let refused = json_of(&tools.line().await);
     assert_eq!(refused["error"]["data"]["reason"], "unreachable", "{refused}");
     tools.note_with("no agent is made for this directory yet").await;
 
-    server.start_again().await;
+    server.restart().await;
     user_hook(&home, &four, "UserPromptSubmit").await;
     let me = home.shell(&four, &format!("CLAUDECODE=1 {} me", binary().display()), "").await;
     assert!(done(&me).contains("@nick.claude-d4"), "{me:?}");
-    tools.tell(&call(3).to_string()).await;
+    tools.write_line(&call(3).to_string()).await;
     let answered = tools.line_with("\"id\":3").await;
     assert!(answered.contains("@nick.claude-"), "{answered}");
     assert_eq!(tools.end().await.code, 0);

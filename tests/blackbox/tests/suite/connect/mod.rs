@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use blackbox::{Cli, Ran, Server};
+use blackbox::{Cli, CommandOutput, Server};
 use serde_json::Value;
 
 /// Every coding agent, its files in a directory, and those in a home.
@@ -103,7 +103,7 @@ fn files(directory: &Path) -> BTreeMap<PathBuf, String> {
     found
 }
 
-fn done(ran: &Ran) -> &str {
+fn done(ran: &CommandOutput) -> &str {
     assert_eq!(ran.code, 0, "{ran:?}");
     &ran.out
 }

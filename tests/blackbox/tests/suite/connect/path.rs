@@ -42,7 +42,7 @@ async fn the_path_is_proven_link_by_link_and_a_broken_one_is_named() {
     let inbox = home.run_in(&directory, &["inbox", "--as", &codex, "--json"]).await;
     assert_eq!(json_of(done(&inbox))["unread"], 0, "the probe leaves nothing behind");
 
-    home.done(&["token", "remove", &codex]).await;
+    home.run_ok(&["token", "remove", &codex]).await;
     let ran = home.run_in(&directory, &["doctor", "--client", "codex"]).await;
     assert!(ran.code == 1 && ran.out.contains("`plenary connect codex`"), "{ran:?}");
     assert_eq!(connected(&home, &directory, "codex").await, codex, "it stays who it is");
@@ -137,7 +137,7 @@ async fn what_other_settings_disable_is_named() {
     }
     std::fs::remove_file(&state).expect("it is there");
     // Whoever speaks by the tools is the agent that is connected here.
-    home.done(&["agent", "add", "@nick.other"]).await;
+    home.run_ok(&["agent", "add", "@nick.other"]).await;
     let path = directory.join(".mcp.json");
     let text = std::fs::read_to_string(&path).expect("it is there");
     std::fs::write(&path, text.replace(&claude, "@nick.other")).expect("a file");
@@ -242,8 +242,9 @@ async fn a_probe_leaves_no_session_and_nothing_unread() {
     let home = home(&server);
     let directory = home.dir().join("a");
     let claude = connected(&home, &directory, "claude").await;
-    home.done(&["agent", "add", "@nick.other", "--allow", "@nick.*"]).await;
-    home.done(&["session", "create", "--invite", &claude, "--message", "Hello", "--as", "@nick.other"]).await;
+    home.run_ok(&["agent", "add", "@nick.other", "--allow", "@nick.*"]).await;
+    home.run_ok(&["session", "create", "--invite", &claude, "--message", "Hello", "--as", "@nick.other"])
+        .await;
     let sibling = "@nick.plenary-doctor";
     done(&home.run_in(&directory, &["doctor"]).await);
     let left = async || {

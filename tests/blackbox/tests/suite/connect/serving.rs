@@ -56,7 +56,7 @@ async fn a_server_is_started_where_none_answers_and_goes_on() {
     let ran = home.run_in(&directory, &["connect", "claude", "--serve"]).await;
     assert!(done(&ran).contains("is connected here as @nick.claude-a"), "{ran:?}");
     assert!(ran.err.contains("a server now runs at http://127.0.0.1:"), "{ran:?}");
-    home.done(&["status"]).await;
+    home.run_ok(&["status"]).await;
     let again = home.run_in(&directory, &["connect", "codex", "--serve"]).await;
     assert!(done(&again).contains("@nick.codex-a") && !again.err.contains("a server now runs"), "{again:?}");
     assert_eq!(servers_of(&home.dir()).len(), 1, "one is enough");
@@ -100,7 +100,7 @@ async fn what_an_agent_is_told_is_served_and_printed() {
     let served = server.stranger().get("/llms.txt").await;
     let text = String::from_utf8(served.body.to_vec()).expect("a text");
     assert!(text.starts_with("# Plenary\n\n> "), "{text}");
-    assert_eq!(home.done(&["teach"]).await, text.trim_end());
-    assert!(home.done(&["teach", "skill"]).await.starts_with("---\nname: plenary\n"));
-    assert!(home.done(&["teach", "agents-md"]).await.starts_with("<!-- plenary: begin -->\n## Plenary\n"));
+    assert_eq!(home.run_ok(&["teach"]).await, text.trim_end());
+    assert!(home.run_ok(&["teach", "skill"]).await.starts_with("---\nname: plenary\n"));
+    assert!(home.run_ok(&["teach", "agents-md"]).await.starts_with("<!-- plenary: begin -->\n## Plenary\n"));
 }

@@ -55,10 +55,10 @@ async fn an_answer_names_the_person_who_gave_it() {
     };
     let fourth = ask(&agent).await;
     // An agent decides nothing, and nobody is somebody else's person.
-    mara.post_as("@nick.cc", &path(&fourth), accept()).await.refused(404, "not_found");
-    mara.post_as("@nick.nick", &path(&fourth), accept()).await.refused(404, "not_found");
-    call(&owner, "@nick.cc", &fourth).await.refused(401, "invalid_authorization");
-    call(&owner, "@acme.acme", &fourth).await.refused(401, "invalid_authorization");
+    mara.post_as("@nick.cc", &path(&fourth), accept()).await.assert_refused(404, "not_found");
+    mara.post_as("@nick.nick", &path(&fourth), accept()).await.assert_refused(404, "not_found");
+    call(&owner, "@nick.cc", &fourth).await.assert_refused(401, "invalid_authorization");
+    call(&owner, "@acme.acme", &fourth).await.assert_refused(401, "invalid_authorization");
     assert_eq!(by(&call(&owner, "@nick.mara", &fourth).await.ok(200)), of("@nick.mara"));
     let fifth = ask(&agent).await;
     let answered = call(&server.operator(), "@nick.mara", &fifth).await.ok(200);
@@ -85,7 +85,7 @@ async fn the_command_line_says_which_person_answers() {
     let cli = Cli::of(&server, &agent, "s-1");
     let (owner_token, id) = (owner.token().to_owned(), ask(&agent).await);
     let with = ["--token", owner_token.as_str()];
-    let run = async |words: &[&str]| cli.done(&[&with[..], words].concat()).await;
+    let run = async |words: &[&str]| cli.run_ok(&[&with[..], words].concat()).await;
     run(&["--as", "@nick.mara", "requests", "answer", &id, "accept"]).await;
     let shown = run(&["requests", "show", &id]).await;
     assert!(shown.contains("accept by @nick.mara"), "{shown}");
@@ -102,8 +102,8 @@ async fn the_command_line_says_who_asks_and_whom() {
     let Desk { server, owner, agent, .. } = desk().await;
     let cli = Cli::of(&server, &agent, "s-1");
     let token = owner.token().to_owned();
-    let run = async |words: &[&str]| cli.done(&[&["--token", token.as_str()][..], words].concat()).await;
-    let closed = server.closed("@nick.closed", &[]).await;
+    let run = async |words: &[&str]| cli.run_ok(&[&["--token", token.as_str()][..], words].concat()).await;
+    let closed = server.closed_agent("@nick.closed", &[]).await;
     let stranger = server.agent("@acme.bot").await;
     stranger.post("/contacts", json!({"to": closed.handle})).await.ok(200);
     let contact = eventually("the contact request", || async {
@@ -144,7 +144,7 @@ async fn decisions_and_changes_of_people_have_entries() {
     nick.post(&format!("/requests/{one}/snooze"), json!({"until": until})).await.ok(200);
     let answers = json!({"answers": [{"request_id": two, "type": "ignore", "version": 1}]});
     mara.post("/requests/answers", answers).await.ok(200);
-    mara.post(&path(&two), accept()).await.refused(409, "already_answered");
+    mara.post(&path(&two), accept()).await.assert_refused(409, "already_answered");
     owner.call("POST", &path(&three), &[("X-ASP-Agent", "@nick.mara")], Some(&accept())).await.ok(200);
     nick.post("/_admin/agents", json!({"handle": "@nick.new"})).await.ok(201);
     nick.call("PATCH", "/_admin/agents/%40nick.new", &[], Some(json!({"policy": "open"}))).await.ok(200);
@@ -191,6 +191,6 @@ async fn an_owner_sees_what_the_operator_changes() {
     assert_eq!((all.len(), &all[0].1), (2, &"request.answer".to_owned()), "{all:?}");
     // A viewer decides nothing, and leaves no entry.
     let viewer = sign_in(&server, &owner, json!({"role": "viewer"})).await;
-    viewer.post(&path(&ask(&agent).await), accept()).await.refused(403, "read_only");
+    viewer.post(&path(&ask(&agent).await), accept()).await.assert_refused(403, "read_only");
     assert_eq!(operations(&owner).await.len(), 1);
 }

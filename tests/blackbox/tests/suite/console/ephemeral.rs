@@ -86,7 +86,7 @@ async fn frames_are_told_to_nobody_else() {
     for stream in [&mut unasked, &mut of_agent] {
         assert_eq!(next(stream).await.frame["data"]["text"], "end");
     }
-    mine.get("/watch?frames=perhaps").await.refused(400, "invalid_query");
+    mine.get("/watch?frames=perhaps").await.assert_refused(400, "invalid_query");
 }
 
 /// What an agent sends to another owner is told to both: to whom it is for, and to its own people, once.

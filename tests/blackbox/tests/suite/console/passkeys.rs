@@ -114,7 +114,7 @@ async fn a_passkey_signs_its_person_in() {
     assert!(set.contains("HttpOnly") && set.contains("SameSite=Strict") && set.contains("Secure"), "{set}");
 
     let again = own.sign_in(&server).await;
-    again.refused(401, "passkey_invalid");
+    again.assert_refused(401, "passkey_invalid");
     own.counter = 4;
     let challenge = challenge(&server.stranger()).await;
     let stranger = Authenticator::new(b"own");
@@ -131,13 +131,13 @@ async fn a_passkey_signs_its_person_in() {
         ),
     ] {
         let refused = present(&server, wrong).await;
-        refused.refused(401, "passkey_invalid");
+        refused.assert_refused(401, "passkey_invalid");
         assert_eq!(refused.body, again.body, "{why}");
     }
     present(&server, own.signed(ORIGIN, HOST, 5, &challenge)).await.ok(201);
     own.counter = 5;
-    present(&server, own.signed(ORIGIN, HOST, 5, &challenge)).await.refused(401, "passkey_invalid");
-    present(&server, json!({})).await.refused(400, "invalid_body");
+    present(&server, own.signed(ORIGIN, HOST, 5, &challenge)).await.assert_refused(401, "passkey_invalid");
+    present(&server, json!({})).await.assert_refused(400, "invalid_body");
 }
 
 /// Passkeys are added in a session that writes, each once, and seen and removed by nobody else.
@@ -149,19 +149,23 @@ async fn passkeys_are_added_listed_and_removed() {
     let viewer = sign_in_from(&server, ORIGIN, &nick, json!({"role": "viewer"})).await;
     let own = Authenticator::new(b"own");
     let body = own.made("Phone", &challenge(&nick).await);
-    nick.post("/console/passkeys", body.clone()).await.refused(403, "session_required");
-    viewer.post("/console/passkeys", body.clone()).await.refused(403, "read_only");
+    nick.post("/console/passkeys", body.clone()).await.assert_refused(403, "session_required");
+    viewer.post("/console/passkeys", body.clone()).await.assert_refused(403, "read_only");
     let headers = [("Cookie", &*browser.cookie)];
-    server.stranger().call("POST", "/console/passkeys", &headers, Some(&body)).await.refused(403, "csrf");
+    server
+        .stranger()
+        .call("POST", "/console/passkeys", &headers, Some(&body))
+        .await
+        .assert_refused(403, "csrf");
     browser
         .post("/console/passkeys", own.made("", &challenge(&nick).await))
         .await
-        .refused(400, "invalid_name");
-    browser.post("/console/passkeys", own.made("Phone", "AAAA")).await.refused(400, "invalid_passkey");
+        .assert_refused(400, "invalid_name");
+    browser.post("/console/passkeys", own.made("Phone", "AAAA")).await.assert_refused(400, "invalid_passkey");
     let id = browser.post("/console/passkeys", body.clone()).await.ok(201)["passkey_id"].clone();
-    browser.post("/console/passkeys", body).await.refused(401, "passkey_invalid");
+    browser.post("/console/passkeys", body).await.assert_refused(401, "passkey_invalid");
     let again = own.made("Phone", &challenge(&nick).await);
-    browser.post("/console/passkeys", again).await.refused(409, "passkey_exists");
+    browser.post("/console/passkeys", again).await.assert_refused(409, "passkey_exists");
 
     // Whoever claims the id of another's passkey takes nothing from it.
     let thief = sign_in_from(&server, ORIGIN, &acme, json!({})).await;
@@ -184,18 +188,18 @@ async fn passkeys_are_added_listed_and_removed() {
     );
     assert!(ids(server.operator().get("/console/passkeys").await.ok(200)).is_empty());
     let path = format!("/console/passkeys/{}", id.as_str().expect("an id"));
-    acme.delete(&path).await.refused(404, "not_found");
-    viewer.delete(&path).await.refused(403, "read_only");
+    acme.delete(&path).await.assert_refused(404, "not_found");
+    viewer.delete(&path).await.assert_refused(403, "read_only");
     let answer = own.sign_in(&server).await;
     let cookie = answer.header("set-cookie").expect("a cookie").split(';').next().expect("a pair").to_owned();
     let cli = Cli::new(&[("PLENARY_URL", &server.url()), ("PLENARY_TOKEN", nick.token())]);
-    assert!(cli.done(&["console", "passkeys", "--owner", "nick"]).await.contains("Phone"));
-    cli.done(&["console", "passkeys", "--owner", "nick", "--remove", id.as_str().expect("an id")]).await;
-    server.stranger().call("GET", "/console/session", &[("Cookie", &cookie)], None).await.refused_as(401);
+    assert!(cli.run_ok(&["console", "passkeys", "--owner", "nick"]).await.contains("Phone"));
+    cli.run_ok(&["console", "passkeys", "--owner", "nick", "--remove", id.as_str().expect("an id")]).await;
+    server.stranger().call("GET", "/console/session", &[("Cookie", &cookie)], None).await.refusal_code(401);
     browser.get("/console/session").await.ok(200);
-    own.sign_in(&server).await.refused(401, "passkey_invalid");
+    own.sign_in(&server).await.assert_refused(401, "passkey_invalid");
     assert!(ids(nick.get("/console/passkeys").await.ok(200)).is_empty());
-    nick.delete(&path).await.refused(404, "not_found");
+    nick.delete(&path).await.assert_refused(404, "not_found");
 }
 
 /// A passkey ends with the token behind the session that added it; whose link made it lives on with that one's token.
@@ -209,7 +213,7 @@ async fn a_passkey_ends_with_the_token_behind_it() {
         .await;
     of_owner.sign_in(&server).await.ok(201);
     owner.post_empty("/_admin/owners/nick/rotate-token").await.ok(200);
-    of_owner.sign_in(&server).await.refused(401, "passkey_invalid");
+    of_owner.sign_in(&server).await.assert_refused(401, "passkey_invalid");
     of_operator.sign_in(&server).await.ok(201);
     let listed = server.operator().get("/console/passkeys?owner=nick").await.ok(200);
     let usable: Vec<&Value> =
@@ -229,7 +233,7 @@ async fn a_challenge_expires() {
     for (seconds, challenge, status) in [(150, early, 201), (185, late, 401)] {
         server.stop().await;
         clock.set_ahead(&mut server, seconds);
-        server.start_again().await;
+        server.restart().await;
         assert_eq!(present(&server, own.signed(ORIGIN, HOST, 5, &challenge)).await.status, status);
     }
 }
@@ -248,10 +252,10 @@ async fn attempts_have_a_limit_and_addresses_have_no_passkeys() {
             limited = Some(answer);
             break;
         }
-        answer.refused(401, "passkey_invalid");
+        answer.assert_refused(401, "passkey_invalid");
     }
     let limited = limited.expect("a limit");
-    limited.refused(429, "too_many_attempts");
+    limited.assert_refused(429, "too_many_attempts");
     assert!(
         limited.header("retry-after").is_some_and(|after| (1..=60).contains(&after.parse().unwrap_or(0)))
     );
@@ -259,7 +263,7 @@ async fn attempts_have_a_limit_and_addresses_have_no_passkeys() {
 
     let server = Server::start().await;
     let owner = server.owner("nick").await;
-    owner.post_empty("/console/passkeys/challenges").await.refused(409, "passkeys_unavailable");
-    present(&server, nothing).await.refused(409, "passkeys_unavailable");
+    owner.post_empty("/console/passkeys/challenges").await.assert_refused(409, "passkeys_unavailable");
+    present(&server, nothing).await.assert_refused(409, "passkeys_unavailable");
     assert_eq!(owner.get("/console/passkeys").await.ok(200), json!({"passkeys": [], "available": false}));
 }

@@ -10,26 +10,26 @@ use super::sign_in;
 async fn an_owner_has_people() {
     let server = Server::start().await;
     let owner = server.owner("nick").await;
-    let bot = server.closed("@nick.bot", &["@nick.*"]).await;
+    let bot = server.closed_agent("@nick.bot", &["@nick.*"]).await;
     let stranger = server.agent("@bob.bot").await;
     let mara =
         owner.post("/_admin/people", json!({"handle": "@nick.mara", "display_name": "Mara"})).await.ok(201);
     assert_eq!((&mara["kind"], &mara["display_name"]), (&json!("person"), &json!("Mara")));
     assert!(mara["token"].is_null(), "nobody holds a token of a person: {mara}");
     assert_eq!(owner.get("/_admin/agents/@nick.bot").await.ok(200)["kind"], "agent");
-    owner.post("/_admin/people", json!({"handle": "@nick.mara"})).await.refused(409, "agent_exists");
-    owner.post("/_admin/people", json!({"handle": "@bob.mara"})).await.refused(404, "not_found");
+    owner.post("/_admin/people", json!({"handle": "@nick.mara"})).await.assert_refused(409, "agent_exists");
+    owner.post("/_admin/people", json!({"handle": "@bob.mara"})).await.assert_refused(404, "not_found");
     owner
         .post("/_admin/people", json!({"handle": "@nick.x", "display_name": ""}))
         .await
-        .refused(400, "invalid_display_name");
+        .assert_refused(400, "invalid_display_name");
 
     // The default person is made when its own agent first writes to it, and for nobody else.
-    stranger.post("/sessions", json!({"invite": ["@nick.nick"]})).await.refused(404, "not_found");
-    owner.get("/_admin/agents/@nick.nick").await.refused(404, "not_found");
+    stranger.post("/sessions", json!({"invite": ["@nick.nick"]})).await.assert_refused(404, "not_found");
+    owner.get("/_admin/agents/@nick.nick").await.assert_refused(404, "not_found");
     let made = bot.post("/sessions", json!({"invite": ["@nick.nick"], "topic": "a question"})).await.ok(201);
     assert_eq!(owner.get("/_admin/agents/@nick.nick").await.ok(200)["kind"], "person");
-    stranger.post("/sessions", json!({"invite": ["@nick.nick"]})).await.refused(404, "not_found");
+    stranger.post("/sessions", json!({"invite": ["@nick.nick"]})).await.assert_refused(404, "not_found");
 
     let id = made["session_id"].as_str().expect("an id");
     let browser = sign_in(&server, &owner, json!({})).await;

@@ -27,12 +27,12 @@ async fn a_link_is_used_once() {
     assert_eq!(first.header("cache-control"), Some("no-store"));
 
     let again = use_link(&server, &secret).await;
-    again.refused(401, "link_invalid");
+    again.assert_refused(401, "link_invalid");
     for never in
         ["plk_00.~nick", "plk_00.~nobody", "plk_00.operator", "", "x", &secret.replace("plk_", "plc_")]
     {
         let refused = use_link(&server, never).await;
-        refused.refused(401, "link_invalid");
+        refused.assert_refused(401, "link_invalid");
         assert_eq!(refused.body, again.body, "{never}");
     }
 }
@@ -49,21 +49,21 @@ async fn links_and_sessions_end_by_themselves() {
     let later = async |server: &mut Server, seconds: i64| {
         server.stop().await;
         clock.set_ahead(server, seconds);
-        server.start_again().await;
+        server.restart().await;
     };
     later(&mut server, 240).await;
     use_link(&server, &early).await.ok(201);
     later(&mut server, 301).await;
-    use_link(&server, &late).await.refused(401, "link_invalid");
+    use_link(&server, &late).await.assert_refused(401, "link_invalid");
     for day in [6, 12, 18, 24, 29] {
         later(&mut server, day * DAY_S).await;
         used.at(&server).get("/console/session").await.ok(200);
         if day > 7 {
-            idle.at(&server).get("/console/session").await.refused_as(401);
+            idle.at(&server).get("/console/session").await.refusal_code(401);
         }
     }
     later(&mut server, 30 * DAY_S + 60).await;
-    used.at(&server).get("/console/session").await.refused_as(401);
+    used.at(&server).get("/console/session").await.refusal_code(401);
 }
 
 /// A cookie opens what the owner's token opens, and nothing of anybody else; a kill takes no session.
@@ -83,8 +83,8 @@ async fn a_session_is_its_owner_over_a_kill() {
     };
     assert_eq!(handles(browser.get("/_admin/agents").await.ok(200)), ["@nick.bot", "@nick.nick"]);
     assert_eq!(handles(foreign.get("/_admin/agents").await.ok(200)), ["@acme.acme", "@acme.bot"]);
-    browser.get("/_admin/agents/@acme.bot").await.refused(404, "not_found");
-    browser.get("/_admin/owners").await.refused(404, "not_found");
+    browser.get("/_admin/agents/@acme.bot").await.assert_refused(404, "not_found");
+    browser.get("/_admin/owners").await.assert_refused(404, "not_found");
     let own = browser.get("/console/session").await.ok(200);
     assert_eq!(own, browser.session, "the session is as it was");
     assert_eq!(handles(browser.get("/overview").await.ok(200)), ["@nick.bot", "@nick.nick"]);
@@ -105,16 +105,16 @@ async fn sessions_are_listed_and_ended() {
     assert_eq!((current(first.id()), current(second.id())), (Some(json!(true)), Some(json!(false))));
     assert_eq!(listed.len(), 2, "{listed:?}");
     let path = format!("/console/sessions/{}", second.id());
-    foreign.delete(&path).await.refused(404, "not_found");
-    acme.delete(&path).await.refused(404, "not_found");
+    foreign.delete(&path).await.assert_refused(404, "not_found");
+    acme.delete(&path).await.assert_refused(404, "not_found");
     assert_eq!(first.delete(&path).await.status, 204);
-    second.get("/console/session").await.refused_as(401);
-    second.get("/_admin/agents").await.refused_as(401);
-    first.delete(&path).await.refused(404, "not_found");
+    second.get("/console/session").await.refusal_code(401);
+    second.get("/_admin/agents").await.refusal_code(401);
+    first.delete(&path).await.assert_refused(404, "not_found");
     let ended = first.delete(&format!("/console/sessions/{}", first.id())).await;
     assert_eq!(ended.status, 204);
     assert!(ended.header("set-cookie").is_some_and(|set| set.contains("Max-Age=0")), "{ended}");
-    first.get("/console/session").await.refused_as(401);
+    first.get("/console/session").await.refusal_code(401);
     foreign.get("/console/session").await.ok(200);
 }
 
@@ -131,8 +131,8 @@ async fn a_session_ends_with_the_token_behind_it() {
     let of_operator = sign_in(&server, &server.operator(), json!({"owner": "nick"})).await;
     assert_eq!(of_operator.session["owner"], "nick");
     let rotated = owner.post_empty("/_admin/owners/nick/rotate-token").await.ok(200);
-    of_owner.get("/console/session").await.refused_as(401);
-    use_link(&server, &unused).await.refused(401, "link_invalid");
+    of_owner.get("/console/session").await.refusal_code(401);
+    use_link(&server, &unused).await.assert_refused(401, "link_invalid");
     of_operator.get("/console/session").await.ok(200);
     sign_in(&server, &server.bearer(rotated["token"].as_str().expect("a token")), json!({})).await;
 }
@@ -142,18 +142,18 @@ async fn a_session_ends_with_the_token_behind_it() {
 async fn a_link_gives_no_more_than_its_maker_has() {
     let server = Server::start().await;
     let (owner, agent) = (server.owner("nick").await, server.agent("@nick.bot").await);
-    owner.post("/console/links", json!({"role": "operator"})).await.refused(403, "forbidden");
-    owner.post("/console/links", json!({"owner": "acme"})).await.refused(404, "not_found");
-    agent.post("/console/links", json!({})).await.refused(404, "not_found");
-    server.stranger().post("/console/links", json!({})).await.refused_as(401);
+    owner.post("/console/links", json!({"role": "operator"})).await.assert_refused(403, "forbidden");
+    owner.post("/console/links", json!({"owner": "acme"})).await.assert_refused(404, "not_found");
+    agent.post("/console/links", json!({})).await.assert_refused(404, "not_found");
+    server.stranger().post("/console/links", json!({})).await.refusal_code(401);
     let operator = server.operator();
-    operator.post("/console/links", json!({"role": "owner"})).await.refused(400, "invalid_role");
+    operator.post("/console/links", json!({"role": "owner"})).await.assert_refused(400, "invalid_role");
     operator
         .post("/console/links", json!({"owner": "nick", "role": "operator"}))
         .await
-        .refused(400, "invalid_role");
-    operator.post("/console/links", json!({"owner": "nobody"})).await.refused(404, "not_found");
-    owner.post("/console/links", json!({"person": "@nick.bot"})).await.refused(400, "invalid_person");
+        .assert_refused(400, "invalid_role");
+    operator.post("/console/links", json!({"owner": "nobody"})).await.assert_refused(404, "not_found");
+    owner.post("/console/links", json!({"person": "@nick.bot"})).await.assert_refused(400, "invalid_person");
     let browser = sign_in(&server, &operator, json!({})).await;
     assert_eq!((&browser.session["role"], &browser.session["owner"]), (&json!("operator"), &Value::Null));
     browser.get("/_admin/owners").await.ok(200);

@@ -99,6 +99,6 @@ async fn where_no_spans_are_recorded_no_event_has_a_trace() {
     let told = until(&mut browser.watch("?after=0").await, "end").await;
     assert!(!json!(told).to_string().contains("trace_id"), "{told:#?}");
     for wrong in ["", "4bf9", "4BF92F3577B34DA6A3CE929D0E0E4736", "4bf92f3577b34da6a3ce929d0e0e473g"] {
-        browser.get(&format!("/watch?trace={wrong}")).await.refused(400, "invalid_trace");
+        browser.get(&format!("/watch?trace={wrong}")).await.assert_refused(400, "invalid_trace");
     }
 }

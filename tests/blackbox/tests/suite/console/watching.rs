@@ -1,6 +1,6 @@
 //! The one stream of everything that somebody may see.
 
-use blackbox::{Heard, Server, Stream, eventually, room};
+use blackbox::{Server, Stream, StreamItem, eventually, room};
 use serde_json::{Value, json};
 
 use super::{next_event, sign_in};
@@ -98,10 +98,10 @@ async fn what_is_told_can_be_chosen() {
         ("?agents=nick", "invalid_agents"),
         ("?after=x", "invalid_cursor"),
     ] {
-        browser.get(&format!("/watch{query}")).await.refused(400, code);
+        browser.get(&format!("/watch{query}")).await.assert_refused(400, code);
     }
-    browser.get("/watch?after=99999999").await.refused(410, "cursor_gone");
-    server.stranger().get("/watch").await.refused_as(401);
+    browser.get("/watch?after=99999999").await.assert_refused(410, "cursor_gone");
+    server.stranger().get("/watch").await.refusal_code(401);
 }
 
 /// Whoever resumes behind a cursor misses nothing and gets nothing twice, over a kill of the server.
@@ -151,13 +151,13 @@ async fn streams_end_with_their_session() {
     second.event().await;
     assert_eq!(stays.delete(&format!("/console/sessions/{}", ended.id())).await.status, 204);
     let (_, end) = first.ending().await;
-    assert_eq!(end, Heard::End);
+    assert_eq!(end, StreamItem::End);
     let id = room(&[&one]).await;
     one.post(&format!("/sessions/{id}/messages"), json!({"content": "still"})).await.ok(201);
     until(&mut second, "still").await;
     // The owner's new token ends what was begun with the old one.
     owner.post_empty("/_admin/owners/nick/rotate-token").await.ok(200);
-    assert_eq!(second.ending().await.1, Heard::End);
+    assert_eq!(second.ending().await.1, StreamItem::End);
 }
 
 /// Runs, channels and projects are told too, each to whoever may see it.

@@ -27,19 +27,19 @@ async fn a_write_comes_from_our_own_page() {
         let mut all = vec![("Cookie", cookie)];
         all.extend_from_slice(headers);
         let answer = browser.caller.call("POST", "/_admin/agents", &all, Some(&body)).await;
-        answer.refused(403, "csrf");
+        answer.assert_refused(403, "csrf");
     }
     let foreign = [("Cookie", cookie), ("Origin", "https://evil.example"), ("X-Plenary-CSRF", csrf)];
     let answer = browser.caller.call("POST", "/_admin/agents", &foreign, Some(&body)).await;
-    answer.refused(403, "foreign_origin");
-    browser.get("/_admin/agents/@nick.new").await.refused(404, "not_found");
+    answer.assert_refused(403, "foreign_origin");
+    browser.get("/_admin/agents/@nick.new").await.assert_refused(404, "not_found");
     browser.post("/_admin/agents", body).await.ok(201);
     let link = json!({"link": "plk_00.~nick"});
     let stranger = server.stranger();
     stranger
         .call("POST", "/console/sessions", &[("Origin", other_port)], Some(&link))
         .await
-        .refused(403, "csrf");
+        .assert_refused(403, "csrf");
 }
 
 /// A viewer reads what the owner reads, and writes nothing but its own end.
@@ -55,10 +55,10 @@ async fn a_viewer_only_reads() {
     viewer.get_as("@nick.bot", &format!("/sessions/{id}/events")).await.ok(200);
     let message = json!({"content": "x"});
     let path = format!("/sessions/{id}/messages");
-    viewer.post_as("@nick.bot", &path, message.clone()).await.refused(403, "read_only");
-    viewer.post("/_admin/agents", json!({"handle": "@nick.new"})).await.refused(403, "read_only");
-    viewer.post("/console/links", json!({})).await.refused(403, "read_only");
-    viewer.delete("/_admin/agents/@nick.bot").await.refused(403, "read_only");
+    viewer.post_as("@nick.bot", &path, message.clone()).await.assert_refused(403, "read_only");
+    viewer.post("/_admin/agents", json!({"handle": "@nick.new"})).await.assert_refused(403, "read_only");
+    viewer.post("/console/links", json!({})).await.assert_refused(403, "read_only");
+    viewer.delete("/_admin/agents/@nick.bot").await.assert_refused(403, "read_only");
     // An instance of an agent answers as the agent, although it attaches with a GET.
     for signed_in in [&viewer, &sign_in(&server, &owner, json!({})).await] {
         let headers = [
@@ -74,7 +74,7 @@ async fn a_viewer_only_reads() {
         assert!(answer.status == 403 && answer.text().contains("token_required"), "{answer}");
     }
     let mine = sign_in(&server, &owner, json!({})).await;
-    viewer.delete(&format!("/console/sessions/{}", mine.id())).await.refused(403, "read_only");
+    viewer.delete(&format!("/console/sessions/{}", mine.id())).await.assert_refused(403, "read_only");
     assert_eq!(viewer.delete(&format!("/console/sessions/{}", viewer.id())).await.status, 204);
     bot.get(&format!("/sessions/{id}")).await.ok(200);
 }
@@ -101,15 +101,15 @@ async fn a_person_looks_and_speaks_as_an_agent_of_its_own() {
     );
 
     for foreign in ["@bob.bot", "@nick.nobody", "nick", "@bob.nobody"] {
-        browser.get_as(foreign, "/inbox").await.refused(403, "foreign_agent");
-        browser.post_as(foreign, "/sessions", json!({})).await.refused(403, "foreign_agent");
+        browser.get_as(foreign, "/inbox").await.assert_refused(403, "foreign_agent");
+        browser.post_as(foreign, "/sessions", json!({})).await.assert_refused(403, "foreign_agent");
     }
     // What takes the agent's place is for the agent.
-    browser.post_as("@nick.bot", "/auth/ticket", json!({})).await.refused(403, "token_required");
+    browser.post_as("@nick.bot", "/auth/ticket", json!({})).await.assert_refused(403, "token_required");
     let headers = [("Cookie", &*browser.cookie), ("X-ASP-Agent", "@nick.bot")];
     let refused = browser.caller.try_socket("/connect", &headers, blackbox::Pongs::Answer).await;
     let Err(refused) = refused else { panic!("there is a socket") };
-    refused.refused(403, "token_required");
+    refused.assert_refused(403, "token_required");
 }
 
 fn entries(page: &Value) -> Vec<(String, String, u64)> {
@@ -131,7 +131,7 @@ async fn writes_in_the_names_of_agents_are_kept() {
     let browser = sign_in(&server, &nick, json!({})).await;
     let path = format!("/sessions/{id}/messages");
     let sent = browser.post_as("@nick.bot", &path, json!({"content": "by hand"})).await.ok(201);
-    browser.post_as("@nick.bot", &path, json!({"content": 7})).await.refused_as(400);
+    browser.post_as("@nick.bot", &path, json!({"content": 7})).await.refusal_code(400);
     browser.post_as("@nick.nick", "/sessions", json!({"topic": "my own"})).await.ok(201);
     browser.get_as("@nick.bot", "/sessions").await.ok(200);
     let events = bob.get(&format!("/sessions/{id}/events")).await.ok(200);
@@ -148,7 +148,7 @@ async fn writes_in_the_names_of_agents_are_kept() {
     assert_eq!(first["path"], path.as_str());
     assert_eq!(entries(&operator.get("/_admin/audit").await.ok(200)), entries(&page));
     assert!(entries(&acme.get("/_admin/audit").await.ok(200)).is_empty());
-    acme.get("/_admin/audit?owner=nick").await.refused(404, "not_found");
+    acme.get("/_admin/audit?owner=nick").await.assert_refused(404, "not_found");
     let newest = nick.get("/_admin/audit?limit=1").await.ok(200);
     assert_eq!(entries(&newest), [expected(400)]);
     let next = newest["next_cursor"].as_str().expect("there is more");

@@ -38,9 +38,9 @@ async fn ap_57_an_agent_deposits_as_itself() {
         if id.is_empty() {
             assert!([400, 403].contains(&response.status), "{response}");
         } else {
-            response.refused(403, "unauthorized");
+            response.assert_refused(403, "unauthorized");
         }
-        nick.get("/v1/packages/refused").await.refused(404, "package_not_found");
+        nick.get("/v1/packages/refused").await.assert_refused(404, "package_not_found");
     }
 }
 
@@ -52,9 +52,9 @@ async fn ap_57_an_owner_deposits_as_itself() {
     server.agent("@nick.cc-laptop").await;
     deposited(&owner, &by("nick", "human", "mine")).await;
     for id in ["@nick.cc-laptop", "cc-laptop", "nick.cc-laptop", "jordan"] {
-        deposit(&owner, &by(id, "human", "refused")).await.refused(403, "unauthorized");
+        deposit(&owner, &by(id, "human", "refused")).await.assert_refused(403, "unauthorized");
     }
-    owner.get("/v1/packages/refused").await.refused(404, "package_not_found");
+    owner.get("/v1/packages/refused").await.assert_refused(404, "package_not_found");
 }
 
 /// D.4: the operator attributes freely; AP-103: whoever it names is treated alike.
@@ -82,7 +82,7 @@ async fn ap_57_an_agent_asserts_as_itself() {
         assert_eq!(made["asserted_by"]["id"], id);
     }
     for id in OTHERS.iter().filter(|id| !id.is_empty()) {
-        nick.post(&facts_of(PROJECT), fact(id)).await.refused(403, "unauthorized");
+        nick.post(&facts_of(PROJECT), fact(id)).await.assert_refused(403, "unauthorized");
     }
     let all = nick.get(&format!("{}?include_ended=true", facts_of(PROJECT))).await.ok(200);
     assert_eq!(all["facts"].as_array().map(Vec::len), Some(4));
@@ -92,12 +92,12 @@ async fn ap_57_an_agent_asserts_as_itself() {
 #[tokio::test]
 async fn ap_57_a_refusal_leaves_nothing() {
     let (_server, nick) = desk().await;
-    deposit(&nick, &package("jordan", "one")).await.refused(403, "unauthorized");
+    deposit(&nick, &package("jordan", "one")).await.assert_refused(403, "unauthorized");
     let fact = json!({
         "subject": "s", "predicate": "p", "value": "1", "asserted_by": {"id": "jordan", "type": "human"},
     });
-    nick.post(&facts_of(PROJECT), fact).await.refused(403, "unauthorized");
-    nick.get(&format!("/v1/projects/{PROJECT}")).await.refused(404, "project_not_found");
+    nick.post(&facts_of(PROJECT), fact).await.assert_refused(403, "unauthorized");
+    nick.get(&format!("/v1/projects/{PROJECT}")).await.assert_refused(404, "project_not_found");
 }
 
 /// `context.attribution = "open"`: anyone may name anyone.
@@ -126,7 +126,7 @@ async fn ap_57_the_handle_header_must_be_the_tokens() {
     let path = format!("/v1/projects/{PROJECT}/packages");
     let body = package(&nick.handle, "one");
     let call = async |handle: &str| nick.call("POST", &path, &[("X-ASP-Agent", handle)], Some(&body)).await;
-    call("@nick.other").await.refused_as(401);
-    nick.get(&path).await.refused(404, "project_not_found");
+    call("@nick.other").await.refusal_code(401);
+    nick.get(&path).await.assert_refused(404, "project_not_found");
     call("@nick.cc-laptop").await.ok(201);
 }

@@ -50,7 +50,7 @@ impl Bench {
         let response = deposit(&self.nick, package).await;
         refused(&response, 400, "invalid_schema", field);
         if let Some(id) = package["package_id"].as_str().filter(|id| !id.is_empty()) {
-            self.nick.get(&package_at(id)).await.refused(404, "package_not_found");
+            self.nick.get(&package_at(id)).await.assert_refused(404, "package_not_found");
         }
     }
 

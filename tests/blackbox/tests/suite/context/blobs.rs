@@ -3,7 +3,9 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use blackbox::{Asked, Caller, Connection, Database, Response, Server, TempDir, rounds, strike_after};
+use blackbox::{
+    Caller, Connection, Database, Response, Server, TempDir, TestDependency, rounds, strike_after,
+};
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -59,7 +61,7 @@ async fn ap_78_a_content_comes_back_as_it_was() {
     for size in [0, 1, WHOLE_MAX, WHOLE_MAX + 1, 5_000_000] {
         let content = content(size, 7);
         let name = sha256(&content);
-        get(&nick, PROJECT, &name).await.refused(404, "blob_not_found");
+        get(&nick, PROJECT, &name).await.assert_refused(404, "blob_not_found");
         let kept = json!({"hash": format!("sha256:{name}"), "size_bytes": size});
         assert_eq!(put(&nick, PROJECT, &name, &content).await.ok(201), kept);
         assert_eq!(put(&nick, PROJECT, &name, &content).await.ok(200), kept, "again is no error");
@@ -148,13 +150,13 @@ async fn ap_78_another_content_is_refused() {
     for size in [10, 3_000_000] {
         let (content, other) = (content(size, 5), sha256(b"something else"));
         refused(&put(&nick, PROJECT, &other, &content).await, 400, "hash_mismatch", "sha256");
-        get(&nick, PROJECT, &other).await.refused(404, "blob_not_found");
-        get(&nick, PROJECT, &sha256(&content)).await.refused(404, "blob_not_found");
+        get(&nick, PROJECT, &other).await.assert_refused(404, "blob_not_found");
+        get(&nick, PROJECT, &sha256(&content)).await.assert_refused(404, "blob_not_found");
     }
     let name = sha256(b"x");
     for bad in ["x", &name[1..], &name.to_uppercase(), &format!("{name}0"), "..%2F..%2Fetc%2Fpasswd"] {
-        put(&nick, PROJECT, bad, b"x").await.refused(400, "invalid_parameter");
-        get(&nick, PROJECT, bad).await.refused(400, "invalid_parameter");
+        put(&nick, PROJECT, bad, b"x").await.assert_refused(400, "invalid_parameter");
+        get(&nick, PROJECT, bad).await.assert_refused(400, "invalid_parameter");
     }
     let zipped = [("Content-Encoding", "gzip")];
     let request = nick.request("PUT", &path(PROJECT, &name), &zipped, Some(b"x"));
@@ -171,7 +173,7 @@ async fn ap_78_a_content_has_a_limit() {
     deposited(&nick, &package(&nick.handle, "one")).await;
     let content = content(2_000_001, 9);
     let (name, most) = (sha256(&content), sha256(&content[..2_000_000]));
-    put(&nick, PROJECT, &name, &content).await.refused(413, "body_too_large");
+    put(&nick, PROJECT, &name, &content).await.assert_refused(413, "body_too_large");
     put(&nick, PROJECT, &most, &content[..2_000_000]).await.ok(201);
     let chunked = [("Transfer-Encoding", "chunked")];
     let mut request = nick.request("PUT", &path(PROJECT, &name), &chunked, None);
@@ -181,8 +183,8 @@ async fn ap_78_a_content_has_a_limit() {
         request.extend_from_slice(b"\r\n");
     }
     request.extend_from_slice(b"0\r\n\r\n");
-    nick.bytes(&request).await.refused(413, "body_too_large");
-    get(&nick, PROJECT, &name).await.refused(404, "blob_not_found");
+    nick.bytes(&request).await.assert_refused(413, "body_too_large");
+    get(&nick, PROJECT, &name).await.assert_refused(404, "blob_not_found");
 }
 
 /// AP-101: read like packages are read, put like packages are deposited; what one project has, another has not.
@@ -196,12 +198,12 @@ async fn ap_101_a_content_belongs_to_its_projects() {
     let (name, absent) = (sha256(b"secret"), sha256(b"absent"));
     put(&nick, PROJECT, &name, b"secret").await.ok(201);
     for caller in [&mallory as &Caller, &nick] {
-        put(caller, "none", &name, b"secret").await.refused(404, "project_not_found");
+        put(caller, "none", &name, b"secret").await.assert_refused(404, "project_not_found");
     }
-    put(&mallory, PROJECT, &name, b"secret").await.refused(404, "project_not_found");
-    get(&mallory, PROJECT, &name).await.refused(404, "project_not_found");
+    put(&mallory, PROJECT, &name, b"secret").await.assert_refused(404, "project_not_found");
+    get(&mallory, PROJECT, &name).await.assert_refused(404, "project_not_found");
     let (foreign, nothing) = (get(&mallory, "theirs", &name).await, get(&mallory, "theirs", &absent).await);
-    foreign.refused(404, "blob_not_found");
+    foreign.assert_refused(404, "blob_not_found");
     assert_eq!(foreign.fingerprint(), nothing.fingerprint(), "what others have is like nothing");
     put(&mallory, "theirs", &name, b"secret").await.ok(201);
     assert_eq!(get(&mallory, "theirs", &name).await.body, "secret");
@@ -211,11 +213,11 @@ async fn ap_101_a_content_belongs_to_its_projects() {
     };
     role("reader").await;
     assert_eq!(get(&mallory, PROJECT, &name).await.body, "secret");
-    put(&mallory, PROJECT, &absent, b"absent").await.refused(403, "unauthorized");
+    put(&mallory, PROJECT, &absent, b"absent").await.assert_refused(403, "unauthorized");
     role("writer").await;
     put(&mallory, PROJECT, &absent, b"absent").await.ok(201);
     owner.post_empty(&format!("/v1/projects/{PROJECT}/archive")).await.ok(200);
-    put(&nick, PROJECT, &sha256(b"late"), b"late").await.refused(403, "project_archived");
+    put(&nick, PROJECT, &sha256(b"late"), b"late").await.assert_refused(403, "project_archived");
     assert_eq!(get(&nick, PROJECT, &name).await.body, "secret", "what is archived can be read");
     assert_eq!(put(&server.stranger(), PROJECT, &name, b"secret").await.status, 401);
 }
@@ -234,20 +236,20 @@ async fn ap_38_a_damaged_content_is_not_given_out() {
         std::fs::write(&file, &flipped).expect("it is damaged");
         let request = nick.request("GET", &path(PROJECT, &name), &[], None);
         if size <= WHOLE_MAX {
-            nick.bytes(&request).await.refused(500, "content_damaged");
+            nick.bytes(&request).await.assert_refused(500, "content_damaged");
         } else {
             let mut connection = Connection::open(nick.address().place()).await.expect("a connection");
             let broken = connection.round_trip(&request).await;
             assert!(broken.is_err(), "it is never served whole: {}", broken.is_ok());
         }
         let part = nick.call("GET", &path(PROJECT, &name), &[("Range", "bytes=0-3")], None).await;
-        part.refused(500, "content_damaged");
+        part.assert_refused(500, "content_damaged");
         for damage in [Some(&good[..size - 1]), None] {
             match damage {
                 Some(short) => std::fs::write(&file, short).expect("it is cut short"),
                 None => std::fs::remove_file(&file).expect("it is removed"),
             }
-            nick.bytes(&request).await.refused(500, "content_damaged");
+            nick.bytes(&request).await.assert_refused(500, "content_damaged");
         }
         put(&nick, PROJECT, &name, &good).await.ok(200);
         assert!(get(&nick, PROJECT, &name).await.body == good);
@@ -285,7 +287,7 @@ async fn ap_78_a_kill_leaves_no_half_contents() {
             strike.await;
             server.kill().await;
         });
-        server.start_again().await;
+        server.restart().await;
         for (content, answer) in contents.iter().zip(answers) {
             let name = sha256(content);
             let found = get(&nick, PROJECT, &name).await;
@@ -318,7 +320,7 @@ async fn ap_78_a_content_is_told_of() {
 /// A bucket that speaks S3: whole, in parts, refused, and shared by two servers that know nothing of each other's store.
 #[tokio::test]
 async fn ap_78_contents_may_be_kept_in_a_bucket() {
-    let Asked::Yes(url) = Asked::s3() else { return };
+    let TestDependency::Available(url) = TestDependency::s3() else { return };
     let bucket = format!("plenary-{}-{}", std::process::id(), blackbox::epoch_ms());
     let address: std::net::SocketAddr =
         url.trim_start_matches("http://").parse().expect("http://address:port");
@@ -341,11 +343,11 @@ async fn ap_78_contents_may_be_kept_in_a_bucket() {
         for size in [0, 1_000, WHOLE_MAX + 1, (5 << 20) + 1_000] {
             let content = content(size, 13);
             let name = sha256(&content);
-            get(&nick, PROJECT, &name).await.refused(404, "blob_not_found");
+            get(&nick, PROJECT, &name).await.assert_refused(404, "blob_not_found");
             put(&nick, PROJECT, &name, &content).await.ok(201);
             assert!(get(&nick, PROJECT, &name).await.body == content, "{size}");
             let other = sha256(&[&content[..], b"x"].concat());
-            put(&nick, PROJECT, &other, &content).await.refused(400, "hash_mismatch");
+            put(&nick, PROJECT, &other, &content).await.assert_refused(400, "hash_mismatch");
         }
         let name = sha256(&content(WHOLE_MAX + 1, 13));
         let part = nick.call("GET", &path(PROJECT, &name), &[("Range", "bytes=5-9")], None).await;
@@ -356,7 +358,7 @@ async fn ap_78_contents_may_be_kept_in_a_bucket() {
 /// AP-79: on a shared database there is no place that all processes have, unless it is said; with one, they share it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ap_79_two_processes_need_one_place() {
-    let Asked::Yes(url) = Asked::postgres() else { return };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return };
     let database = Database::create(&url).await;
     let alone = Server::builder().database(database.url()).start().await;
     let nick = alone.agent("@nick.cc-laptop").await;
@@ -364,7 +366,7 @@ async fn ap_79_two_processes_need_one_place() {
     assert_eq!(nick.get("/v1/conformance").await.ok(200)["capabilities"]["blob_storage"], false);
     let name = sha256(b"shared");
     for answer in [put(&nick, PROJECT, &name, b"shared").await, get(&nick, PROJECT, &name).await] {
-        answer.refused(501, "not_implemented");
+        answer.assert_refused(501, "not_implemented");
         assert_eq!(answer.json()["error"]["capability"], "blob_storage");
     }
     let directory = TempDir::new();
@@ -398,8 +400,8 @@ async fn ap_78_parts_of_cut_uploads_are_swept_at_the_start() {
     blackbox::eventually("a part is on the disk", async || (!parts(&server).is_empty()).then_some(())).await;
     server.kill().await;
     assert!(!parts(&server).is_empty(), "nobody has removed it");
-    server.start_again().await;
+    server.restart().await;
     assert_eq!(parts(&server), Vec::<PathBuf>::new());
     assert_eq!(get(&nick, PROJECT, &sha256(&kept)).await.body, "kept");
-    get(&nick, PROJECT, &sha256(&cut)).await.refused(404, "blob_not_found");
+    get(&nick, PROJECT, &sha256(&cut)).await.assert_refused(404, "blob_not_found");
 }

@@ -1,7 +1,7 @@
 //! Two processes on one PostgreSQL are one memory: AP-49, AP-65, AP-84, AP-101 across both.
 //! Must not know: how they tell each other.
 
-use blackbox::{Asked, Database, Server, rounds};
+use blackbox::{Database, Server, TestDependency, rounds};
 use serde_json::json;
 
 use super::factraces::race;
@@ -17,7 +17,7 @@ struct Pair {
 
 /// Two servers, or nothing when the run has no PostgreSQL.
 async fn two() -> Option<Pair> {
-    let Asked::Yes(url) = Asked::postgres() else { return None };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return None };
     let database = Database::create(&url).await;
     let start = || Server::builder().database(database.url()).start();
     let (a, b) = tokio::join!(start(), start());
@@ -54,7 +54,7 @@ async fn ap_84_two_processes_store_one() {
         let (on_a, on_b) = tokio::join!(deposit(&nick, &one), deposit(&nick_b, &two));
         let (made, lost, winner) = if on_a.status == 201 { (on_a, on_b, one) } else { (on_b, on_a, two) };
         assert_package(&made, 201, &winner);
-        lost.refused(409, "duplicate_package_id");
+        lost.assert_refused(409, "duplicate_package_id");
         for reader in [&nick, &nick_b] {
             assert_eq!(pull(reader, &id).await, winner);
         }
@@ -70,7 +70,7 @@ async fn ap_53_what_one_keeps_the_other_shows() {
     let nick = pair.a.agent("@nick.cc-laptop").await;
     let nick_b = nick.at(&pair.b);
     let guest = pair.a.agent("@guest.bot").await.at(&pair.b);
-    guest.get(&format!("/v1/projects/{PROJECT}")).await.refused(404, "project_not_found");
+    guest.get(&format!("/v1/projects/{PROJECT}")).await.assert_refused(404, "project_not_found");
     for round in 0..rounds(20, 5) {
         let id = format!("p{round}");
         let package = package_with(&nick.handle, &id, json!({"status": "draft"}));
@@ -82,7 +82,7 @@ async fn ap_53_what_one_keeps_the_other_shows() {
         assert_eq!(pull(&nick, &id).await["status"], flagged["status"]);
         let path = format!("/v1/packages/{id}/review");
         nick.post(&path, json!({"status": "complete"})).await.ok(200);
-        nick_b.post(&path, json!({"status": "complete"})).await.refused(400, "invalid_transition");
+        nick_b.post(&path, json!({"status": "complete"})).await.assert_refused(400, "invalid_transition");
         let fact = json!({"subject": "s", "predicate": "p", "value": id});
         let made = assert_fact(if round % 2 == 0 { &nick } else { &nick_b }, fact).await;
         for reader in [&nick, &nick_b] {
@@ -97,6 +97,6 @@ async fn ap_53_what_one_keeps_the_other_shows() {
         assert!(response.status == status || response.status == 200, "as {role}: {response}");
     }
     owner.post_empty(&format!("/v1/projects/{PROJECT}/archive")).await.ok(200);
-    deposit(&nick_b, &package(&nick.handle, "late")).await.refused(403, "project_archived");
+    deposit(&nick_b, &package(&nick.handle, "late")).await.assert_refused(403, "project_archived");
     pair.remove().await;
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use blackbox::{Agent, Asked, Server};
+use blackbox::{Agent, Server, TestDependency};
 use serde_json::json;
 
 use super::meaning::{caught_up, found_in};
@@ -289,9 +289,9 @@ fn sets() -> Vec<(&'static str, usize, Vec<ProjectQuestions>)> {
 async fn ap_60_conversations_are_found() {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let (other, reranker) = (variable(OTHER_MODEL), variable(RERANKER));
-    let Some(model) = other.clone().or_else(|| match Asked::model() {
-        Asked::Yes(model) => Some(format!("local:{model}")),
-        Asked::No => None,
+    let Some(model) = other.clone().or_else(|| match TestDependency::model() {
+        TestDependency::Available(model) => Some(format!("local:{model}")),
+        TestDependency::Missing => None,
     }) else {
         return;
     };

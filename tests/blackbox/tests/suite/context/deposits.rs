@@ -45,12 +45,12 @@ async fn ap_55_84_another_content_is_refused() {
         json!({"x-more": false}),
     ] {
         let other = package_with(&nick.handle, "one", json!({"tags": ["a", "b"]}));
-        deposit(&nick, &super::speak::with(other, change)).await.refused(409, "duplicate_package_id");
+        deposit(&nick, &super::speak::with(other, change)).await.assert_refused(409, "duplicate_package_id");
     }
     assert_eq!(pull(&nick, "one").await, first);
     // What is no package at all is told so first.
     let bad = package_with(&nick.handle, "one", json!({"title": ""}));
-    deposit(&nick, &bad).await.refused(400, "invalid_schema");
+    deposit(&nick, &bad).await.assert_refused(400, "invalid_schema");
 }
 
 /// AP-83, AP-84: a server that has just started knows no package by heart. What was deposited before is there all the
@@ -77,7 +77,7 @@ async fn ap_84_after_a_start_racing_deposits_find_what_is_there() {
         for (number, answer) in answers {
             match number % 2 {
                 0 => drop(answer.ok(200)),
-                _ => answer.refused(409, "duplicate_package_id"),
+                _ => answer.assert_refused(409, "duplicate_package_id"),
             }
         }
     }

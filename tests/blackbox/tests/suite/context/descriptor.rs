@@ -37,7 +37,7 @@ pub(super) async fn declares(caller: &Caller, capability: &str) -> bool {
 
 #[track_caller]
 fn assert_missing(response: &Response, capability: &str) {
-    response.refused(501, "not_implemented");
+    response.assert_refused(501, "not_implemented");
     assert_eq!(response.json()["error"]["capability"], capability, "AP-79: {response}");
 }
 
@@ -50,7 +50,7 @@ async fn ap_79_undeclared_capabilities_say_so() {
     let has = |name: &str| capabilities[name] == true;
     let blob = format!("/v1/projects/{PROJECT}/blobs/{}", super::canonical::sha256(b"blob"));
     if has("blob_storage") {
-        nick.get(&blob).await.refused_as(404);
+        nick.get(&blob).await.refusal_code(404);
     } else {
         assert_missing(&nick.get(&blob).await, "blob_storage");
         assert_missing(&nick.put(&blob, json!({})).await, "blob_storage");

@@ -60,7 +60,7 @@ async fn ap_62_a_digest_of_a_project() {
     assert_eq!(texts(&questions, "question"), ["why?"]);
     assert_eq!(texts(&questions, "package_id"), ["a"]);
     assert!(bundle.get("projects").is_none(), "only globally: {bundle}");
-    nick.get("/v1/orchestrate?project=unknown").await.refused(404, "project_not_found");
+    nick.get("/v1/orchestrate?project=unknown").await.assert_refused(404, "project_not_found");
 }
 
 /// AP-62: without a project, all of one's own, with counts.
@@ -119,7 +119,7 @@ async fn ap_62_an_empty_digest() {
     }
     for bad in ["-1", "x", "1.5"] {
         let response = nick.get(&format!("/v1/orchestrate?snippets={bad}")).await;
-        response.refused_as(400);
+        response.refusal_code(400);
         assert_field(&response, "snippets");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use blackbox::{Agent, Asked, Connection, Database, Server, Tally, rounds, strike_after};
+use blackbox::{Agent, Connection, Database, Server, Tally, TestDependency, rounds, strike_after};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ async fn ap_53_a_restart_keeps_all() {
     nick.delete(&format!("{}?subject=s&predicate=p", facts_of(PROJECT))).await.ok(200);
     let before = picture(&nick).await;
     server.stop().await;
-    server.start_again().await;
+    server.restart().await;
     assert_eq!(picture(&nick).await, before);
     server.crash().await;
     assert_eq!(picture(&nick).await, before);
@@ -81,7 +81,7 @@ async fn ap_38_a_changed_package_is_reported() {
         }
     }
     assert!(changed > 0, "the words are on the disk");
-    server.start_again().await;
+    server.restart().await;
     for path in ["/v1/packages/first".to_owned(), packages_of(PROJECT)] {
         let response = nick.get(&path).await;
         assert!(!response.text().contains("worst words"), "{response}");
@@ -156,7 +156,7 @@ async fn survive(mut server: Server) {
                 server.kill().await;
             }
         );
-        server.start_again().await;
+        server.restart().await;
         for (acked, last) in &writers {
             for package in acked {
                 assert_eq!(pull(&nick, package["package_id"].as_str().expect("an id")).await, *package);
@@ -182,7 +182,7 @@ async fn ap_53_acknowledged_deposits_survive_kills() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ap_53_acknowledged_deposits_survive_kills_on_postgres() {
-    let Asked::Yes(url) = Asked::postgres() else { return };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return };
     let database = Database::create(&url).await;
     survive(Server::builder().database(database.url()).start().await).await;
     database.remove().await;

@@ -1,7 +1,7 @@
 //! A project followed live: everything that happens in it, in one order, without gaps, and no longer than one may.
 //! AP-78, D.7 (`realtime`).
 
-use blackbox::{Agent, Asked, Caller, Database, Server, eventually, in_time, rounds};
+use blackbox::{Agent, Caller, Database, Server, TestDependency, eventually, in_time, rounds};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -182,8 +182,8 @@ async fn ap_101_who_may_not_read_may_not_follow() {
     let (server, nick) = desk().await;
     deposited(&nick, &package(&nick.handle, "one")).await;
     let stranger = server.agent("@mallory.bot").await;
-    stranger.get(&path("?after=0")).await.refused(404, "project_not_found");
-    nick.get("/v1/projects/none/events").await.refused(404, "project_not_found");
+    stranger.get(&path("?after=0")).await.assert_refused(404, "project_not_found");
+    nick.get("/v1/projects/none/events").await.assert_refused(404, "project_not_found");
     assert_eq!(server.stranger().get(&path("")).await.status, 401);
     for query in [
         "?after=x",
@@ -195,10 +195,10 @@ async fn ap_101_who_may_not_read_may_not_follow() {
         "?types=fact,",
         "?after=1&after=2",
     ] {
-        nick.get(&path(query)).await.refused(400, "invalid_parameter");
+        nick.get(&path(query)).await.assert_refused(400, "invalid_parameter");
     }
     let header = [("Last-Event-ID", "one")];
-    nick.call("GET", &path(""), &header, None).await.refused(400, "invalid_parameter");
+    nick.call("GET", &path(""), &header, None).await.assert_refused(400, "invalid_parameter");
 }
 
 /// AP-8, 0.4 #13: a draft is told to its own actor; to the others, once it is none.
@@ -272,7 +272,7 @@ async fn ap_101_a_stream_ends_with_the_right_to_it() {
     let (mut nicks, mut guests, mut readers) = (open(&nick).await, open(&guest).await, open(&reader).await);
     owner.delete(&project("/members/@guest.bot")).await;
     assert!(in_time("the stream of a guest that may not read ends", guests.ending()).await.is_empty());
-    guest.get(&path("")).await.refused(404, "project_not_found");
+    guest.get(&path("")).await.assert_refused(404, "project_not_found");
     server.operator().post_empty("/_admin/agents/@acme.bot/rotate-token").await.ok(200);
     assert!(in_time("the stream of a dead token ends", readers.ending()).await.is_empty());
     deposited(&nick, &package(&nick.handle, "two")).await;
@@ -327,7 +327,7 @@ async fn ap_78_a_token_has_so_many_streams_and_no_more() {
         open.push(Stream::open(&nick, &path(""), &[]).await);
     }
     let late = nick.get(&path("")).await;
-    late.refused(429, "too_many_streams");
+    late.assert_refused(429, "too_many_streams");
     assert!(late.header("retry-after").is_some());
     let other = server.agent("@nick.other").await;
     Stream::open(&other, &path("?after=0"), &[]).await.event().await;
@@ -352,7 +352,7 @@ async fn ap_78_an_idle_stream_says_that_it_is_alive() {
 /// Two processes on one PostgreSQL: one order, the same at both, and one wakes the readers of the other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ap_78_two_processes_tell_one_story() {
-    let Asked::Yes(url) = Asked::postgres() else { return };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return };
     let database = Database::create(&url).await;
     let start = || Server::builder().database(database.url()).start();
     let (a, b) = tokio::join!(start(), start());

@@ -98,7 +98,7 @@ async fn ap_65_an_instant_belongs_to_one() {
         let made: Vec<_> = answers.iter().filter(|answer| answer.status == 201).collect();
         assert_eq!(made.len(), 1, "round {round}");
         for answer in answers.iter().filter(|answer| answer.status != 201) {
-            answer.refused(400, "invalid_valid_from");
+            answer.assert_refused(400, "invalid_valid_from");
         }
         assert_eq!(facts(&nick, &format!("subject=s{round}&include_ended=true")).await, [made[0].json()]);
     }

@@ -10,7 +10,7 @@ use super::speak::{
 async fn refuse(nick: &Agent, members: Value, field: &str) {
     let body = with(json!({"subject": "s", "predicate": "p", "value": "1"}), members);
     let response = nick.post(&facts_of(PROJECT), body).await;
-    response.refused(400, "invalid_schema");
+    response.assert_refused(400, "invalid_schema");
     assert_field(&response, field);
 }
 
@@ -30,19 +30,19 @@ async fn ap_42_wrong_facts_are_refused() {
         refuse(&nick, members, field).await;
     }
     let bare = nick.post(&facts_of(PROJECT), json!({"subject": "s", "predicate": "p"})).await;
-    bare.refused(400, "invalid_schema");
+    bare.assert_refused(400, "invalid_schema");
     assert_field(&bare, "value");
     // A time finer than a nanosecond could not be compared with the others.
     for from in ["2026-04-10", "2026-04-10T12:00:00.0000000005Z"] {
         let fact = json!({"subject": "s", "predicate": "p", "value": "1", "valid_from": from});
         let refused = nick.post(&facts_of(PROJECT), fact).await;
-        refused.refused(400, "invalid_schema");
+        refused.assert_refused(400, "invalid_schema");
         assert_field(&refused, "valid_from");
     }
     for body in [json!([]), json!(null)] {
-        nick.post(&facts_of(PROJECT), body).await.refused(400, "invalid_schema");
+        nick.post(&facts_of(PROJECT), body).await.assert_refused(400, "invalid_schema");
     }
-    nick.get(&facts_of(PROJECT)).await.refused(404, "project_not_found");
+    nick.get(&facts_of(PROJECT)).await.assert_refused(404, "project_not_found");
 }
 
 /// 0.4 #11, D.7: no interval is inverted, empty, or overlaps one that ended, and none begins in the future.
@@ -52,12 +52,12 @@ async fn ap_75_intervals_never_overlap() {
     let at = |from: &str| json!({"subject": "s", "predicate": "p", "value": from, "valid_from": from});
     let refuse = async |from: &str| {
         let response = nick.post(&facts_of(PROJECT), at(from)).await;
-        response.refused(400, "invalid_valid_from");
+        response.assert_refused(400, "invalid_valid_from");
         assert_field(&response, "valid_from");
     };
     refuse(&ago(-60_000)).await;
     refuse("2999-01-01T00:00:00Z").await;
-    nick.get(&facts_of(PROJECT)).await.refused(404, "project_not_found");
+    nick.get(&facts_of(PROJECT)).await.assert_refused(404, "project_not_found");
     assert_fact(&nick, at("2026-04-10T12:00:00Z")).await;
     for from in [
         "2026-04-10T12:00:00Z",
@@ -124,7 +124,7 @@ async fn ap_41_the_server_makes_ids_and_times() {
         assert_eq!(made["valid_to"], json!(null), "what is asserted is current");
         assert!(super::speak::instant(&made["created_at"]).as_str() > "2026", "recorded now: {made}");
     } else {
-        response.refused_as(400);
+        response.refusal_code(400);
     }
     let other = json!({"subject": "s", "predicate": "p", "value": "1", "project_id": "another"});
     let response = nick.post(&facts_of("one"), other).await;

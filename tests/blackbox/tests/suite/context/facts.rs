@@ -127,7 +127,7 @@ async fn ap_51_the_past_can_be_asked_for() {
     ] {
         let path = format!("{}?as_of={}", facts_of(PROJECT), enc(bad));
         let response = nick.get(&path).await;
-        response.refused_as(400);
+        response.refusal_code(400);
         super::speak::assert_field(&response, "as_of");
     }
 }
@@ -181,7 +181,7 @@ async fn ap_67_only_that_value_is_retracted() {
     assert_eq!(facts(&nick, "subject=s&predicate=p").await.len(), 0);
     for (query, field) in [("subject=s", "predicate"), ("predicate=p", "subject"), ("", "subject")] {
         let response = nick.delete(&format!("{}?{query}", facts_of(PROJECT))).await;
-        response.refused_as(400);
+        response.refusal_code(400);
         super::speak::assert_field(&response, field);
     }
 }

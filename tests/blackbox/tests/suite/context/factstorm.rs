@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use blackbox::{Agent, Asked, Connection, Database, Server, Tally, rounds, strike_after};
+use blackbox::{Agent, Connection, Database, Server, Tally, TestDependency, rounds, strike_after};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ async fn storm(mut server: Server) {
                 server.kill().await;
             });
         acked.extend(claims.into_iter().flatten());
-        server.start_again().await;
+        server.restart().await;
         assert_whole(&nick, &acked, CLIENTS * (round + 1)).await;
     }
 }
@@ -90,7 +90,7 @@ async fn ap_49_a_storm_on_one_pair_survives_kills() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ap_49_a_storm_on_one_pair_survives_kills_on_postgres() {
-    let Asked::Yes(url) = Asked::postgres() else { return };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return };
     let database = Database::create(&url).await;
     storm(Server::builder().database(database.url()).start().await).await;
     database.remove().await;

@@ -39,7 +39,7 @@ impl Walker {
         let request = self.agent.request(method, path, &[], text.as_deref().map(str::as_bytes));
         let answer = tokio::time::timeout(PATIENCE, self.wire.round_trip(&request)).await;
         let mut answer = answer.expect("an answer in time").expect("an answer");
-        answer.asked = format!("{} {}", answer.asked, text.unwrap_or_default());
+        answer.request_line = format!("{} {}", answer.request_line, text.unwrap_or_default());
         answer
     }
 
@@ -134,7 +134,7 @@ impl Walker {
             assert_eq!(micros(&made["valid_from"]), t, "{made}");
             self.check_made(key, &body, &made);
         } else {
-            answer.refused(400, "invalid_valid_from");
+            answer.assert_refused(400, "invalid_valid_from");
             assert_eq!(answer.json()["error"]["field"], "valid_from", "{answer}");
         }
     }
@@ -153,7 +153,7 @@ impl Walker {
         let before = now();
         let answer = self.ask("DELETE", &path, None).await;
         if answer.status == 404 && !self.model.lines.keys().any(|(known, _, _)| known == project) {
-            return answer.refused(404, "project_not_found");
+            return answer.assert_refused(404, "project_not_found");
         }
         let hit = current.filter(|fact| object.is_none_or(|object| fact["value"] == object));
         assert_eq!(answer.ok(200), json!({"invalidated": u8::from(hit.is_some())}), "{answer}");

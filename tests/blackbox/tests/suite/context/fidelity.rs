@@ -48,7 +48,7 @@ async fn ap_58_ap_85_a_cursor_of_something_else_is_refused() {
         let glue = if list.contains('?') { '&' } else { '?' };
         for cursor in ["", "zzz", "a b/c", *foreign] {
             let response = nick.get(&format!("{list}{glue}cursor={}", enc(cursor))).await;
-            response.refused(400, "invalid_cursor");
+            response.assert_refused(400, "invalid_cursor");
             assert_field(&response, "cursor");
         }
     }
@@ -63,7 +63,7 @@ async fn ap_67_a_restriction_that_is_not_known_is_refused() {
     let fact = assert_fact(&nick, json!({"subject": "s", "predicate": "p", "value": "v"})).await;
     let path = format!("{}?subject=s&predicate=p", facts_of(PROJECT));
     let response = nick.delete(&format!("{path}&value=w")).await;
-    response.refused(400, "invalid_parameter");
+    response.assert_refused(400, "invalid_parameter");
     assert_field(&response, "value");
     assert_eq!(nick.get(&facts_of(PROJECT)).await.ok(200)["facts"], json!([fact]));
     assert_eq!(nick.delete(&format!("{path}&object=v")).await.ok(200), json!({"invalidated": 1}));
@@ -128,15 +128,15 @@ async fn ap_89_members_of_implementations_are_bounded() {
     let (_server, nick) = desk().await;
     let large = json!({"x-a": "x".repeat(16 << 10)});
     let response = nick.post("/v1/projects", with(large.clone(), json!({"project_id": PROJECT}))).await;
-    response.refused(400, "invalid_schema");
+    response.assert_refused(400, "invalid_schema");
     let project = nick.post("/v1/projects", json!({"project_id": PROJECT})).await.ok(201);
     let path = format!("/v1/projects/{PROJECT}");
     let half = |name: &str| json!({name: "x".repeat(9 << 10)});
     nick.patch(&path, half("x-a")).await.ok(200);
-    nick.patch(&path, half("x-b")).await.refused(400, "invalid_schema");
+    nick.patch(&path, half("x-b")).await.assert_refused(400, "invalid_schema");
     nick.patch(&path, half("x-a")).await.ok(200);
     assert_eq!(nick.get(&path).await.ok(200), with(project, half("x-a")));
-    nick.post(&format!("{path}/sessions"), large).await.refused(400, "invalid_schema");
+    nick.post(&format!("{path}/sessions"), large).await.assert_refused(400, "invalid_schema");
 }
 
 /// AP-48: an assertion holds from now on; an end that it brings along would not come true, and is refused.
@@ -146,7 +146,7 @@ async fn ap_48_an_assertion_brings_no_end() {
     let fact = json!({"subject": "s", "predicate": "p", "value": "v", "valid_from": "2026-01-01T00:00:00Z"});
     let ended = with(fact.clone(), json!({"valid_to": "2026-02-01T00:00:00Z"}));
     let response = nick.post(&facts_of(PROJECT), ended).await;
-    response.refused(400, "invalid_schema");
+    response.assert_refused(400, "invalid_schema");
     assert_field(&response, "valid_to");
     assert_fact(&nick, with(fact, json!({"valid_to": null}))).await;
 }

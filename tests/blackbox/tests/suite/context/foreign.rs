@@ -20,17 +20,20 @@ async fn ap_101_foreigners_do_not_write() {
     let theirs = format!("nick:{PROJECT}");
     let into = json!({"project_id": theirs});
     let fresh = deposit(&mallory, &package_with(&mallory.handle, "fresh", into.clone())).await;
-    fresh.refused(404, "project_not_found");
+    fresh.assert_refused(404, "project_not_found");
     let taken = deposit(&mallory, &package_with(&mallory.handle, "draft", into)).await;
-    taken.refused(404, "project_not_found");
+    taken.assert_refused(404, "project_not_found");
     assert_eq!(fresh.fingerprint(), taken.fingerprint());
     let fact = json!({"subject": "s", "predicate": "p", "value": "2"});
-    mallory.post(&format!("/v1/projects/{theirs}/facts"), fact).await.refused(404, "project_not_found");
+    mallory
+        .post(&format!("/v1/projects/{theirs}/facts"), fact)
+        .await
+        .assert_refused(404, "project_not_found");
     let session = mallory.post(&format!("/v1/projects/{PROJECT}/sessions"), json!({})).await;
-    session.refused(404, "project_not_found");
+    session.assert_refused(404, "project_not_found");
     let facts = nick.get(&format!("/v1/projects/{PROJECT}/facts?include_ended=true")).await.ok(200);
     assert_eq!(facts["facts"].as_array().map(Vec::len), Some(1));
-    nick.get("/v1/packages/fresh").await.refused(404, "package_not_found");
+    nick.get("/v1/packages/fresh").await.assert_refused(404, "package_not_found");
 }
 
 /// The global digest and the list of projects show what is one's own.

@@ -50,14 +50,14 @@ async fn ap_54_every_write_refuses_ambiguous_json() {
             let text = body.to_string();
             let text = format!("{},{more}}}", &text[..text.len() - 1]);
             let answer = owner.bytes(&owner.request(method, &path, &[], Some(text.as_bytes()))).await;
-            answer.refused_any(400, &["invalid_json", "invalid_schema"]);
+            answer.assert_refused_any(400, &["invalid_json", "invalid_schema"]);
             assert!(answer.text().len() < 2_000, "an error is short: {}", answer.text().len());
         }
     }
     assert_eq!(owner.get(&package_at("one")).await.ok(200)["status"], "draft");
     assert_eq!(owner.get(&format!("/v1/projects/{PROJECT}")).await.text(), before);
-    owner.get(&package_at("new")).await.refused(404, "package_not_found");
-    owner.get("/v1/projects/new").await.refused(404, "project_not_found");
+    owner.get(&package_at("new")).await.assert_refused(404, "package_not_found");
+    owner.get("/v1/projects/new").await.assert_refused(404, "project_not_found");
     let facts = owner.get(&format!("{}?include_ended=true", facts_of(PROJECT))).await.ok(200);
     assert_eq!(facts["facts"], json!([]));
 }
@@ -83,7 +83,9 @@ async fn ap_18_depth_64_is_taken() {
         // One deeper would not have been.
         for (path, text) in [(packages_of(PROJECT), text.replace(&id, "more")), (facts_of(PROJECT), fact)] {
             let text = text.replace(deep, &format!("[{deep}]"));
-            nick.post_raw(&path, text.as_bytes()).await.refused_any(400, &["invalid_json", "invalid_schema"]);
+            nick.post_raw(&path, text.as_bytes())
+                .await
+                .assert_refused_any(400, &["invalid_json", "invalid_schema"]);
         }
     }
 }
@@ -103,9 +105,9 @@ async fn written(nick: &Agent, number: usize, member: &str, field: Option<&str>)
         assert!(nick.get(&package_at(&id)).await.text().contains(member), "as it was written");
         return;
     };
-    answer.refused(400, "invalid_schema");
+    answer.assert_refused(400, "invalid_schema");
     assert_field(&answer, field);
-    nick.get(&package_at(&id)).await.refused(404, "package_not_found");
+    nick.get(&package_at(&id)).await.assert_refused(404, "package_not_found");
 }
 
 /// AP-22, AP-32, AP-34: what counts is the value, not its spelling; and the spelling is kept.
@@ -171,7 +173,7 @@ async fn ap_19_a_name_has_many_spellings() {
     for name in ["Title", "TITLE", "title ", " title", "titl\u{435}"] {
         let other = text.replace("\"title\":", &format!("\"{name}\":"));
         let answer = nick.post_raw(&packages_of(PROJECT), other.as_bytes()).await;
-        answer.refused(400, "invalid_schema");
+        answer.assert_refused(400, "invalid_schema");
         assert_field(&answer, "title");
     }
 }
@@ -194,7 +196,7 @@ async fn ap_20_an_id_has_a_longest_length() {
             assert_package(&answer, 201, &sent);
             assert_package(&nick.get(&package_at(&id)).await, 200, &sent);
         } else {
-            answer.refused(400, "invalid_schema");
+            answer.assert_refused(400, "invalid_schema");
             assert_field(&answer, "package_id");
         }
         let answer = nick.post("/v1/projects", json!({ "project_id": id })).await;
@@ -202,7 +204,7 @@ async fn ap_20_an_id_has_a_longest_length() {
             answer.ok(201);
             assert_eq!(nick.get(&format!("/v1/projects/{}", enc(&id))).await.ok(200)["id"], json!(id));
         } else {
-            answer.refused(400, "invalid_schema");
+            answer.assert_refused(400, "invalid_schema");
             assert_field(&answer, "project_id");
         }
     }

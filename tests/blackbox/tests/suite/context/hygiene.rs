@@ -17,8 +17,8 @@ async fn ap_54_a_body_is_at_most_1_mib() {
     let response = nick.post(&packages_of(PROJECT), most.clone()).await;
     assert_package(&response, 201, &most);
     let response = nick.post(&packages_of(PROJECT), sized("more", (1 << 20) + 1)).await;
-    response.refused_as(413);
-    nick.get("/v1/packages/more").await.refused(404, "package_not_found");
+    response.refusal_code(413);
+    nick.get("/v1/packages/more").await.assert_refused(404, "package_not_found");
     assert_eq!(super::speak::pull(&nick, "most").await, most);
 }
 
@@ -43,7 +43,7 @@ async fn ap_69_every_answer_is_json() {
         nick.delete(&format!("{}?subject=%ff&predicate=p", facts_of(PROJECT))).await,
     ] {
         assert!((400..500).contains(&response.status), "{response}");
-        response.refused_as(response.status);
+        response.refusal_code(response.status);
         let kind = response.header("content-type").unwrap_or_default();
         assert!(kind.starts_with("application/json"), "{response}");
         for inside in ["sqlite", "SELECT", ".rs", "panicked", "/tmp/", "postgres"] {

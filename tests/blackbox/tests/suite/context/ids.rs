@@ -82,13 +82,13 @@ async fn ap_20_an_id_is_unique_within_its_project() {
     assert_eq!(pull(&nick, "same").await, one);
     assert_eq!(pull(&stranger, "same").await, theirs);
     deposited(&nick, &two).await;
-    nick.get(&package_at("same")).await.refused(409, "ambiguous_package_id");
+    nick.get(&package_at("same")).await.assert_refused(409, "ambiguous_package_id");
     assert_eq!(pull(&stranger, "same").await, theirs);
     assert_eq!(pull_at(&nick, "/v1/packages/same?project=one").await, one);
     assert_eq!(pull_at(&nick, "/v1/packages/same?project=two").await, two);
-    nick.get("/v1/packages/same?project=three").await.refused_as(404);
-    nick.get("/v1/packages/same?project=four").await.refused_as(404);
-    nick.get("/v1/packages/other?project=one").await.refused(404, "package_not_found");
+    nick.get("/v1/packages/same?project=three").await.refusal_code(404);
+    nick.get("/v1/packages/same?project=four").await.refusal_code(404);
+    nick.get("/v1/packages/other?project=one").await.assert_refused(404, "package_not_found");
 }
 
 /// AP-64: a flag under an ambiguous id says so too, and changes neither.
@@ -101,9 +101,9 @@ async fn ap_20_an_ambiguous_flag_changes_nothing() {
         deposited(&nick, &draft(project)).await;
     }
     let flag = json!({"review_type": "human"});
-    nick.post("/v1/packages/same/flag", flag.clone()).await.refused(409, "ambiguous_package_id");
+    nick.post("/v1/packages/same/flag", flag.clone()).await.assert_refused(409, "ambiguous_package_id");
     let review = json!({"status": "complete"});
-    nick.post("/v1/packages/same/review", review).await.refused(409, "ambiguous_package_id");
+    nick.post("/v1/packages/same/review", review).await.assert_refused(409, "ambiguous_package_id");
     let flagged = nick.post("/v1/packages/same/flag?project=two", flag).await.ok(200);
     assert_eq!((&flagged["project_id"], &flagged["status"]), (&json!("two"), &json!("awaiting_review")));
     assert_eq!(pull_at(&nick, "/v1/packages/same?project=one").await, draft("one"));
@@ -115,7 +115,7 @@ async fn ap_59_an_unknown_package_is_not_found() {
     let (_server, nick) = desk().await;
     deposited(&nick, &package(&nick.handle, "Known")).await;
     for id in ["known", "Known ", "Know", "Known/", "%4Bnown"] {
-        nick.get(&package_at(id)).await.refused(404, "package_not_found");
+        nick.get(&package_at(id)).await.assert_refused(404, "package_not_found");
     }
     let found: Value = nick.get("/v1/packages/%4b%6Eown").await.ok(200);
     assert_eq!(found["package_id"], "Known", "a byte may be encoded without need");

@@ -41,7 +41,7 @@ async fn ap_6_reviews_go_the_ways_of_the_table() {
                 assert_package(&response, 200, &after);
                 assert_eq!(pull(&nick, &id).await, after);
             } else {
-                response.refused(400, "invalid_transition");
+                response.assert_refused(400, "invalid_transition");
                 assert_eq!(pull(&nick, &id).await, before, "{id}");
             }
         }
@@ -69,10 +69,10 @@ async fn ap_64_a_flag_may_be_refused() {
     let (_server, nick) = desk().await;
     let package = in_status(&nick, "done", "complete").await;
     for kind in ["human", "agent"] {
-        flag(&nick, "done", json!({"review_type": kind})).await.refused(400, "invalid_transition");
+        flag(&nick, "done", json!({"review_type": kind})).await.assert_refused(400, "invalid_transition");
     }
-    flag(&nick, "unknown", json!({"review_type": "human"})).await.refused(404, "package_not_found");
-    review(&nick, "unknown", json!({"status": "complete"})).await.refused(404, "package_not_found");
+    flag(&nick, "unknown", json!({"review_type": "human"})).await.assert_refused(404, "package_not_found");
+    review(&nick, "unknown", json!({"status": "complete"})).await.assert_refused(404, "package_not_found");
     assert_eq!(pull(&nick, "done").await, package);
     let package = in_status(&nick, "draft", "draft").await;
     for (body, field) in [
@@ -81,11 +81,11 @@ async fn ap_64_a_flag_may_be_refused() {
         (json!({"review_type": "human", "note": ["x"]}), "note"),
     ] {
         let response = flag(&nick, "draft", body).await;
-        response.refused(400, "invalid_schema");
+        response.assert_refused(400, "invalid_schema");
         assert_field(&response, field);
     }
     let response = review(&nick, "draft", json!({"status": "approved"})).await;
-    response.refused(400, "invalid_schema");
+    response.assert_refused(400, "invalid_schema");
     assert_field(&response, "status");
     assert_eq!(pull(&nick, "draft").await, package);
 }
@@ -115,7 +115,7 @@ async fn ap_86_a_review_goes_round() {
         assert_eq!(pull(&nick, "one").await, package);
     }
     for status in ["awaiting_review", "revision_requested", "complete"] {
-        review(&nick, "one", json!({"status": status})).await.refused(400, "invalid_transition");
+        review(&nick, "one", json!({"status": status})).await.assert_refused(400, "invalid_transition");
     }
     assert_eq!(pull(&nick, "one").await, package);
 }
@@ -142,7 +142,7 @@ async fn ap_6_racing_reviews_decide_once() {
         let answers = join_all((0..8).map(|_| review(&nick, &id, json!({"status": "complete"})))).await;
         assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1);
         for answer in answers.iter().filter(|answer| answer.status != 200) {
-            answer.refused(400, "invalid_transition");
+            answer.assert_refused(400, "invalid_transition");
         }
         assert_eq!(pull(&nick, &id).await, with(package, json!({"status": "complete"})));
     }

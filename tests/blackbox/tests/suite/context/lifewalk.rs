@@ -52,7 +52,7 @@ impl Story {
     /// The answer to a change that is allowed or not.
     fn went(&mut self, response: &Response, allowed: bool, change: Value) {
         if !allowed {
-            return response.refused(400, "invalid_transition");
+            return response.assert_refused(400, "invalid_transition");
         }
         self.earlier.push(hash_of(&self.now.to_string()));
         self.now = with(self.now.clone(), change);
@@ -70,7 +70,7 @@ impl Story {
         let path = format!("{}/review", package_at(&self.id));
         let response = nick.post(&path, json!({ "status": to })).await;
         if to == "draft" {
-            response.refused_any(400, &["invalid_transition", "invalid_schema"]);
+            response.assert_refused_any(400, &["invalid_transition", "invalid_schema"]);
             return;
         }
         let allowed = leads(self.status(), to);
@@ -81,7 +81,7 @@ impl Story {
     async fn again(&self, nick: &Agent) {
         assert_package(&deposit(nick, &self.first).await, 200, &self.now);
         if self.now != self.first {
-            deposit(nick, &self.now).await.refused(409, "duplicate_package_id");
+            deposit(nick, &self.now).await.assert_refused(409, "duplicate_package_id");
         }
     }
 

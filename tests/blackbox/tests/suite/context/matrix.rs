@@ -150,9 +150,9 @@ async fn ap_71_101_everybody_does_what_they_may() {
                 Some(rights) if rights.contains(&right) => {
                     assert!((200..300).contains(&response.status), "{name} may {right:?}: {response}");
                 }
-                Some(_) => response.refused(403, "unauthorized"),
+                Some(_) => response.assert_refused(403, "unauthorized"),
                 None => {
-                    response.refused_any(404, &["project_not_found", "package_not_found"]);
+                    response.assert_refused_any(404, &["project_not_found", "package_not_found"]);
                 }
             }
         }
@@ -160,7 +160,7 @@ async fn ap_71_101_everybody_does_what_they_may() {
     for who in [site.server.stranger(), site.server.bearer("pla_unknown"), site.server.bearer("")] {
         let operations = site.operations("@host.bot").await;
         for (_, response) in Site::ask(&who, operations).await {
-            response.refused_as(401);
+            response.refusal_code(401);
             assert!(response.header("www-authenticate").is_some_and(|how| how.starts_with("Bearer")));
         }
     }
@@ -187,11 +187,11 @@ async fn ap_56_an_archive_is_read_by_the_same() {
         for (right, response) in Site::ask(&who, operations).await {
             match rights {
                 None => {
-                    response.refused_any(404, &["project_not_found", "package_not_found"]);
+                    response.assert_refused_any(404, &["project_not_found", "package_not_found"]);
                 }
                 Some(_) if right == Read => assert_eq!(response.status, 200, "{name}: {response}"),
-                Some(rights) if rights.contains(&right) => response.refused(403, "project_archived"),
-                Some(_) => response.refused_any(403, &["project_archived", "unauthorized"]),
+                Some(rights) if rights.contains(&right) => response.assert_refused(403, "project_archived"),
+                Some(_) => response.assert_refused_any(403, &["project_archived", "unauthorized"]),
             }
         }
     }
@@ -199,7 +199,7 @@ async fn ap_56_an_archive_is_read_by_the_same() {
     assert_eq!(deposit(&site.host, &first).await.status, 200, "a repeat writes nothing");
     // Only the owner brings it back.
     let back = format!("/v1/projects/{PROJECT}/unarchive");
-    site.host.post_empty(&back).await.refused(403, "unauthorized");
+    site.host.post_empty(&back).await.assert_refused(403, "unauthorized");
     site.owner.post_empty(&back).await.ok(200);
     deposited(&site.host, &package(&site.host.handle, "after")).await;
 }
@@ -222,7 +222,7 @@ async fn ap_101_foreign_and_unknown_are_one_answer() {
         let foreign = Site::ask(who, asked(PROJECT)).await;
         let unknown = Site::ask(who, asked("proj_not_there")).await;
         for ((_, foreign), (_, unknown)) in foreign.iter().zip(&unknown) {
-            foreign.refused_as(404);
+            foreign.refusal_code(404);
             let told = unknown.fingerprint().replace("proj_not_there", PROJECT);
             assert_eq!(foreign.fingerprint(), told, "{foreign}\n{unknown}");
         }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use blackbox::{Agent, Asked, Embeddings, Mood, Server, eventually};
+use blackbox::{Agent, Embeddings, Mood, Server, TestDependency, eventually};
 use serde_json::{Value, json};
 
 use super::speak::{PROJECT, deposited, package_with, packages_of};
@@ -49,7 +49,7 @@ async fn three(nick: &Agent) {
 /// AP-60, AP-78: a real model in the server; no word is common. A restart embeds nothing again.
 #[tokio::test]
 async fn ap_60_a_package_is_found_by_its_meaning_and_after_a_restart() {
-    let Asked::Yes(model) = Asked::model() else { return };
+    let TestDependency::Available(model) = TestDependency::model() else { return };
     let mut server = Server::builder().arg("--embeddings").arg(&format!("local:{model}")).start().await;
     let nick = server.agent("@nick.cc-laptop").await;
     three(&nick).await;
@@ -71,7 +71,7 @@ async fn ap_60_a_package_is_found_by_its_meaning_and_after_a_restart() {
         } else {
             server.kill().await
         }
-        server.start_again().await;
+        server.restart().await;
         caught_up(&nick, blackbox::PATIENCE).await;
         assert_eq!(found(&nick, query, "&ranking=semantic").await[0], "auto", "{ended}");
     }
@@ -91,10 +91,12 @@ async fn ap_79_without_a_model_meaning_is_not_declared() {
     for (ranking, capability) in [("semantic", "semantic_search"), ("hybrid", "hybrid_search")] {
         let path = format!("{}?mode=relevant&query=car&ranking={ranking}", packages_of(PROJECT));
         let response = nick.get(&path).await;
-        response.refused(501, "not_implemented");
+        response.assert_refused(501, "not_implemented");
         assert_eq!(response.json()["error"]["capability"], capability);
     }
-    nick.get(&format!("{}?mode=relevant&query=car&ranking=best", packages_of(PROJECT))).await.refused_as(400);
+    nick.get(&format!("{}?mode=relevant&query=car&ranking=best", packages_of(PROJECT)))
+        .await
+        .refusal_code(400);
 }
 
 /// The model behind an interface: its key, its death in the middle, its return, another size of vectors.
@@ -126,7 +128,7 @@ async fn ap_60_a_model_that_dies_holds_nothing_up_and_comes_back() {
     .await;
 
     model.set(Mood::Vectors(6));
-    model.start_again().await;
+    model.restart().await;
     caught_up(&nick, blackbox::PATIENCE).await;
     eventually("vectors of the new size are there", || async {
         let rain = found(&nick, "rain", "&ranking=semantic").await;
@@ -136,7 +138,7 @@ async fn ap_60_a_model_that_dies_holds_nothing_up_and_comes_back() {
     })
     .await;
     server.stop().await;
-    assert!(!server.logged().contains("key-of-the-test"));
+    assert!(!server.log_text().contains("key-of-the-test"));
 }
 
 /// A server that hangs or refuses costs a query no more than its second, and a deposit nothing.

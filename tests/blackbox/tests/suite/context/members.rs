@@ -47,11 +47,13 @@ async fn ap_101_an_owner_is_shared_with_as_a_whole() {
     for (number, agent) in [&house.guest, &other].iter().enumerate() {
         deposited(agent, &package(&agent.handle, &format!("g{number}"))).await;
         let path = format!("/v1/packages/g{number}/review");
-        agent.post(&path, json!({"status": "complete"})).await.refused(403, "unauthorized");
+        agent.post(&path, json!({"status": "complete"})).await.assert_refused(403, "unauthorized");
     }
-    stranger.get(&packages_of(PROJECT)).await.refused(404, "project_not_found");
+    stranger.get(&packages_of(PROJECT)).await.assert_refused(404, "project_not_found");
     let into = json!({"project_id": format!("host:{PROJECT}")});
-    deposit(&stranger, &package_with(&stranger.handle, "x", into)).await.refused(404, "project_not_found");
+    deposit(&stranger, &package_with(&stranger.handle, "x", into))
+        .await
+        .assert_refused(404, "project_not_found");
     assert_eq!(pull(&other, "g0").await["created_by"]["id"], "@guest.bot");
     assert_eq!(texts(&facts(&other, "").await, "value"), ["1"]);
 }
@@ -80,10 +82,14 @@ async fn a_member_leaves_a_shared_project() {
     house.share("@guest.bot", "reader").await;
     house.share("@guest.other", "writer").await;
     let in_full = |who: &str| format!("/v1/projects/host:{PROJECT}/members/{who}");
-    house.guest.delete(&in_full("@guest.other")).await.refused(403, "unauthorized");
-    house.guest.put(&in_full("@guest.bot"), json!({"role": "writer"})).await.refused(403, "unauthorized");
+    house.guest.delete(&in_full("@guest.other")).await.assert_refused(403, "unauthorized");
+    house
+        .guest
+        .put(&in_full("@guest.bot"), json!({"role": "writer"}))
+        .await
+        .assert_refused(403, "unauthorized");
     house.guest.delete(&in_full("@guest.bot")).await.ok(204);
-    house.guest.get(&packages_of(&format!("host:{PROJECT}"))).await.refused(404, "project_not_found");
+    house.guest.get(&packages_of(&format!("host:{PROJECT}"))).await.assert_refused(404, "project_not_found");
     other.get(&packages_of(&format!("host:{PROJECT}"))).await.ok(200);
 }
 
@@ -99,25 +105,29 @@ async fn ap_101_a_share_is_checked() {
         json!({"role": ["reader"]}),
     ] {
         let response = house.owner.put(&member("@guest.bot"), body).await;
-        response.refused(400, "invalid_schema");
+        response.assert_refused(400, "invalid_schema");
         assert_field(&response, "role");
     }
     for who in ["guest.bot", "@guest", "@Guest.bot", "@guest.b*", "@*.bot", "*", "~guest"] {
         let body: Value = json!({"role": "reader"});
-        house.owner.put(&member(who), body).await.refused_as(400);
+        house.owner.put(&member(who), body).await.refusal_code(400);
     }
-    house.guest.get(&packages_of(PROJECT)).await.refused(404, "project_not_found");
+    house.guest.get(&packages_of(PROJECT)).await.assert_refused(404, "project_not_found");
     let path = "/v1/projects/unknown/members/@guest.bot";
-    house.owner.put(path, json!({"role": "reader"})).await.refused(404, "project_not_found");
-    house.guest.put(&member("@guest.bot"), json!({"role": "writer"})).await.refused(404, "project_not_found");
+    house.owner.put(path, json!({"role": "reader"})).await.assert_refused(404, "project_not_found");
+    house
+        .guest
+        .put(&member("@guest.bot"), json!({"role": "writer"}))
+        .await
+        .assert_refused(404, "project_not_found");
 }
 
 /// Any owner can make any agent a member: its texts reach only agents that admit the owner, or that name the project.
 #[tokio::test]
 async fn a_project_of_an_owner_that_is_not_admitted_is_not_shown_unasked() {
     let house = House::new().await;
-    let closed = house.server.closed("@guest.closed", &[]).await;
-    let listing = house.server.closed("@guest.listing", &["@host.bot"]).await;
+    let closed = house.server.closed_agent("@guest.closed", &[]).await;
+    let listing = house.server.closed_agent("@guest.listing", &["@host.bot"]).await;
     house.share("@guest.*", "reviewer").await;
     let members = json!({"title": "Zebra crossing", "status": "awaiting_review"});
     deposited(&house.host, &package_with(&house.host.handle, "zebra", members)).await;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use blackbox::{Asked, Caller, Connection, Database, PATIENCE, Response, Server, render};
+use blackbox::{Caller, Connection, Database, PATIENCE, Response, Server, TestDependency, render};
 use serde_json::{Value, json};
 
 use super::canonical::hash_of;
@@ -149,7 +149,7 @@ async fn ap_76_ap_77_a_project_moves_whole() {
 /// AP-80: into another store.
 #[tokio::test]
 async fn ap_80_a_project_moves_to_postgres() {
-    let Asked::Yes(url) = Asked::postgres() else { return };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return };
     let database = Database::create(&url).await;
     let (from, to) = (Server::start().await, Server::builder().database(database.url()).start().await);
     moves(&from, &to).await;
@@ -182,8 +182,8 @@ async fn ap_57_who_may_import() {
     let (owner, other) = (server.owner("nick").await, server.owner("eve").await);
     let nick = server.agent("@nick.cc-laptop").await;
     let line = |by: &str, id: &str| format!("{}\n", json!({"record": "package", "data": package(by, id)}));
-    nick.post_raw("/v1/import", line("nick", "a").as_bytes()).await.refused(403, "unauthorized");
-    server.stranger().post_raw("/v1/import", b"").await.refused_as(401);
+    nick.post_raw("/v1/import", line("nick", "a").as_bytes()).await.assert_refused(403, "unauthorized");
+    server.stranger().post_raw("/v1/import", b"").await.refusal_code(401);
     let report = import(&owner, "", &[line("nick", "a"), line("jordan", "b")].concat()).await;
     assert_counts(&report, [1, 0, 0, 0, 0, 1]);
     assert_eq!(report["refused"][0]["code"], "unauthorized");
@@ -203,7 +203,7 @@ async fn ap_57_who_may_import() {
     assert!(whole.contains("jordan"), "{whole}");
     let again = import(&owner, "", &whole).await;
     assert_eq!((&again["imported"], &again["refused_count"]), (&json!(0), &json!(0)), "{again}");
-    other.get(&format!("/v1/projects/nick:{PROJECT}/export")).await.refused(404, "project_not_found");
+    other.get(&format!("/v1/projects/nick:{PROJECT}/export")).await.assert_refused(404, "project_not_found");
 }
 
 /// AP-80: the published implementation's backup, its names mapped.

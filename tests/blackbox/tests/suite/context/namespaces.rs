@@ -1,7 +1,7 @@
 //! Project ids are a namespace of their owner (D.4): AP-1, AP-4, AP-101. Two owners with one id neither see nor disturb
 //! each other, and a name tells nobody whether somebody else has it.
 
-use blackbox::{Agent, Asked, Caller, Database, Server, eventually};
+use blackbox::{Agent, Caller, Database, Server, TestDependency, eventually};
 use serde_json::{Value, json};
 
 use super::speak::{
@@ -52,7 +52,7 @@ async fn undisturbed(server: &mut Server) {
         assert_eq!(values(agent, PROJECT).await, [agent.handle.as_str()]);
         let same = agent.get("/v1/packages/same").await.ok(200);
         assert_eq!(same["title"], json!(agent.handle), "an id in a foreign project is not ambiguous");
-        agent.get(&format!("/v1/packages/{}", &other[1..])).await.refused(404, "package_not_found");
+        agent.get(&format!("/v1/packages/{}", &other[1..])).await.assert_refused(404, "package_not_found");
         let sessions = agent.get(&format!("/v1/projects/{PROJECT}/sessions")).await.ok(200);
         assert_eq!(list(&sessions, "sessions").len(), 1);
         let listed = agent.get("/v1/projects").await.ok(200);
@@ -66,7 +66,7 @@ async fn undisturbed(server: &mut Server) {
     }
     // What one does to its project is nothing to the other's.
     ann_owner.post_empty(&format!("/v1/projects/{PROJECT}/archive")).await.ok(200);
-    deposit(&ann, &package(&ann.handle, "more")).await.refused(403, "project_archived");
+    deposit(&ann, &package(&ann.handle, "more")).await.assert_refused(403, "project_archived");
     deposited(&bob, &package(&bob.handle, "more")).await;
     bob_owner.patch(&format!("/v1/projects/{PROJECT}"), json!({"name": "Bob's"})).await.ok(200);
     assert_eq!(ann.get(&format!("/v1/projects/{PROJECT}")).await.ok(200)["name"], PROJECT);
@@ -79,7 +79,7 @@ async fn ap_1_two_owners_have_one_id_and_do_not_disturb_each_other() {
 
 #[tokio::test]
 async fn ap_1_two_owners_have_one_id_on_postgres() {
-    let Asked::Yes(url) = Asked::postgres() else { return };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return };
     let database = Database::create(&url).await;
     let mut server = Server::builder().database(database.url()).start().await;
     undisturbed(&mut server).await;
@@ -117,11 +117,11 @@ async fn ap_101_a_name_tells_nothing_of_foreign_projects() {
     // Deposits with an owner that is not one's own make nothing, there or not.
     let one = package(&bob.handle, "one");
     for name in ["ann:proj_dev_relay", "ann:proj_never_made", "nobody:x"] {
-        bob.post(&packages_of(name), one.clone()).await.refused(404, "project_not_found");
+        bob.post(&packages_of(name), one.clone()).await.assert_refused(404, "project_not_found");
     }
     // A plain name is one's own, whoever else has it.
     bob.post("/v1/projects", json!({"project_id": PROJECT})).await.ok(201);
-    bob.post("/v1/projects", json!({"project_id": PROJECT})).await.refused(409, "project_exists");
+    bob.post("/v1/projects", json!({"project_id": PROJECT})).await.assert_refused(409, "project_exists");
     assert_package(&deposit(&bob, &one).await, 201, &one);
     assert_eq!(ids(&ann, PROJECT).await, ["one"]);
 }
@@ -145,9 +145,9 @@ async fn ap_101_a_shared_project_is_meant_by_its_id_while_that_means_one() {
     share(&cat_owner, PROJECT, "@bob.b", "writer").await;
     server.crash().await;
     for path in [packages_of(PROJECT), format!("/v1/projects/{PROJECT}")] {
-        bob.get(&path).await.refused(409, "ambiguous_project_id");
+        bob.get(&path).await.assert_refused(409, "ambiguous_project_id");
     }
-    deposit(&bob, &package(&bob.handle, "which")).await.refused(409, "ambiguous_project_id");
+    deposit(&bob, &package(&bob.handle, "which")).await.assert_refused(409, "ambiguous_project_id");
     let listed = bob.get("/v1/projects").await.ok(200);
     assert_eq!(texts(&list(&listed, "projects"), "ref"), ["ann:proj_dev_relay", "cat:proj_dev_relay"]);
     let third = package(&bob.handle, "into-cats");
@@ -193,8 +193,8 @@ async fn ap_1_the_operator_names_what_is_one() {
     assert_eq!(ids(&operator, PROJECT).await, ["one"]);
     operator.get(&format!("/v1/projects/{PROJECT}")).await.ok(200);
     deposited(&bob, &package(&bob.handle, "two")).await;
-    operator.get(&format!("/v1/projects/{PROJECT}")).await.refused(409, "ambiguous_project_id");
-    deposit(&operator, &package("@ann.a", "three")).await.refused(409, "ambiguous_project_id");
+    operator.get(&format!("/v1/projects/{PROJECT}")).await.assert_refused(409, "ambiguous_project_id");
+    deposit(&operator, &package("@ann.a", "three")).await.assert_refused(409, "ambiguous_project_id");
     assert_eq!(ids(&operator, "bob:proj_dev_relay").await, ["two"]);
     for (author, project, owner) in
         [("@ann.a", "q1", "ann"), ("bob", "q2", "bob"), ("bob.b", "q3", "bob"), ("jordan", "q4", "plenary")]

@@ -49,7 +49,7 @@ async fn ap_1_a_project_is_made_once() {
     let (server, nick) = desk().await;
     nick.post("/v1/projects", json!({"project_id": "p1", "name": "one"})).await.ok(201);
     let again = json!({"project_id": "p1", "name": "two"});
-    nick.post("/v1/projects", again.clone()).await.refused(409, "project_exists");
+    nick.post("/v1/projects", again.clone()).await.assert_refused(409, "project_exists");
     let mallory = server.agent("@mallory.bot").await;
     mallory.post("/v1/projects", again).await.ok(201);
     assert_eq!(show(&nick, "p1").await["name"], "one");
@@ -61,10 +61,10 @@ async fn ap_1_a_project_is_made_once() {
         (json!({"project_id": "p3", "description": []}), "description"),
     ] {
         let response = nick.post("/v1/projects", body).await;
-        response.refused(400, "invalid_schema");
+        response.assert_refused(400, "invalid_schema");
         assert_field(&response, field);
     }
-    nick.get("/v1/projects/p3").await.refused(404, "project_not_found");
+    nick.get("/v1/projects/p3").await.assert_refused(404, "project_not_found");
 }
 
 /// A project is renamed; its id, its owner and its packages stay.
@@ -83,9 +83,9 @@ async fn ap_1_a_project_is_changed() {
     }
     assert_eq!(show(&nick, PROJECT).await, changed);
     let response = nick.patch(&format!("/v1/projects/{PROJECT}"), json!({"name": 7})).await;
-    response.refused(400, "invalid_schema");
+    response.assert_refused(400, "invalid_schema");
     assert_field(&response, "name");
-    nick.patch("/v1/projects/unknown", json!({"name": "n"})).await.refused(404, "project_not_found");
+    nick.patch("/v1/projects/unknown", json!({"name": "n"})).await.assert_refused(404, "project_not_found");
     assert_eq!(pull(&nick, "one").await["project_id"], PROJECT);
 }
 
@@ -105,23 +105,23 @@ async fn ap_2_archiving_is_reversible() {
     server.crash().await;
     assert_eq!(show(&nick, PROJECT).await, archived);
     let fact = json!({"subject": "s", "predicate": "p", "value": "2"});
-    deposit(&nick, &package(&nick.handle, "more")).await.refused(403, "project_archived");
-    nick.post(&facts_of(PROJECT), fact.clone()).await.refused(403, "project_archived");
+    deposit(&nick, &package(&nick.handle, "more")).await.assert_refused(403, "project_archived");
+    nick.post(&facts_of(PROJECT), fact.clone()).await.assert_refused(403, "project_archived");
     let retract = format!("{}?subject=s&predicate=p", facts_of(PROJECT));
-    nick.delete(&retract).await.refused(403, "project_archived");
+    nick.delete(&retract).await.assert_refused(403, "project_archived");
     let flag = json!({"review_type": "human"});
-    nick.post("/v1/packages/draft/flag", flag.clone()).await.refused(403, "project_archived");
+    nick.post("/v1/packages/draft/flag", flag.clone()).await.assert_refused(403, "project_archived");
     let review = json!({"status": "complete"});
-    nick.post("/v1/packages/draft/review", review).await.refused(403, "project_archived");
+    nick.post("/v1/packages/draft/review", review).await.assert_refused(403, "project_archived");
     assert_eq!(pull(&nick, "draft").await, draft);
-    nick.get("/v1/packages/more").await.refused(404, "package_not_found");
+    nick.get("/v1/packages/more").await.assert_refused(404, "package_not_found");
     assert_eq!(texts(&facts(&nick, "include_ended=true").await, "value"), ["1"]);
     let back = owner.post_empty(&unarchive).await.ok(200);
     assert_eq!(back["archived_at"], json!(null));
     deposited(&nick, &package(&nick.handle, "more")).await;
     nick.post(&facts_of(PROJECT), fact).await.ok(201);
     nick.post("/v1/packages/draft/flag", flag).await.ok(200);
-    owner.post_empty("/v1/projects/unknown/archive").await.refused(404, "project_not_found");
+    owner.post_empty("/v1/projects/unknown/archive").await.assert_refused(404, "project_not_found");
 }
 
 /// AP-4: the same subject in two projects is two subjects.
@@ -142,16 +142,16 @@ async fn ap_4_projects_share_no_facts() {
 #[tokio::test]
 async fn ap_1_the_first_write_makes_a_project() {
     let (server, nick) = desk().await;
-    nick.get(&packages_of(PROJECT)).await.refused(404, "project_not_found");
+    nick.get(&packages_of(PROJECT)).await.assert_refused(404, "project_not_found");
     assert_fact(&nick, json!({"subject": "s", "predicate": "p", "value": "1"})).await;
     assert_eq!(show(&nick, PROJECT).await["owner_id"], "nick");
     let retract = format!("{}?subject=s&predicate=p", facts_of("other"));
-    nick.delete(&retract).await.refused(404, "project_not_found");
-    nick.get("/v1/projects/other").await.refused(404, "project_not_found");
+    nick.delete(&retract).await.assert_refused(404, "project_not_found");
+    nick.get("/v1/projects/other").await.assert_refused(404, "project_not_found");
     let by_operator = package_with("jordan", "one", json!({"project_id": "operators"}));
     deposited(&server.operator(), &by_operator).await;
     assert_eq!(show(&server.operator(), "operators").await["owner_id"], "plenary");
-    nick.get("/v1/projects/operators").await.refused(404, "project_not_found");
+    nick.get("/v1/projects/operators").await.assert_refused(404, "project_not_found");
 }
 
 /// `context.auto_create_projects = false`: a project is made by hand first.
@@ -163,10 +163,10 @@ async fn ap_1_projects_may_have_to_be_made() {
     let server = Server::builder().arg("--config").arg(file.to_str().expect("text")).start().await;
     let nick = server.agent("@nick.cc-laptop").await;
     let package = package(&nick.handle, "one");
-    deposit(&nick, &package).await.refused(404, "project_not_found");
+    deposit(&nick, &package).await.assert_refused(404, "project_not_found");
     let fact = json!({"subject": "s", "predicate": "p", "value": "1"});
-    nick.post(&facts_of(PROJECT), fact.clone()).await.refused(404, "project_not_found");
-    nick.get(&packages_of(PROJECT)).await.refused(404, "project_not_found");
+    nick.post(&facts_of(PROJECT), fact.clone()).await.assert_refused(404, "project_not_found");
+    nick.get(&packages_of(PROJECT)).await.assert_refused(404, "project_not_found");
     nick.post("/v1/projects", json!({"project_id": PROJECT})).await.ok(201);
     assert_package(&deposit(&nick, &package).await, 201, &package);
     nick.post(&facts_of(PROJECT), fact).await.ok(201);

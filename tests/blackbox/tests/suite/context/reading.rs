@@ -121,10 +121,10 @@ async fn ap_61_the_window_is_chosen() {
     }
     for bad in ["-1", "x", "1.5", "", "99999999999999999999"] {
         let response = nick.get(&format!("/v1/projects/{PROJECT}/orient?window_days={bad}")).await;
-        response.refused_as(400);
+        response.refusal_code(400);
         assert_field(&response, "window_days");
     }
-    nick.get("/v1/projects/unknown/orient").await.refused(404, "project_not_found");
+    nick.get("/v1/projects/unknown/orient").await.assert_refused(404, "project_not_found");
 }
 
 /// A project without anything orients to nothing.

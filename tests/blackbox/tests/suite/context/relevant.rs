@@ -1,7 +1,7 @@
 //! `mode=relevant`: what is found, who finds it, and what a stop, a kill or a lost index does to it (AP-60, D.7).
 //! Must not know: what the index is.
 
-use blackbox::{Agent, Asked, Caller, Database, Server, eventually};
+use blackbox::{Agent, Caller, Database, Server, TestDependency, eventually};
 use serde_json::{Value, json};
 
 use super::speak::{PROJECT, ago, deposited, desk, enc, list, package_with, packages_of, pull, refused};
@@ -99,7 +99,7 @@ async fn ap_60_what_is_no_query_is_refused() {
         let response = nick.get(&format!("{base}&query=a&limit={limit}")).await;
         refused(&response, 400, "invalid_parameter", "limit");
     }
-    nick.get(&path("unknown", "login")).await.refused(404, "project_not_found");
+    nick.get(&path("unknown", "login")).await.assert_refused(404, "project_not_found");
 }
 
 /// AP-101: nobody finds what they may not read; drafts are listed as in `latest`.
@@ -110,7 +110,7 @@ async fn ap_101_only_what_may_be_read_is_found() {
     put(&nick, "shown", json!({"title": "login"})).await;
     put(&nick, "elsewhere", json!({"title": "login", "project_id": "other"})).await;
     finds(&nick, "login", &["shown"]).await;
-    other.get(&path(PROJECT, "login")).await.refused(404, "project_not_found");
+    other.get(&path(PROJECT, "login")).await.assert_refused(404, "project_not_found");
     put(&nick, "draft", json!({"title": "login draft", "status": "draft"})).await;
     finds(&nick, "draft", &["draft"]).await;
     let status = format!("{}&status=complete", path(PROJECT, "login"));
@@ -130,7 +130,7 @@ async fn ap_60_a_restart_finds_everything() {
     }
     finds(&nick, "number3", &["p3"]).await;
     server.stop().await;
-    server.start_again().await;
+    server.restart().await;
     finds(&nick, "number3", &["p3"]).await;
     put(&nick, "late", json!({"title": "login late"})).await;
     server.crash().await;
@@ -141,23 +141,23 @@ async fn ap_60_a_restart_finds_everything() {
     server.stop().await;
     let index = server.data().join("search");
     std::fs::remove_dir_all(&index).expect("the index is a directory");
-    server.start_again().await;
+    server.restart().await;
     finds(&nick, "number2", &["p2"]).await;
 
     server.stop().await;
     for file in std::fs::read_dir(&index).expect("a directory").flatten() {
         std::fs::write(file.path(), b"nothing of use").expect("the file can be written");
     }
-    server.start_again().await;
+    server.restart().await;
     finds(&nick, "number1", &["p1"]).await;
     assert_eq!(ids(&nick, "login").await.len(), 6);
-    server.logs("rebuilt").await;
+    server.wait_for_log("rebuilt").await;
 }
 
 /// Two processes on one PostgreSQL share one index; when the one that writes it is gone, the other goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ap_60_two_processes_find_the_same() {
-    let Asked::Yes(url) = Asked::postgres() else { return };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return };
     let database = Database::create(&url).await;
     let start = || Server::builder().database(database.url()).start();
     let (mut a, mut b) = tokio::join!(start(), start());
@@ -171,7 +171,7 @@ async fn ap_60_two_processes_find_the_same() {
     a.kill().await;
     put(&nick_b, "three", json!({"title": "kestrel"})).await;
     finds(&nick_b, "kestrel", &["three"]).await;
-    a.start_again().await;
+    a.restart().await;
     b.kill().await;
     let nick = nick.at(&a);
     put(&nick, "four", json!({"title": "heron"})).await;

@@ -66,7 +66,7 @@ async fn ap_60_a_reranker_puts_the_first_packages_in_order() {
         assert_eq!(scores["packages"].as_array().map(Vec::len), Some(1));
         assert_eq!(scores["packages"][0]["package"]["package_id"], "answer");
         server.stop().await;
-        assert!(!server.logged().contains("key-of-the-reranker"));
+        assert!(!server.log_text().contains("key-of-the-reranker"));
     }
 }
 
@@ -80,7 +80,7 @@ async fn ap_60_a_reranker_that_is_away_leaves_the_order() {
     assert_eq!(found(&nick, QUERY, "").await, ["words", "answer"]);
     assert_eq!(descriptor(&nick).await["capabilities"]["reranked_search"], false);
     let path = format!("{}?mode=relevant&query=vet&ranking=reranked", packages_of(PROJECT));
-    nick.get(&path).await.refused(501, "not_implemented");
+    nick.get(&path).await.assert_refused(501, "not_implemented");
     model.set(Mood::Vectors(8));
     eventually("it is asked again after its rest", || async {
         (found(&nick, QUERY, "").await == ["answer", "words"]).then_some(())
@@ -98,5 +98,5 @@ async fn ap_79_without_a_reranker_it_is_not_declared() {
     assert_eq!(descriptor(&nick).await["capabilities"]["reranked_search"], false);
     two(&nick).await;
     let path = format!("{}?mode=relevant&query=vet&ranking=reranked", packages_of(PROJECT));
-    nick.get(&path).await.refused(501, "not_implemented");
+    nick.get(&path).await.assert_refused(501, "not_implemented");
 }

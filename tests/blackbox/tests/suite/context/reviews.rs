@@ -23,7 +23,7 @@ async fn ap_40_the_log_keeps_notes_and_hashes() {
     let second = with(first.clone(), json!({"status": "awaiting_review", "review_type": "human"}));
     let verdict = json!({"status": "revision_requested", "note": "no, look again"});
     nick.post("/v1/packages/one/review", verdict).await.ok(200);
-    nick.post("/v1/packages/one/review", json!({"status": "draft"})).await.refused_as(400);
+    nick.post("/v1/packages/one/review", json!({"status": "draft"})).await.refusal_code(400);
     nick.post("/v1/packages/one/review", json!({"status": "complete"})).await.ok(200);
     for _ in 0..2 {
         let body = log(&nick, "one").await;
@@ -40,7 +40,7 @@ async fn ap_40_the_log_keeps_notes_and_hashes() {
         assert!(pull(&nick, "one").await.get("note").is_none());
         server.crash().await;
     }
-    nick.get("/v1/packages/two/reviews").await.refused(404, "package_not_found");
+    nick.get("/v1/packages/two/reviews").await.assert_refused(404, "package_not_found");
 }
 
 /// AP-87: those that await review, by either path, newest first.
@@ -63,5 +63,5 @@ async fn ap_87_what_awaits_review_is_listed() {
     assert_eq!(texts(&latest(&nick, "&status=awaiting_review").await, "package_id"), ["p3", "p0"]);
     assert_eq!(texts(&latest(&nick, "&status=complete").await, "package_id"), ["p2", "p1"]);
     let path = format!("{}?mode=latest&status=pending", packages_of(PROJECT));
-    nick.get(&path).await.refused_as(400);
+    nick.get(&path).await.refusal_code(400);
 }

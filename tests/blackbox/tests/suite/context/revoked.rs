@@ -10,7 +10,7 @@ use super::speak::{PROJECT, deposit, deposited, package, package_with, packages_
 async fn sees_nothing(site: &mut Site, who: &Caller, actor: &str) {
     let operations = site.operations(actor).await;
     for (_, response) in Site::ask(who, operations).await {
-        response.refused_any(404, &["project_not_found", "package_not_found"]);
+        response.assert_refused_any(404, &["project_not_found", "package_not_found"]);
     }
     let listed = who.get("/v1/projects").await.ok(200).to_string();
     assert!(!listed.contains(PROJECT), "{listed}");
@@ -35,8 +35,10 @@ async fn ap_101_a_membership_ends_at_once() {
     assert_eq!(guest.get(&packages_of(PROJECT)).await.fingerprint(), before);
     sees_nothing(&mut site, &guest, "@guest.bot").await;
     let into = json!({"project_id": format!("host:{PROJECT}")});
-    deposit(&guest, &package_with(&guest.handle, "mine", into)).await.refused(404, "project_not_found");
-    guest.get("/v1/packages/mine").await.refused(404, "package_not_found");
+    deposit(&guest, &package_with(&guest.handle, "mine", into))
+        .await
+        .assert_refused(404, "project_not_found");
+    guest.get("/v1/packages/mine").await.assert_refused(404, "package_not_found");
     site.server.crash().await;
     sees_nothing(&mut site, &guest, "@guest.bot").await;
     assert_eq!(site.host.get("/v1/packages/mine").await.ok(200)["created_by"]["id"], "@guest.bot");
@@ -53,7 +55,7 @@ async fn ap_101_a_share_with_the_owner_outlives_that_with_the_agent() {
     site.share("@guest.*", "reader").await;
     deposited(&guest, &package(&guest.handle, "one")).await;
     site.owner.delete(&member("@guest.bot")).await;
-    deposit(&guest, &package(&guest.handle, "two")).await.refused(403, "unauthorized");
+    deposit(&guest, &package(&guest.handle, "two")).await.assert_refused(403, "unauthorized");
     assert_eq!(guest.get("/v1/packages/one").await.status, 200);
     site.owner.delete(&member("@guest.*")).await;
     sees_nothing(&mut site, &guest, "@guest.bot").await;
@@ -71,16 +73,16 @@ async fn ap_71_a_dead_token_is_unknown() {
     let renewed = site.server.bearer(made["token"].as_str().expect("a token"));
     let operations = site.operations("@guest.bot").await;
     for (_, response) in Site::ask(&guest, operations).await {
-        response.refused_as(401);
+        response.refusal_code(401);
     }
     deposited(&renewed, &package("@guest.bot", "two")).await;
     assert_eq!(operator.delete("/_admin/agents/@guest.bot").await.status, 204);
     let operations = site.operations("@guest.bot").await;
     for (_, response) in Site::ask(&renewed, operations).await {
-        response.refused_as(401);
+        response.refusal_code(401);
     }
     site.server.crash().await;
-    renewed.get("/v1/packages/two").await.refused_as(401);
+    renewed.get("/v1/packages/two").await.refusal_code(401);
     assert_eq!(site.host.get("/v1/packages/two").await.ok(200)["created_by"]["id"], "@guest.bot");
 }
 
@@ -95,7 +97,7 @@ async fn ap_101_a_role_changes_at_once() {
         if *role == "writer" {
             response.ok(201);
         } else {
-            response.refused(403, "unauthorized");
+            response.assert_refused(403, "unauthorized");
         }
         let review = guest.post("/v1/packages/draft/review", json!({"status": "draft"})).await;
         let wanted = if *role == "reviewer" { 400 } else { 403 };

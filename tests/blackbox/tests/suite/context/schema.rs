@@ -27,7 +27,7 @@ async fn ap_19_nine_members_are_required() {
         bench.refuses(&package, name).await;
     }
     // None of it brought the project into being.
-    bench.nick.get(&packages_of(PROJECT)).await.refused(404, "project_not_found");
+    bench.nick.get(&packages_of(PROJECT)).await.assert_refused(404, "project_not_found");
 }
 
 /// 0.4 #9: the project of the body is that of the path.
@@ -38,10 +38,10 @@ async fn ap_1_a_package_has_one_project() {
     let response = bench.nick.post(&packages_of(PROJECT), package.clone()).await;
     refused(&response, 400, "invalid_schema", "project_id");
     for project in [PROJECT, "another"] {
-        bench.nick.get(&packages_of(project)).await.refused(404, "project_not_found");
+        bench.nick.get(&packages_of(project)).await.assert_refused(404, "project_not_found");
     }
     deposit(&bench.nick, &package).await.ok(201);
-    bench.nick.get(&packages_of(PROJECT)).await.refused(404, "project_not_found");
+    bench.nick.get(&packages_of(PROJECT)).await.assert_refused(404, "project_not_found");
 }
 
 /// What a member takes, and what it does not.
@@ -123,7 +123,7 @@ async fn ap_26_27_28_33_34_what_is_inside_a_member_is_named_by_its_path() {
 async fn ap_54_a_package_is_an_object() {
     let bench = Bench::new().await;
     for body in [json!([]), json!("x"), json!(7), json!(null), json!(true), json!([{}])] {
-        bench.nick.post(&packages_of(PROJECT), body).await.refused(400, "invalid_schema");
+        bench.nick.post(&packages_of(PROJECT), body).await.assert_refused(400, "invalid_schema");
     }
-    bench.nick.get(&packages_of(PROJECT)).await.refused(404, "project_not_found");
+    bench.nick.get(&packages_of(PROJECT)).await.assert_refused(404, "project_not_found");
 }

@@ -111,7 +111,7 @@ async fn ap_13_a_session_ends() {
         json!({"ended_at": format!("{}0000000Z", super::speak::ago(0).trim_end_matches('Z'))}),
     ] {
         let response = nick.patch(&path, bad).await;
-        response.refused(400, "invalid_schema");
+        response.assert_refused(400, "invalid_schema");
         super::speak::assert_field(&response, "ended_at");
     }
     let end = super::speak::ago(-1);
@@ -122,8 +122,8 @@ async fn ap_13_a_session_ends() {
     for kept in ["session_id", "callsign", "started_at", "actor_id", "packages_deposited"] {
         assert_eq!(ended[kept], session[kept], "{kept}");
     }
-    nick.patch(&format!("{}/sess_unknown", sessions()), json!({ "ended_at": end })).await.refused_as(404);
-    nick.get(&format!("{}/sess_unknown", sessions())).await.refused_as(404);
+    nick.patch(&format!("{}/sess_unknown", sessions()), json!({ "ended_at": end })).await.refusal_code(404);
+    nick.get(&format!("{}/sess_unknown", sessions())).await.refusal_code(404);
 }
 
 /// A session is begun as oneself, with an actor that is one.
@@ -131,7 +131,7 @@ async fn ap_13_a_session_ends() {
 async fn ap_57_a_session_is_ones_own() {
     let (server, nick) = room().await;
     let body = json!({"actor_id": "jordan", "actor_type": "human"});
-    nick.post(&sessions(), body.clone()).await.refused(403, "unauthorized");
+    nick.post(&sessions(), body.clone()).await.assert_refused(403, "unauthorized");
     assert_eq!(server.operator().post(&sessions(), body).await.ok(201)["actor_id"], "jordan");
     for (body, field) in [
         (json!({"actor_id": 7}), "actor_id"),
@@ -139,7 +139,7 @@ async fn ap_57_a_session_is_ones_own() {
         (json!({"actor_type": 7}), "actor_type"),
     ] {
         let response = nick.post(&sessions(), body).await;
-        response.refused(400, "invalid_schema");
+        response.assert_refused(400, "invalid_schema");
         super::speak::assert_field(&response, field);
     }
     assert_eq!(list(&nick.get(&sessions()).await.ok(200), "sessions").len(), 1);
@@ -150,8 +150,8 @@ async fn ap_57_a_session_is_ones_own() {
 async fn ap_13_sessions_are_optional() {
     let (_server, nick) = desk().await;
     // D.4: only a deposit or an assertion makes a project.
-    nick.post(&sessions(), json!({})).await.refused(404, "project_not_found");
-    nick.get(&sessions()).await.refused(404, "project_not_found");
+    nick.post(&sessions(), json!({})).await.assert_refused(404, "project_not_found");
+    nick.get(&sessions()).await.assert_refused(404, "project_not_found");
     let by = json!({"created_by": {"id": nick.handle, "type": "agent", "session_id": "sess_elsewhere"}});
     deposited(&nick, &package_with("", "one", by)).await;
     assert_eq!(list(&nick.get(&sessions()).await.ok(200), "sessions").len(), 0);

@@ -111,7 +111,7 @@ pub(super) fn bare(mut body: Value) -> Value {
 /// A refusal that names the member it is about.
 #[track_caller]
 pub(super) fn refused(response: &Response, status: u16, code: &str, field: &str) {
-    response.refused(status, code);
+    response.assert_refused(status, code);
     assert_field(response, field);
 }
 

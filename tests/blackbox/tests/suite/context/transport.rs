@@ -80,7 +80,7 @@ async fn ap_50_updates_are_taken_whole() {
     let body = |value: &str| json!({"subject": "s", "predicate": "p", "value": value});
     let first = assert_fact(&nick, body("1")).await;
     let refused = super::speak::with(body("2"), json!({"valid_from": first["valid_from"]}));
-    nick.post(&facts_of(PROJECT), refused).await.refused(400, "invalid_valid_from");
+    nick.post(&facts_of(PROJECT), refused).await.assert_refused(400, "invalid_valid_from");
     assert_eq!(
         facts(&nick, "include_ended=true").await,
         std::slice::from_ref(&first),

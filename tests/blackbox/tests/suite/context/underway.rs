@@ -8,7 +8,7 @@ use super::speak::{PROJECT, deposited, desk, facts, package, package_with, packa
 /// The rule that refuses is named.
 #[track_caller]
 fn over(response: &Response, code: &str, rule: &str) {
-    response.refused(429, code);
+    response.assert_refused(429, code);
     assert!(response.text().contains(rule), "{response}");
     assert!(response.header("retry-after").is_some(), "{response}");
 }

@@ -1,7 +1,7 @@
 //! Vectors are made once, whatever keeps them: the data directory or PostgreSQL, for one process or for several.
 //! Must not know: how they are kept.
 
-use blackbox::{Agent, Asked, Database, Embeddings, Mood, PATIENCE, Server, eventually};
+use blackbox::{Agent, Database, Embeddings, Mood, PATIENCE, Server, TestDependency, eventually};
 use serde_json::json;
 
 use super::meaning::{caught_up, found};
@@ -51,7 +51,7 @@ async fn a_restart_makes_no_vectors(database: Option<&Database>) {
         } else {
             server.kill().await;
         }
-        server.start_again().await;
+        server.restart().await;
         caught_up(&nick, PATIENCE).await;
         assert_eq!(nearest(&nick, "automobile").await, "auto", "{ended}");
         assert_eq!(embedded(&model), [1; 3], "{ended}");
@@ -67,7 +67,7 @@ async fn ap_60_after_a_restart_vectors_are_read_from_the_directory() {
 /// AP-60, AP-78: in PostgreSQL. What a restart finds there is not embedded again; another model's is.
 #[tokio::test]
 async fn ap_60_after_a_restart_vectors_are_read_from_postgres() {
-    let Asked::Yes(url) = Asked::postgres() else { return };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return };
     let database = Database::create(&url).await;
     a_restart_makes_no_vectors(Some(&database)).await;
     let model = Embeddings::start(Mood::Vectors(6)).await;
@@ -85,7 +85,7 @@ async fn ap_60_after_a_restart_vectors_are_read_from_postgres() {
 /// AP-60: of two processes one embeds, both find, and who is left goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ap_60_processes_on_one_database_share_vectors() {
-    let Asked::Yes(url) = Asked::postgres() else { return };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return };
     let database = Database::create(&url).await;
     let model = Embeddings::start(Mood::Vectors(8)).await;
     let source = model.source();

@@ -86,11 +86,11 @@ async fn ap_37_the_hash_is_no_member() {
     let claim = |hash: &str| format!(r#"{{"content_hash":"{hash}",{}"#, &text[1..]);
     let wrong = hash_of(&odd(&nick.handle, "other"));
     let response = nick.post_raw(&packages_of(PROJECT), claim(&wrong).as_bytes()).await;
-    response.refused(400, "hash_mismatch");
-    nick.get(&package_at("odd")).await.refused_as(404);
+    response.assert_refused(400, "hash_mismatch");
+    nick.get(&package_at("odd")).await.refusal_code(404);
     for bad in ["7", "{}", "\"\"", "\"sha256:\"", "\"md5:00\""] {
         let body = claim("?").replace("\"?\"", bad);
-        let code = nick.post_raw(&packages_of(PROJECT), body.as_bytes()).await.refused_as(400);
+        let code = nick.post_raw(&packages_of(PROJECT), body.as_bytes()).await.refusal_code(400);
         assert!(["hash_mismatch", "invalid_schema"].contains(&code.as_str()), "{bad}: {code}");
     }
     for status in [201, 200] {
@@ -99,7 +99,7 @@ async fn ap_37_the_hash_is_no_member() {
         assert_eq!(without_hash(&response, &hash), text, "one content_hash, and it is the server's");
     }
     let response = nick.post_raw(&packages_of(PROJECT), claim(&wrong).as_bytes()).await;
-    response.refused(400, "hash_mismatch");
+    response.assert_refused(400, "hash_mismatch");
     assert_eq!(without_hash(&nick.get(&package_at("odd")).await, &hash), text);
 }
 
@@ -127,7 +127,7 @@ async fn ap_37_a_claim_is_found_by_its_name() {
     let hash = hash_of(&text);
     let claim = |hash: &str| format!(r#"{{ "content\u005fhash" : "{hash}" ,{}"#, &text[1..]);
     let wrong = nick.post_raw(&packages_of(PROJECT), claim(&hash_of("{}")).as_bytes()).await;
-    wrong.refused(400, "hash_mismatch");
+    wrong.assert_refused(400, "hash_mismatch");
     for status in [201, 200] {
         let response = nick.post_raw(&packages_of(PROJECT), claim(&hash).as_bytes()).await;
         assert_eq!(response.ok(status)["content_hash"], json!(hash));

@@ -13,8 +13,8 @@ async fn fill(ann: &Cli) {
     for (name, text) in [("one.md", "one"), ("two.md", "two")] {
         std::fs::write(ann.dir().join(name), text).expect("a file");
     }
-    ann.done(&["context", "deposit", "--title", "One", "--deliverable", "one.md", "--upload"]).await;
-    ann.done(&["context", "deposit", "--title", "Two", "--deliverable", "two.md"]).await;
+    ann.run_ok(&["context", "deposit", "--title", "One", "--deliverable", "one.md", "--upload"]).await;
+    ann.run_ok(&["context", "deposit", "--title", "Two", "--deliverable", "two.md"]).await;
 }
 
 async fn content(cli: &Cli, hash: &str) -> Option<String> {
@@ -32,7 +32,7 @@ async fn ap_80_a_file_takes_the_contents_of_deliverables_along() {
     let (here, there) = (Server::start().await, Server::start().await);
     let (_, ann) = desk(&here).await;
     fill(&ann).await;
-    let report = json_of(&ann.done(&["context", "export", "out.ndjson", "--blobs", "--json"]).await);
+    let report = json_of(&ann.run_ok(&["context", "export", "out.ndjson", "--blobs", "--json"]).await);
     assert_eq!(
         (&report["blobs"]["attempted"], &report["blobs"]["stored"]),
         (&json!(2), &json!(1)),
@@ -49,11 +49,11 @@ async fn ap_80_a_file_takes_the_contents_of_deliverables_along() {
 
     let root = operator(&there, &[]).await;
     let file = ann.dir().join("out.ndjson").display().to_string();
-    let dry = json_of(&root.done(&["context", "import", &file, "--dry-run", "--json"]).await);
+    let dry = json_of(&root.run_ok(&["context", "import", &file, "--dry-run", "--json"]).await);
     assert_eq!(contents(&dry), (1, 0, 0), "{dry}");
     assert_eq!(content(&root, ONE).await, None, "nothing was written");
     for expected in [(1, 0, 0), (0, 1, 0)] {
-        let report = json_of(&root.done(&["context", "import", &file, "--json"]).await);
+        let report = json_of(&root.run_ok(&["context", "import", &file, "--json"]).await);
         assert_eq!(contents(&report), expected, "{report}");
         assert_eq!(content(&root, ONE).await.as_deref(), Some("one"));
     }
@@ -71,12 +71,12 @@ async fn ap_2_ap_80_a_backup_takes_contents_along_into_a_project_that_is_archive
     let (_, ann) = desk(&here).await;
     fill(&ann).await;
     let own = operator(&here, &[]).await;
-    own.done(&["context", "project", "archive", "parser"]).await;
+    own.run_ok(&["context", "project", "archive", "parser"]).await;
     let show = ["context", "project", "show", "parser", "--json"];
-    let before = json_of(&own.done(&show).await);
-    let bare = ann.done(&["context", "export", "--format", "backup", "bare"]).await;
+    let before = json_of(&own.run_ok(&show).await);
+    let bare = ann.run_ok(&["context", "export", "--format", "backup", "bare"]).await;
     assert!(!bare.contains("contents"), "only when they are asked for: {bare}");
-    let made = ann.done(&["context", "export", "--format", "backup", "--blobs", "backup"]).await;
+    let made = ann.run_ok(&["context", "export", "--format", "backup", "--blobs", "backup"]).await;
     assert!(made.contains("contents of 1 deliverable") && made.contains("1 more"), "{made}");
     let manifest = std::fs::read_to_string(ann.dir().join("backup/manifest.json")).expect("a manifest");
     let manifest = json_of(&manifest);
@@ -86,12 +86,12 @@ async fn ap_2_ap_80_a_backup_takes_contents_along_into_a_project_that_is_archive
 
     let root = operator(&there, &[]).await;
     let dir = ann.dir().join("backup").display().to_string();
-    let report = json_of(&root.done(&["context", "import", &dir, "--json"]).await);
+    let report = json_of(&root.run_ok(&["context", "import", &dir, "--json"]).await);
     assert_eq!(contents(&report), (1, 0, 0), "{report}");
     assert_eq!(content(&root, ONE).await.as_deref(), Some("one"));
-    let after = json_of(&root.done(&show).await);
+    let after = json_of(&root.run_ok(&show).await);
     assert_eq!(after["archived_at"], before["archived_at"], "it is archived since then, as it came");
     // One that is archived here takes nothing new, and says so for what it does not have.
-    let again = json_of(&root.done(&["context", "import", &dir, "--json"]).await);
+    let again = json_of(&root.run_ok(&["context", "import", &dir, "--json"]).await);
     assert_eq!((&again["imported"], contents(&again)), (&json!(0), (0, 1, 0)), "{again}");
 }

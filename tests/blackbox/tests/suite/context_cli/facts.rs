@@ -13,27 +13,28 @@ async fn ap_47_ap_51_ap_52_a_fact_is_asserted_superseded_asked_for_and_ended() {
     let none = ann.run(&get).await;
     assert_eq!((none.code, none.out.as_str()), (1, ""), "{none:?}");
     let first = ["context", "fact", "assert", "lexer", "status", "-1", "--confidence", "0.5", "--tag", "t"];
-    let first =
-        json_of(&ann.done(&[&first[..], &["--valid-from", "2026-01-01T00:00:00Z", "--json"]].concat()).await);
+    let first = json_of(
+        &ann.run_ok(&[&first[..], &["--valid-from", "2026-01-01T00:00:00Z", "--json"]].concat()).await,
+    );
     assert_eq!(
         (&first["value"], &first["confidence"], &first["tags"]),
         (&json!("-1"), &json!(0.5), &json!(["t"]))
     );
-    let said = ann.done(&["context", "fact", "assert", "lexer", "status", "done"]).await;
+    let said = ann.run_ok(&["context", "fact", "assert", "lexer", "status", "done"]).await;
     assert!(said.starts_with("- lexer status: **done** (since "), "{said}");
-    assert_eq!(ann.done(&get).await, "done", "the value alone, for scripts");
+    assert_eq!(ann.run_ok(&get).await, "done", "the value alone, for scripts");
     for moment in ["2026-01-01", "2026-01-01T00:00:00Z"] {
-        assert_eq!(ann.done(&[&get[..], &["--as-of", moment]].concat()).await, "-1");
+        assert_eq!(ann.run_ok(&[&get[..], &["--as-of", moment]].concat()).await, "-1");
     }
     assert_eq!(ann.run(&[&get[..], &["--as-of", "2025-12-31"]].concat()).await.code, 1);
-    let history = ann.done(&["context", "fact", "history", "lexer"]).await;
+    let history = ann.run_ok(&["context", "fact", "history", "lexer"]).await;
     let lines: Vec<&str> = history.lines().collect();
     assert!(lines.len() == 3 && lines[1].ends_with("-1") && lines[2].contains("now"), "{history}");
-    let pages = json_of(&ann.done(&["context", "fact", "history", "lexer", "status", "--json"]).await);
+    let pages = json_of(&ann.run_ok(&["context", "fact", "history", "lexer", "status", "--json"]).await);
     assert_eq!(pages["facts"][0]["valid_to"], pages["facts"][1]["valid_from"], "AP-48");
-    let kept = ann.done(&["context", "fact", "invalidate", "lexer", "status", "--object", "other"]).await;
+    let kept = ann.run_ok(&["context", "fact", "invalidate", "lexer", "status", "--object", "other"]).await;
     assert_eq!(kept, "there was no such current fact", "AP-67");
-    let ended = json_of(&ann.done(&["context", "fact", "invalidate", "lexer", "status", "--json"]).await);
+    let ended = json_of(&ann.run_ok(&["context", "fact", "invalidate", "lexer", "status", "--json"]).await);
     assert_eq!(ended, json!({"invalidated": 1}), "AP-66");
     assert_eq!(ann.run(&get).await.code, 1);
     assert!(ann.run(&["context", "fact", "get"]).await.err.contains("context fact assert"));

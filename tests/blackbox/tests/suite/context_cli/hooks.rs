@@ -33,15 +33,15 @@ async fn the_git_hook_is_installed_once_beside_what_is_there_and_deposits_each_c
         "what only the terminal says: {once}"
     );
     assert_eq!(std::fs::metadata(&hook).expect("the hook is there").permissions().mode() & 0o100, 0o100);
-    assert!(ann.done(&["context", "hook", "install", "git"]).await.ends_with("already has the hook"));
+    assert!(ann.run_ok(&["context", "hook", "install", "git"]).await.ends_with("already has the hook"));
     assert_eq!(std::fs::read_to_string(&hook).expect("the hook is there"), once);
 
     // As the user would, who has saved the token.
     std::fs::create_dir_all(directory.join(".config/plenary")).expect("a directory can be made");
-    ann.done(&["token", "add", "@nick.ann", "--token", agent.token()]).await;
+    ann.run_ok(&["token", "add", "@nick.ann", "--token", agent.token()]).await;
     commit(&directory, "a.rs", "A commit").await;
     assert!(directory.join("was-here").exists(), "the hook that was there runs too");
-    let page = json_of(&ann.done(&["context", "pull", "--json"]).await);
+    let page = json_of(&ann.run_ok(&["context", "pull", "--json"]).await);
     assert_eq!(page["packages"].as_array().map(Vec::len), Some(1), "{page}");
     assert_eq!(
         (&page["packages"][0]["title"], &page["packages"][0]["package_type"]),
@@ -53,14 +53,14 @@ async fn the_git_hook_is_installed_once_beside_what_is_there_and_deposits_each_c
     git(&directory, &["checkout", "-q", "other"]).await;
     git(&directory, &["commit", "-q", "--allow-empty", "--no-verify", "-m", "Aside"]).await;
     let deposits = async || {
-        let page = ann.done(&["context", "pull", "--short", "--limit", "100"]).await;
+        let page = ann.run_ok(&["context", "pull", "--short", "--limit", "100"]).await;
         page.lines().count()
     };
     let before = deposits().await;
     git(&directory, &["rebase", "-q", "main"]).await;
     assert_eq!(deposits().await, before, "what is made anew is no work of now");
 
-    ann.done(&["context", "hook", "remove"]).await;
+    ann.run_ok(&["context", "hook", "remove"]).await;
     let left = std::fs::read_to_string(&hook).expect("the other hook stays");
     assert_eq!(left, "#!/bin/sh\ntouch was-here\nexit 0\n");
     std::fs::write(&hook, "#!/usr/bin/env python3\n").expect("a file can be made");
@@ -85,17 +85,17 @@ async fn the_agents_hook_is_shown_first_and_leaves_other_settings() {
     std::fs::create_dir(ann.dir().join(".claude")).expect("a directory can be made");
     std::fs::write(&file, mine.to_string()).expect("a file can be made");
     let read = || -> Value { json_of(&std::fs::read_to_string(&file).expect("the settings are there")) };
-    ann.done(&["context", "hook", "install", "claude", "--yes"]).await;
+    ann.run_ok(&["context", "hook", "install", "claude", "--yes"]).await;
     let once = read();
     assert_eq!((&once["model"], once["hooks"]["Stop"].as_array().map(Vec::len)), (&json!("x"), Some(2)));
-    let again = ann.done(&["context", "hook", "install", "claude", "--yes"]).await;
+    let again = ann.run_ok(&["context", "hook", "install", "claude", "--yes"]).await;
     assert!(again.ends_with("already has the hook") && read() == once, "{again}");
     let entries = std::fs::read_dir(ann.dir().join(".local/state/plenary/copies")).expect("a directory");
     let names = entries.map(|entry| entry.expect("an entry").path());
     let kept = names.filter(|path| path.display().to_string().contains("settings.json.")).min();
     let backup = std::fs::read_to_string(kept.expect("what was there is kept"));
     assert_eq!(json_of(&backup.expect("what was there is kept")), mine);
-    let removed = json_of(&ann.done(&["context", "hook", "remove", "claude", "--json"]).await);
+    let removed = json_of(&ann.run_ok(&["context", "hook", "remove", "claude", "--json"]).await);
     assert_eq!((&removed["hook"], read()), (&json!("claude"), mine));
     std::fs::write(&file, "{").expect("a file can be made");
     assert_eq!(ann.run(&["context", "hook", "install", "claude", "--yes"]).await.code, 1);

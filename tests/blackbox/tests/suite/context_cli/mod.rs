@@ -8,7 +8,7 @@ mod repository;
 mod reviews;
 mod transfer;
 
-use blackbox::{Agent, Cli, Ran, Server};
+use blackbox::{Agent, Cli, CommandOutput, Server};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 async fn desk(server: &Server) -> (Agent, Cli) {
     let agent = server.agent("@nick.ann").await;
     let cli = Cli::of(server, &agent, "s-1");
-    cli.done(&["context", "init", "parser", "--name", "The parser"]).await;
+    cli.run_ok(&["context", "init", "parser", "--name", "The parser"]).await;
     (agent, cli)
 }
 
@@ -39,11 +39,11 @@ fn json_of(line: &str) -> Value {
 
 /// What one package is, as the server keeps it.
 async fn package(cli: &Cli, id: &str) -> Value {
-    json_of(&cli.done(&["context", "pull", id, "--json"]).await)
+    json_of(&cli.run_ok(&["context", "pull", id, "--json"]).await)
 }
 
 /// The refusal that a command ends with under `--json`.
-fn refusal(ran: &Ran) -> (i32, Value) {
+fn refusal(ran: &CommandOutput) -> (i32, Value) {
     (ran.code, json_of(ran.err.lines().last().unwrap_or_default())["error"].clone())
 }
 
@@ -53,18 +53,18 @@ async fn ap_2_init_binds_a_directory_and_makes_its_project_once() {
     let (_, ann) = desk(&server).await;
     let file = std::fs::read_to_string(ann.dir().join(".plenary.toml")).expect("the file is there");
     assert!(file.contains("project = \"parser\""), "{file}");
-    let again = json_of(&ann.done(&["context", "init", "parser", "--json"]).await);
+    let again = json_of(&ann.run_ok(&["context", "init", "parser", "--json"]).await);
     assert_eq!((&again["project"], &again["created"]), (&json!("parser"), &json!(false)));
-    let kept = json_of(&ann.done(&["context", "init", "--json"]).await);
+    let kept = json_of(&ann.run_ok(&["context", "init", "--json"]).await);
     assert_eq!((&kept["project"], &kept["before"]), (&json!("parser"), &Value::Null), "it stays bound");
     let moved = ann.run(&["context", "init", "lexer"]).await;
     assert!(moved.err.contains("was bound to the project parser until now"), "{moved:?}");
-    let back = json_of(&ann.done(&["context", "init", "parser", "--json"]).await);
+    let back = json_of(&ann.run_ok(&["context", "init", "parser", "--json"]).await);
     assert_eq!(back["before"], json!("lexer"));
-    let shown = json_of(&ann.done(&["context", "project", "show", "--json"]).await);
+    let shown = json_of(&ann.run_ok(&["context", "project", "show", "--json"]).await);
     assert_eq!((&shown["name"], &shown["owner_id"]), (&json!("The parser"), &json!("nick")));
     let bob = Cli::of(&server, &server.agent("@acme.bob").await, "s-2");
-    let own = json_of(&bob.done(&["context", "init", "parser", "--json"]).await);
+    let own = json_of(&bob.run_ok(&["context", "init", "parser", "--json"]).await);
     assert_eq!(own["created"], json!(true), "another owner's project of the same name is nobody else's");
     let bob = Cli::of(&server, &server.agent("@eve.bob").await, "s-3");
     let unbound = bob.run(&["context", "pull"]).await;
@@ -111,8 +111,8 @@ async fn ap_31_ap_53_a_deposit_is_what_the_flags_say() {
     let (_, ann) = desk(&server).await;
     std::fs::create_dir(ann.dir().join("docs")).expect("a directory can be made");
     std::fs::write(ann.dir().join("docs/a.md"), "abc").expect("a file can be made");
-    let parent = ann.done(&["context", "deposit", "--title", "Before"]).await;
-    let id = ann.done(&[&["context", "deposit", "--parent", &parent], FLAGS].concat()).await;
+    let parent = ann.run_ok(&["context", "deposit", "--title", "Before"]).await;
+    let id = ann.run_ok(&[&["context", "deposit", "--parent", &parent], FLAGS].concat()).await;
     assert!(id.starts_with("pkg_") && id.len() == 36, "AP-20: {id}");
     let stored = package(&ann, &id).await;
     let file = json!({"path": "docs/a.md", "type": "md", "size_bytes": 3,
@@ -139,7 +139,7 @@ async fn ap_31_ap_53_a_deposit_is_what_the_flags_say() {
         (&stored["created_by"]["id"], &stored["created_by"]["type"]),
         (&json!("@nick.ann"), &json!("agent"))
     );
-    let whole = ann.done(&["context", "pull", &id]).await;
+    let whole = ann.run_ok(&["context", "pull", &id]).await;
     for piece in [
         "# Ported the lexer",
         "## Decisions\n\n- offsets",
@@ -148,7 +148,7 @@ async fn ap_31_ap_53_a_deposit_is_what_the_flags_say() {
     ] {
         assert!(whole.contains(piece), "{piece}: {whole}");
     }
-    let children = ann.done(&["context", "pull", "--parent", &parent, "--short"]).await;
+    let children = ann.run_ok(&["context", "pull", "--parent", &parent, "--short"]).await;
     assert!(children.lines().count() == 2 && children.contains(&id), "{children}");
 }
 
@@ -160,25 +160,26 @@ async fn ap_13_ap_15_the_packages_of_a_terminal_share_its_session() {
     assert!(first.err.contains("this terminal is "), "AP-14: {first:?}");
     let second = ann.run(&["context", "deposit", "--title", "Two"]).await;
     assert!(!second.err.contains("this terminal is "), "it is told once: {second:?}");
-    let of = async |ran: &Ran| package(&ann, ran.out.trim()).await["created_by"]["session_id"].clone();
+    let of =
+        async |ran: &CommandOutput| package(&ann, ran.out.trim()).await["created_by"]["session_id"].clone();
     let session = of(&first).await;
     assert_eq!(of(&second).await, session);
-    let shown = json_of(&ann.done(&["context", "session", "show", "--json"]).await);
+    let shown = json_of(&ann.run_ok(&["context", "session", "show", "--json"]).await);
     assert_eq!(shown["packages_deposited"], json!([first.out.trim(), second.out.trim()]));
     let callsign = shown["callsign"].as_str().expect("a callsign").to_owned();
     let other = Cli::of(&server, &agent, "s-2");
-    let id = other.done(&["context", "deposit", "--title", "Three", "--project", "parser"]).await;
+    let id = other.run_ok(&["context", "deposit", "--title", "Three", "--project", "parser"]).await;
     assert_ne!(package(&ann, &id).await["created_by"]["session_id"], session, "another terminal");
-    let listed = ann.done(&["context", "session", "list", "--callsign", &callsign]).await;
+    let listed = ann.run_ok(&["context", "session", "list", "--callsign", &callsign]).await;
     assert!(listed.lines().count() == 2 && listed.contains(session.as_str().expect("an id")), "{listed}");
-    assert!(ann.done(&["context", "session", "end", &callsign]).await.starts_with(&callsign));
-    let again = ann.done(&["context", "session", "end", &callsign]).await;
+    assert!(ann.run_ok(&["context", "session", "end", &callsign]).await.starts_with(&callsign));
+    let again = ann.run_ok(&["context", "session", "end", &callsign]).await;
     assert!(again.starts_with(&callsign), "it ended once: {again}");
     let none = ann.run(&["context", "session", "show"]).await;
     assert!(none.code == 2 && none.err.contains("session start"), "{none:?}");
-    let next = ann.done(&["context", "deposit", "--title", "Four"]).await;
+    let next = ann.run_ok(&["context", "deposit", "--title", "Four"]).await;
     assert_ne!(package(&ann, &next).await["created_by"]["session_id"], session, "a new one begins");
-    assert!(ann.done(&["context", "session", "start"]).await.contains("@nick.ann"));
+    assert!(ann.run_ok(&["context", "session", "start"]).await.contains("@nick.ann"));
 }
 
 #[tokio::test]
@@ -189,15 +190,15 @@ async fn ap_58_ap_61_ap_62_what_was_deposited_is_pulled_and_told() {
     for n in 0..7 {
         let title = format!("Step {n}");
         let args = ["--title", &title, "--question", "which \u{1b}[2J way?", "--handoff", "go on"];
-        ann.done(&[&["context", "deposit"], &args[..]].concat()).await;
+        ann.run_ok(&[&["context", "deposit"], &args[..]].concat()).await;
     }
     let latest = ann.run(&["context", "pull"]).await;
     assert!(latest.out.starts_with("- **Step 6**") && latest.out.matches("- **").count() == 5, "{latest:?}");
     assert!(latest.out.contains("open: which \\u{1b}[2J way?"), "nothing rewrites the screen: {latest:?}");
     let cursor = latest.err.split('\'').nth(1).expect("it says how to go on");
-    let rest = json_of(&ann.done(&["context", "pull", "latest", "--json", "--cursor", cursor]).await);
+    let rest = json_of(&ann.run_ok(&["context", "pull", "latest", "--json", "--cursor", cursor]).await);
     assert_eq!(rest["packages"].as_array().map(Vec::len), Some(2));
-    let oriented = ann.done(&["context", "orient"]).await;
+    let oriented = ann.run_ok(&["context", "orient"]).await;
     for piece in [
         "# The parser",
         "## Handed over to you\n\n- go on",
@@ -206,22 +207,22 @@ async fn ap_58_ap_61_ap_62_what_was_deposited_is_pulled_and_told() {
     ] {
         assert!(oriented.contains(piece), "{piece}: {oriented}");
     }
-    let bundle = json_of(&ann.done(&["context", "orient", "--days", "1", "--json"]).await);
+    let bundle = json_of(&ann.run_ok(&["context", "orient", "--days", "1", "--json"]).await);
     assert_eq!((bundle.as_object().map(serde_json::Map::len), &bundle["window_days"]), (Some(6), &json!(1)));
     let focus = ["context", "orchestrate", "--focus", "which way", "--snippets", "2"];
-    let digest = ann.done(&focus).await;
+    let digest = ann.run_ok(&focus).await;
     assert!(
         digest.contains("# Digest of parser") && digest.matches("- question: which").count() == 2,
         "{digest}"
     );
-    let all = json_of(&ann.done(&["context", "orchestrate", "--all", "--json"]).await);
+    let all = json_of(&ann.run_ok(&["context", "orchestrate", "--all", "--json"]).await);
     assert_eq!((&all["project"], &all["projects"][0]["packages"]), (&Value::Null, &json!(7)));
-    let daily = ann.done(&["context", "daily"]).await;
+    let daily = ann.run_ok(&["context", "daily"]).await;
     assert!(daily.contains("## parser") && daily.contains("## Open questions"), "{daily}");
-    let daily = json_of(&ann.done(&["context", "daily", "--json"]).await);
+    let daily = json_of(&ann.run_ok(&["context", "daily", "--json"]).await);
     assert_eq!(daily["packages"].as_array().map(Vec::len), Some(7));
-    assert!(ann.done(&["context", "conformance"]).await.starts_with("Agentic Protocol 0.1, L3"), "AP-88");
-    let level = json_of(&ann.done(&["context", "conformance", "--json"]).await);
+    assert!(ann.run_ok(&["context", "conformance"]).await.starts_with("Agentic Protocol 0.1, L3"), "AP-88");
+    let level = json_of(&ann.run_ok(&["context", "conformance", "--json"]).await);
     assert_eq!(level["conformance_level"], "L3");
 }
 
@@ -231,24 +232,24 @@ async fn ap_101_a_project_is_shared_described_archived_and_restored() {
     let (_, ann) = desk(&server).await;
     let nick = owner(&server, "nick").await;
     let bob = Cli::of(&server, &server.agent("@acme.bob").await, "s-2");
-    let shared = nick.done(&["context", "project", "share", "@acme.*", "reader"]).await;
+    let shared = nick.run_ok(&["context", "project", "share", "@acme.*", "reader"]).await;
     assert_eq!(shared, "@acme.* is a reader of parser");
-    assert!(nick.done(&["context", "project", "members"]).await.contains("@acme.*"));
-    bob.done(&["context", "pull", "--project", "parser", "--json"]).await;
+    assert!(nick.run_ok(&["context", "project", "members"]).await.contains("@acme.*"));
+    bob.run_ok(&["context", "pull", "--project", "parser", "--json"]).await;
     let (code, error) =
         refusal(&bob.run(&["context", "deposit", "--title", "x", "--project", "parser", "--json"]).await);
     assert_eq!((code, &error["code"]), (1, &json!("unauthorized")), "AP-57");
-    nick.done(&["context", "project", "unshare", "@acme.*"]).await;
+    nick.run_ok(&["context", "project", "unshare", "@acme.*"]).await;
     assert_eq!(bob.run(&["context", "pull", "--project", "parser"]).await.code, 1);
-    ann.done(&["context", "project", "edit", "parser", "--description", "Ports it"]).await;
-    assert!(nick.done(&["context", "project", "show"]).await.contains("Ports it"));
-    nick.done(&["context", "project", "archive"]).await;
+    ann.run_ok(&["context", "project", "edit", "parser", "--description", "Ports it"]).await;
+    assert!(nick.run_ok(&["context", "project", "show"]).await.contains("Ports it"));
+    nick.run_ok(&["context", "project", "archive"]).await;
     let (code, error) = refusal(&ann.run(&["context", "deposit", "--title", "x", "--json"]).await);
     assert_eq!((code, &error["code"]), (1, &json!("project_archived")), "AP-56");
-    assert!(ann.done(&["context", "project", "list"]).await.contains("archived"), "AP-2");
-    nick.done(&["context", "project", "restore"]).await;
-    ann.done(&["context", "deposit", "--title", "x"]).await;
-    let made = json_of(&nick.done(&["context", "project", "create", "lexer", "--json"]).await);
+    assert!(ann.run_ok(&["context", "project", "list"]).await.contains("archived"), "AP-2");
+    nick.run_ok(&["context", "project", "restore"]).await;
+    ann.run_ok(&["context", "deposit", "--title", "x"]).await;
+    let made = json_of(&nick.run_ok(&["context", "project", "create", "lexer", "--json"]).await);
     assert_eq!((&made["project_id"], &made["owner_id"]), (&json!("lexer"), &json!("nick")));
 }
 
@@ -256,7 +257,7 @@ async fn ap_101_a_project_is_shared_described_archived_and_restored() {
 async fn ap_79_what_the_server_has_not_is_said_with_another_way() {
     let server = Server::start().await;
     let (_, ann) = desk(&server).await;
-    let does = json_of(&ann.done(&["context", "conformance", "--json"]).await)["capabilities"].clone();
+    let does = json_of(&ann.run_ok(&["context", "conformance", "--json"]).await)["capabilities"].clone();
     let search = ann.run(&["context", "pull", "--query", "lexer", "--json"]).await;
     if does["keyword_search"] == true {
         assert!(json_of(&search.out)["packages"].is_array(), "{search:?}");
@@ -268,7 +269,7 @@ async fn ap_79_what_the_server_has_not_is_said_with_another_way() {
     if does["realtime"] == true {
         let mut watch = ann.start(&["context", "watch"]);
         watch.note_with("watching parser").await;
-        ann.done(&["context", "deposit", "--title", "Seen live"]).await;
+        ann.run_ok(&["context", "deposit", "--title", "Seen live"]).await;
         let line = watch.line_with("Seen live").await;
         assert!(line.contains("@nick.ann package.deposited Seen live (pkg_"), "{line}");
         watch.signal(Signal::INT);
@@ -282,7 +283,7 @@ async fn ap_79_what_the_server_has_not_is_said_with_another_way() {
     let hash = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     if does["blob_storage"] == true {
         assert_eq!(put.out.trim(), format!("{hash}  a.txt"));
-        assert_eq!(ann.done(&["context", "blob", "get", hash]).await, "abc");
+        assert_eq!(ann.run_ok(&["context", "blob", "get", hash]).await, "abc");
         let deposit = ["context", "deposit", "--title", "x", "--deliverable", "a.txt", "--upload"];
         assert!(ann.run(&deposit).await.err.contains("1 file uploaded, 3 bytes"));
     } else {

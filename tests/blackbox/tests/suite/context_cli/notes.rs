@@ -33,7 +33,7 @@ async fn ap_31_a_note_becomes_a_package_and_flags_win() {
     let (_, ann) = desk(&server).await;
     std::fs::write(ann.dir().join("NOTE.md"), NOTE).expect("a file can be made");
     let args = ["context", "deposit", "--file", "NOTE.md", "--tag", "c", "--decision", "Tell everybody"];
-    let stored = package(&ann, &ann.done(&args).await).await;
+    let stored = package(&ann, &ann.run_ok(&args).await).await;
     for (member, expected) in [
         ("title", json!("Keep the lexer")),
         ("package_type", json!("decision")),
@@ -47,7 +47,7 @@ async fn ap_31_a_note_becomes_a_package_and_flags_win() {
         assert_eq!(stored[member], expected, "{member}");
     }
     assert_eq!(stored["deliverables"][0]["size_bytes"], NOTE.len());
-    let titled = ann.done(&["context", "deposit", "--file", "NOTE.md", "--title", "Mine"]).await;
+    let titled = ann.run_ok(&["context", "deposit", "--file", "NOTE.md", "--title", "Mine"]).await;
     assert_eq!(package(&ann, &titled).await["title"], "Mine");
 }
 
@@ -59,7 +59,7 @@ async fn ap_22_a_package_needs_a_title_that_fits() {
     assert!(none.code == 2 && none.err.contains("--title"), "{none:?}");
     let long = ann.run(&["context", "deposit", "--title", &"é".repeat(201)]).await;
     assert!(long.code == 2 && long.err.contains("201 characters"), "{long:?}");
-    ann.done(&["context", "deposit", "--title", &"é".repeat(200)]).await;
+    ann.run_ok(&["context", "deposit", "--title", &"é".repeat(200)]).await;
     let absent = ann.run(&["context", "deposit", "--title", "x", "--deliverable", "absent"]).await;
     assert!(absent.code == 1 && absent.err.contains("absent"), "{absent:?}");
     let kind = ann.run(&["context", "deposit", "--title", "x", "--type", "memo"]).await;
@@ -67,7 +67,7 @@ async fn ap_22_a_package_needs_a_title_that_fits() {
     std::fs::write(ann.dir().join("n.md"), "---\nsignificance: much\n---\n# x").expect("a file can be made");
     let much = ann.run(&["context", "deposit", "--file", "n.md"]).await;
     assert!(much.code == 2 && much.err.contains("1 to 10"), "{much:?}");
-    let dry = ann.done(&["context", "deposit", "--title", "x", "--dry-run"]).await;
+    let dry = ann.run_ok(&["context", "deposit", "--title", "x", "--dry-run"]).await;
     assert!(dry.contains("\"title\": \"x\""), "{dry}");
-    assert_eq!(ann.done(&["context", "pull", "--short"]).await.lines().count(), 2, "one was deposited");
+    assert_eq!(ann.run_ok(&["context", "pull", "--short"]).await.lines().count(), 2, "one was deposited");
 }

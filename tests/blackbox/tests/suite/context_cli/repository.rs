@@ -28,7 +28,7 @@ pub(super) async fn commit(directory: &Path, file: &str, message: &str) -> Strin
 }
 
 async fn latest(cli: &Cli) -> Value {
-    json_of(&cli.done(&["context", "pull", "--limit", "1", "--json"]).await)["packages"][0].clone()
+    json_of(&cli.run_ok(&["context", "pull", "--limit", "1", "--json"]).await)["packages"][0].clone()
 }
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn the_commits_since_the_last_deposit_become_a_package() {
     commit(&directory, "a.rs", "First\n\nDecision: keep it small\nQuestion: how small?\nHandoff: go on")
         .await;
     let head = commit(&directory, "b ü.md", "Second").await;
-    let id = ann.done(&["context", "deposit", "--git"]).await;
+    let id = ann.run_ok(&["context", "deposit", "--git"]).await;
     let stored = package(&ann, &id).await;
     assert_eq!(stored["title"], "Second, and 1 more commit");
     assert_eq!(
@@ -69,20 +69,20 @@ async fn the_commits_since_the_last_deposit_become_a_package() {
         "{nothing:?}"
     );
     commit(&directory, "c", "Third").await;
-    ann.done(&["context", "deposit", "--title", "Something else"]).await;
-    ann.done(&["context", "deposit", "--git", "--auto"]).await;
+    ann.run_ok(&["context", "deposit", "--title", "Something else"]).await;
+    ann.run_ok(&["context", "deposit", "--git", "--auto"]).await;
     let third = latest(&ann).await;
     assert_eq!((&third["title"], &third["package_type"]), (&json!("Third"), &json!("auto_deposit")));
     assert_eq!(third["deliverables"].as_array().map(Vec::len), Some(1));
     git(&directory, &["rm", "-q", "c"]).await;
     git(&directory, &["commit", "-q", "-m", "Without c"]).await;
-    let dry = json_of(&ann.done(&["context", "deposit", "--git", "--dry-run"]).await);
+    let dry = json_of(&ann.run_ok(&["context", "deposit", "--git", "--dry-run"]).await);
     assert_eq!(
         (&dry["title"], dry.get("deliverables")),
         (&json!("Without c"), None),
         "what is gone is not delivered"
     );
-    let since = json_of(&ann.done(&["context", "deposit", "--git", "--since", &head, "--dry-run"]).await);
+    let since = json_of(&ann.run_ok(&["context", "deposit", "--git", "--since", &head, "--dry-run"]).await);
     assert_eq!(since["title"], "Without c, and 1 more commit");
     let unknown = ann.run(&["context", "deposit", "--git", "--since", "--output=x"]).await;
     assert_eq!(unknown.code, 2, "{unknown:?}");

@@ -15,10 +15,10 @@ pub(super) async fn operator(server: &Server, more: &[(&str, &str)]) -> Cli {
 
 /// Two packages and a fact with a history; the packages' ids.
 async fn fill(ann: &Cli) -> [String; 2] {
-    let first = ann.done(&["context", "deposit", "--title", "First", "--decision", "é \u{1f980}"]).await;
-    let second = ann.done(&["context", "deposit", "--title", "Second", "--review", "human"]).await;
-    ann.done(&["context", "fact", "assert", "lexer", "status", "begun"]).await;
-    ann.done(&["context", "fact", "assert", "lexer", "status", "done"]).await;
+    let first = ann.run_ok(&["context", "deposit", "--title", "First", "--decision", "é \u{1f980}"]).await;
+    let second = ann.run_ok(&["context", "deposit", "--title", "Second", "--review", "human"]).await;
+    ann.run_ok(&["context", "fact", "assert", "lexer", "status", "begun"]).await;
+    ann.run_ok(&["context", "fact", "assert", "lexer", "status", "done"]).await;
     [first, second]
 }
 
@@ -31,7 +31,7 @@ async fn ap_3_ap_76_ap_77_what_is_exported_is_imported_with_the_same_hashes() {
     let (here, there) = (Server::start().await, Server::start().await);
     let (_, ann) = desk(&here).await;
     let ids = fill(&ann).await;
-    let report = json_of(&ann.done(&["context", "export", "out.ndjson", "--json"]).await);
+    let report = json_of(&ann.run_ok(&["context", "export", "out.ndjson", "--json"]).await);
     assert_eq!(
         (&report["counts"]["packages"], &report["counts"]["facts"]),
         (&json!(2), &json!(2)),
@@ -45,22 +45,22 @@ async fn ap_3_ap_76_ap_77_what_is_exported_is_imported_with_the_same_hashes() {
     assert!(again.code == 2 && again.err.contains("already exists"), "{again:?}");
     let records =
         |text: &str| -> Vec<Value> { text.lines().map(|line| json_of(line)["record"].clone()).collect() };
-    assert_eq!(records(&ann.done(&["context", "export", "-", "--all"]).await), records(&text));
+    assert_eq!(records(&ann.run_ok(&["context", "export", "-", "--all"]).await), records(&text));
 
     let root = operator(&there, &[]).await;
     let file = file.display().to_string();
-    let dry = root.done(&["context", "import", &file, "--dry-run"]).await;
+    let dry = root.run_ok(&["context", "import", &file, "--dry-run"]).await;
     assert!(dry.contains("would be imported"), "{dry}");
     assert_eq!(root.run(&["context", "pull", &ids[0]]).await.code, 1, "nothing was written");
-    let first = json_of(&root.done(&["context", "import", &file, "--json"]).await);
+    let first = json_of(&root.run_ok(&["context", "import", &file, "--json"]).await);
     assert_eq!((&first["refused_count"], &first["complete"]), (&json!(0), &json!(true)), "{first}");
-    let second = json_of(&root.done(&["context", "import", &file, "--json"]).await);
+    let second = json_of(&root.run_ok(&["context", "import", &file, "--json"]).await);
     assert_eq!((&second["imported"], &second["skipped"]), (&json!(0), &first["imported"]), "AP-83: {second}");
     for id in &ids {
         assert_eq!(hash(&root, id).await, hash(&ann, id).await, "AP-77");
     }
     let history = ["context", "fact", "history", "lexer", "--json", "--project", "parser"];
-    assert_eq!(json_of(&root.done(&history).await), json_of(&ann.done(&history).await));
+    assert_eq!(json_of(&root.run_ok(&history).await), json_of(&ann.run_ok(&history).await));
     let stranger = ann.run(&["context", "import", &file]).await;
     assert_eq!(stranger.code, 4, "an agent imports nothing: {stranger:?}");
 }
@@ -70,14 +70,14 @@ async fn ap_80_a_backup_is_restored_elsewhere() {
     let (here, there) = (Server::start().await, Server::start().await);
     let (_, ann) = desk(&here).await;
     let ids = fill(&ann).await;
-    let made = ann.done(&["context", "export", "--format", "backup", "--all", "backup"]).await;
+    let made = ann.run_ok(&["context", "export", "--format", "backup", "--all", "backup"]).await;
     assert_eq!(made, "1 project is in backup");
     let manifest = std::fs::read_to_string(ann.dir().join("backup/manifest.json")).expect("a manifest");
     assert_eq!(json_of(&manifest)["counts"]["packages"], 2);
     let full = ann.run(&["context", "export", "--format", "backup", "backup"]).await;
     assert!(full.code != 0 && full.err.contains("not empty"), "{full:?}");
     let root = operator(&there, &[]).await;
-    root.done(&["context", "import", &ann.dir().join("backup").display().to_string()]).await;
+    root.run_ok(&["context", "import", &ann.dir().join("backup").display().to_string()]).await;
     assert_eq!(hash(&root, &ids[0]).await, hash(&ann, &ids[0]).await);
 }
 
@@ -88,7 +88,7 @@ async fn ap_80_two_servers_are_brought_together_both_ways() {
     let ids = fill(&ann).await;
     let (url, remote) = (there.url(), there.operator());
     let root = operator(&here, &[("PLENARY_REMOTE_TOKEN", remote.token())]).await;
-    let pushed = json_of(&root.done(&["context", "sync", &url, "--all", "--push", "--json"]).await);
+    let pushed = json_of(&root.run_ok(&["context", "sync", &url, "--all", "--push", "--json"]).await);
     assert_eq!(
         (&pushed["pulled"], &pushed["pushed"]["sent"]["packages"]),
         (&Value::Null, &json!(2)),
@@ -96,11 +96,11 @@ async fn ap_80_two_servers_are_brought_together_both_ways() {
     );
     let far = operator(&there, &[]).await;
     assert_eq!(hash(&far, &ids[0]).await, hash(&ann, &ids[0]).await);
-    far.done(&["context", "deposit", "--title", "Made there", "--project", "parser"]).await;
-    let said = root.done(&["context", "sync", &url, "--all"]).await;
+    far.run_ok(&["context", "deposit", "--title", "Made there", "--project", "parser"]).await;
+    let said = root.run_ok(&["context", "sync", &url, "--all"]).await;
     assert_eq!(said.lines().count(), 2, "{said}");
-    assert!(ann.done(&["context", "pull", "--short"]).await.contains("Made there"));
-    let quiet = json_of(&root.done(&["context", "sync", &url, "--all", "--json"]).await);
+    assert!(ann.run_ok(&["context", "pull", "--short"]).await.contains("Made there"));
+    let quiet = json_of(&root.run_ok(&["context", "sync", &url, "--all", "--json"]).await);
     assert_eq!(
         (&quiet["pulled"]["imported"], &quiet["pushed"]["imported"]),
         (&json!(0), &json!(0)),
@@ -123,22 +123,22 @@ async fn ap_75_a_sync_settles_what_both_asserted() {
     fill(&ann).await;
     let (url, remote) = (there.url(), there.operator());
     let root = operator(&here, &[("PLENARY_REMOTE_TOKEN", remote.token())]).await;
-    root.done(&["context", "sync", &url, "--all"]).await;
+    root.run_ok(&["context", "sync", &url, "--all"]).await;
     let far = operator(&there, &[]).await;
-    ann.done(&["context", "fact", "assert", "lexer", "status", "rewritten here"]).await;
-    far.done(&["context", "fact", "assert", "lexer", "status", "rewritten there", "--project", "parser"])
+    ann.run_ok(&["context", "fact", "assert", "lexer", "status", "rewritten here"]).await;
+    far.run_ok(&["context", "fact", "assert", "lexer", "status", "rewritten there", "--project", "parser"])
         .await;
-    let settled = json_of(&root.done(&["context", "sync", &url, "--all", "--json"]).await);
+    let settled = json_of(&root.run_ok(&["context", "sync", &url, "--all", "--json"]).await);
     assert_eq!(
         (&settled["pulled"]["refused_count"], &settled["pushed"]["refused_count"]),
         (&json!(0), &json!(0)),
         "{settled}"
     );
     let history = ["context", "fact", "history", "lexer", "--json", "--project", "parser"];
-    let known = json_of(&root.done(&history).await);
-    assert_eq!(json_of(&far.done(&history).await), known);
+    let known = json_of(&root.run_ok(&history).await);
+    assert_eq!(json_of(&far.run_ok(&history).await), known);
     assert!(["rewritten here", "rewritten there"].iter().all(|value| known.to_string().contains(value)));
-    let quiet = json_of(&root.done(&["context", "sync", &url, "--all", "--json"]).await);
+    let quiet = json_of(&root.run_ok(&["context", "sync", &url, "--all", "--json"]).await);
     assert_eq!(
         (&quiet["pulled"]["imported"], &quiet["pushed"]["imported"]),
         (&json!(0), &json!(0)),

@@ -38,7 +38,7 @@ async fn an_early_answer_loses_no_request() {
             let (answer, mut connection) = early(&server, &head, body).await;
             assert_eq!(answer.status, status, "{head}: {answer}");
             if answer.header("connection") == Some("close") {
-                let rest = connection.to_the_end().await.unwrap_or_default();
+                let rest = connection.read_to_end().await.unwrap_or_default();
                 assert!(rest.is_empty(), "{head}: {rest:?}");
                 continue;
             }
@@ -61,6 +61,6 @@ async fn a_413_says_that_the_connection_ends() {
     );
     let (answer, mut connection) = early(&server, &head, &"x".repeat(length)).await;
     assert_eq!((answer.status, answer.header("connection")), (413, Some("close")), "{answer}");
-    let rest = connection.to_the_end().await.unwrap_or_default();
+    let rest = connection.read_to_end().await.unwrap_or_default();
     assert!(rest.is_empty(), "{rest:?}");
 }

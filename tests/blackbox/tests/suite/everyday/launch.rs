@@ -179,10 +179,10 @@ async fn below_a_connected_directory_it_is_the_agent_of_that_and_what_is_not_ins
     let (codex, _, _) = started(&home, &directory.join("sub"), &["codex"]).await;
     assert_eq!(codex, "@nick.codex-sub", "nothing is connected above");
 
-    let before = home.done(&["agent", "list"]).await;
+    let before = home.run_ok(&["agent", "list"]).await;
     let absent = home.run_in(&directory, &["amp"]).await;
     assert!(absent.code == 1 && absent.err.contains("install Amp"), "{absent:?}");
     let help = home.run_in(&home.dir().join("elsewhere"), &["claude", "--help"]).await;
     assert!(help.code == 0 && help.out.ends_with("--help\n"), "{help:?}");
-    assert_eq!(home.done(&["agent", "list"]).await, before, "no agent was made for either");
+    assert_eq!(home.run_ok(&["agent", "list"]).await, before, "no agent was made for either");
 }

@@ -45,15 +45,15 @@ async fn it_speaks_as_nobody_else() {
         owner
             .call("GET", "/agents/me", &[("X-ASP-Agent", named)], None)
             .await
-            .refused(401, "invalid_authorization");
+            .assert_refused(401, "invalid_authorization");
     }
-    get(&other, "/agents/me").await.refused(401, "invalid_authorization");
+    get(&other, "/agents/me").await.assert_refused(401, "invalid_authorization");
     let twice = [NICK, NICK];
-    owner.call("GET", "/agents/me", &twice, None).await.refused(401, "invalid_authorization");
-    owner.get("/agents/me").await.refused_as(401);
-    post(&owner, "/auth/ticket", json!({})).await.refused(403, "token_required");
+    owner.call("GET", "/agents/me", &twice, None).await.assert_refused(401, "invalid_authorization");
+    owner.get("/agents/me").await.refusal_code(401);
+    post(&owner, "/auth/ticket", json!({})).await.assert_refused(403, "token_required");
     let socket = owner.try_socket("/connect", &[NICK], blackbox::Pongs::Answer).await;
-    socket.expect_err("no socket for a person").refused(403, "token_required");
+    socket.expect_err("no socket for a person").assert_refused(403, "token_required");
 }
 
 #[tokio::test]
@@ -68,11 +68,11 @@ async fn it_ends_with_the_token_of_the_owner_also_within_an_append_and_a_wait() 
         tokio::spawn(async move { get(&owner, "/inbox/wait?timeout_s=60").await })
     };
     let new = server.operator().post_empty("/_admin/owners/nick/rotate-token").await.ok(200);
-    post(&owner, &format!("/sessions/{id}/messages"), json!({"content": "x"})).await.refused_as(401);
+    post(&owner, &format!("/sessions/{id}/messages"), json!({"content": "x"})).await.refusal_code(401);
     // It wakes whoever waits, whose token is looked at before it is told anything.
     agent.say(&id, "news").await;
     let ended = blackbox::in_time("the wait", waiting).await.expect("a wait");
-    ended.refused(401, "invalid_authorization");
+    ended.assert_refused(401, "invalid_authorization");
     let owner = server.bearer(new["token"].as_str().expect("a token"));
     post(&owner, &format!("/sessions/{id}/messages"), json!({"content": "x"})).await.ok(201);
 }

@@ -24,7 +24,7 @@ async fn what_ones_own_agents_do_is_seen_whole_and_others_in_a_word() {
     let server = Server::start().await;
     let (one, two) = (server.agent("@nick.one").await, server.agent("@nick.two").await);
     let other = server.agent("@acme.support").await;
-    server.closed("@acme.secret", &[]).await;
+    server.closed_agent("@acme.secret", &[]).await;
     for (session, event) in
         [("s-1", "prompt"), ("s-2", "prompt"), ("s-2", "stop"), ("s-3", "start"), ("s-3", "end")]
     {
@@ -61,7 +61,7 @@ async fn what_ones_own_agents_do_is_seen_whole_and_others_in_a_word() {
     );
     let found = one.get("/who?query=two").await.ok(200);
     assert_eq!(found["agents"].as_array().map(Vec::len), Some(1), "who looks for others is not among them");
-    one.get("/who?limit=0").await.refused(400, "invalid_limit");
+    one.get("/who?limit=0").await.assert_refused(400, "invalid_limit");
 }
 
 #[tokio::test]
@@ -72,17 +72,17 @@ async fn what_is_said_to_one_session_reaches_no_other() {
     moment(&two, "4f1c-aa", "prompt").await;
     moment(&two, "9b2e-bb", "prompt").await;
     // The last that worked would get it.
-    let sent = cli.done(&["send", "@nick.two/4f1c", "You are on my branch", "--json"]).await;
+    let sent = cli.run_ok(&["send", "@nick.two/4f1c", "You are on my branch", "--json"]).await;
     let sent: Value = serde_json::from_str(&sent).expect("JSON");
     let id = sent["session_id"].as_str().expect("an id");
     two.post_empty(&format!("/sessions/{id}/join")).await.ok(200);
     assert_eq!(texts(&two, "9b2e-bb").await, Vec::<Value>::new());
     assert_eq!(texts(&two, "4f1c-aa").await, ["You are on my branch"]);
-    let again = cli.done(&["send", "@nick.two/4f1c-aa", "Still", "--json"]).await;
+    let again = cli.run_ok(&["send", "@nick.two/4f1c-aa", "Still", "--json"]).await;
     assert!(again.contains(id), "it is one session of the network: {again}");
-    cli.done(&["send", "@nick.two/9b2e", "Not you"]).await;
+    cli.run_ok(&["send", "@nick.two/9b2e", "Not you"]).await;
     assert_eq!(texts(&two, "4f1c-aa").await, ["You are on my branch", "Still"]);
-    let table = cli.done(&["who", "two"]).await;
+    let table = cli.run_ok(&["who", "two"]).await;
     assert!(table.contains("/4f1c-aa (claude)") && table.contains("@nick.two"), "{table}");
     let none = cli.run(&["send", "@nick.two/77", "Hm"]).await;
     assert!(none.code == 2 && none.err.contains("plenary who"), "{none:?}");
@@ -97,12 +97,12 @@ async fn sessions_that_are_called_alike_are_shown_as_far_as_they_differ() {
         moment(&two, session, "start").await;
     }
     assert_eq!(who(&one, "@nick.two").await["state"], "idle", "a session that begins has no turn");
-    let table = cli.done(&["who", "two"]).await;
+    let table = cli.run_ok(&["who", "two"]).await;
     for row in ["/01a20951-7c1 (claude)", "/01a20951-7c2f- (claude)", "/01a20951-7c2f (claude)"] {
         assert!(table.contains(row), "{row}: {table}");
     }
     for name in ["01a20951-7c1", "01a20951-7c2f-", "01a20951-7c2f"] {
-        cli.done(&["send", &format!("@nick.two/{name}"), "To you"]).await;
+        cli.run_ok(&["send", &format!("@nick.two/{name}"), "To you"]).await;
     }
     let none = cli.run(&["who", "zzz"]).await;
     assert!(none.code == 0 && none.err.contains("no agent that you can contact has `zzz`"), "{none:?}");
@@ -126,13 +126,17 @@ async fn only_a_live_session_of_a_sibling_that_takes_part_is_addressed() {
     moment(&other, "s-1", "prompt").await;
     one.post("/inbox/address", address("@nick.two", "s-1", &id)).await.ok(200);
     for (agent, id) in [("@acme.support", &id), ("@nick.two", &apart), ("@nick.nobody", &id)] {
-        one.post("/inbox/address", address(agent, "s-1", id)).await.refused(404, "not_found");
+        one.post("/inbox/address", address(agent, "s-1", id)).await.assert_refused(404, "not_found");
     }
-    other.post("/inbox/address", address("@nick.two", "s-1", &id)).await.refused(404, "not_found");
-    one.post("/inbox/address", address("@nick.two", "s-2", &id)).await.refused(409, "session_not_live");
+    other.post("/inbox/address", address("@nick.two", "s-1", &id)).await.assert_refused(404, "not_found");
+    one.post("/inbox/address", address("@nick.two", "s-2", &id))
+        .await
+        .assert_refused(409, "session_not_live");
     moment(&two, "s-1", "end").await;
-    one.post("/inbox/address", address("@nick.two", "s-1", &id)).await.refused(409, "session_not_live");
-    one.post("/inbox/address", json!({"agent": "@nick.two"})).await.refused(400, "invalid_body");
+    one.post("/inbox/address", address("@nick.two", "s-1", &id))
+        .await
+        .assert_refused(409, "session_not_live");
+    one.post("/inbox/address", json!({"agent": "@nick.two"})).await.assert_refused(400, "invalid_body");
 }
 
 #[tokio::test]
@@ -144,10 +148,10 @@ async fn what_is_for_the_agent_does_not_go_to_the_session_that_was_addressed_bef
         moment(&two, session, "start").await;
     }
     let apart: Value =
-        serde_json::from_str(&cli.done(&["send", "@nick.two/idle", "for one", "--json"]).await)
+        serde_json::from_str(&cli.run_ok(&["send", "@nick.two/idle", "for one", "--json"]).await)
             .expect("JSON");
     let sent: Value =
-        serde_json::from_str(&cli.done(&["send", "@nick.two", "for any", "--json"]).await).expect("JSON");
+        serde_json::from_str(&cli.run_ok(&["send", "@nick.two", "for any", "--json"]).await).expect("JSON");
     assert_ne!(sent["session_id"], apart["session_id"]);
     moment(&two, "busy", "prompt").await;
     let inbox = two.get("/inbox?coding_session=busy").await.ok(200);

@@ -24,7 +24,8 @@ fn json_of(text: &str) -> Value {
 #[tokio::test]
 async fn a_person_sends_and_an_agent_replies_and_it_stays_one_session() {
     let (_server, person, agent) = desk().await;
-    let sent = json_of(&person.done(&["send", "@nick.claude-parser", "The schema changed", "--json"]).await);
+    let sent =
+        json_of(&person.run_ok(&["send", "@nick.claude-parser", "The schema changed", "--json"]).await);
     assert_eq!((&sent["sequence"], &sent["state"]), (&1.into(), &"accepted".into()), "{sent}");
     assert_eq!(sent["to"], serde_json::json!(["@nick.claude-parser"]));
     let id = sent["session_id"].as_str().expect("a session");
@@ -34,13 +35,13 @@ async fn a_person_sends_and_an_agent_replies_and_it_stays_one_session() {
         answered.err.contains("had written: The schema changed"),
         "the invitation did not show it: {answered:?}"
     );
-    let inbox = person.done(&["inbox"]).await;
+    let inbox = person.run_ok(&["inbox"]).await;
     assert!(inbox.contains("I rebase") && inbox.contains("@nick.claude-parser"), "{inbox}");
-    let again = json_of(&person.done(&["send", "@nick.claude-parser", "Thanks", "--json"]).await);
+    let again = json_of(&person.run_ok(&["send", "@nick.claude-parser", "Thanks", "--json"]).await);
     assert_eq!(again["session_id"], id, "it is the one that they share");
-    let apart = person.done(&["send", "@nick.claude-parser", "Other", "--topic", "Tabs", "--json"]).await;
+    let apart = person.run_ok(&["send", "@nick.claude-parser", "Other", "--topic", "Tabs", "--json"]).await;
     assert_ne!(json_of(&apart)["session_id"], id, "another topic is another session");
-    let told = person.done(&["message", "status", id, "1"]).await;
+    let told = person.run_ok(&["message", "status", id, "1"]).await;
     assert!(told.contains("answered"), "{told}");
 }
 
@@ -48,16 +49,16 @@ async fn a_person_sends_and_an_agent_replies_and_it_stays_one_session() {
 async fn a_reply_goes_to_the_last_that_came_also_when_it_was_read_before() {
     let (server, person, agent) = desk().await;
     let other = Cli::of(&server, &server.agent("@acme.support").await, "s-2");
-    other.done(&["send", "@nick.claude-parser", "first"]).await;
-    agent.done(&["inbox", "--ack"]).await;
-    let later = json_of(&person.done(&["send", "@nick.claude-parser", "second", "--json"]).await);
-    let replied = json_of(&agent.done(&["reply", "to the second", "--json"]).await);
+    other.run_ok(&["send", "@nick.claude-parser", "first"]).await;
+    agent.run_ok(&["inbox", "--ack"]).await;
+    let later = json_of(&person.run_ok(&["send", "@nick.claude-parser", "second", "--json"]).await);
+    let replied = json_of(&agent.run_ok(&["reply", "to the second", "--json"]).await);
     assert_eq!(replied["session_id"], later["session_id"]);
-    person.done(&["reply", "third"]).await;
-    agent.done(&["inbox", "--ack"]).await;
-    let replied = json_of(&agent.done(&["reply", "to the third", "--json"]).await);
+    person.run_ok(&["reply", "third"]).await;
+    agent.run_ok(&["inbox", "--ack"]).await;
+    let replied = json_of(&agent.run_ok(&["reply", "to the third", "--json"]).await);
     assert_eq!(replied["session_id"], later["session_id"], "nothing is unread, and this came last");
-    let named = json_of(&agent.done(&["reply", "--to", "@acme.support", "to the first", "--json"]).await);
+    let named = json_of(&agent.run_ok(&["reply", "--to", "@acme.support", "to the first", "--json"]).await);
     assert_eq!(named["to"], serde_json::json!(["@acme.support"]));
     let nobody = Cli::of(&server, &server.agent("@acme.new").await, "s-3").run(&["reply", "Hm"]).await;
     assert_eq!(nobody.code, 2, "{nobody:?}");
@@ -67,7 +68,7 @@ async fn a_reply_goes_to_the_last_that_came_also_when_it_was_read_before() {
 #[tokio::test]
 async fn a_reply_says_what_it_answers_and_the_inbox_how_an_invitation_is_accepted() {
     let (_server, person, agent) = desk().await;
-    let sent = json_of(&person.done(&["send", "@nick.claude-parser", "Which port?", "--json"]).await);
+    let sent = json_of(&person.run_ok(&["send", "@nick.claude-parser", "Which port?", "--json"]).await);
     let id = sent["session_id"].as_str().expect("a session");
     let inbox = agent.run(&["inbox"]).await;
     for command in ["show", "join", "events"] {
@@ -77,7 +78,7 @@ async fn a_reply_says_what_it_answers_and_the_inbox_how_an_invitation_is_accepte
     assert!(replied.err.contains("answers the invitation of @nick.nick: Which port?"), "{replied:?}");
     let replied = person.run(&["reply", "Thanks"]).await;
     assert!(replied.err.contains("answers the message of @nick.claude-parser: 7447"), "{replied:?}");
-    agent.done(&["inbox", "--ack"]).await;
+    agent.run_ok(&["inbox", "--ack"]).await;
     let replied = agent.run(&["reply", "Bye"]).await;
     assert!(replied.err.contains("answers the message of @nick.nick: Thanks"), "{replied:?}");
 }
@@ -87,12 +88,12 @@ async fn a_reply_goes_to_no_older_invitation_of_a_stranger() {
     let (server, person, agent) = desk().await;
     let stranger = server.agent("@acme.stranger").await;
     stranger.post("/sessions", serde_json::json!({"invite": ["@nick.claude-parser"]})).await.ok(201);
-    let sent = json_of(&person.done(&["send", "@nick.claude-parser", "Which port?", "--json"]).await);
-    let replied = json_of(&agent.done(&["reply", "7447", "--json"]).await);
+    let sent = json_of(&person.run_ok(&["send", "@nick.claude-parser", "Which port?", "--json"]).await);
+    let replied = json_of(&agent.run_ok(&["reply", "7447", "--json"]).await);
     assert_eq!(replied["session_id"], sent["session_id"]);
     let asked = Cli::of(&server, &stranger, "s-9");
-    let last = json_of(&asked.done(&["send", "@nick.claude-parser", "And I?", "--json"]).await);
-    let replied = json_of(&agent.done(&["reply", "You too", "--json"]).await);
+    let last = json_of(&asked.run_ok(&["send", "@nick.claude-parser", "And I?", "--json"]).await);
+    let replied = json_of(&agent.run_ok(&["reply", "You too", "--json"]).await);
     assert_eq!(replied["session_id"], last["session_id"], "this one came last");
 }
 
@@ -101,7 +102,7 @@ async fn an_agent_is_asked_and_its_answer_printed() {
     let (server, person, agent) = desk().await;
     let mut asking = person.start(&["ask", "@nick.claude-parser", "Tabs?", "--wait", "60"]);
     asking.note_with("asked @nick.claude-parser").await;
-    agent.done(&["reply", "Tabs it is"]).await;
+    agent.run_ok(&["reply", "Tabs it is"]).await;
     asking.line_with("Tabs it is").await;
     assert_eq!(asking.end().await.code, 0);
     let silent = person.run(&["ask", "@nick.claude-parser", "And now?", "--wait", "1"]).await;
@@ -118,7 +119,7 @@ async fn a_slip_in_a_handle_or_a_command_is_answered_with_what_may_be_meant() {
     let slip = person.run(&["send", "@nick.claude-praser", "Hi", "--json"]).await;
     let error = json_of(slip.err.lines().last().expect("an error"));
     assert!(slip.err.contains("not_found") && error.to_string().contains("did you mean"), "{slip:?}");
-    server.closed("@acme.secret", &[]).await;
+    server.closed_agent("@acme.secret", &[]).await;
     let hidden = agent.run(&["send", "@acme.secrets", "Hi"]).await;
     assert!(!hidden.err.contains("@acme.secret?"), "who is out of reach is not named: {hidden:?}");
     let command = person.run(&["sned", "@nick.claude-parser", "Hi"]).await;
@@ -132,7 +133,7 @@ async fn a_slip_in_a_handle_or_a_command_is_answered_with_what_may_be_meant() {
 #[tokio::test]
 async fn the_help_has_groups_and_examples() {
     let (_server, person, _agent) = desk().await;
-    let help = person.done(&["--help"]).await;
+    let help = person.run_ok(&["--help"]).await;
     for words in ["Talk:", "Begin:", "e.g. plenary send", "Exit codes:", "--as <@OWNER.NAME>"] {
         assert!(help.contains(words), "{words}: {help}");
     }
@@ -145,8 +146,8 @@ async fn a_person_watches_what_its_agents_do() {
     for watch in &mut watches {
         watch.note_with("watching").await;
     }
-    person.done(&["send", "@nick.claude-parser", "The schema changed"]).await;
-    agent.done(&["reply", "I rebase"]).await;
+    person.run_ok(&["send", "@nick.claude-parser", "The schema changed"]).await;
+    agent.run_ok(&["reply", "I rebase"]).await;
     for watch in &mut watches {
         watch.line_with("The schema changed").await;
     }
@@ -184,7 +185,7 @@ async fn a_reply_to_what_was_sent_and_ended_reopens_the_session() {
 #[tokio::test]
 async fn a_denial_by_the_callers_own_allowlist_says_so_and_nothing_else() {
     let (server, person, _) = desk().await;
-    let lea = Cli::of(&server, &server.closed("@lea.parser", &["@lea.*"]).await, "s-2");
+    let lea = Cli::of(&server, &server.closed_agent("@lea.parser", &["@lea.*"]).await, "s-2");
     let denied = async |to: &str| {
         let ran = lea.run(&["send", to, "Hi"]).await;
         assert_eq!(ran.code, 1, "{ran:?}");

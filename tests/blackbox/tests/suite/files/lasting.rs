@@ -1,7 +1,8 @@
 //! How long a file lasts: over a crash, under a key, until its time is over or its uploader is gone.
 
 use blackbox::{
-    Asked, Connection, Database, MULTIPART, Server, ShiftedClock, TempDir, eventually, multipart, pair,
+    Connection, Database, MULTIPART, Server, ShiftedClock, TempDir, TestDependency, eventually, multipart,
+    pair,
 };
 
 use super::{content, get, kept, send};
@@ -60,12 +61,12 @@ async fn a_retry_with_the_key_gets_the_same_file() {
     let key = [("Idempotency-Key", "k")];
     let named = ("a.txt", "text/plain");
     let first = alice.upload(named, b"content", &key).await;
-    assert!(!first.replayed(), "{first}");
+    assert!(!first.is_replayed(), "{first}");
     let made = first.ok(201);
     let counted = used(&alice).await;
     for _ in 0..2 {
         let again = alice.upload(named, b"content", &key).await;
-        assert!(again.replayed(), "{again}");
+        assert!(again.is_replayed(), "{again}");
         assert_eq!(again.ok(201), made);
         let other_type = "multipart/form-data; boundary=another";
         let body = String::from_utf8(multipart("a.txt", "text/plain", b"content")).expect("text");
@@ -79,7 +80,7 @@ async fn a_retry_with_the_key_gets_the_same_file() {
             ("a.txt", "text/html", b"content"),
         ] {
             let other = alice.upload((name, kind), content, &key).await;
-            other.refused(409, "idempotency_key_reused");
+            other.assert_refused(409, "idempotency_key_reused");
         }
         assert_eq!(used(&alice).await, counted, "nothing more is kept");
         assert_eq!(kept(&server).len(), 1);
@@ -88,7 +89,7 @@ async fn a_retry_with_the_key_gets_the_same_file() {
     let others = bob.upload(named, b"content", &key).await.ok(201);
     assert_ne!(others["id"], made["id"], "each agent has its own keys");
     let refused = alice.upload(("..", "text/plain"), b"content", &[("Idempotency-Key", "free")]).await;
-    refused.refused(400, "invalid_filename");
+    refused.assert_refused(400, "invalid_filename");
     alice.upload(named, b"content", &[("Idempotency-Key", "free")]).await.ok(201);
 }
 
@@ -111,19 +112,20 @@ async fn a_file_that_no_message_names_goes_when_its_time_is_over() {
     let Some(clock) = ShiftedClock::make() else { return };
     let mut server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
-    let (named, other) = (alice.uploaded("named", b"named").await, alice.uploaded("other", b"other").await);
+    let (named, other) =
+        (alice.upload_file("named", b"named").await, alice.upload_file("other", b"other").await);
     let before = used(&alice).await;
-    let large = alice.uploaded("large", &content(300_000)).await;
+    let large = alice.upload_file("large", &content(300_000)).await;
     send(&alice, &id, &named).await.ok(201);
     assert_eq!(kept(&server).len(), 3);
     server.stop().await;
     clock.set_ahead(&mut server, PAST_S);
-    server.start_again().await;
+    server.restart().await;
     let absent = get(&alice, "file_01HW7AB12CDEFGHJKMNPQRSTVW").await;
     for file in [&other, &large] {
         let found = get(&alice, file).await;
         assert_eq!((found.fingerprint(), found.body), (absent.fingerprint(), absent.body.clone()));
-        send(&alice, &id, file).await.refused(400, "unknown_file");
+        send(&alice, &id, file).await.assert_refused(400, "unknown_file");
     }
     eventually("the contents go", async || (kept(&server).len() == 1).then_some(())).await;
     for who in [&alice, &bob] {
@@ -143,11 +145,11 @@ async fn what_is_removed_leaves_its_place() {
     let config = "[files]\nunnamed_max = \"1h\"\n[quota]\nstored_bytes_max = 100000\n";
     let mut server = Server::builder().config(config).start().await;
     let alice = server.agent("@alice.bot").await;
-    alice.uploaded("a", &content(90_000)).await;
-    alice.upload(("b", "text/plain"), &content(90_000), &[]).await.refused(403, "quota_exceeded");
+    alice.upload_file("a", &content(90_000)).await;
+    alice.upload(("b", "text/plain"), &content(90_000), &[]).await.assert_refused(403, "quota_exceeded");
     server.stop().await;
     clock.set_ahead(&mut server, 3_700);
-    server.start_again().await;
+    server.restart().await;
     eventually("there is room again", async || {
         let answer = alice.upload(("b", "text/plain"), &content(90_000), &[]).await;
         (answer.status == 201).then_some(())
@@ -161,12 +163,13 @@ async fn files_of_a_deleted_agent_go_unless_a_message_names_them() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let owner = server.owner("alice").await;
-    let (named, other) = (alice.uploaded("named", b"named").await, alice.uploaded("other", b"other").await);
+    let (named, other) =
+        (alice.upload_file("named", b"named").await, alice.upload_file("other", b"other").await);
     send(&alice, &id, &named).await.ok(201);
     assert_eq!(&*get(&owner, &other).await.body, b"other");
     server.operator().delete(&format!("/_admin/agents/{}", alice.handle)).await;
     eventually("it is gone", async || (get(&owner, &other).await.status == 404).then_some(())).await;
-    get(&alice, &named).await.refused_as(401);
+    get(&alice, &named).await.refusal_code(401);
     for who in [&*bob as &blackbox::Caller, &owner] {
         assert_eq!(&*get(who, &named).await.body, b"named");
     }
@@ -175,7 +178,7 @@ async fn files_of_a_deleted_agent_go_unless_a_message_names_them() {
 /// Two processes on one store and one place share files: what one takes, the other gives out, names and counts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_processes_share_files() {
-    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
     let database = Database::create(&admin).await;
     let place = TempDir::new();
     let at = format!("file://{}", place.path().display());
@@ -183,9 +186,9 @@ async fn two_processes_share_files() {
     let (a, b) = tokio::join!(start(), start());
     let (alice, bob, id) = pair(&a).await;
     let (alice_b, bob_b) = (alice.at(&b), bob.at(&b));
-    let file = alice.uploaded("a", b"content").await;
+    let file = alice.upload_file("a", b"content").await;
     assert_eq!(&*get(&alice_b, &file).await.body, b"content");
-    get(&bob_b, &file).await.refused(404, "not_found");
+    get(&bob_b, &file).await.assert_refused(404, "not_found");
     let body = super::message(&file);
     alice_b.post(&format!("/sessions/{id}/messages"), body).await.ok(201);
     for who in [&bob, &bob_b] {

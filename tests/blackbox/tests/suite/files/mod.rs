@@ -87,7 +87,7 @@ async fn parts_sizes_and_conditions() {
     let alice = server.agent("@alice.bot").await;
     for size in [1_000, (1 << 20) + 1_000] {
         let content = content(size);
-        let id = alice.uploaded("a", &content).await;
+        let id = alice.upload_file("a", &content).await;
         let path = format!("/files/{id}");
         let mut connection = Connection::open(alice.address().place()).await.expect("a connection");
         connection.send(&alice.request("HEAD", &path, &[], None)).await.expect("it is sent");
@@ -107,7 +107,7 @@ async fn parts_sizes_and_conditions() {
             assert!(found.body == content[part], "{range}");
         }
         let beyond = ask("Range", &format!("bytes={size}-")).await;
-        beyond.refused(416, "invalid_range");
+        beyond.assert_refused(416, "invalid_range");
         assert_eq!(beyond.header("content-range"), Some(format!("bytes */{size}").as_str()));
         let etag = format!("\"sha256:{}\"", sha256(&content));
         let known = ask("If-None-Match", &etag).await;
@@ -153,8 +153,8 @@ async fn the_command_line_sends_and_gets_files() {
     std::fs::write(cli.dir().join("q3 final.pdf"), &content).expect("a file");
     std::fs::write(cli.dir().join("a.png"), b"png").expect("a file");
     std::fs::write(cli.dir().join("note.txt"), "From a file.\n").expect("a file");
-    cli.done(&["session", "send", &id, "See this.", "--attach", "q3 final.pdf", "--attach", "a.png"]).await;
-    cli.done(&["session", "send", &id, "--file", "note.txt"]).await;
+    cli.run_ok(&["session", "send", &id, "See this.", "--attach", "q3 final.pdf", "--attach", "a.png"]).await;
+    cli.run_ok(&["session", "send", &id, "--file", "note.txt"]).await;
     let log = bob.history(&id).await;
     let sent = &log[log.len() - 2]["payload"]["content"];
     assert_eq!(log[log.len() - 1]["payload"]["content"], "From a file.");
@@ -164,15 +164,15 @@ async fn the_command_line_sends_and_gets_files() {
     assert_eq!(sent[1]["mime_type"], "application/pdf");
     let file = sent[1]["file_id"].as_str().expect("an id");
     let other = Cli::of(&server, &bob, &id);
-    let shown = other.done(&["session", "events", &id]).await;
+    let shown = other.run_ok(&["session", "events", &id]).await;
     assert!(
         shown.contains(&format!("[file q3 final.pdf, 3000000 bytes, plenary session file {file}]")),
         "{shown}"
     );
-    other.done(&["session", "file", file, "-o", "got.pdf"]).await;
+    other.run_ok(&["session", "file", file, "-o", "got.pdf"]).await;
     assert!(std::fs::read(other.dir().join("got.pdf")).expect("it is there") == content);
     let image = sent[2]["file_id"].as_str().expect("an id");
-    assert_eq!(other.done(&["session", "file", image]).await, "png");
+    assert_eq!(other.run_ok(&["session", "file", image]).await, "png");
     let none = other.run(&["session", "file", "file_01HW7AB12CDEFGHJKMNPQRSTVW", "-o", "none"]).await;
     assert!(none.code != 0 && !other.dir().join("none").exists(), "{none:?}");
     let missing = cli.run(&["session", "send", &id, "x", "--attach", "nowhere"]).await;

@@ -30,7 +30,7 @@ async fn can_read(who: &Caller, file: &str, name: &str) {
 /// A message that names it is refused like one that names a file that never was.
 async fn cannot_name(who: &Agent, session: &str, file: &str, name: &str) {
     let (found, absent) = (send(who, session, file).await, send(who, session, ABSENT).await);
-    absent.refused(400, "unknown_file");
+    absent.assert_refused(400, "unknown_file");
     assert_eq!((found.fingerprint(), found.body), (absent.fingerprint(), absent.body), "{name}");
 }
 
@@ -46,7 +46,7 @@ async fn a_file_is_for_its_uploader_its_owner_and_those_who_may_read_a_message_t
     gone.leave(&id).await;
     let (owner, others_owner) = (server.owner("alice").await, server.owner("bob").await);
     let operator = server.operator();
-    let file = alice.uploaded("q3.pdf", b"content").await;
+    let file = alice.upload_file("q3.pdf", b"content").await;
 
     can_read(&alice, &file, "its uploader").await;
     can_read(&owner, &file, "its owner").await;
@@ -64,9 +64,9 @@ async fn a_file_is_for_its_uploader_its_owner_and_those_who_may_read_a_message_t
     cannot_name(&bob, &id, &file, "a participant before it is named").await;
     let own = sibling.create(&[]).await;
     cannot_name(&sibling, &own, &file, "another agent of the owner").await;
-    server.stranger().get(&format!("/files/{file}")).await.refused_as(401);
-    owner.upload(("a", "text/plain"), b"x", &[]).await.refused_as(401);
-    operator.upload(("a", "text/plain"), b"x", &[]).await.refused_as(401);
+    server.stranger().get(&format!("/files/{file}")).await.refusal_code(401);
+    owner.upload(("a", "text/plain"), b"x", &[]).await.refusal_code(401);
+    operator.upload(("a", "text/plain"), b"x", &[]).await.refusal_code(401);
 
     send(&alice, &id, &file).await.ok(201);
     can_read(&bob, &file, "a participant").await;
@@ -90,12 +90,12 @@ async fn late_gone_and_blocked_participants_read_what_their_messages_name() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let leaver = enter(&server, &alice, &id, "@cid.bot").await;
-    let before = alice.uploaded("before", b"content").await;
+    let before = alice.upload_file("before", b"content").await;
     send(&alice, &id, &before).await.ok(201);
     leaver.leave(&id).await;
     let third = enter(&server, &alice, &id, "@dan.bot").await;
     server.block(&alice, &bob.handle).await;
-    let after = alice.uploaded("after", b"content").await;
+    let after = alice.upload_file("after", b"content").await;
     send(&alice, &id, &after).await.ok(201);
     for (who, name) in [(&leaver, "who left"), (&bob, "who was blocked")] {
         can_read(who, &before, name).await;
@@ -122,7 +122,7 @@ async fn late_gone_and_blocked_participants_read_what_their_messages_name() {
 async fn a_message_that_comes_with_an_invitation_brings_its_files() {
     let server = Server::start().await;
     let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
-    let file = alice.uploaded("q3.pdf", b"content").await;
+    let file = alice.upload_file("q3.pdf", b"content").await;
     let open = json!({"invite": [bob.handle], "initial_message": message(&file)});
     alice.post("/sessions", open.clone()).await.ok(201);
     cannot_read(&bob, &file, "who was invited to a session that goes on").await;
@@ -131,7 +131,7 @@ async fn a_message_that_comes_with_an_invitation_brings_its_files() {
     alice.post("/sessions", ends).await.ok(201);
     can_read(&bob, &file, "who got the message with the invitation").await;
     let absent = json!({"invite": [], "initial_message": message(ABSENT)});
-    alice.post("/sessions", absent).await.refused(400, "unknown_file");
+    alice.post("/sessions", absent).await.assert_refused(400, "unknown_file");
 }
 
 /// What a model reads of a message says what the file is and how one gets it.
@@ -139,7 +139,7 @@ async fn a_message_that_comes_with_an_invitation_brings_its_files() {
 async fn a_model_is_told_how_a_file_is_got() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
-    let file = alice.uploaded("q3.pdf", b"content").await;
+    let file = alice.upload_file("q3.pdf", b"content").await;
     send(&alice, &id, &file).await.ok(201);
     let inbox = bob.get("/inbox").await.ok(200).to_string();
     assert!(inbox.contains(&file) && inbox.contains("q3.pdf"), "{inbox}");

@@ -2,7 +2,7 @@
 //! itself verifies the signature in `tests/a2a/walk_alter.py`.
 //! Must not know: what a frame means.
 
-use blackbox::{Agent, Heard, Server, assert_keys, in_time};
+use blackbox::{Agent, Server, StreamItem, assert_keys, in_time};
 use serde_json::{Value, json};
 
 use super::speak::{advisory, id_of, sent, submit};
@@ -82,7 +82,7 @@ async fn a_capability_is_no_token() {
     let mut stream = capable.stream(EVENTS).await;
     server.operator().post_empty("/_admin/agents/@alice.bot/rotate-token").await.ok(200);
     let (_, end) = in_time("the stream ends with the token", stream.ending()).await;
-    assert!(matches!(end, Heard::End | Heard::Broken(_)));
+    assert!(matches!(end, StreamItem::End | StreamItem::Broken(_)));
     assert_eq!(capable.get(EVENTS).await.status, 401);
 }
 

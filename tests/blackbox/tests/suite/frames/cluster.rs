@@ -1,7 +1,7 @@
 //! Two processes on one PostgreSQL are one substrate: FO-43, FO-53, FO-56, FO-59, FO-76, FO-93 across both.
 //! Must not know: how they tell each other.
 
-use blackbox::{Agent, Asked, Database, Server, eventually, in_time, rounds};
+use blackbox::{Agent, Database, Server, TestDependency, eventually, in_time, rounds};
 use serde_json::json;
 
 use super::speak::{
@@ -17,7 +17,7 @@ struct Pair {
 
 /// Two servers, or nothing when the run has no PostgreSQL.
 async fn two() -> Option<Pair> {
-    let Asked::Yes(url) = Asked::postgres() else { return None };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return None };
     let database = Database::create(&url).await;
     let start = || Server::builder().database(database.url()).arg("--frames-rate").arg("100000").start();
     let (a, b) = tokio::join!(start(), start());
@@ -224,7 +224,7 @@ async fn fo_93_one_process_dies() {
         assert!(answer.event_id > last);
         last = answer.event_id;
         on_a.until(id_of(&frame)).await;
-        servers.b.start_again().await;
+        servers.b.restart().await;
     }
     servers.remove().await;
 }

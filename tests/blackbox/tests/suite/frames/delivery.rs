@@ -118,7 +118,7 @@ async fn fo_63_a_refused_frame_reaches_nobody() {
     let server = patient_server().await;
     let alice = server.agent("@alice.bot").await;
     let bob = server.agent("@bob.bot").await;
-    let closed = server.closed("@closed.bot", &[]).await;
+    let closed = server.closed_agent("@closed.bot", &[]).await;
     let mut to_bob = subscribe(&bob).await;
     let mut to_closed = subscribe(&closed).await;
     let first = advisory(&alice, "~bob", "first");

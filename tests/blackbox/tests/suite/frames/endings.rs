@@ -1,6 +1,6 @@
 //! FO-58 to FO-60, FO-76: what ends a stream, and what a restart may not change. Must not know: what a frame says.
 
-use blackbox::{Agent, Heard, Server, eventually, in_time};
+use blackbox::{Agent, Server, StreamItem, eventually, in_time};
 
 use super::speak::{
     advisory, before_fence, resume, sent, stream_path, submit, subscribe, subscribe_to, tell,
@@ -72,7 +72,7 @@ async fn fo_58_a_stop_ends_streams() {
     for stream in &mut streams {
         let (events, end) = stream.ending().await;
         assert_eq!(super::speak::texts(&events), ["last words"]);
-        assert_eq!(end, Heard::End, "the body is ended, not cut");
+        assert_eq!(end, StreamItem::End, "the body is ended, not cut");
     }
 }
 
@@ -113,7 +113,7 @@ async fn fo_59_ids_rise_over_restarts() {
             server.crash().await;
         } else {
             server.stop().await;
-            server.start_again().await;
+            server.restart().await;
         }
         let mut stream = resume(&alice, &last[0].to_string()).await;
         let fence = advisory(&alice, "~alice", "fence");

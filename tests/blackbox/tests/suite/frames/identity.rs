@@ -101,7 +101,7 @@ async fn fo_77_acted_by_is_ones_own_principal() {
 async fn fo_9_agents_of_one_owner_are_one_principal() {
     let server = Server::start().await;
     let laptop = server.agent("@nick.cc-laptop").await;
-    let phone = server.closed("@nick.phone", &[]).await;
+    let phone = server.closed_agent("@nick.phone", &[]).await;
     let mut stream = subscribe(&laptop).await;
     let (one, two) = (advisory(&laptop, "~nick", "one"), advisory(&phone, "~nick", "two"));
     sent(&submit(&laptop, &one).await, &one);

@@ -124,7 +124,7 @@ async fn fo_51_members_keep_their_gates() {
     let server = Server::start().await;
     let ann = server.agent("@ann.bot").await;
     let bob = server.agent("@bob.bot").await;
-    let shy = server.closed("@shy.bot", &[]).await;
+    let shy = server.closed_agent("@shy.bot", &[]).await;
     let foe = server.agent("@foe.bot").await;
     server.block(&foe, "@ann.bot").await;
     organise(&server.operator(), &[("~ann", &[]), ("~bob", &[]), ("~shy", &[]), ("~foe", &[])]).await;

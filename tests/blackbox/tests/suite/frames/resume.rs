@@ -169,7 +169,7 @@ async fn fo_60_gates_hold_for_the_past() {
     let server = Server::start().await;
     let alice = server.agent("@alice.bot").await;
     let open = server.agent("@bob.open").await;
-    let closed = server.closed("@bob.closed", &[]).await;
+    let closed = server.closed_agent("@bob.closed", &[]).await;
     let start = say(&open, "~bob", "start").await.event_id.to_string();
     assert_eq!(say(&alice, "~bob", "from alice").await.count, 0);
     say(&open, "~bob", "from bob").await;

@@ -1,7 +1,7 @@
 //! FO-53, FO-57, FO-59, FO-72, FO-96: the stream to the byte: head, events, keepalives, numbers, parameters.
 //! Must not know: filters, or resumption.
 
-use blackbox::{Heard, Server};
+use blackbox::{Server, StreamItem};
 use serde_json::json;
 
 use super::speak::{
@@ -80,12 +80,12 @@ async fn fo_57_keepalives() {
     let alice = server.agent("@alice.bot").await;
     let mut stream = subscribe(&alice).await;
     for _ in 0..2 {
-        let mut heard = stream.heard().await;
+        let mut heard = stream.next_item().await;
         // Whatever comment a server greets with is no keepalive.
-        if heard != Heard::Comment(": keepalive\n\n".to_owned()) {
-            heard = stream.heard().await;
+        if heard != StreamItem::Comment(": keepalive\n\n".to_owned()) {
+            heard = stream.next_item().await;
         }
-        assert_eq!(heard, Heard::Comment(": keepalive\n\n".to_owned()));
+        assert_eq!(heard, StreamItem::Comment(": keepalive\n\n".to_owned()));
     }
     assert_eq!(tell(&alice, "~alice", "~alice", "still there").await, 1);
     stream.event().await;

@@ -70,7 +70,7 @@ async fn fo_47_a_frame_passes_two_gates() {
 async fn fo_47_blocks_hold_both_ways() {
     let server = Server::start().await;
     let alice = server.agent("@alice.bot").await;
-    let bob = server.closed("@bob.bot", &["@alice.bot"]).await;
+    let bob = server.closed_agent("@bob.bot", &["@alice.bot"]).await;
     let mut to_alice = subscribe(&alice).await;
     let mut to_bob = subscribe(&bob).await;
     assert_eq!(tell(&alice, "~bob", "~bob", "before").await, 1);
@@ -111,8 +111,8 @@ async fn fo_47_each_agent_has_its_own_gate() {
     let server = Server::start().await;
     let alice = server.agent("@alice.bot").await;
     let open = server.agent("@bob.open").await;
-    let listed = server.closed("@bob.listed", &["@alice.bot"]).await;
-    let closed = server.closed("@bob.closed", &["@carol.bot"]).await;
+    let listed = server.closed_agent("@bob.listed", &["@alice.bot"]).await;
+    let closed = server.closed_agent("@bob.closed", &["@carol.bot"]).await;
     let blocking = server.agent("@bob.blocking").await;
     server.block(&blocking, "@alice.bot").await;
     let mut reached = [subscribe(&open).await, subscribe(&listed).await];
@@ -136,7 +136,7 @@ async fn fo_47_an_instrument_is_no_identity() {
     let server = Server::start().await;
     let alice = server.agent("@alice.bot").await;
     let open = server.agent("@bob.open").await;
-    let closed = server.closed("@bob.closed", &[]).await;
+    let closed = server.closed_agent("@bob.closed", &[]).await;
     let mut disguised = subscribe_as(&closed, "open", "s1").await;
     let mut plain = subscribe_as(&open, "closed", "s1").await;
     assert_eq!(tell(&alice, "~bob", "~bob/open@s1", "one").await, 0);
@@ -149,8 +149,8 @@ async fn fo_47_an_instrument_is_no_identity() {
 #[tokio::test]
 async fn fo_47_nothing_is_gated_within_an_owner() {
     let server = Server::start().await;
-    let laptop = server.closed("@nick.laptop", &[]).await;
-    let phone = server.closed("@nick.phone", &["@somebody.else"]).await;
+    let laptop = server.closed_agent("@nick.laptop", &[]).await;
+    let phone = server.closed_agent("@nick.phone", &["@somebody.else"]).await;
     server.block(&laptop, "@nick.phone").await;
     let mut on_laptop = subscribe(&laptop).await;
     let mut on_phone = subscribe(&phone).await;
@@ -166,7 +166,7 @@ async fn fo_47_nothing_is_gated_within_an_owner() {
 async fn fo_47_unknown_and_unreachable_are_one_answer() {
     let server = patient_server().await;
     let alice = server.agent("@alice.bot").await;
-    let closed = server.closed("@closed.bot", &[]).await;
+    let closed = server.closed_agent("@closed.bot", &[]).await;
     let blocking = server.agent("@blocks.bot").await;
     server.block(&blocking, "@alice.bot").await;
     let gone = server.agent("@going.bot").await;

@@ -114,7 +114,7 @@ async fn a_message_to_one_session_is_in_the_hook_that_announces_it() {
 async fn a_coding_session_is_listed_once_and_not_beside_its_tools() {
     let (_server, home, claude, codex) = two().await;
     let mut tools = home.start(&["--as", &codex.handle, "mcp"]);
-    tools.tell(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
+    tools.write_line(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
     let rows = || async { home.run_in(&claude.directory, &["who", "--as", &claude.handle]).await.out };
     eventually("the tools are listed", || async { rows().await.contains("/mcp-").then_some(()) }).await;
     codex.at(&home, "SessionStart", json!({})).await;

@@ -3,7 +3,7 @@
 
 use std::process::{Child, Command, Stdio};
 
-use blackbox::{Caller, Cli, Ran, eventually};
+use blackbox::{Caller, Cli, CommandOutput, eventually};
 use serde_json::{Value, json};
 
 use super::{
@@ -34,7 +34,7 @@ pub(super) async fn state(home: &Cli, from: &Coding, message: &(String, u64)) ->
 }
 
 /// An event of one of several sessions.
-async fn at(home: &Cli, coding: &Coding, session: &str, event: &str) -> Ran {
+async fn at(home: &Cli, coding: &Coding, session: &str, event: &str) -> CommandOutput {
     coding.at(home, event, json!({"session_id": session})).await
 }
 
@@ -52,7 +52,7 @@ impl Program {
     }
 
     /// An event of its session.
-    pub(super) async fn at(&self, home: &Cli, coding: &Coding, session: &str, event: &str) -> Ran {
+    pub(super) async fn at(&self, home: &Cli, coding: &Coding, session: &str, event: &str) -> CommandOutput {
         let line = format!("PLENARY_AGENT_PID={} {}", self.0.id(), coding.line(event));
         let input = json!({"session_id": session, "cwd": coding.directory, "hook_event_name": event});
         let ran = home.shell(&coding.directory, &line, &input.to_string()).await;
@@ -226,7 +226,7 @@ async fn who_waits_for_a_coding_agent_is_told_why() {
         home.run_in(&claude.directory, &args).await.out
     };
     let mut tools = home.start(&["mcp", "--as", &codex.handle]);
-    tools.tell(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
+    tools.write_line(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
     eventually("its hooks are off", || async {
         words().await.contains("its hooks are off since").then_some(())
     })

@@ -229,7 +229,7 @@ async fn a_session_begins_with_the_projects_briefing_and_ends_with_a_deposit() {
     let mut watch = home.start(&["context", "watch", "--project", "parser", "--as", &claude.handle]);
     let pulled = ["context", "pull", "--short", "--project", "parser", "--as", &claude.handle];
     watch.note_with("watching parser").await;
-    if !home.done(&pulled).await.contains("Changed") {
+    if !home.run_ok(&pulled).await.contains("Changed") {
         watch.line_with("Changed").await;
     }
 }

@@ -12,7 +12,7 @@ mod waking;
 
 use std::path::PathBuf;
 
-use blackbox::{Cli, Ran};
+use blackbox::{Cli, CommandOutput};
 use serde_json::{Value, json};
 
 use crate::connect::{connected, home, json_of, server};
@@ -54,7 +54,7 @@ impl Coding {
     }
 
     /// Runs the hook of an event with what the coding agent says at it.
-    async fn at(&self, home: &Cli, event: &str, more: Value) -> Ran {
+    async fn at(&self, home: &Cli, event: &str, more: Value) -> CommandOutput {
         let mut input = json!({"session_id": "s-1", "transcript_path": "/t", "cwd": self.directory,
             "hook_event_name": event, "permission_mode": "default"});
         for (name, value) in more.as_object().expect("an object") {

@@ -64,7 +64,7 @@ async fn an_invitation_by_others_waits_for_consent() {
     let support = json!({"handle": "@acme.support", "policy": "open"});
     let made = server.bearer(operator.trim()).post("/_admin/agents", support).await.ok(201);
     let stranger = server.bearer(made["token"].as_str().expect("a token"));
-    home.done(&["agent", "allow", &claude.handle, "@acme.*"]).await;
+    home.run_ok(&["agent", "allow", &claude.handle, "@acme.*"]).await;
     let body =
         json!({"invite": [claude.handle], "topic": "Offer", "initial_message": {"content": "Buy this."}});
     let made = stranger.call("POST", "/sessions", &[], Some(&body)).await.ok(201);

@@ -1,6 +1,6 @@
 //! What others on the machine see of a command that was given a secret: its command line, and nothing of the secret in it.
 
-use blackbox::{Asked, Cli, Database, Server};
+use blackbox::{Cli, Database, Server, TestDependency};
 
 const HANDLE: &str = "@nick.helper";
 
@@ -22,11 +22,11 @@ async fn no_token_of_a_host_stands_in_its_command_line_or_its_environment() {
     ] {
         let mut host = machine.start(&[&["agent", "host", HANDLE], &flags[..], &command].concat());
         if let Some(input) = input {
-            host.tell(input).await;
+            host.write_line(input).await;
             host.close_input();
         }
         host.note_with("attached to ").await;
-        let (words, environment) = host.shown();
+        let (words, environment) = host.proc_texts();
         assert!(words.contains(HANDLE) && words.contains("exit 0"), "{flags:?}: {words}");
         for shown in [words, environment] {
             assert!(!shown.contains(agent.token()), "{flags:?}: {shown}");
@@ -43,7 +43,7 @@ async fn no_token_of_a_client_stands_in_its_command_line() {
     let mut listening = cli.start(&["--token", ann.token(), "listen", "--json"]);
     bob.create(&[&ann]).await;
     listening.line().await;
-    let (words, environment) = listening.shown();
+    let (words, environment) = listening.proc_texts();
     assert!(words.contains("listen") && !words.contains(ann.token()), "{words}");
     assert!(!environment.contains(ann.token()), "{environment}");
     let binary = blackbox::binary().canonicalize().expect("a binary").display().to_string();
@@ -68,10 +68,10 @@ async fn no_token_of_a_client_stands_in_its_command_line() {
 /// The URL of a database has its password.
 #[tokio::test]
 async fn no_database_stands_in_the_command_line_of_a_server() {
-    let Asked::Yes(admin) = Asked::postgres() else { return };
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
     let database = Database::create(&admin).await;
     let server = Server::builder().database(database.url()).start().await;
-    let (words, environment) = server.shown();
+    let (words, environment) = server.proc_texts();
     assert!(words.contains("serve") && !words.contains(database.url()), "{words}");
     assert!(!environment.contains(database.url()), "{environment}");
     server.agent("@nick.ann").await.get("/agents/me").await.ok(200);

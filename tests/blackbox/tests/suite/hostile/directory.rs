@@ -60,7 +60,7 @@ async fn a_server_that_connect_starts_reads_nothing_here_and_stays_on_this_machi
 async fn a_directory_says_who_speaks_only_when_its_user_wrote_or_trusts_it() {
     let server = server().await;
     let home = home(&server);
-    home.done(&["agent", "add", "@nick.a", "--policy", "open"]).await;
+    home.run_ok(&["agent", "add", "@nick.a", "--policy", "open"]).await;
     let clone = home.dir().join("clone");
     write(&clone.join(".plenary.toml"), "agent = \"@nick.a\"\nproject = \"theirs\"\n");
     for command in [&["session", "list"][..], &["context", "deposit", "--title", "x", "--as", "@nick.a"]] {
@@ -94,7 +94,7 @@ async fn a_directory_says_who_speaks_only_when_its_user_wrote_or_trusts_it() {
 async fn connect_takes_no_word_of_a_clients_file_that_came_with_the_directory() {
     let server = server().await;
     let home = home(&server);
-    home.done(&["agent", "add", "@nick.main"]).await;
+    home.run_ok(&["agent", "add", "@nick.main"]).await;
     let clone = home.dir().join("clone");
     let file = "[claude]\nagent = \"@nick.main\"\nscope = \"project\"\nmade = [\"../keep\"]\n";
     write(&clone.join(".plenary/clients.toml"), file);
@@ -191,7 +191,7 @@ async fn a_repository_runs_nothing_when_its_commits_are_read() {
     let ran = cli.shell(&clone, &made, "").await;
     assert_eq!(ran.code, 0, "{ran:?}");
     program(&clone.join("git"), &mark);
-    cli.done(&["context", "init", "parser"]).await;
+    cli.run_ok(&["context", "init", "parser"]).await;
     let ran = cli.run_in(&clone, &["context", "deposit", "--git", "--project", "parser"]).await;
     assert!(ran.code == 0, "{ran:?}");
     assert!(!mark.exists(), "the repository had a program run");

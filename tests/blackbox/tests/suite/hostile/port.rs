@@ -63,14 +63,14 @@ async fn the_operators_token_goes_to_no_stranger() {
     assert!(!stranger.heard().contains(token.trim()), "{}", stranger.heard());
     home.run(&["--url", &stranger.url, "--token", token.trim(), "agent", "list"]).await;
     assert!(stranger.heard().contains(token.trim()), "{}", stranger.heard());
-    home.done(&["agent", "list"]).await;
+    home.run_ok(&["agent", "list"]).await;
 }
 
 #[tokio::test]
 async fn a_saved_token_goes_to_the_server_that_made_it_and_to_nobody_between() {
     let server = server().await;
     let home = home(&server);
-    home.done(&["agent", "add", "@nick.a"]).await;
+    home.run_ok(&["agent", "add", "@nick.a"]).await;
     let tokens = home.dir().join(".config/plenary/tokens.toml");
     let saved = std::fs::read_to_string(&tokens).expect("saved");
     let secret = saved.split('"').find(|word| word.starts_with("pla_")).expect("a token").to_owned();
@@ -85,7 +85,7 @@ async fn a_saved_token_goes_to_the_server_that_made_it_and_to_nobody_between() {
     let ran = home.run(&["--url", &relay.url(), "--as", "@nick.a", "me"]).await;
     assert_eq!(ran.code, 4, "{ran:?}");
     std::fs::write(&tokens, saved).expect("a file");
-    home.done(&["--as", "@nick.a", "me"]).await;
+    home.run_ok(&["--as", "@nick.a", "me"]).await;
 }
 
 /// The first digits of a token's SHA-256, by which a challenge names it.
@@ -137,7 +137,7 @@ async fn a_chosen_token_is_long_enough_and_fits_a_header() {
         "sixteen-letterß",
         "sixteen-letters\u{7f}",
     ] {
-        make(wrong).await.refused(400, "invalid_token");
+        make(wrong).await.assert_refused(400, "invalid_token");
     }
     make("sixteen-letters!").await.ok(201);
     server.bearer("sixteen-letters!").get("/agents/me").await.ok(200);

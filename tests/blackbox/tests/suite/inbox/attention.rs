@@ -112,30 +112,30 @@ async fn what_cannot_be_meant_is_refused() {
         json!({"attention": "open", "attention_until": 9_000_000_000_000_u64}),
     ] {
         // It needs no leave of the owner.
-        nick.patch("/agents/me", body).await.refused(400, "invalid_attention");
+        nick.patch("/agents/me", body).await.assert_refused(400, "invalid_attention");
     }
     for body in [
         json!({"attention": "dnd", "policy": "allowlist"}),
         json!({"attention": "loud", "policy": "allowlist"}),
         json!({"attention": "dnd", "description": null}),
     ] {
-        nick.patch("/agents/me", body).await.refused(403, "forbidden");
+        nick.patch("/agents/me", body).await.assert_refused(403, "forbidden");
     }
     let late = json!({"attention": "dnd", "attention_until": 1});
-    nick.patch("/agents/me", late).await.refused(400, "invalid_attention");
+    nick.patch("/agents/me", late).await.assert_refused(400, "invalid_attention");
     let operator = server.operator();
     let of_nick = "/_admin/agents/@nick.cc";
-    operator.patch(of_nick, json!({"attention": "loud"})).await.refused(400, "invalid_attention");
+    operator.patch(of_nick, json!({"attention": "loud"})).await.assert_refused(400, "invalid_attention");
     let set = operator.patch(of_nick, json!({"attention": "dnd"})).await.ok(200);
     assert_eq!(set["attention"]["level"], "dnd");
     let unknown = json!({"session": "s-9", "attention": "dnd"});
-    nick.put("/inbox/session/attention", unknown).await.refused(409, "session_not_live");
+    nick.put("/inbox/session/attention", unknown).await.assert_refused(409, "session_not_live");
     moment(&nick, "s-1", "start").await;
     for body in [
         json!({"session": "s-1"}),
         json!({"session": "s-1", "attention": "loud"}),
         json!({"session": "s-1", "attention": "dnd", "attention_until": 1}),
     ] {
-        nick.put("/inbox/session/attention", body).await.refused(400, "invalid_body");
+        nick.put("/inbox/session/attention", body).await.assert_refused(400, "invalid_body");
     }
 }

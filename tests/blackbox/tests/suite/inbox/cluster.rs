@@ -1,13 +1,13 @@
 //! Two processes on one PostgreSQL have one inbox: marks are shared, and a wait at one is woken by the other.
 
-use blackbox::{Asked, Database, Server, room};
+use blackbox::{Database, Server, TestDependency, room};
 use serde_json::json;
 
 use super::{ack, cursor, inbox, state, texts};
 
 /// Two servers, or nothing when the run has no PostgreSQL.
 async fn two() -> Option<(Server, Server, Database)> {
-    let Asked::Yes(url) = Asked::postgres() else { return None };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return None };
     let database = Database::create(&url).await;
     let start = || Server::builder().database(database.url()).start();
     let (a, b) = tokio::join!(start(), start());
@@ -57,7 +57,7 @@ async fn marks_outlive_every_process() {
     ack(&bob, &first).await;
     tokio::join!(a.crash(), b.crash());
     assert_eq!(texts(&inbox(&bob, "").await), ["two"]);
-    bob.post("/inbox/ack", json!({"cursor": "x"})).await.refused(400, "invalid_cursor");
+    bob.post("/inbox/ack", json!({"cursor": "x"})).await.assert_refused(400, "invalid_cursor");
     drop((a, b));
     database.remove().await;
 }

@@ -10,11 +10,11 @@ async fn only_agents_have_an_inbox() {
     let server = Server::start().await;
     let owner = server.owner("nick").await;
     for path in ["/inbox", "/inbox/wait?timeout_s=0", "/sessions/ses_01/messages/1/status"] {
-        owner.get(path).await.refused(401, "invalid_authorization");
-        server.operator().get(path).await.refused(401, "invalid_authorization");
-        server.stranger().get(path).await.refused(401, "missing_authorization");
+        owner.get(path).await.assert_refused(401, "invalid_authorization");
+        server.operator().get(path).await.assert_refused(401, "invalid_authorization");
+        server.stranger().get(path).await.assert_refused(401, "missing_authorization");
     }
-    owner.post("/inbox/ack", json!({"cursor": "x"})).await.refused(401, "invalid_authorization");
+    owner.post("/inbox/ack", json!({"cursor": "x"})).await.assert_refused(401, "invalid_authorization");
 }
 
 #[tokio::test]
@@ -24,11 +24,13 @@ async fn a_cursor_that_was_never_given_is_refused() {
     alice.say(&id, "hello").await;
     let given = cursor(&inbox(&bob, "").await);
     for never in ["x", "", "7f.1.0.0", "18446744073709551616", &given[1..], &format!("{given}0")] {
-        bob.post("/inbox/ack", json!({"cursor": never})).await.refused(400, "invalid_cursor");
-        bob.get(&format!("/inbox?after={never}")).await.refused(400, "invalid_cursor");
-        bob.get(&format!("/inbox/wait?timeout_s=0&after={never}")).await.refused(400, "invalid_cursor");
+        bob.post("/inbox/ack", json!({"cursor": never})).await.assert_refused(400, "invalid_cursor");
+        bob.get(&format!("/inbox?after={never}")).await.assert_refused(400, "invalid_cursor");
+        bob.get(&format!("/inbox/wait?timeout_s=0&after={never}"))
+            .await
+            .assert_refused(400, "invalid_cursor");
     }
-    alice.post("/inbox/ack", json!({"cursor": given})).await.refused(400, "invalid_cursor");
+    alice.post("/inbox/ack", json!({"cursor": given})).await.assert_refused(400, "invalid_cursor");
     assert_eq!(inbox(&bob, "").await["unread"], 1, "nothing was acknowledged by them");
 }
 
@@ -37,14 +39,14 @@ async fn what_can_not_be_is_refused() {
     let server = Server::start().await;
     let bob = server.agent("@bob.bot").await;
     for limit in ["0", "101", "-1", "x", ""] {
-        bob.get(&format!("/inbox?limit={limit}")).await.refused(400, "invalid_limit");
+        bob.get(&format!("/inbox?limit={limit}")).await.assert_refused(400, "invalid_limit");
     }
     for seconds in ["61", "-1", "x"] {
-        bob.get(&format!("/inbox/wait?timeout_s={seconds}")).await.refused(400, "invalid_timeout");
+        bob.get(&format!("/inbox/wait?timeout_s={seconds}")).await.assert_refused(400, "invalid_timeout");
     }
-    bob.post("/inbox/ack", json!({})).await.refused(400, "invalid_body");
-    bob.post("/inbox/ack", json!({"cursor": "x", "state": "read"})).await.refused(400, "invalid_body");
-    bob.post_raw("/inbox/ack", b"{").await.refused(400, "invalid_json");
+    bob.post("/inbox/ack", json!({})).await.assert_refused(400, "invalid_body");
+    bob.post("/inbox/ack", json!({"cursor": "x", "state": "read"})).await.assert_refused(400, "invalid_body");
+    bob.post_raw("/inbox/ack", b"{").await.assert_refused(400, "invalid_json");
 }
 
 #[tokio::test]

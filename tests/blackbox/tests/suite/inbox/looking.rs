@@ -80,7 +80,7 @@ async fn a_person_at_the_command_line_marks_nothing() {
         vec!["inbox"],
         vec!["inbox", "--json"],
     ] {
-        cli.done(&args).await;
+        cli.run_ok(&args).await;
         sent.is_untouched(&args.join(" ")).await;
     }
 }
@@ -173,7 +173,7 @@ async fn events_of_a_session_are_acknowledged_by_their_sequence() {
     let stranger = sent.server.agent("@carol.bot").await;
     for id in [sent.id.as_str(), "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV"] {
         let body = json!({"session_id": id, "sequence": 1});
-        stranger.post("/inbox/ack", body).await.refused(404, "not_found");
+        stranger.post("/inbox/ack", body).await.assert_refused(404, "not_found");
     }
     let page = inbox(&sent.bob, "").await;
     for body in [
@@ -183,7 +183,7 @@ async fn events_of_a_session_are_acknowledged_by_their_sequence() {
         json!({"cursor": page["cursor"], "session_id": sent.id, "sequence": 3}),
         json!({"session_id": sent.id, "sequence": -1}),
     ] {
-        sent.bob.post("/inbox/ack", body).await.refused(400, "invalid_body");
+        sent.bob.post("/inbox/ack", body).await.assert_refused(400, "invalid_body");
     }
 }
 
@@ -227,24 +227,24 @@ async fn an_owner_reads_what_its_agent_may_see_and_marks_nothing() {
         assert_eq!(own, ageless(looked));
         sent.is_untouched("/inbox").await;
         let at = |path: &str| format!("/_admin/agents/@bob.bot{path}");
-        caller.get(&at(&format!("/sessions/{outside}"))).await.refused(404, "not_found");
-        caller.get(&at(&format!("/sessions/{outside}/events"))).await.refused(404, "not_found");
-        caller.get(&at("/sessions?limit=0")).await.refused(400, "invalid_limit");
+        caller.get(&at(&format!("/sessions/{outside}"))).await.assert_refused(404, "not_found");
+        caller.get(&at(&format!("/sessions/{outside}/events"))).await.assert_refused(404, "not_found");
+        caller.get(&at("/sessions?limit=0")).await.assert_refused(400, "invalid_limit");
         caller
             .get(&at(&format!("/sessions/{id}/events?after_sequence=x")))
             .await
-            .refused(400, "invalid_after_sequence");
-        caller.get(&at("/inbox?after=x")).await.refused(400, "invalid_cursor");
+            .assert_refused(400, "invalid_after_sequence");
+        caller.get(&at("/inbox?after=x")).await.assert_refused(400, "invalid_cursor");
         // The paths of the protocol are for agents alone (wire.md D.9).
         for path in ["/sessions".to_owned(), format!("/sessions/{id}/events"), "/inbox".to_owned()] {
-            caller.get(&path).await.refused(401, "invalid_authorization");
+            caller.get(&path).await.assert_refused(401, "invalid_authorization");
         }
     }
     let whole = json!({"cursor": inbox(&sent.bob, "").await["cursor"]});
-    owner.post("/_admin/agents/@bob.bot/inbox/ack", whole).await.refused_as(404);
+    owner.post("/_admin/agents/@bob.bot/inbox/ack", whole).await.refusal_code(404);
     for nobody in [&*sent.alice, &*sent.bob, &sent.server.owner("carol").await] {
-        nobody.get("/_admin/agents/@bob.bot/sessions").await.refused(404, "not_found");
-        nobody.get("/_admin/agents/@bob.bot/inbox").await.refused(404, "not_found");
+        nobody.get("/_admin/agents/@bob.bot/sessions").await.assert_refused(404, "not_found");
+        nobody.get("/_admin/agents/@bob.bot/inbox").await.assert_refused(404, "not_found");
     }
 }
 
@@ -266,11 +266,11 @@ async fn an_owner_reads_at_the_command_line() {
     let sent = Sent::new().await;
     let owner = owner_of(&sent.server, "bob").await;
     let cli = Cli::new(&[("PLENARY_URL", &sent.server.url()), ("PLENARY_TOKEN", owner.token())]);
-    let listed = cli.done(&["agent", "sessions", "@bob.bot"]).await;
+    let listed = cli.run_ok(&["agent", "sessions", "@bob.bot"]).await;
     assert!(listed.contains(&sent.id), "{listed}");
-    let events = cli.done(&["agent", "events", "@bob.bot", &sent.id]).await;
+    let events = cli.run_ok(&["agent", "events", "@bob.bot", &sent.id]).await;
     assert!(events.contains("hello"), "{events}");
-    assert!(cli.done(&["agent", "inbox", "@bob.bot"]).await.contains("| hello"));
+    assert!(cli.run_ok(&["agent", "inbox", "@bob.bot"]).await.contains("| hello"));
     sent.is_untouched("the owner").await;
 }
 
@@ -323,8 +323,8 @@ async fn the_sessions_of_all_agents_are_one_list() {
     let everything = server.operator().get("/_admin/sessions").await.ok(200);
     assert!(ids(&everything).contains(&foreign) && ids(&everything).len() == made.len() + 1);
     assert_eq!(ids(&server.operator().get("/_admin/sessions?owner=carol").await.ok(200)), [foreign, shared]);
-    owner.get("/_admin/sessions?limit=1001").await.refused(400, "invalid_limit");
+    owner.get("/_admin/sessions?limit=1001").await.assert_refused(400, "invalid_limit");
     for (caller, query) in [(&*one, ""), (&other, "?owner=bob"), (&server.operator(), "?owner=nobody")] {
-        caller.get(&format!("/_admin/sessions{query}")).await.refused(404, "not_found");
+        caller.get(&format!("/_admin/sessions{query}")).await.assert_refused(404, "not_found");
     }
 }

@@ -36,7 +36,7 @@ async fn nobody_reaches_an_agent_by_a_mention_who_could_not_reach_it_otherwise()
     let server = Server::start().await;
     let owner = server.owner("alice").await;
     let alice = server.agent("@alice.bot").await;
-    let bob = server.closed("@bob.bot", &["@bob.*"]).await;
+    let bob = server.closed_agent("@bob.bot", &["@bob.*"]).await;
     let friend = server.agent("@bob.friend").await;
     let channel = alice.post("/agent-channel", json!({"title": "Release"})).await.ok(200);
     let path = format!("/agent-channel/{}/event", channel["id"].as_str().expect("an id"));

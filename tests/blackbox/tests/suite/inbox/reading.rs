@@ -202,7 +202,7 @@ async fn only_the_kinds_that_are_asked_for_are_passed() {
         ["said"],
         "an acknowledgement goes over what was asked for alone"
     );
-    bob.get("/inbox?kinds=mail").await.refused(400, "invalid_kinds");
+    bob.get("/inbox?kinds=mail").await.assert_refused(400, "invalid_kinds");
 }
 
 #[tokio::test]

@@ -42,7 +42,7 @@ async fn an_invitee_is_a_recipient_of_what_its_invitation_carries() {
     assert_eq!(state(&alice, &id, 1).await, "acknowledged");
     bob.get(&format!("/sessions/{}/messages/1/status", sent(&alice, &["@bob.bot"], "two").await))
         .await
-        .refused(404, "not_found");
+        .assert_refused(404, "not_found");
 }
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn by_the_socket_an_invitee_of_a_send_and_end_has_the_message() {
     let mut socket = bob.connect().await;
     let id = sent(&alice, &["@bob.bot"], "FYI").await;
     while socket.event().await["type"] != "session.ended" {}
-    socket.confirmed().await;
+    socket.wait_until_confirmed().await;
     assert_eq!(state(&alice, &id, 1).await, "delivered");
     bob.reopen(&id, json!({"initial_message": {"content": "thanks"}})).await;
     assert_eq!(inbox(&bob, "").await["unread"], 0, "it had the message when it answered");
@@ -135,10 +135,10 @@ async fn an_answered_send_and_end_is_no_unanswered_invitation() {
     let body =
         || json!({"invite": ["@bob.bot"], "initial_message": {"content": "x"}, "end_after_send": true});
     let ids = [sent(&alice, &["@bob.bot"], "one").await, sent(&alice, &["@bob.bot"], "two").await];
-    alice.post("/sessions", body()).await.refused(429, "too_many_invitations");
+    alice.post("/sessions", body()).await.assert_refused(429, "too_many_invitations");
     bob.reopen(&ids[0], json!({"initial_message": {"content": "ack"}})).await;
     sent(&alice, &["@bob.bot"], "three").await;
-    alice.post("/sessions", body()).await.refused(429, "too_many_invitations");
+    alice.post("/sessions", body()).await.assert_refused(429, "too_many_invitations");
     // The session is one of its own, also for its inbox after a start.
     ack(&bob, &inbox(&bob, "").await).await;
     alice.join(&ids[0]).await;
@@ -159,7 +159,10 @@ async fn an_invitation_that_a_block_ended_does_not_count() {
     let again = alice.create(&[&bob]).await;
     // What the inviter itself ended counts: inviting and ending has a limit.
     alice.end(&again).await;
-    alice.post("/sessions", json!({"invite": ["@bob.bot"]})).await.refused(429, "too_many_invitations");
+    alice
+        .post("/sessions", json!({"invite": ["@bob.bot"]}))
+        .await
+        .assert_refused(429, "too_many_invitations");
 }
 
 #[tokio::test]

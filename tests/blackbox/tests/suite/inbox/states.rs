@@ -56,7 +56,7 @@ async fn by_the_socket_it_is_answered_when_it_was_confirmed() {
     let mut socket = bob.connect().await;
     let sequence = alice.say(&id, "hello").await;
     while socket.event().await["sequence"] != sequence {}
-    socket.confirmed().await;
+    socket.wait_until_confirmed().await;
     bob.say(&id, "yes").await;
     assert_eq!(inbox(&bob, "").await["unread"], 0);
     assert_eq!(state(&alice, &id, sequence).await, "answered");
@@ -123,9 +123,9 @@ async fn a_message_is_there_for_participants_alone() {
     let sequence = alice.say(&id, "hello").await;
     let carol = server.agent("@carol.bot").await;
     let path = |sequence: i64| format!("/sessions/{id}/messages/{sequence}/status");
-    carol.get(&path(sequence)).await.refused(404, "not_found");
+    carol.get(&path(sequence)).await.assert_refused(404, "not_found");
     for none in [0, -1, 1, sequence + 1, i64::MAX] {
-        alice.get(&path(none)).await.refused(404, "not_found");
+        alice.get(&path(none)).await.assert_refused(404, "not_found");
     }
     let status = bob.get(&path(sequence)).await.ok(200);
     assert_eq!(status["recipients"][0]["agent"], "@bob.bot", "the sender is no recipient");
@@ -134,7 +134,7 @@ async fn a_message_is_there_for_participants_alone() {
     let states: Vec<_> =
         status["recipients"].as_array().expect("a list").iter().map(|r| &r["state"]).collect();
     assert_eq!(states, ["accepted", "accepted"], "whoever is invited has not got it");
-    carol.get(&path(sequence)).await.refused(404, "not_found");
+    carol.get(&path(sequence)).await.assert_refused(404, "not_found");
 }
 
 #[tokio::test]
@@ -166,8 +166,8 @@ async fn a_receipt_comes_when_the_message_has_come_so_far_and_not_before() {
     bob.say(&id, "yes").await;
     let receipt = blackbox::in_time("the answer", waiting).await.expect("a wait");
     assert_eq!(receipt["recipients"][0]["state"], "answered");
-    alice.get(&path("?timeout_s=61")).await.refused(400, "invalid_timeout");
-    alice.get(&path("?until=read")).await.refused(400, "invalid_state");
+    alice.get(&path("?timeout_s=61")).await.assert_refused(400, "invalid_timeout");
+    alice.get(&path("?until=read")).await.assert_refused(400, "invalid_state");
 }
 
 /// The events of a stream that is over: their names are `receipt`, their data recipients.
@@ -225,14 +225,17 @@ async fn a_stream_of_receipts_takes_a_place_among_the_waits() {
     let sequence = alice.say(&id, "hello").await;
     let path = format!("/sessions/{id}/messages/{sequence}/receipts");
     let carol = server.agent("@carol.bot").await;
-    carol.get(&path).await.refused(404, "not_found");
-    alice.get(&format!("/sessions/{id}/messages/{}/receipts", sequence + 1)).await.refused(404, "not_found");
+    carol.get(&path).await.assert_refused(404, "not_found");
+    alice
+        .get(&format!("/sessions/{id}/messages/{}/receipts", sequence + 1))
+        .await
+        .assert_refused(404, "not_found");
     let mut streams = Vec::new();
     for _ in 0..WAITS_PER_AGENT_MAX {
         streams.push(alice.try_stream(&path, &[]).await.expect("a place"));
     }
     let refused = alice.try_stream(&path, &[]).await.expect_err("no place is left");
-    refused.refused(429, "too_many_waits");
+    refused.assert_refused(429, "too_many_waits");
     bob.try_stream(&path, &[]).await.expect("another agent has places of its own");
     drop(streams.pop());
     let began = tokio::time::Instant::now();
@@ -310,7 +313,7 @@ async fn a_recipient_that_left_gets_what_came_before_and_then_nothing() {
     assert!(told["waiting"]["since"].is_string(), "{told}");
     let mut socket = bob.connect().await;
     while socket.event().await["type"] != "session.left" {}
-    socket.confirmed().await;
+    socket.wait_until_confirmed().await;
     assert_eq!(recipient(sequence).await["state"], "delivered");
     let later = alice.say(&id, "after it left").await;
     assert_eq!(recipient(later).await, Value::Null, "it is no recipient");
@@ -340,7 +343,7 @@ async fn asp_12_after_a_block_the_states_stay_as_they_were_last_reported() {
         .ok(200);
     let mut socket = bob.connect().await;
     while socket.event().await["type"] != "session.ended" {}
-    socket.confirmed().await;
+    socket.wait_until_confirmed().await;
     let shown = status().await;
     assert_eq!((&shown["state"], &shown["waiting"]), (&reported, &Value::Null), "{shown}");
 }
@@ -425,12 +428,12 @@ async fn items_that_came_back_do_not_block_a_coding_session_for_ever() {
     let page = inbox(&two, &query.replace("s-1", "s-2")).await;
     assert_eq!(super::texts(&page), ["one more"]);
     let last = [page["items"][0]["id"].clone()];
-    show("s-2", &last, &page["cursor"]).await.refused(429, "too_many_shown");
+    show("s-2", &last, &page["cursor"]).await.assert_refused(429, "too_many_shown");
     let (ids, cursor) = first.unwrap();
     show("s-2", &ids, &cursor).await.ok(200);
     event("s-2", "gone").await;
     event("s-3", "prompt").await;
-    show("s-3", &last, &page["cursor"]).await.refused(429, "too_many_shown");
+    show("s-3", &last, &page["cursor"]).await.assert_refused(429, "too_many_shown");
     let read = json!({"session_id": room, "sequence": RETURNED_MAX + 100});
     two.post("/inbox/ack", read).await.ok(200);
     show("s-3", &last, &page["cursor"]).await.ok(200);

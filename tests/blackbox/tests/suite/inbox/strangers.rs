@@ -76,17 +76,17 @@ async fn asp_20_an_owner_has_so_many_unanswered_invitations_at_an_agent_that_doe
         ids.push(made["session_id"].as_str().expect("an id").to_owned());
     }
     for from in [&one, &two] {
-        invite(from, "@bob.bot").await.refused(429, "too_many_invitations");
+        invite(from, "@bob.bot").await.assert_refused(429, "too_many_invitations");
         let id = from.create(&[]).await;
         let body = json!({"invite": ["@bob.bot"]});
-        from.post(&format!("/sessions/{id}/invite"), body).await.refused(429, "too_many_invitations");
+        from.post(&format!("/sessions/{id}/invite"), body).await.assert_refused(429, "too_many_invitations");
     }
     invite(&other, "@bob.bot").await.ok(201);
     invite(&one, "@carol.bot").await.ok(201);
     // An answer makes room for one.
     bob.join(&ids[0]).await;
     invite(&two, "@bob.bot").await.ok(201);
-    invite(&two, "@bob.bot").await.refused(429, "too_many_invitations");
+    invite(&two, "@bob.bot").await.assert_refused(429, "too_many_invitations");
     // Whom it lists is no stranger.
     let entries = json!({"entries": ["@mallory.*"]});
     server.operator().post("/_admin/agents/@bob.bot/allowlist", entries).await.ok(200);

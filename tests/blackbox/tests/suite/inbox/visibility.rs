@@ -35,7 +35,7 @@ async fn a_block_hides_what_comes() {
     ack(&bob, &page).await;
     server.operator().post("/_admin/agents/@bob.bot/blocks", json!({"handle": "@alice.bot"})).await.ok(201);
     assert_eq!(bob.status_of(&id, "@alice.bot").await, "left");
-    alice.post("/sessions", json!({"invite": ["@bob.bot"]})).await.refused(404, "not_found");
+    alice.post("/sessions", json!({"invite": ["@bob.bot"]})).await.assert_refused(404, "not_found");
     assert_eq!(inbox(&bob, "").await["items"], json!([]));
 }
 

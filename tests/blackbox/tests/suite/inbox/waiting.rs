@@ -71,7 +71,7 @@ async fn past_the_limit_a_wait_is_refused_until_one_ends() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let waits = all_open(&bob).await;
-    bob.get("/inbox/wait").await.refused(429, "too_many_waits");
+    bob.get("/inbox/wait").await.assert_refused(429, "too_many_waits");
     assert_eq!(inbox(&alice, "").await["unread"], 0, "others are not held up");
     alice.say(&id, "hello").await;
     for wait in waits {
@@ -88,7 +88,7 @@ async fn a_dead_token_ends_its_waits() {
     server.operator().post_empty("/_admin/agents/@bob.bot/rotate-token").await.ok(200);
     // At its deadline a wait would end with a page.
     for wait in waits {
-        wait.await.expect("a wait").refused(401, "invalid_authorization");
+        wait.await.expect("a wait").assert_refused(401, "invalid_authorization");
     }
 }
 
@@ -99,6 +99,6 @@ async fn a_server_that_stops_ends_its_waits() {
     let waits = all_open(&bob).await;
     server.stop().await;
     for wait in waits {
-        wait.await.expect("a wait").refused(503, "stopping");
+        wait.await.expect("a wait").assert_refused(503, "stopping");
     }
 }

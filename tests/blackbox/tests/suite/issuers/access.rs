@@ -61,13 +61,13 @@ async fn its_access_tokens_open_what_the_rule_and_they_themselves_admit() {
     let reads = server.bearer(&provider.access_token("sessions:read").await);
     assert_eq!(reads.get("/agents/me").await.ok(200)["handle"], "@nick.ci");
     reads.get("/sessions").await.ok(200);
-    reads.get("/inbox").await.refused(403, "insufficient_scope");
-    reads.post("/sessions", json!({})).await.refused(403, "insufficient_scope");
+    reads.get("/inbox").await.assert_refused(403, "insufficient_scope");
+    reads.post("/sessions", json!({})).await.assert_refused(403, "insufficient_scope");
     let writes = server.bearer(&provider.access_token("sessions:write").await);
     writes.post("/sessions", json!({})).await.ok(201);
     let all = server.bearer(&provider.signer.token(&json!({})));
     all.get("/inbox").await.ok(200);
-    all.patch("/agents/me", json!({"description": "x"})).await.refused(403, "insufficient_scope");
+    all.patch("/agents/me", json!({"description": "x"})).await.assert_refused(403, "insufficient_scope");
     // Each is one entry, however often it comes.
     let listed = server.operator().get("/_admin/agents/@nick.ci/tokens").await.ok(200);
     let tokens = listed["tokens"].as_array().expect("a list");
@@ -99,7 +99,7 @@ async fn what_is_none_of_its_tokens_for_this_server_opens_nothing() {
         json!({"scope": "session:s"}),
     ] {
         let bearer = server.bearer(&signer.token(&claims));
-        bearer.get("/agents/me").await.refused(401, "invalid_authorization");
+        bearer.get("/agents/me").await.assert_refused(401, "invalid_authorization");
         assert_eq!(call(&bearer, "me", json!({})).await.status, 401, "{claims}");
     }
     let none = json!({"alg": "none"});
@@ -107,11 +107,11 @@ async fn what_is_none_of_its_tokens_for_this_server_opens_nothing() {
         .bearer(&signer.sign(&none, &signer.claims(&json!({}))))
         .get("/agents/me")
         .await
-        .refused(401, "invalid_authorization");
+        .assert_refused(401, "invalid_authorization");
     // Without [oauth] issuer the same token is only good for an exchange.
     let plain = provider.server("").await;
     let token = signer.token(&json!({}));
-    plain.bearer(&token).get("/agents/me").await.refused(401, "invalid_authorization");
+    plain.bearer(&token).get("/agents/me").await.assert_refused(401, "invalid_authorization");
     exchange(&plain, &token, &[]).await.ok(200);
 }
 
@@ -125,7 +125,7 @@ async fn a_token_that_was_revoked_stays_so_also_after_a_restart() {
     server.operator().delete(&format!("/_admin/agents/@nick.ci/tokens/{id}")).await.ok(204);
     for _ in 0..2 {
         for token in [&token, &with_the_other_signature(&token)] {
-            server.bearer(token).get("/agents/me").await.refused(401, "invalid_authorization");
+            server.bearer(token).get("/agents/me").await.assert_refused(401, "invalid_authorization");
             assert_eq!(exchange(&server, token, &[]).await.ok(400)["error"], "invalid_request");
         }
         server.crash().await;
@@ -151,7 +151,7 @@ async fn what_a_rule_let_in_ends_with_it() {
     for (changed, sent, others) in [(narrowed, 401, 401), (without_access, 401, 200), (config, 200, 200)] {
         server.stop().await;
         std::fs::write(&path, &changed).expect("the configuration can be written");
-        server.start_again().await;
+        server.restart().await;
         for (bearer, status) in [(&token, sent), (&exchanged, others), (&below, others)] {
             let answer = server.bearer(bearer).get("/sessions").await;
             assert_eq!(answer.status, status, "{changed}");

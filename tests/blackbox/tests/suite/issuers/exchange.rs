@@ -21,13 +21,13 @@ async fn a_token_of_the_provider_becomes_a_short_token_of_the_agent() {
     assert!(bearer.starts_with("pls_"), "{bearer}");
     let agent = server.bearer(bearer);
     assert_eq!(agent.get("/agents/me").await.ok(200)["handle"], "@nick.ci");
-    agent.patch("/agents/me", json!({"description": "x"})).await.refused(403, "insufficient_scope");
+    agent.patch("/agents/me", json!({"description": "x"})).await.assert_refused(403, "insufficient_scope");
     let listed = server.operator().get("/_admin/agents/@nick.ci/tokens").await.ok(200);
     let one = &listed["tokens"][0];
     assert_eq!((&one["issuer"], &one["name"]), (&json!("acme"), &json!("acme: ci")));
     let id = one["id"].as_str().expect("an id");
     server.operator().delete(&format!("/_admin/agents/@nick.ci/tokens/{id}")).await.ok(204);
-    agent.get("/agents/me").await.refused(401, "invalid_authorization");
+    agent.get("/agents/me").await.assert_refused(401, "invalid_authorization");
     // The issuer still vouches for it; whoever ended what was given for it has the last word.
     assert_eq!(exchange(&server, &token, &[]).await.ok(400)["error"], "invalid_request");
     exchange(&server, &provider.access_token("openid").await, &[]).await.ok(200);
@@ -132,7 +132,7 @@ async fn an_agents_own_token_becomes_a_narrower_one_that_ends_with_it() {
     assert!(narrow["expires_in"].as_u64().is_some_and(|lasts| lasts <= 60), "{narrow}");
     let bearer = server.bearer(narrow["access_token"].as_str().expect("a token"));
     bearer.get("/sessions").await.ok(200);
-    bearer.get("/inbox").await.refused(403, "insufficient_scope");
+    bearer.get("/inbox").await.assert_refused(403, "insufficient_scope");
     for (scope, error) in
         [("write", "invalid_scope"), ("sessions:write", "invalid_scope"), ("", "invalid_scope")]
     {
@@ -140,7 +140,7 @@ async fn an_agents_own_token_becomes_a_narrower_one_that_ends_with_it() {
         assert_eq!(flaw(&answer).1, error, "{scope}");
     }
     server.operator().delete(&format!("/_admin/agents/@nick.bot/tokens/{id}")).await.ok(204);
-    bearer.get("/sessions").await.refused(401, "invalid_authorization");
+    bearer.get("/sessions").await.assert_refused(401, "invalid_authorization");
     let own = exchange(&server, agent.token(), &[kind, ("scope", "read")]).await.ok(200);
     let lasts = own["expires_in"].as_u64().expect("seconds");
     assert!(own["scope"] == "read" && (3_590..=3_600).contains(&lasts), "{own}");
@@ -177,7 +177,7 @@ async fn the_command_line_exchanges_what_a_ci_has() {
     assert_eq!(ran.code, 0, "{ran:?}");
     let made = server.bearer(ran.out.trim());
     made.get("/sessions").await.ok(200);
-    made.get("/inbox").await.refused(403, "insufficient_scope");
+    made.get("/inbox").await.assert_refused(403, "insufficient_scope");
     let refused = cli.run(&["token", "exchange", "--env", "ABSENT"]).await;
     assert_ne!(refused.code, 0);
     let bad = Cli::new(&[("PLENARY_URL", &url), ("CI_TOKEN", &provider.signer.token(&json!({"aud": "x"})))]);

@@ -15,7 +15,7 @@ use base64::{
     Engine as _,
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
-use blackbox::{Asked, Builder, Connection, Response, Server, TempDir, epoch_ms};
+use blackbox::{Builder, Connection, Response, Server, TempDir, TestDependency, epoch_ms};
 use ring::{
     rand::SystemRandom,
     signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair},
@@ -117,7 +117,7 @@ struct Provider {
 
 impl Provider {
     async fn start() -> Option<Self> {
-        let Asked::Yes(packages) = Asked::openid() else { return None };
+        let TestDependency::Available(packages) = TestDependency::openid() else { return None };
         let (home, packages) = (TempDir::new(), PathBuf::from(packages));
         std::os::unix::fs::symlink(packages.join("node_modules"), home.path().join("node_modules"))
             .expect("a link");

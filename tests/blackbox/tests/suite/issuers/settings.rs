@@ -60,5 +60,5 @@ async fn an_issuer_at_a_private_address_is_not_asked_unless_the_operator_says_so
     let server = Server::builder().config(&format!("{config}{PERSON}")).start().await;
     let answer = server.stranger().get("/console/sign-in/acme").await;
     assert_eq!(answer.header("location"), Some("/#trouble=issuer_unavailable"), "{answer}");
-    server.logs("the address is not public").await;
+    server.wait_for_log("the address is not public").await;
 }

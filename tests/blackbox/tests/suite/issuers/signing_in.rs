@@ -123,11 +123,11 @@ async fn a_session_is_listed_told_and_ended_and_hands_nothing_on() {
         let (url, body) = (format!("{}{path}", server.url()), body.to_owned());
         async move { sent("POST", &url, &headers, &body).await }
     };
-    post("/console/links", "{}").await.refused(403, "signed_in_at_issuer");
+    post("/console/links", "{}").await.assert_refused(403, "signed_in_at_issuer");
     // It writes as other sessions of its role do.
     post("/_admin/people", r#"{"handle": "@nick.mara"}"#).await.ok(201);
     server.stop().await;
-    server.start_again().await;
+    server.restart().await;
     browser.server = server.url();
     browser.session().await.ok(200);
     let id = own["session_id"].as_str().expect("an id");
@@ -149,7 +149,7 @@ async fn a_session_ends_with_the_rule_that_admitted_it() {
     {
         server.stop().await;
         std::fs::write(&path, changed).expect("the configuration can be written");
-        server.start_again().await;
+        server.restart().await;
         browser.server = server.url();
         assert_eq!(browser.session().await.status, status);
     }
@@ -168,8 +168,8 @@ async fn who_is_not_admitted_stays_outside_and_is_told() {
         assert!(!browser.jar.line().contains("plenary_console"), "{who}");
     }
     let unknown = server.stranger().get("/console/sign-in/other").await;
-    unknown.refused(404, "not_found");
-    server.stranger().get("/console/signed-in/other?code=x&state=y").await.refused(404, "not_found");
+    unknown.assert_refused(404, "not_found");
+    server.stranger().get("/console/signed-in/other?code=x&state=y").await.assert_refused(404, "not_found");
     // Without its owner nobody comes in.
     let bare = configured(&provider.table(super::RULES)).start().await;
     provider.test("as/ida").await;
@@ -273,5 +273,5 @@ async fn a_person_whom_an_application_waits_for_signs_in_at_the_issuer() {
     assert_eq!(place(&browser.get(&back).await), "/oauth/authorize?client_id=a&state=b%26c");
     browser.session().await.ok(200);
     let long = format!("/console/sign-in/acme?request={}", "x".repeat(2_561));
-    server.stranger().get(&long).await.refused(400, "invalid_query");
+    server.stranger().get(&long).await.assert_refused(400, "invalid_query");
 }

@@ -42,27 +42,27 @@ async fn a_network_says_who_it_is() {
     assert_eq!(said, again);
     // A URL with a path names no network.
     let nowhere = Server::builder().arg("--public-url").arg("https://a.example/below").start().await;
-    nowhere.stranger().get("/.well-known/plenary").await.refused(404, "not_found");
+    nowhere.stranger().get("/.well-known/plenary").await.assert_refused(404, "not_found");
     let body = json!({"network": "https://other.example", "peer": "other"});
-    nowhere.operator().post("/_admin/peers", body).await.refused(409, "no_public_url");
+    nowhere.operator().post("/_admin/peers", body).await.assert_refused(409, "no_public_url");
 }
 
 #[tokio::test]
 async fn an_invitation_is_for_one_network_and_good_once() {
     let (acme, rose, eve) = (Network::start().await, Network::start().await, Network::start().await);
     let code = acme.invite(&rose.url(), "rose").await;
-    eve.accept(&acme.url(), "acme", &code).await.refused(409, "no_invitation");
+    eve.accept(&acme.url(), "acme", &code).await.assert_refused(409, "no_invitation");
     let other = format!("plp_{}", "0".repeat(64));
-    rose.accept(&acme.url(), "acme", &other).await.refused(409, "no_invitation");
+    rose.accept(&acme.url(), "acme", &other).await.assert_refused(409, "no_invitation");
     assert_eq!(rose.peers().await.len(), 0, "nothing half-done");
     assert_eq!(acme.peer("rose").await["standing"], "invited");
     let first = rose.accept(&acme.url(), "acme", &code).await.ok(201);
-    eve.accept(&acme.url(), "acme", &code).await.refused(409, "no_invitation");
+    eve.accept(&acme.url(), "acme", &code).await.assert_refused(409, "no_invitation");
     // As when its answer was lost.
     assert_eq!(rose.accept(&acme.url(), "acme", &code).await.ok(201), first);
-    rose.accept(&acme.url(), "other", &code).await.refused(409, "already_linked");
+    rose.accept(&acme.url(), "other", &code).await.assert_refused(409, "already_linked");
     acme.revoke("rose").await;
-    rose.accept(&acme.url(), "acme", &code).await.refused(409, "no_invitation");
+    rose.accept(&acme.url(), "acme", &code).await.assert_refused(409, "no_invitation");
 }
 
 #[tokio::test]
@@ -85,9 +85,9 @@ async fn the_name_of_a_peer_is_for_no_other_network() {
     acme.revoke("rose").await;
     // Allowlists may still say `@ida-at-rose.*`.
     let body = json!({"network": eve.url(), "peer": "rose"});
-    acme.server.operator().post("/_admin/peers", body).await.refused(409, "peer_exists");
+    acme.server.operator().post("/_admin/peers", body).await.assert_refused(409, "peer_exists");
     let code = eve.invite(&acme.url(), "acme").await;
-    acme.accept(&eve.url(), "rose", &code).await.refused(409, "peer_exists");
+    acme.accept(&eve.url(), "rose", &code).await.assert_refused(409, "peer_exists");
     assert_eq!(eve.peer("acme").await["standing"], "invited", "nothing half-done");
     acme.accept(&eve.url(), "eve", &code).await.ok(201);
     let code = acme.invite(&rose.url(), "rose").await;
@@ -99,7 +99,7 @@ async fn an_invitation_that_nobody_accepted_ends() {
     let (acme, rose) = (Network::start().await, Network::start().await);
     let code = acme.invite(&rose.url(), "rose").await;
     acme.revoke("rose").await;
-    rose.accept(&acme.url(), "acme", &code).await.refused(409, "no_invitation");
+    rose.accept(&acme.url(), "acme", &code).await.assert_refused(409, "no_invitation");
     let body = json!({"network": rose.url(), "peer": "rose", "expires_in_s": 1});
     let made = acme.server.operator().post("/_admin/peers", body).await.ok(201);
     blackbox::eventually("the invitation is over", async || {
@@ -107,7 +107,7 @@ async fn an_invitation_that_nobody_accepted_ends() {
     })
     .await;
     let code = made["code"].as_str().expect("a code");
-    rose.accept(&acme.url(), "acme", code).await.refused(409, "no_invitation");
+    rose.accept(&acme.url(), "acme", code).await.assert_refused(409, "no_invitation");
 }
 
 #[tokio::test]
@@ -134,18 +134,18 @@ async fn what_an_operator_says_wrongly_is_told_by_its_code() {
     ] {
         let mut body = good.clone();
         body[member] = value;
-        operator.post("/_admin/peers", body).await.refused(400, code);
+        operator.post("/_admin/peers", body).await.assert_refused(400, code);
     }
     let mut bad_code = good.clone();
     bad_code["code"] = json!("plp_1");
-    operator.post("/_admin/peers/accept", bad_code).await.refused(400, "invalid_code");
+    operator.post("/_admin/peers/accept", bad_code).await.assert_refused(400, "invalid_code");
     operator.post("/_admin/peers", good.clone()).await.ok(201);
     let other = json!({"network": "https://another.example", "peer": "other"});
-    operator.post("/_admin/peers", other).await.refused(409, "peer_exists");
+    operator.post("/_admin/peers", other).await.assert_refused(409, "peer_exists");
     let renamed = json!({"network": "https://other.example", "peer": "renamed"});
-    operator.post("/_admin/peers", renamed).await.refused(409, "already_linked");
-    operator.delete("/_admin/peers/nobody").await.refused(404, "not_found");
-    operator.post_empty("/_admin/peers/other/check").await.refused(404, "not_found");
+    operator.post("/_admin/peers", renamed).await.assert_refused(409, "already_linked");
+    operator.delete("/_admin/peers/nobody").await.assert_refused(404, "not_found");
+    operator.post_empty("/_admin/peers/other/check").await.assert_refused(404, "not_found");
 }
 
 #[tokio::test]
@@ -156,18 +156,18 @@ async fn a_network_that_does_not_prove_its_domain_gets_no_accord() {
     let right = played.document();
     // The code alone is not enough: whoever signs must have a key that stands at the domain.
     let signing = Played::signing(&acme, "POST", "/link/v1/accords", &said);
-    Played::sign_as_nobody(&signing).send(&acme.server).await.refused(403, "network_unproven");
+    Played::sign_as_nobody(&signing).send(&acme.server).await.assert_refused(403, "network_unproven");
     for wrong in
         [json!({"network": "http://127.0.0.1:1", "keys": right["keys"]}), json!({"keys": []}), json!([])]
     {
         played.says(wrong);
         let answer = played.call(&acme, "POST", "/link/v1/accords", &said).await;
-        answer.refused(503, "peer_unreachable");
+        answer.assert_refused(503, "peer_unreachable");
     }
     let mut others = right.clone();
     others["keys"] = json!([{"kty": "EC", "crv": "P-256", "x": "AAAA"}]);
     played.says(others);
-    played.call(&acme, "POST", "/link/v1/accords", &said).await.refused(403, "network_unproven");
+    played.call(&acme, "POST", "/link/v1/accords", &said).await.assert_refused(403, "network_unproven");
     assert_eq!(acme.peer("played").await["standing"], "invited");
     played.says(right);
     played.call(&acme, "POST", "/link/v1/accords", &said).await.ok(201);
@@ -184,7 +184,7 @@ async fn who_has_a_code_makes_the_server_ask_so_often_a_minute() {
         tried += 1;
     }
     assert_eq!((tried, played.asked()), (600, 600));
-    played.call(&acme, "POST", "/link/v1/accords", &said).await.refused(429, "too_many_requests");
+    played.call(&acme, "POST", "/link/v1/accords", &said).await.assert_refused(429, "too_many_requests");
 }
 
 #[tokio::test]
@@ -199,10 +199,10 @@ async fn only_networks_at_public_addresses_are_asked() {
         "http://other.example",
     ] {
         let body = json!({"network": url, "peer": "other"});
-        operator.post("/_admin/peers", body).await.refused(400, "invalid_network");
+        operator.post("/_admin/peers", body).await.assert_refused(400, "invalid_network");
     }
     // A name is looked up when it is asked, and leads to this machine.
     let code = format!("plp_{}", "0".repeat(64));
     let body = json!({"network": "https://localhost:7420", "peer": "other", "code": code});
-    operator.post("/_admin/peers/accept", body).await.refused(503, "peer_unreachable");
+    operator.post("/_admin/peers/accept", body).await.assert_refused(503, "peer_unreachable");
 }

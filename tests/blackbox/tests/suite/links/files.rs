@@ -19,8 +19,8 @@ pub(super) async fn get(agent: &Agent, file: &str, headers: &[(&str, &str)]) -> 
 
 /// A file of the host that a message of the session names.
 async fn shared(scene: &Scene, id: &str, content: &[u8]) -> String {
-    let file = scene.nick.uploaded("q3.pdf", content).await;
-    get(&scene.ida, &file, &[]).await.refused(404, "not_found");
+    let file = scene.nick.upload_file("q3.pdf", content).await;
+    get(&scene.ida, &file, &[]).await.assert_refused(404, "not_found");
     let known = sees(&scene.ida, id, 1).await.len();
     scene.nick.say(id, naming(&file)).await;
     sees(&scene.ida, id, known + 1).await;
@@ -44,14 +44,14 @@ async fn a_guest_reads_a_file_that_a_message_of_the_host_names() {
     assert_eq!((part.status, &*part.body), (206, &content[2..5]));
     assert_eq!(part.header("content-range"), Some("bytes 2-4/3000000"));
     assert_eq!(get(ida, &file, &[("If-None-Match", &etag)]).await.status, 304);
-    get(ida, &file, &[("Range", "bytes=3000000-")]).await.refused_as(416);
+    get(ida, &file, &[("Range", "bytes=3000000-")]).await.refusal_code(416);
     let mut connection = Connection::open(ida.address().place()).await.expect("a connection");
     let request = ida.request("HEAD", &format!("/files/{file}"), &[], None);
     connection.send(&request).await.expect("it is sent");
     let head = connection.response_head().await.expect("an answer");
     assert_eq!((head.status, head.header("content-length")), (200, Some("3000000")));
     let sibling = rose.server.agent("@ida.other").await;
-    get(&sibling, &file, &[]).await.refused(404, "not_found");
+    get(&sibling, &file, &[]).await.assert_refused(404, "not_found");
 }
 
 #[tokio::test]
@@ -61,18 +61,18 @@ async fn a_file_of_the_host_is_there_as_long_as_the_accord() {
     let id = scene.joined().await;
     let file = shared(&scene, &id, b"content").await;
     acme.relay.cut();
-    get(ida, &file, &[]).await.refused(503, "peer_unreachable");
+    get(ida, &file, &[]).await.assert_refused(503, "peer_unreachable");
     acme.relay.point_at(&acme.server);
     let again = async || (get(ida, &file, &[]).await.status == 200).then_some(());
     eventually("the peer is there again", again).await;
     // A message that was read before the guest left stays readable, and so does its file.
     ida.leave(&id).await;
     assert_eq!(get(ida, &file, &[]).await.status, 200);
-    let later = nick.uploaded("later.pdf", b"later").await;
+    let later = nick.upload_file("later.pdf", b"later").await;
     nick.say(&id, naming(&later)).await;
-    get(ida, &later, &[]).await.refused(404, "not_found");
+    get(ida, &later, &[]).await.assert_refused(404, "not_found");
     rose.server.operator().delete("/_admin/peers/acme").await.ok(204);
-    get(ida, &file, &[]).await.refused(404, "not_found");
+    get(ida, &file, &[]).await.assert_refused(404, "not_found");
 }
 
 /// A host that names a file of the guest's own network opens it to nobody.
@@ -80,7 +80,7 @@ async fn a_file_of_the_host_is_there_as_long_as_the_accord() {
 async fn a_host_opens_no_file_of_the_guests_network() {
     let (rose, played, ida, accord) = hosted().await;
     let eve = rose.server.agent("@eve.bot").await;
-    let secret = eve.uploaded("secret.pdf", b"secret").await;
+    let secret = eve.upload_file("secret.pdf", b"secret").await;
     let offer = json!({"you": "us", "session_id": SESSION, "by": "@nick.cc", "invite": ["@ida-at-us.bot"]});
     played.call(&rose, "POST", &format!("{accord}/offers"), &offer).await.ok(200);
     let joined = json!({"joined": {"id": "01J00000000000000000000002", "agent": "@ida-at-us.bot"}});

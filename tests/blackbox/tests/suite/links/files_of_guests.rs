@@ -49,15 +49,15 @@ async fn a_guest_sends_a_file_and_the_host_keeps_it() {
     let Scene { nick, ida, acme, rose } = &scene;
     let id = scene.joined().await;
     let content: Vec<u8> = (0..3_000_000_u32).map(|n| n.to_le_bytes()[(n % 4) as usize]).collect();
-    let own = ida.uploaded("q3.pdf", &content).await;
+    let own = ida.upload_file("q3.pdf", &content).await;
     let body = json!({"content": naming(&own), "idempotency_key": "once"});
     let first = ida.post(&messages(&id), body.clone()).await;
     first.ok(201);
     // A repeated message is the same one, although its file has a new id at the host.
     let again = ida.post(&messages(&id), body).await;
-    assert!(again.status == 201 && again.replayed() && again.body == first.body, "{again}");
+    assert!(again.status == 201 && again.is_replayed() && again.body == first.body, "{again}");
     let other = json!({"content": "other", "idempotency_key": "once"});
-    ida.post(&messages(&id), other).await.refused(409, "idempotency_key_reused");
+    ida.post(&messages(&id), other).await.assert_refused(409, "idempotency_key_reused");
 
     let there = named(nick, &id).await;
     assert!(there.len() == 1 && there[0] != own, "{there:?}");
@@ -71,10 +71,10 @@ async fn a_guest_sends_a_file_and_the_host_keeps_it() {
     assert_eq!(get(nick, file, &[("Range", "bytes=2-4")]).await.body[..], content[2..5]);
     for stranger in [&acme.server.agent("@nick.other").await, &rose.server.agent("@ida.other").await] {
         for id in [file, &own] {
-            get(stranger, id, &[]).await.refused(404, "not_found");
+            get(stranger, id, &[]).await.assert_refused(404, "not_found");
         }
     }
-    get(nick, &own, &[]).await.refused(404, "not_found");
+    get(nick, &own, &[]).await.assert_refused(404, "not_found");
     assert!(stored_for(acme, "rose").await > 3_000_000);
     // A participant passes it on like any file that it may read, also the guest.
     assert_eq!(sent(ida, &id, file).await, *file);
@@ -87,7 +87,7 @@ async fn a_guest_sends_a_file_and_the_host_keeps_it() {
     assert_eq!(get(nick, file, &[]).await.body, content);
     acme.revoke("rose").await;
     assert_eq!(get(nick, file, &[]).await.body, content);
-    get(ida, file, &[]).await.refused(404, "not_found");
+    get(ida, file, &[]).await.assert_refused(404, "not_found");
     assert_eq!(get(ida, &own, &[]).await.body, content, "its own stays its own");
     let late = ida.post(&messages(&id), json!({"content": naming(&own)})).await;
     assert!(late.status >= 400, "{late}");
@@ -99,7 +99,7 @@ async fn guests_of_two_networks_share_files_through_the_host() {
     let scene = Scene::new().await;
     let Scene { nick, ida, acme, rose } = &scene;
     let blue = Network::start().await;
-    let zoe = blue.server.closed("@zoe.bot", &["@nick-at-acme.*"]).await;
+    let zoe = blue.server.closed_agent("@zoe.bot", &["@nick-at-acme.*"]).await;
     let body = json!({"network": blue.url(), "peer": "blue", "grants": {"team": ["nick"]}});
     let invited = acme.server.operator().post("/_admin/peers", body).await.ok(201);
     let body =
@@ -112,16 +112,16 @@ async fn guests_of_two_networks_share_files_through_the_host() {
         arrives(guest, &id).await;
         guest.join(&id).await;
     }
-    let file = sent(ida, &id, &ida.uploaded("a.txt", CONTENT).await).await;
+    let file = sent(ida, &id, &ida.upload_file("a.txt", CONTENT).await).await;
     let heard = async || (named(&zoe, &id).await.last() == Some(&file)).then_some(());
     eventually("the message arrives", heard).await;
     rose.relay.cut();
     for agent in [nick, &zoe] {
         assert_eq!(get(agent, &file, &[]).await.body, CONTENT, "{}", agent.handle);
     }
-    let answer = sent(&zoe, &id, &zoe.uploaded("b.txt", b"answer").await).await;
+    let answer = sent(&zoe, &id, &zoe.upload_file("b.txt", b"answer").await).await;
     assert_eq!(get(nick, &answer, &[]).await.body, b"answer"[..]);
-    get(&blue.server.agent("@zoe.other").await, &file, &[]).await.refused(404, "not_found");
+    get(&blue.server.agent("@zoe.other").await, &file, &[]).await.assert_refused(404, "not_found");
     for network in [acme, &blue] {
         assert_sound(&network.server).await;
     }
@@ -131,14 +131,14 @@ async fn guests_of_two_networks_share_files_through_the_host() {
 async fn files_cross_with_a_message_that_begins_or_reopens_a_session() {
     let scene = Scene::new().await;
     let Scene { nick, ida, .. } = &scene;
-    let prices = nick.uploaded("list.txt", b"the list").await;
+    let prices = nick.upload_file("list.txt", b"the list").await;
     let first = json!({"content": naming(&prices)});
     let opened = nick.open(json!({"invite": [IDA], "initial_message": first, "end_after_send": true})).await;
     let id = opened["session_id"].as_str().expect("an id").to_owned();
     arrives(ida, &id).await;
     let read = async || (get(ida, &prices, &[]).await.status == 200).then_some(());
     eventually("the file of the message is there", read).await;
-    let own = ida.uploaded("own.txt", CONTENT).await;
+    let own = ida.upload_file("own.txt", CONTENT).await;
     let list = "/_admin/agents/@nick.cc/allowlist";
     scene.acme.server.operator().post(list, json!({"entries": ["@ida-at-rose.*"]})).await.ok(200);
     ida.reopen(&id, json!({"initial_message": {"content": naming(&own)}})).await;
@@ -147,7 +147,7 @@ async fn files_cross_with_a_message_that_begins_or_reopens_a_session() {
     assert!(there != own && there != prices);
     assert_eq!(get(nick, &there, &[]).await.body, CONTENT);
     // A session of the guest's own network, to which the other side is the guest.
-    scene.acme.server.closed("@nick.second", &["@ida-at-rose.*"]).await;
+    scene.acme.server.closed_agent("@nick.second", &["@ida-at-rose.*"]).await;
     let first = json!({"content": naming(&own)});
     let opened = ida.open(json!({"invite": ["@nick-at-acme.second"], "initial_message": first})).await;
     let other = opened["session_id"].as_str().expect("an id").to_owned();
@@ -160,10 +160,10 @@ async fn the_command_line_attaches_files_for_another_network() {
     let id = scene.joined().await;
     let here = Cli::of(&scene.rose.server, &scene.ida, "s-1");
     std::fs::write(here.dir().join("a.txt"), CONTENT).expect("a file");
-    here.done(&["session", "send", &id, "See this.", "--attach", "a.txt"]).await;
+    here.run_ok(&["session", "send", &id, "See this.", "--attach", "a.txt"]).await;
     let file = named(&scene.nick, &id).await.pop().expect("a file");
     let there = Cli::of(&scene.acme.server, &scene.nick, "s-1");
-    there.done(&["session", "file", &file, "-o", "got.txt"]).await;
+    there.run_ok(&["session", "file", &file, "-o", "got.txt"]).await;
     assert_eq!(std::fs::read(there.dir().join("got.txt")).expect("the file"), CONTENT);
 }
 
@@ -172,7 +172,7 @@ async fn what_does_not_cross_leaves_nothing() {
     let config = format!("{CONFIG}[files]\nbytes_max = 1000\n[quota]\npeer_stored_bytes_max = 20000\n");
     let (acme, rose) = (Network::with(&config).await, Network::start().await);
     let nick = acme.server.agent("@nick.cc").await;
-    let ida = rose.server.closed("@ida.bot", &["@nick-at-acme.*", "@ida.*"]).await;
+    let ida = rose.server.closed_agent("@ida.bot", &["@nick-at-acme.*", "@ida.*"]).await;
     let scene = Scene { acme, rose, nick, ida };
     scene.link().await;
     let Scene { nick, ida, acme, rose } = &scene;
@@ -181,23 +181,23 @@ async fn what_does_not_cross_leaves_nothing() {
         let parts: Vec<Value> = named.iter().map(|file| naming(file)[0].clone()).collect();
         ida.post(&messages(&id), json!({ "content": parts })).await
     };
-    let own = ida.uploaded("own.txt", CONTENT).await;
+    let own = ida.upload_file("own.txt", CONTENT).await;
     let (before, events) = (stored_for(acme, "rose").await, nick.history(&id).await.len());
     // Nobody sends what it may not read, here or there.
-    let secret = rose.server.agent("@eve.bot").await.uploaded("secret.txt", b"secret").await;
-    let theirs = acme.server.agent("@ann.cc").await.uploaded("theirs.txt", b"secret").await;
+    let secret = rose.server.agent("@eve.bot").await.upload_file("secret.txt", b"secret").await;
+    let theirs = acme.server.agent("@ann.cc").await.upload_file("theirs.txt", b"secret").await;
     for file in [&secret, &theirs, &"file_01J00000000000000000000000".to_owned()] {
-        send(&[file]).await.refused(400, "unknown_file");
-        send(&[&own, file]).await.refused(400, "unknown_file");
+        send(&[file]).await.assert_refused(400, "unknown_file");
+        send(&[&own, file]).await.assert_refused(400, "unknown_file");
     }
-    let large = ida.uploaded("large.txt", &[b'x'; 1_001]).await;
-    send(&[&own, &large]).await.refused(413, "body_too_large");
+    let large = ida.upload_file("large.txt", &[b'x'; 1_001]).await;
+    send(&[&own, &large]).await.assert_refused(413, "body_too_large");
     // A host that does not reach the network of the sender.
     rose.relay.cut();
-    send(&[&own]).await.refused(503, "peer_unreachable");
+    send(&[&own]).await.assert_refused(503, "peer_unreachable");
     rose.relay.point_at(&rose.server);
     acme.relay.cut();
-    send(&[&own]).await.refused(503, "peer_unreachable");
+    send(&[&own]).await.assert_refused(503, "peer_unreachable");
     acme.relay.point_at(&acme.server);
     assert_eq!(nick.history(&id).await.len(), events);
     // What was begun and given up counts with its events alone, and a file that goes through counts once.
@@ -210,7 +210,7 @@ async fn what_does_not_cross_leaves_nothing() {
     // Somebody who has not joined sends nothing.
     ida.leave(&id).await;
     let stored = stored_for(acme, "rose").await;
-    send(&[&own]).await.refused(409, "not_joined");
+    send(&[&own]).await.assert_refused(409, "not_joined");
     assert_eq!(stored_for(acme, "rose").await, stored);
     assert_sound(&acme.server).await;
 }
@@ -233,25 +233,26 @@ async fn joined_there() -> (Network, Played, Agent, String) {
 #[tokio::test]
 async fn an_owner_has_few_files_on_their_way_to_a_slow_host() {
     let (_rose, played, ida, _accord) = joined_there().await;
-    let own = ida.uploaded("own.txt", CONTENT).await;
+    let own = ida.upload_file("own.txt", CONTENT).await;
     played.stall();
     let path = messages(SESSION);
     let send = || Box::pin(ida.post(&path, json!({"content": naming(&own)})));
     let (first, _, waiting) = futures_util::future::select_all((0..5).map(|_| send())).await;
-    first.refused(429, "too_many_uploads");
+    first.assert_refused(429, "too_many_uploads");
     // An abandoned transfer goes on, and still counts.
     drop(waiting);
-    send().await.refused(429, "too_many_uploads");
+    send().await.assert_refused(429, "too_many_uploads");
 }
 
 /// The tickets of a message are good for its host alone, and only for the files that the message names.
 #[tokio::test]
 async fn a_host_gets_the_files_of_the_message_and_no_others() {
     let (rose, played, ida, accord) = joined_there().await;
-    let (own, other) = (ida.uploaded("own.txt", CONTENT).await, ida.uploaded("other.txt", b"other").await);
+    let (own, other) =
+        (ida.upload_file("own.txt", CONTENT).await, ida.upload_file("other.txt", b"other").await);
     played.answer("/commands", &json!({"you": "us", "outcome": {"refused": "session_full"}}));
     let body = json!({"content": naming(&own)});
-    ida.post(&messages(SESSION), body).await.refused(409, "session_full");
+    ida.post(&messages(SESSION), body).await.assert_refused(409, "session_full");
     let command = played.heard("commands").expect("a command");
     let files = command["files"].as_array().expect("files");
     assert_eq!(files.len(), 1, "{command}");
@@ -265,14 +266,14 @@ async fn a_host_gets_the_files_of_the_message_and_no_others() {
     // Another network, a changed ticket, no ticket.
     let third = Played::start().await;
     let others = third.link(&rose, "third").await;
-    ask(&third, &others, json!({ "ticket": ticket })).await.refused(404, "not_found");
-    ask(&third, &accord, json!({ "ticket": ticket })).await.refused(404, "not_found");
+    ask(&third, &others, json!({ "ticket": ticket })).await.assert_refused(404, "not_found");
+    ask(&third, &accord, json!({ "ticket": ticket })).await.assert_refused(404, "not_found");
     let (content, signature) = ticket.split_once('.').expect("two parts");
     for bad in [content.to_owned(), format!("{content}."), format!("{}.{signature}", &content[1..]), other] {
-        ask(&played, &accord, json!({ "ticket": bad })).await.refused(404, "not_found");
+        ask(&played, &accord, json!({ "ticket": bad })).await.assert_refused(404, "not_found");
     }
     rose.revoke("played").await;
-    ask(&played, &accord, json!({ "ticket": ticket })).await.refused(404, "not_found");
+    ask(&played, &accord, json!({ "ticket": ticket })).await.assert_refused(404, "not_found");
 }
 
 /// A network that declares one thing and sends another, or claims a file of the host, gets nothing in.
@@ -295,7 +296,7 @@ async fn a_network_of_guests_cannot_make_files_up() {
         answer["outcome"]["refused"].as_str().unwrap_or("taken").to_owned()
     };
     assert_eq!(command(json!({"action": "join"})).await, "taken");
-    let secret = acme.server.agent("@ann.cc").await.uploaded("secret.txt", b"secret").await;
+    let secret = acme.server.agent("@ann.cc").await.upload_file("secret.txt", b"secret").await;
     // What it sends is this JSON text, of 4 bytes.
     played.answer("/files", &json!("ab"));
     let hash = "fc1d8c0b1a7a5a9b2a7d5a4f8f2b1e7f0c7f6e1d4b5a39281706f5e4d3c2b1a0";
@@ -326,9 +327,9 @@ async fn a_network_of_guests_cannot_make_files_up() {
     let there = named(&nick, &id).await.pop().expect("a file");
     assert_ne!(there, secret);
     assert_eq!(get(&nick, &there, &[]).await.body, b"\"ab\""[..]);
-    get(&nick, &secret, &[]).await.refused(404, "not_found");
+    get(&nick, &secret, &[]).await.assert_refused(404, "not_found");
     let as_guest = format!("{accord}/as/@eve.bot/files/{secret}");
-    played.call(&acme, "GET", &as_guest, &Value::Null).await.refused(404, "not_found");
+    played.call(&acme, "GET", &as_guest, &Value::Null).await.assert_refused(404, "not_found");
     assert_sound(&acme.server).await;
 }
 

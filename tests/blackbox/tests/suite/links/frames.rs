@@ -44,12 +44,12 @@ fn unauthorised(answer: &Response) {
 async fn fo_50_a_frame_crosses_for_agents_that_list_its_sender() {
     let scene = Scene::new().await;
     let rose = &scene.rose.server;
-    let listing = rose.closed("@ida.listing", &["@nick-at-acme.cc"]).await;
-    let of_owner = rose.closed("@ida.glob", &["@nick-at-acme.*"]).await;
+    let listing = rose.closed_agent("@ida.listing", &["@nick-at-acme.cc"]).await;
+    let of_owner = rose.closed_agent("@ida.glob", &["@nick-at-acme.*"]).await;
     let open = rose.agent("@ida.second").await;
-    let blocking = rose.closed("@ida.blocking", &["@nick-at-acme.*"]).await;
+    let blocking = rose.closed_agent("@ida.blocking", &["@nick-at-acme.*"]).await;
     rose.block(&blocking, "@nick-at-acme.cc").await;
-    let elsewhere = rose.closed("@eve.bot", &["@nick-at-acme.*"]).await;
+    let elsewhere = rose.closed_agent("@eve.bot", &["@nick-at-acme.*"]).await;
     let (mut first, mut second) = (subscribe(&listing).await, subscribe(&of_owner).await);
     let mut others = Vec::new();
     for agent in [&open, &blocking, &elsewhere] {
@@ -79,7 +79,7 @@ async fn fo_51_without_accord_grant_or_leave_nothing_crosses_and_nobody_can_tell
     let scene = Scene::new().await;
     let (acme, rose) = (&scene.acme.server, &scene.rose.server);
     unauthorised(&scene.send("nobody lists it").await);
-    let ida = rose.closed("@ida.bot", &["@nick-at-acme.*", "@other-at-acme.*"]).await;
+    let ida = rose.closed_agent("@ida.bot", &["@nick-at-acme.*", "@other-at-acme.*"]).await;
     let mut stream = subscribe(&ida).await;
     let other = acme.agent("@other.second").await;
     let no_grant = submit_to(&other, SCOPE, &advisory(&other, "~rose", "its owner takes no part")).await;
@@ -100,7 +100,7 @@ async fn fo_51_without_accord_grant_or_leave_nothing_crosses_and_nobody_can_tell
 async fn a_frame_crosses_no_more_when_either_side_revokes() {
     for own_side in [true, false] {
         let scene = Scene::new().await;
-        let ida = scene.rose.server.closed("@ida.bot", &["@nick-at-acme.*"]).await;
+        let ida = scene.rose.server.closed_agent("@ida.bot", &["@nick-at-acme.*"]).await;
         let mut stream = subscribe(&ida).await;
         scene.send("before").await.ok(200);
         assert_eq!(stream.event().await.frame["payload"]["advisory_text"], "before");
@@ -117,7 +117,7 @@ async fn a_frame_crosses_no_more_when_either_side_revokes() {
 #[tokio::test]
 async fn a_peer_that_is_away_is_said_to_be_and_the_frame_does_not_come_later() {
     let mut scene = Scene::new().await;
-    let ida = scene.rose.server.closed("@ida.bot", &["@nick-at-acme.*"]).await;
+    let ida = scene.rose.server.closed_agent("@ida.bot", &["@nick-at-acme.*"]).await;
     scene.rose.relay.cut();
     refused(&scene.send("lost").await, 503, "unavailable", Field::Any);
     scene.rose.crash().await;
@@ -172,7 +172,7 @@ async fn a_frame_under_way_ends_with_the_accord_whichever_side_revokes() {
 async fn a_peer_that_says_nothing_takes_a_share_and_holds_up_no_other() {
     let (acme, slow, rose) = (Network::start().await, Played::start().await, Network::start().await);
     let (agents, _) = with_played(&acme, &slow, &["o1", "o2", "o3", "o4", "o5"]).await;
-    rose.server.closed("@ida.bot", &["@ann-at-acme.*"]).await;
+    rose.server.closed_agent("@ida.bot", &["@ann-at-acme.*"]).await;
     let ann = acme.server.agent("@ann.cc").await;
     let body = json!({"network": rose.url(), "peer": "rose", "grants": {"team": ["ann"]}});
     let invited = acme.server.operator().post("/_admin/peers", body).await.ok(201);
@@ -210,7 +210,7 @@ async fn a_peer_that_says_nothing_takes_a_share_and_holds_up_no_other() {
 #[tokio::test]
 async fn a_network_speaks_for_its_own_agents_alone() {
     let (acme, played) = (Network::start().await, Played::start().await);
-    let ida = acme.server.closed("@ida.bot", &["@nick-at-played.*"]).await;
+    let ida = acme.server.closed_agent("@ida.bot", &["@nick-at-played.*"]).await;
     let body = json!({"network": played.url(), "peer": "played", "grants": {"sales": ["ida"]}});
     let invited = acme.server.operator().post("/_admin/peers", body).await.ok(201);
     let said = json!({"code": invited["code"], "network": played.url(), "grants": []});
@@ -244,19 +244,23 @@ async fn a_network_speaks_for_its_own_agents_alone() {
         (with("grant", json!("other")), 403, "not_granted"),
         (with("grant", json!("No Grant")), 403, "not_granted"),
     ] {
-        played.call(&acme, "POST", &path, &body).await.refused(status, code);
+        played.call(&acme, "POST", &path, &body).await.assert_refused(status, code);
     }
     let other = advisory(&Agent::new("@eve.cc", acme.server.address().clone(), "pla_none"), "~acme", "hello");
     let unlisted = json!({"grant": "sales", "agent": "@eve.cc", "tool": "cc", "frame": other});
-    played.call(&acme, "POST", &path, &unlisted).await.refused(403, "not_granted");
+    played.call(&acme, "POST", &path, &unlisted).await.assert_refused(403, "not_granted");
     // Nobody here can take the name of somebody there.
     for (path, body) in [
         ("/_admin/owners", json!({"owner": "nick-at-played"})),
         ("/_admin/agents", json!({"handle": "@nick-at-played.cc"})),
     ] {
-        acme.server.operator().post(path, body).await.refused(400, "invalid_owner");
+        acme.server.operator().post(path, body).await.assert_refused(400, "invalid_owner");
     }
-    acme.server.operator().put("/_admin/orgs/nick-at-played", json!({})).await.refused(400, "invalid_owner");
+    acme.server
+        .operator()
+        .put("/_admin/orgs/nick-at-played", json!({}))
+        .await
+        .assert_refused(400, "invalid_owner");
     assert_eq!(played.call(&acme, "POST", &path, &good).await.ok(200), json!({"count": 1}));
     let heard = stream.event().await;
     assert_eq!(heard.frame_id(), id_of(&frame));

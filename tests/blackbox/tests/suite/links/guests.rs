@@ -216,7 +216,7 @@ async fn nothing_else_of_a_peer_is_within_reach() {
     assert_eq!(refused.status, 413, "{refused}");
     rose.relay.cut();
     acme.relay.cut();
-    ida.get(&path).await.refused(503, "peer_unreachable");
+    ida.get(&path).await.assert_refused(503, "peer_unreachable");
 }
 
 #[tokio::test]
@@ -231,7 +231,7 @@ async fn a_repeated_request_is_carried_out_once() {
         ida.bytes(&request).await
     };
     let (first, second) = (again().await.ok(200), again().await);
-    assert!(second.replayed(), "{second}");
+    assert!(second.is_replayed(), "{second}");
     assert_eq!(first, second.ok(200));
     let events = nick.get(&format!("/agent-channel/{id}/events?kind=comms")).await.ok(200);
     assert_eq!(events.to_string().matches("\"n\":1").count(), 1, "{events}");
@@ -283,7 +283,7 @@ async fn a_peer_speaks_as_its_own_agents_and_as_nobody_here() {
     absent(&other.send(&acme.server).await);
     signed.send(&acme.server).await.ok(200);
     let again = signed.send(&acme.server).await;
-    again.refused(409, "signature_used");
+    again.assert_refused(409, "signature_used");
     // A token beside the signature changes nothing.
     let mut with_token =
         played.sign(&Played::signing(&acme, "GET", &as_agent("@ivo.bot", "agents/me"), &Value::Null));
@@ -333,7 +333,7 @@ async fn over_partitions_and_kills_each_post_is_there_once() {
             let request = ida.request("POST", &path, &[("Idempotency-Key", &key)], Some(body.as_bytes()));
             let answer = ida.bytes(&request).await;
             if answer.status != 200 {
-                answer.refused(503, "peer_unreachable");
+                answer.assert_refused(503, "peer_unreachable");
                 scene.acme.relay.point_at(&scene.acme.server);
                 scene.rose.relay.point_at(&scene.rose.server);
             }
@@ -364,7 +364,7 @@ async fn an_owner_has_so_many_requests_to_peers_under_way() {
     }
     // Its agents share.
     for who in [ida, &ivo] {
-        who.get(&path).await.refused(429, "too_many_requests");
+        who.get(&path).await.assert_refused(429, "too_many_requests");
     }
     open.pop();
     eventually_within(Duration::from_secs(5), "there is room again", async || {

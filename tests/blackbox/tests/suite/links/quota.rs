@@ -20,7 +20,7 @@ async fn scene(at_acme: &str, at_rose: &str) -> Scene {
     let acme = Network::with(&format!("{}{HELPER}", config(at_acme))).await;
     let rose = Network::with(&config(at_rose)).await;
     let nick = acme.server.agent("@nick.cc").await;
-    let ida = rose.server.closed("@ida.bot", &["@nick-at-acme.*", "@ida.*"]).await;
+    let ida = rose.server.closed_agent("@ida.bot", &["@nick-at-acme.*", "@ida.*"]).await;
     let scene = Scene { acme, rose, nick, ida };
     scene.link().await;
     scene
@@ -74,7 +74,7 @@ async fn a_peer_has_one_quota_for_all_its_agents_and_rooms() {
         let path = format!("/_admin/agents/{agent}/allowlist");
         acme.server.operator().post(&path, json!({"entries": ["@ida-at-rose.*"]})).await.ok(200);
     }
-    let second = rose.server.closed("@ida.second", &["@nick-at-acme.*"]).await;
+    let second = rose.server.closed_agent("@ida.second", &["@nick-at-acme.*"]).await;
     nick.post("/v1/projects/prices/packages", package(&nick.handle, "pkg_0", "Two euros")).await.ok(201);
     let member = "/v1/projects/nick:prices/members/@ida-at-rose.*";
     acme.server.operator().put(member, json!({"role": "writer"})).await.ok(200);
@@ -100,10 +100,10 @@ async fn a_peer_has_one_quota_for_all_its_agents_and_rooms() {
         }
     }
     let path = format!("/sessions/{id}/messages");
-    ida.post(&path, json!({"content": large})).await.refused(403, "quota_exceeded");
+    ida.post(&path, json!({"content": large})).await.assert_refused(403, "quota_exceeded");
     assert_eq!(stored(acme, "rose").await.0, filled.0);
-    let file = ida.uploaded("a.txt", large.as_bytes()).await;
-    ida.post(&path, json!({"content": naming(&file)})).await.refused(403, "quota_exceeded");
+    let file = ida.upload_file("a.txt", large.as_bytes()).await;
+    ida.post(&path, json!({"content": naming(&file)})).await.assert_refused(403, "quota_exceeded");
     // The host's own agents write on, the guest reads, leaves and hears.
     nick.say(&id, "still here").await;
     let seen = ida.get(&format!("/peers/acme/agent-channel/{channel}/events")).await;

@@ -33,13 +33,13 @@ async fn a_revoked_accord_is_dead_on_both_sides_within_a_second() {
         eventually_within(SOON, "that it was told is recorded", told).await;
         for (network, peer) in [(ending, its_peer), (other, other_peer)] {
             let check = format!("/_admin/peers/{peer}/check");
-            network.server.operator().post_empty(&check).await.refused(404, "not_found");
+            network.server.operator().post_empty(&check).await.assert_refused(404, "not_found");
             network
                 .server
                 .operator()
                 .delete(&format!("/_admin/peers/{peer}"))
                 .await
-                .refused(404, "not_found");
+                .assert_refused(404, "not_found");
         }
         // And they may agree anew.
         let code = other.invite(&ending.url(), other_peer).await;
@@ -98,6 +98,9 @@ async fn a_revocation_of_an_earlier_accord_does_not_end_the_next() {
     played.call(&acme, "POST", &format!("{first}/revoke"), &json!(null)).await.ok(204);
     assert_eq!(acme.peer("played").await["revoked_by"], "peer");
     let second = played.link(&acme, "played").await;
-    played.call(&acme, "POST", &format!("{first}/revoke"), &json!(null)).await.refused(404, "not_found");
+    played
+        .call(&acme, "POST", &format!("{first}/revoke"), &json!(null))
+        .await
+        .assert_refused(404, "not_found");
     played.call(&acme, "GET", &second, &json!(null)).await.ok(200);
 }

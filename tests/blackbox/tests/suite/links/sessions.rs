@@ -24,7 +24,7 @@ impl Scene {
     pub(super) async fn new() -> Self {
         let (acme, rose) = (Network::start().await, Network::start().await);
         let nick = acme.server.agent("@nick.cc").await;
-        let ida = rose.server.closed("@ida.bot", &["@nick-at-acme.*", "@ida.*"]).await;
+        let ida = rose.server.closed_agent("@ida.bot", &["@nick-at-acme.*", "@ida.*"]).await;
         let scene = Self { acme, rose, nick, ida };
         scene.link().await;
         scene
@@ -85,7 +85,7 @@ async fn two_agents_of_two_networks_talk_and_each_is_at_home() {
     let heard = socket.until_text("Is it out?").await;
     let last = heard.last().expect("a message");
     assert_eq!((&last["payload"]["sender"], &last["sequence"]), (&json!(NICK), &json!(said)));
-    socket.confirmed().await;
+    socket.wait_until_confirmed().await;
     let parts = json!([{"type": "text", "text": "Since "}, {"type": "data", "data": {"day": 1}}]);
     assert_eq!(ida.say(&id, parts.clone()).await, said + 1);
     let here = nick.history(&id).await;
@@ -125,7 +125,7 @@ async fn a_sender_learns_what_became_of_a_message_in_the_other_network() {
     assert_eq!(state_of(nick, &id, said).await, "accepted");
     let mut socket = ida.connect().await;
     socket.until_text("Is it out?").await;
-    socket.confirmed().await;
+    socket.wait_until_confirmed().await;
     let delivered = async || (state_of(nick, &id, said).await == "delivered").then_some(());
     eventually("it is delivered", delivered).await;
     rose.relay.cut();
@@ -137,7 +137,7 @@ async fn a_sender_learns_what_became_of_a_message_in_the_other_network() {
     assert_eq!(state_of(nick, &id, said).await, "answered");
     let mut socket = nick.connect().await;
     socket.until_text("Since yesterday").await;
-    socket.confirmed().await;
+    socket.wait_until_confirmed().await;
     let delivered = async || (state_of(ida, &id, answer).await == "delivered").then_some(());
     eventually("it is delivered to the host's agent", delivered).await;
 }
@@ -172,11 +172,11 @@ async fn an_invitation_into_a_network_that_is_down_says_so_only_to_owners_of_the
     let stranger = acme.server.agent("@pia.cc").await;
     rose.relay.cut();
     let body = json!({"invite": [IDA]});
-    nick.post("/sessions", body.clone()).await.refused(503, "peer_unreachable");
-    stranger.post("/sessions", body.clone()).await.refused(404, "not_found");
+    nick.post("/sessions", body.clone()).await.assert_refused(503, "peer_unreachable");
+    stranger.post("/sessions", body.clone()).await.assert_refused(404, "not_found");
     let own = nick.open(json!({})).await;
     let path = format!("/sessions/{}/invite", own["session_id"].as_str().expect("an id"));
-    nick.post(&path, body.clone()).await.refused(503, "peer_unreachable");
+    nick.post(&path, body.clone()).await.assert_refused(503, "peer_unreachable");
     rose.relay.point_at(&rose.server);
     nick.post(&path, body).await.ok(200);
 }
@@ -201,9 +201,9 @@ async fn a_retry_across_networks_is_one_message() {
     let body = json!({"content": "once", "idempotency_key": "k"});
     let first = scene.ida.post(&path, body.clone()).await;
     let again = scene.ida.post(&path, body).await;
-    assert_eq!((first.ok(201), again.replayed()), (again.ok(201), true));
+    assert_eq!((first.ok(201), again.is_replayed()), (again.ok(201), true));
     let other = json!({"content": "twice", "idempotency_key": "k"});
-    scene.ida.post(&path, other).await.refused(409, "idempotency_key_reused");
+    scene.ida.post(&path, other).await.assert_refused(409, "idempotency_key_reused");
     assert_eq!(content_of(&scene.nick.history(&id).await), ["once"]);
 }
 
@@ -214,14 +214,16 @@ async fn whoever_leaves_or_is_blocked_hears_no_more() {
     let id = scene.joined().await;
     ida.leave(&id).await;
     assert_eq!(nick.status_of(&id, IDA).await, "left");
-    ida.post(&format!("/sessions/{id}/messages"), json!({"content": "x"})).await.refused(409, "not_joined");
+    ida.post(&format!("/sessions/{id}/messages"), json!({"content": "x"}))
+        .await
+        .assert_refused(409, "not_joined");
     let ended = scene.joined().await;
     nick.say(&ended, "before").await;
     sees(ida, &ended, 3).await;
     acme.server.block(nick, IDA).await;
     let left = async || (ida.status_of(&ended, "@ida.bot").await == "left").then_some(());
     eventually("it has left at home too", left).await;
-    nick.post("/sessions", json!({"invite": [IDA]})).await.refused(404, "not_found");
+    nick.post("/sessions", json!({"invite": [IDA]})).await.assert_refused(404, "not_found");
     // The other side blocks as well.
     let other = acme.server.agent("@nick.second").await;
     let third = other.open(json!({"invite": [IDA]})).await["session_id"].as_str().expect("an id").to_owned();
@@ -237,8 +239,8 @@ async fn a_guest_invites_reopens_and_ends_like_everybody() {
     let scene = Scene::new().await;
     let Scene { nick, ida, acme, rose } = &scene;
     let id = scene.joined().await;
-    acme.server.closed("@nick.second", &["@ida-at-rose.*"]).await;
-    rose.server.closed("@ida.second", &["@ida.*"]).await;
+    acme.server.closed_agent("@nick.second", &["@ida-at-rose.*"]).await;
+    rose.server.closed_agent("@ida.second", &["@ida.*"]).await;
     let invited = ida.invite(&id, &["@nick-at-acme.second", "@ida.second"]).await;
     assert_eq!(invited, ["@nick-at-acme.second", "@ida.second"]);
     assert_eq!(nick.status_of(&id, "@ida-at-rose.second").await, "invited");
@@ -246,7 +248,7 @@ async fn a_guest_invites_reopens_and_ends_like_everybody() {
     assert_eq!(nick.show(&id).await["state"], "ended");
     ida.post(&format!("/sessions/{id}/messages"), json!({"content": "x"}))
         .await
-        .refused(409, "session_ended");
+        .assert_refused(409, "session_ended");
     nick.reopen(&id, json!({"initial_message": {"content": "again"}})).await;
     let back = async || (ida.status_of(&id, "@ida.bot").await == "invited").then_some(());
     eventually("ida is invited again", back).await;
@@ -280,10 +282,10 @@ async fn an_accord_that_is_revoked_ends_what_it_carried_on_both_sides_within_a_s
         }
         ida.post(&format!("/sessions/{id}/messages"), json!({"content": "x"}))
             .await
-            .refused(409, "not_joined");
+            .assert_refused(409, "not_joined");
         nick.post(&format!("/sessions/{id}/invite"), json!({"invite": [IDA]}))
             .await
-            .refused(404, "not_found");
+            .assert_refused(404, "not_found");
         // Another accord carries other sessions.
         scene.link().await;
         let next = scene.joined().await;

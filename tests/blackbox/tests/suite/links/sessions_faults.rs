@@ -31,7 +31,7 @@ async fn over_partitions_and_kills_each_message_is_there_once_and_in_order() {
                 scene.acme.relay.cut();
                 scene.nick.say(&id, format!("nick {round} away")).await;
                 let path = format!("/sessions/{id}/messages");
-                scene.ida.post(&path, json!({"content": "x"})).await.refused(503, "peer_unreachable");
+                scene.ida.post(&path, json!({"content": "x"})).await.assert_refused(503, "peer_unreachable");
                 scene.acme.relay.point_at(&scene.acme.server);
             }
             1 => {

@@ -20,9 +20,9 @@ async fn whoever_is_not_admitted_looks_like_nobody() {
     let scene = Scene::new().await;
     let Scene { nick, acme, rose, .. } = &scene;
     rose.server.agent("@ida.open").await;
-    rose.server.closed("@ida.other", &["@ann-at-acme.*"]).await;
-    rose.server.closed("@eve.bot", &["@nick-at-acme.*"]).await;
-    let blocking = rose.server.closed("@ida.blocking", &["@nick-at-acme.*"]).await;
+    rose.server.closed_agent("@ida.other", &["@ann-at-acme.*"]).await;
+    rose.server.closed_agent("@eve.bot", &["@nick-at-acme.*"]).await;
+    let blocking = rose.server.closed_agent("@ida.blocking", &["@nick-at-acme.*"]).await;
     rose.server.block(&blocking, "@nick-at-acme.cc").await;
     let invite = async |handle: &str| nick.post("/sessions", json!({"invite": [handle]})).await;
     let absent = seen(&invite("@ida.nobody").await);
@@ -58,7 +58,7 @@ async fn large_messages_of_guests_do_not_cross() {
     let id = scene.joined().await;
     let path = format!("/sessions/{id}/messages");
     let large = json!({"content": "x".repeat(200 << 10)});
-    scene.ida.post(&path, large.clone()).await.refused(413, "body_too_large");
+    scene.ida.post(&path, large.clone()).await.assert_refused(413, "body_too_large");
     // The host's own agents say what they always could.
     scene.nick.post(&path, large).await.ok(201);
     let heard = async || (content_of(&scene.ida.history(&id).await).len() == 1).then_some(());
@@ -68,7 +68,7 @@ async fn large_messages_of_guests_do_not_cross() {
 /// A network that the suite plays is the host of a session with ida of rose.
 pub(super) async fn hosted() -> (Network, Played, blackbox::Agent, String) {
     let (rose, played) = (Network::start().await, Played::start().await);
-    let ida = rose.server.closed("@ida.bot", &["@nick-at-played.*"]).await;
+    let ida = rose.server.closed_agent("@ida.bot", &["@nick-at-played.*"]).await;
     let body = json!({"network": played.url(), "peer": "played", "grants": {"sales": ["ida"]}});
     let invited = rose.server.operator().post("/_admin/peers", body).await.ok(201);
     let said = json!({"code": invited["code"], "network": played.url(), "grants": []});
@@ -121,7 +121,7 @@ async fn a_peer_that_makes_things_up_is_refused_and_harms_nobody() {
         played.answer("/news", &json!({"at": 1, "sessions": [SESSION]}));
         eventually("it is asked twice", async || (played.asked() >= asked + 4).then_some(())).await;
         let text: String = bad.to_string().chars().take(200).collect();
-        ida.get(&path).await.refused(404, "not_found");
+        ida.get(&path).await.assert_refused(404, "not_found");
         assert!(!text.is_empty());
     }
     // A session of this network is nobody else's.
@@ -161,7 +161,10 @@ async fn a_peer_speaks_for_its_own_agents_in_its_own_sessions() {
         assert_eq!(answer.ok(200)["outcome"]["refused"], "not_found", "{agent} {action}");
     }
     let ask = json!({"session_id": id, "after": 0});
-    played.call(&scene.acme, "POST", &format!("{accord}/events"), &ask).await.refused(404, "not_found");
+    played
+        .call(&scene.acme, "POST", &format!("{accord}/events"), &ask)
+        .await
+        .assert_refused(404, "not_found");
     let news =
         played.call(&scene.acme, "POST", &format!("{accord}/news"), &json!({"after": 0})).await.ok(200);
     assert_eq!(news["sessions"], json!([]));
@@ -170,8 +173,8 @@ async fn a_peer_speaks_for_its_own_agents_in_its_own_sessions() {
     let signing = Played::signing(&scene.acme, "POST", &format!("{accord}/news"), &json!({"after": 0}));
     let signed = played.sign(&signing);
     signed.send(&scene.acme.server).await.ok(200);
-    signed.send(&scene.acme.server).await.refused(409, "signature_used");
-    Played::sign_as_nobody(&signing).send(&scene.acme.server).await.refused(404, "not_found");
+    signed.send(&scene.acme.server).await.assert_refused(409, "signature_used");
+    Played::sign_as_nobody(&signing).send(&scene.acme.server).await.assert_refused(404, "not_found");
     // It waits a few times at once and no more.
     let waiting = json!({"after": u64::MAX >> 12, "wait_ms": 2_000});
     let path = format!("{accord}/news");

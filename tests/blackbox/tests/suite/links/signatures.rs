@@ -13,9 +13,9 @@ async fn a_request_that_was_made_is_refused_when_it_comes_again_also_after_a_cra
     let accord = played.link(&acme, "played").await;
     let signed = played.sign(&Played::signing(&acme, "GET", &accord, &Value::Null));
     signed.send(&acme.server).await.ok(200);
-    signed.send(&acme.server).await.refused(409, "signature_used");
+    signed.send(&acme.server).await.assert_refused(409, "signature_used");
     acme.crash().await;
-    signed.send(&acme.server).await.refused(409, "signature_used");
+    signed.send(&acme.server).await.assert_refused(409, "signature_used");
     // A nonce is a key's own for its signature's life, not for ever.
     let mut signing = Played::signing(&acme, "GET", &accord, &Value::Null);
     signing.nonce = "n".repeat(16);
@@ -54,7 +54,7 @@ async fn a_signature_is_good_now() {
         if is_good {
             answer.ok(200);
         } else {
-            answer.refused(401, "signature_expired");
+            answer.assert_refused(401, "signature_expired");
         }
     }
 }
@@ -113,7 +113,7 @@ async fn a_peer_asks_so_often_a_minute_and_others_are_not_held_up() {
         answer = played.call(&acme, "GET", &accord, &Value::Null).await;
         asked += 1;
     }
-    answer.refused(429, "too_many_requests");
+    answer.assert_refused(429, "too_many_requests");
     let seconds: u64 = answer.header("retry-after").and_then(|text| text.parse().ok()).expect("seconds");
     assert!((1..=60).contains(&seconds), "{seconds}");
     // Some of the 600 of this minute went into the ceremony.

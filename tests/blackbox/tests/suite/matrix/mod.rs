@@ -104,7 +104,7 @@ impl Request<'_> {
             let mut connection = Connection::open(caller.address().place()).await?;
             connection.send(&request).await?;
             let mut head = connection.response_head().await?;
-            head.asked = format!("{} {target} {}", self.route.method, body.unwrap_or_default());
+            head.request_line = format!("{} {target} {}", self.route.method, body.unwrap_or_default());
             let streams =
                 head.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
             if streams { Ok(head) } else { connection.complete(head).await }

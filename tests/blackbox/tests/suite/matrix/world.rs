@@ -92,9 +92,9 @@ impl World {
         let server = Server::builder().config(&config).start().await;
         let owner = server.owner("nick").await;
         let foreign_owner = server.owner("acme").await;
-        let own = server.closed("@nick.one", &["@nick.*", "@eve.bot"]).await;
-        let partner = server.closed("@nick.two", &["@nick.*"]).await;
-        let sibling = server.closed("@nick.three", &["@nick.*"]).await;
+        let own = server.closed_agent("@nick.one", &["@nick.*", "@eve.bot"]).await;
+        let partner = server.closed_agent("@nick.two", &["@nick.*"]).await;
+        let sibling = server.closed_agent("@nick.three", &["@nick.*"]).await;
         let foreign_agent = server.agent("@acme.bot").await;
         let blocked = server.agent("@eve.bot").await;
         for agent in [&own, &partner, &sibling] {
@@ -173,7 +173,7 @@ impl World {
 
     /// A session whose first message names a file; the ids of both.
     async fn session(own: &Agent, partner: &Agent) -> (String, String) {
-        let file = own.uploaded(WHISPER, WHISPER.as_bytes()).await;
+        let file = own.upload_file(WHISPER, WHISPER.as_bytes()).await;
         let session = own.open(json!({
             "invite": [partner.handle],
             "topic": WHISPER,

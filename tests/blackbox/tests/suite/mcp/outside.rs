@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use blackbox::{Agent, Asked, Server, TempDir};
+use blackbox::{Agent, Server, TempDir, TestDependency};
 use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::time::timeout;
@@ -56,7 +56,7 @@ fn saw_it_all(seen: &Value, agent: &Agent, revision: &str) {
 /// The Python SDK, in both eras.
 #[tokio::test]
 async fn the_python_sdk_gets_on_with_it() {
-    let Asked::Yes(python) = Asked::mcp_python() else { return };
+    let TestDependency::Available(python) = TestDependency::mcp_python() else { return };
     let server = served().await;
     for (revision, handle) in [(SINGLE, "@nick.single"), (SESSIONS, "@nick.sessions")] {
         let agent = server.agent(handle).await;
@@ -71,7 +71,7 @@ async fn the_python_sdk_gets_on_with_it() {
 /// over a file, and remember a decision.
 #[tokio::test]
 async fn two_agents_of_the_python_sdk_work_together() {
-    let Asked::Yes(python) = Asked::mcp_python() else { return };
+    let TestDependency::Available(python) = TestDependency::mcp_python() else { return };
     for revision in [SINGLE, SESSIONS] {
         let server = Server::start().await;
         let (one, other) = (server.agent("@nick.one").await, server.agent("@nick.other").await);
@@ -92,7 +92,7 @@ struct Npm {
 
 impl Npm {
     fn asked() -> Option<Self> {
-        let Asked::Yes(directory) = Asked::mcp_node() else { return None };
+        let TestDependency::Available(directory) = TestDependency::mcp_node() else { return None };
         let (home, packages) = (TempDir::new(), PathBuf::from(directory));
         std::os::unix::fs::symlink(packages.join("node_modules"), home.path().join("node_modules"))
             .expect("a link");

@@ -1,7 +1,7 @@
 //! A question to a person is put before the person at the client too, where the client can: by `elicitation/create`, in
 //! sessions. The first answer counts.
 
-use blackbox::{Agent, Caller, Cli, Running, Server};
+use blackbox::{Agent, Caller, Cli, RunningCommand, Server};
 use serde_json::{Value, json};
 
 use super::said::SESSIONS;
@@ -11,7 +11,7 @@ struct Scene {
     _server: Server,
     owner: Caller,
     agent: Agent,
-    shim: Running,
+    shim: RunningCommand,
 }
 
 impl Scene {
@@ -33,7 +33,7 @@ impl Scene {
 
     async fn tell(&mut self, mut message: Value) {
         message["jsonrpc"] = json!("2.0");
-        self.shim.tell(&message.to_string()).await;
+        self.shim.write_line(&message.to_string()).await;
     }
 
     async fn heard(&mut self) -> Value {

@@ -1,6 +1,6 @@
 //! Sessions that begin with `initialize`: the revisions up to 2025-11-25.
 
-use blackbox::{Asked, Database, Server, rounds};
+use blackbox::{Database, Server, TestDependency, rounds};
 use serde_json::{Value, json};
 
 use super::said::{ACCEPT, Session, messages, result, send, served};
@@ -140,7 +140,7 @@ async fn the_sessions_of_one_owner_leave_places_for_others() {
 /// anywhere.
 #[tokio::test]
 async fn at_another_process_a_session_is_none_and_begins_anew() {
-    let Asked::Yes(url) = Asked::postgres() else { return };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return };
     let database = Database::create(&url).await;
     let start = || Server::builder().database(database.url()).start();
     let (a, b) = tokio::join!(start(), start());

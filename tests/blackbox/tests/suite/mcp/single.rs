@@ -186,7 +186,7 @@ async fn nothing_of_a_message_is_printed() {
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"reason": CANARY}});
     agent.call("POST", "/mcp", &[ACCEPT], Some(&message)).await;
     server.stop().await;
-    let printed = server.printed();
+    let printed = server.output_text();
     for secret in [CANARY, agent.token()] {
         assert!(!printed.contains(secret), "{secret} was printed");
     }

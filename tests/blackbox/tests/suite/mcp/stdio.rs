@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use blackbox::{Agent, Cli, Relay, Running, Server};
+use blackbox::{Agent, Cli, Relay, RunningCommand, Server};
 use serde_json::{Value, json};
 
 use super::said::{SESSIONS, served, single};
@@ -14,32 +14,35 @@ fn shim(url: &str, agent: &Agent) -> Cli {
     Cli::new(&[("PLENARY_URL", url), ("PLENARY_TOKEN", agent.token())])
 }
 
-async fn heard(shim: &mut Running) -> Value {
+async fn heard(shim: &mut RunningCommand) -> Value {
     let line = shim.line().await;
     serde_json::from_str(&line)
         .unwrap_or_else(|error| panic!("nothing but messages is printed: {error}: {line}"))
 }
 
-async fn begin(shim: &mut Running) -> Value {
+async fn begin(shim: &mut RunningCommand) -> Value {
     let params =
         json!({"protocolVersion": SESSIONS, "capabilities": {}, "clientInfo": {"name": "b", "version": "1"}});
-    shim.tell(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string())
-        .await;
+    shim.write_line(
+        &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string(),
+    )
+    .await;
     let answer = heard(shim).await;
     assert_eq!(answer["id"], 0, "{answer}");
-    shim.tell(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string()).await;
+    shim.write_line(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string()).await;
     answer
 }
 
-async fn ask(shim: &mut Running, id: i64, method: &str, params: Value) -> Value {
-    shim.tell(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()).await;
+async fn ask(shim: &mut RunningCommand, id: i64, method: &str, params: Value) -> Value {
+    shim.write_line(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string())
+        .await;
     let answer = heard(shim).await;
     assert_eq!(answer["id"], id, "{answer}");
     answer
 }
 
 /// Asks until the server says so of the calls that wait.
-async fn until_said(shim: &mut Running, wanted: &str) {
+async fn until_said(shim: &mut RunningCommand, wanted: &str) {
     for id in 100..10_000 {
         let said = ask(shim, id, "tools/call", json!({"name": "test_canceled"})).await;
         if said["result"]["content"][0]["text"] == wanted {
@@ -63,15 +66,15 @@ async fn both_eras_pass_through() {
     );
     let called = ask(&mut shim, 1, "tools/call", json!({"name": "test_simple_text"})).await;
     assert_eq!(called["result"]["content"][0]["type"], "text", "{called}");
-    shim.tell(&single("server/discover", json!({})).to_string()).await;
+    shim.write_line(&single("server/discover", json!({})).to_string()).await;
     assert_eq!(heard(&mut shim).await["result"]["resultType"], "complete");
-    shim.tell(&single("resources/read", json!({"uri": "plenary://me"})).to_string()).await;
+    shim.write_line(&single("resources/read", json!({"uri": "plenary://me"})).to_string()).await;
     let me = heard(&mut shim).await;
     assert!(
         me["result"]["contents"][0]["text"].as_str().is_some_and(|text| text.contains("@nick.bot")),
         "{me}"
     );
-    shim.tell("nonsense").await;
+    shim.write_line("nonsense").await;
     assert_eq!(heard(&mut shim).await["error"]["code"], -32_700);
     let ran = shim.end().await;
     assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{ran:?}");
@@ -93,19 +96,19 @@ async fn notices_and_cancelling_pass_through() {
     let wanted = json!({"notifications": {"resourceSubscriptions": ["plenary://sessions"]}});
     let mut listen = single("subscriptions/listen", wanted);
     listen["id"] = json!("listening");
-    shim.tell(&listen.to_string()).await;
+    shim.write_line(&listen.to_string()).await;
     assert_eq!(heard(&mut shim).await["method"], "notifications/subscriptions/acknowledged");
     agent.open(json!({"topic": "two"})).await;
     assert_eq!(heard(&mut shim).await["params"]["uri"], "plenary://sessions");
 
     let mut waiting = single("tools/call", json!({"name": "test_waiting", "arguments": {}}));
     waiting["id"] = json!("waiting");
-    shim.tell(&waiting.to_string()).await;
+    shim.write_line(&waiting.to_string()).await;
     until_said(&mut shim, "1 begun, 0 canceled").await;
     for id in ["waiting", "listening"] {
         let cancel =
             json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
-        shim.tell(&cancel.to_string()).await;
+        shim.write_line(&cancel.to_string()).await;
     }
     until_said(&mut shim, "1 begun, 1 canceled").await;
     assert_eq!(shim.end().await.code, 0);
@@ -158,7 +161,7 @@ async fn the_channel_is_offered_in_sessions() {
     let server = Server::start().await;
     let agent = server.agent("@nick.bot").await;
     let mut shim = shim(&server.url(), &agent).start(&["mcp", "--channel"]);
-    shim.tell(&single("server/discover", json!({})).to_string()).await;
+    shim.write_line(&single("server/discover", json!({})).to_string()).await;
     assert_eq!(heard(&mut shim).await["error"]["code"], -32_601);
     let answer = begin(&mut shim).await;
     assert_eq!(answer["result"]["capabilities"]["experimental"], json!({"claude/channel": {}}), "{answer}");
@@ -186,7 +189,7 @@ fn tools(answer: &Value) -> Vec<&str> {
 }
 
 /// A session that begins without a server; its tools are listed, and a call says what to do.
-async fn begin_without_server(shim: &mut Running) {
+async fn begin_without_server(shim: &mut RunningCommand) {
     let began = Instant::now();
     let answer = begin(shim).await;
     assert_eq!(answer["result"]["protocolVersion"], SESSIONS, "{answer}");
@@ -254,14 +257,14 @@ async fn single_requests_are_answered_without_a_server() {
         TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port").local_addr().expect("bound");
     let mut shim = shim(&format!("http://{nobody}"), &agent).start(&["mcp"]);
     let began = Instant::now();
-    shim.tell(&single("server/discover", json!({})).to_string()).await;
+    shim.write_line(&single("server/discover", json!({})).to_string()).await;
     let discovered = heard(&mut shim).await;
     assert_eq!(discovered["result"]["resultType"], "complete", "{discovered}");
-    shim.tell(&single("tools/list", json!({})).to_string()).await;
+    shim.write_line(&single("tools/list", json!({})).to_string()).await;
     let listed = heard(&mut shim).await;
     assert!(tools(&listed).contains(&"send"), "{listed}");
     assert_eq!(listed["result"]["ttlMs"], 0, "{listed}");
-    shim.tell(&single("tools/call", json!({"name": "whoami", "arguments": {}})).to_string()).await;
+    shim.write_line(&single("tools/call", json!({"name": "whoami", "arguments": {}})).to_string()).await;
     let called = heard(&mut shim).await;
     assert_eq!(called["error"]["data"]["reason"], "unreachable", "{called}");
     assert!(began.elapsed() < WITHOUT_SERVER_MAX, "{:?}", began.elapsed());

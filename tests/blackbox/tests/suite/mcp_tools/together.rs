@@ -80,7 +80,7 @@ async fn an_answer_comes_over_a_restart_of_the_server() {
     let question = json!({"to": ["@nick.bob"], "text": "Ready?", "timeout_s": 100});
     let (asked, session) = tokio::join!(done(&alice, "ask", question), stopping);
     assert_eq!((&asked["timed_out"], &asked["session_id"]), (&json!(true), &session));
-    server.start_again().await;
+    server.restart().await;
     let (alice, bob) = (alice.at(&server), bob.at(&server));
     let asking = json!({"to": ["@nick.bob"], "text": "Well?", "timeout_s": 100});
     let answering = async {
@@ -304,7 +304,7 @@ async fn parallel_first_messages_of_the_command_line_create_one_session() {
     let alice = blackbox::Cli::of(&server, &server.agent("@nick.alice").await, "s-1");
     server.agent("@nick.bob").await;
     let line = ["send", "@nick.bob", "Hello", "--topic", "Build", "--json"];
-    let sent = futures_util::future::join_all((0..8).map(|_| alice.done(&line))).await;
+    let sent = futures_util::future::join_all((0..8).map(|_| alice.run_ok(&line))).await;
     let sent: Vec<Value> = sent.iter().map(|out| serde_json::from_str(out).expect("JSON")).collect();
     let (sessions, mut sequences) = places(&sent);
     sequences.sort_unstable();
@@ -315,7 +315,7 @@ async fn parallel_first_messages_of_the_command_line_create_one_session() {
 #[tokio::test]
 async fn a_denial_by_the_callers_own_allowlist_says_so() {
     let server = Server::start().await;
-    let (lea, _) = (server.closed("@lea.parser", &["@lea.*"]).await, server.agent("@nick.bob").await);
+    let (lea, _) = (server.closed_agent("@lea.parser", &["@lea.*"]).await, server.agent("@nick.bob").await);
     let denied = async |to: &str| {
         let told = called(&lea, "send", json!({"to": [to], "text": "Hi"})).await.to_string();
         assert!(told.contains("not_found"), "{told}");

@@ -45,7 +45,7 @@ async fn nothing_is_lost_by_a_kill_and_repetition_is_told_by_the_id() {
         }
     }
     let by_request = |house: &House| {
-        let taken = house.receiver.exports().into_iter().filter(|call| call.taken);
+        let taken = house.receiver.exports().into_iter().filter(|call| call.accepted);
         let pairs = taken.map(|call| {
             let id = json_of(&call)["data"]["request"]["request_id"].as_str().expect("an id").to_owned();
             (id, call.headers["webhook-id"].clone())
@@ -70,7 +70,7 @@ async fn what_is_asked_while_the_receiver_is_down_comes_after_a_restart() {
     eventually("an attempt", || async { (!house.receiver.exports().is_empty()).then_some(()) }).await;
     house.server.kill().await;
     house.receiver.behave(Behaviour::Take);
-    house.server.start_again().await;
+    house.server.restart().await;
     assert_eq!(json_of(&house.taken(1).await[0])["data"]["request"]["request_id"], json!(request));
 }
 
@@ -106,9 +106,9 @@ async fn what_never_arrives_is_listed_and_can_be_sent_once_more() {
     assert_eq!(house.owner.post_empty(&path).await.status, 204);
     assert_eq!(house.taken(1).await[0].headers["webhook-id"], id);
     eventually("the list is empty", || async { dead(&house).await.is_empty().then_some(()) }).await;
-    house.owner.post_empty(&path).await.refused(404, "not_found");
+    house.owner.post_empty(&path).await.assert_refused(404, "not_found");
     let stranger = house.server.owner("eve").await;
-    stranger.post_empty(&path).await.refused(404, "not_found");
+    stranger.post_empty(&path).await.assert_refused(404, "not_found");
 }
 
 #[tokio::test]
@@ -169,7 +169,7 @@ async fn what_comes_in_quiet_hours_comes_together_at_their_end() {
     let night = day - blackbox::epoch_ms() / 1_000 % day + 1_800;
     server.kill().await;
     clock.set_ahead(&mut server, night);
-    server.start_again().await;
+    server.restart().await;
     let owner = server.owner("nick").await;
     let agent = server.agent("@nick.cc").await;
     let mut house = House { server, owner, agent, receiver: Collector::start().await };
@@ -192,7 +192,7 @@ async fn what_comes_in_quiet_hours_comes_together_at_their_end() {
     house.server.kill().await;
     assert_eq!(house.receiver.exports().len(), 2, "and this one is");
     clock.set_ahead(&mut house.server, night + 5 * 3_600);
-    house.server.start_again().await;
+    house.server.restart().await;
     // What was taken just before the kill may come once more.
     let digest = eventually("the digest", || async {
         house.receiver.exports().iter().map(json_of).find(|call| call["type"] == "request.digest")
@@ -233,7 +233,7 @@ async fn what_was_not_taken_before_quiet_hours_waits_for_their_end() {
     let evening = 2 * day - blackbox::epoch_ms() / 1_000 % day - 1_200;
     server.kill().await;
     clock.set_ahead(&mut server, evening);
-    server.start_again().await;
+    server.restart().await;
     let owner = server.owner("nick").await;
     let agent = server.agent("@nick.cc").await;
     let mut house = House { server, owner, agent, receiver: Collector::start().await };
@@ -246,7 +246,7 @@ async fn what_was_not_taken_before_quiet_hours_waits_for_their_end() {
     eventually("an attempt", || async { (!house.receiver.exports().is_empty()).then_some(()) }).await;
     house.server.kill().await;
     clock.set_ahead(&mut house.server, evening + 2_400);
-    house.server.start_again().await;
+    house.server.restart().await;
     house.receiver.behave(Behaviour::Take);
     house.subscribe(house.hook()).await;
     house.ask("two").await;
@@ -254,10 +254,10 @@ async fn what_was_not_taken_before_quiet_hours_waits_for_their_end() {
     assert!(taken.iter().all(|call| call.target == "/hook"), "nothing is sent in quiet hours: {taken:?}");
     house.server.kill().await;
     clock.set_ahead(&mut house.server, evening + 1_200 + 5 * 3_600 + 60);
-    house.server.start_again().await;
+    house.server.restart().await;
     eventually("the one that waited", || async {
         let calls = house.receiver.exports();
-        let mut quiet = calls.iter().filter(|call| call.taken && call.target == "/quiet").map(json_of);
+        let mut quiet = calls.iter().filter(|call| call.accepted && call.target == "/quiet").map(json_of);
         quiet.any(|call| call["data"]["request"]["title"] == "one").then_some(())
     })
     .await;
@@ -278,7 +278,7 @@ async fn what_is_sent_after_its_link_is_over_has_a_link_that_answers() {
     .await;
     house.server.kill().await;
     clock.set_ahead(&mut house.server, 8 * 24 * 3_600);
-    house.server.start_again().await;
+    house.server.restart().await;
     house.receiver.behave(Behaviour::Take);
     let id = list[0]["notice_id"].as_str().expect("an id");
     let path = format!("/notifications/dead/{id}/retry");

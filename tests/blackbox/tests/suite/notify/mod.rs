@@ -55,7 +55,7 @@ impl House {
 pub(super) async fn taken(receiver: &Collector, count: usize) -> Vec<Export> {
     eventually(&format!("{count} notifications"), || async {
         let mut calls = receiver.exports();
-        calls.retain(|call| call.taken);
+        calls.retain(|call| call.accepted);
         (calls.len() >= count).then_some(calls)
     })
     .await
@@ -185,7 +185,7 @@ async fn what_is_given_to_one_person_is_told_to_that_person_and_not_to_another()
     let bob = json!({"target": hook(bobs.url()), "person": "@nick.bob"});
     for person in ["@nick.cc", "@nick.nobody", "@acme.bob"] {
         let wrong = json!({"target": hook(bobs.url()), "person": person});
-        house.owner.post("/notifications", wrong).await.refused(400, "invalid_person");
+        house.owner.post("/notifications", wrong).await.assert_refused(400, "invalid_person");
     }
     let (id, _) = house.subscribe(bob).await;
     let mut mara = house.hook();
@@ -262,14 +262,14 @@ async fn what_is_no_subscription_is_refused_with_its_code() {
     ] {
         let mut body = hook.clone();
         body[member] = value;
-        house.owner.post("/notifications", body).await.refused(400, code);
+        house.owner.post("/notifications", body).await.assert_refused(400, code);
     }
     let mail = json!({"target": {"kind": "email", "to": "nick@example.org"}});
-    house.owner.post("/notifications", mail).await.refused(409, "no_mail");
+    house.owner.post("/notifications", mail).await.assert_refused(409, "no_mail");
     for _ in 0..20 {
         house.subscribe(hook.clone()).await;
     }
-    house.owner.post("/notifications", hook).await.refused(409, "too_many_subscriptions");
+    house.owner.post("/notifications", hook).await.assert_refused(409, "too_many_subscriptions");
 }
 
 #[tokio::test]
@@ -280,7 +280,7 @@ async fn addresses_that_are_not_public_are_not_reached() {
     let port = receiver.url().rsplit(':').next().expect("a port").to_owned();
     for host in ["127.0.0.1", "[::1]", "169.254.169.254", "[::ffff:127.0.0.1]", "10.0.0.1"] {
         let body = json!({"target": {"kind": "webhook", "url": format!("http://{host}:{port}/")}});
-        owner.post("/notifications", body).await.refused(400, "invalid_target");
+        owner.post("/notifications", body).await.assert_refused(400, "invalid_target");
     }
     // A name is looked at when it is connected to.
     let body = json!({"target": {"kind": "webhook", "url": format!("http://localhost:{port}/")}});

@@ -144,7 +144,7 @@ async fn a_mailbox_gets_so_many_mails_of_an_owner_and_no_more() {
     for _ in 0..30 {
         house.owner.post_empty(&test).await.ok(200);
     }
-    house.owner.post_empty(&test).await.refused(429, "too_many_tests");
+    house.owner.post_empty(&test).await.assert_refused(429, "too_many_tests");
     hanging_up.abort();
 }
 

@@ -371,7 +371,7 @@ async fn a_client_in_a_browser_reaches_what_it_needs_and_no_more() {
         ["/mcp", "/oauth/authorize", "/oauth/sign-in", "/sessions", "/_admin/agents", "/console/links"]
     {
         let refused = stranger.call("OPTIONS", path, &asks, None).await;
-        refused.refused(403, "foreign_origin");
+        refused.assert_refused(403, "foreign_origin");
         assert_eq!(refused.header("access-control-allow-origin"), None, "{refused}");
     }
     let found = stranger.call("GET", "/.well-known/oauth-authorization-server", &[page], None).await;
@@ -388,7 +388,7 @@ async fn a_client_in_a_browser_reaches_what_it_needs_and_no_more() {
     assert_eq!(refused.header("access-control-allow-origin"), Some("*"), "{refused}");
     // A name that is made to point here stays foreign.
     let evil = b"GET /.well-known/oauth-authorization-server HTTP/1.1\r\nHost: evil.example\r\nOrigin: https://evil.example\r\n\r\n";
-    stranger.bytes(evil).await.refused(403, "foreign_host");
+    stranger.bytes(evil).await.assert_refused(403, "foreign_host");
 }
 
 /// A person grants as little as it likes of what a client asks for, and never more.
@@ -426,5 +426,5 @@ async fn a_person_grants_any_part_of_what_is_asked() {
     assert_eq!(tokens["scope"], "sessions:read");
     let caller = server.bearer(&part(&tokens, "access_token"));
     caller.get("/sessions").await.ok(200);
-    caller.get("/inbox").await.refused(403, "insufficient_scope");
+    caller.get("/inbox").await.assert_refused(403, "insufficient_scope");
 }

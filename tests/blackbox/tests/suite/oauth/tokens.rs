@@ -35,7 +35,7 @@ async fn a_client_speaks_as_the_agent() {
         server.bearer(live).get("/agents/me").await.ok(200);
     }
     // A refresh token is no token.
-    server.bearer(&part(&next, "refresh_token")).get("/agents/me").await.refused_as(401);
+    server.bearer(&part(&next, "refresh_token")).get("/agents/me").await.refusal_code(401);
 }
 
 /// Clients name the URL that a person has entered, and scopes of other servers; the page says who vouches for a name.
@@ -105,7 +105,7 @@ async fn a_token_is_for_the_resource_that_was_asked_for() {
             }
             if !opens_all {
                 let refused = caller.get("/agents/me").await;
-                refused.refused(401, "invalid_authorization");
+                refused.assert_refused(401, "invalid_authorization");
                 assert_eq!(refused.header("www-authenticate"), Some("Bearer"), "{refused}");
                 assert_eq!(caller.post("/auth/ticket", json!({})).await.status, 401);
             }
@@ -154,7 +154,7 @@ async fn a_code_is_for_its_client_alone() {
     let mut narrow = good.to_vec();
     narrow.push(("resource", &*mcp));
     let tokens = token(&server, &narrow).await.ok(200);
-    server.bearer(&part(&tokens, "access_token")).get("/agents/me").await.refused_as(401);
+    server.bearer(&part(&tokens, "access_token")).get("/agents/me").await.refusal_code(401);
     let again = [
         ("grant_type", "refresh_token"),
         ("client_id", &*client),
@@ -171,7 +171,7 @@ async fn a_code_that_comes_twice_ends_its_grant() {
     let code = code(&browser, &client).await;
     let tokens = redeemed(&server, &client, &code).await.ok(200);
     no(&redeemed(&server, &client, &code).await, 400, "invalid_grant");
-    server.bearer(&part(&tokens, "access_token")).get("/agents/me").await.refused_as(401);
+    server.bearer(&part(&tokens, "access_token")).get("/agents/me").await.refusal_code(401);
     no(&renewed(&server, &client, &part(&tokens, "refresh_token")).await, 400, "invalid_grant");
     assert_eq!(owner.get("/_admin/agents/@nick.bot/tokens").await.ok(200)["tokens"], json!([]));
 }
@@ -185,7 +185,7 @@ async fn of_many_at_once_one_takes_a_code() {
     let good: Vec<_> = answers.iter().filter(|answer| answer.status == 200).collect();
     assert!(good.len() <= 1, "{} got tokens", good.len());
     for answer in good {
-        server.bearer(&part(&answer.json(), "access_token")).get("/agents/me").await.refused_as(401);
+        server.bearer(&part(&answer.json(), "access_token")).get("/agents/me").await.refusal_code(401);
     }
 }
 
@@ -209,7 +209,7 @@ async fn a_refresh_token_that_comes_twice_ends_its_grant() {
     let third = renewed(&server, &client, &new).await.ok(200);
     no(&renewed(&server, &client, &old).await, 400, "invalid_grant");
     for tokens in [&first, &second, &third] {
-        server.bearer(&part(tokens, "access_token")).get("/agents/me").await.refused_as(401);
+        server.bearer(&part(tokens, "access_token")).get("/agents/me").await.refusal_code(401);
         no(&renewed(&server, &client, &part(tokens, "refresh_token")).await, 400, "invalid_grant");
     }
 }
@@ -236,7 +236,7 @@ async fn a_renewal_is_never_wider() {
     no(&renew(&part(&tokens, "refresh_token"), "write").await, 400, "invalid_scope");
     let less = renew(&part(&tokens, "refresh_token"), "sessions:read").await.ok(200);
     assert_eq!(less["scope"], "sessions:read");
-    server.bearer(&part(&less, "access_token")).get("/inbox").await.refused(403, "insufficient_scope");
+    server.bearer(&part(&less, "access_token")).get("/inbox").await.assert_refused(403, "insufficient_scope");
 }
 
 /// A client gives its tokens back, and the owner sees and ends a grant like any token.
@@ -258,10 +258,10 @@ async fn a_grant_is_given_back_or_taken_back() {
     }
     owner.get("/_admin/agents").await.ok(200);
     revoke(&access).await;
-    server.bearer(&access).get("/agents/me").await.refused_as(401);
+    server.bearer(&access).get("/agents/me").await.refusal_code(401);
     let next = renewed(&server, &client, &refresh).await.ok(200);
     revoke(&part(&next, "refresh_token")).await;
-    server.bearer(&part(&next, "access_token")).get("/agents/me").await.refused_as(401);
+    server.bearer(&part(&next, "access_token")).get("/agents/me").await.refusal_code(401);
 
     let tokens = redeemed(&server, &client, &code(&browser, &client).await).await.ok(200);
     let listed = owner.get("/_admin/agents/@nick.bot/tokens").await.ok(200);
@@ -270,7 +270,7 @@ async fn a_grant_is_given_back_or_taken_back() {
     assert_eq!((&grant["client"]["id"], &grant["scope"]), (&json!(client), &json!("write")));
     let path = format!("/_admin/agents/@nick.bot/tokens/{}", grant["id"].as_str().expect("an id"));
     assert_eq!(owner.delete(&path).await.status, 204);
-    server.bearer(&part(&tokens, "access_token")).get("/agents/me").await.refused_as(401);
+    server.bearer(&part(&tokens, "access_token")).get("/agents/me").await.refusal_code(401);
     no(&renewed(&server, &client, &part(&tokens, "refresh_token")).await, 400, "invalid_grant");
 }
 

@@ -38,14 +38,14 @@ async fn begin(row: &Row) -> Response {
     match row.takes {
         Once | OnceByHead => {
             assert!((200..300).contains(&first.status), "{}: {first}", row.id);
-            assert!(!first.replayed(), "{}: {first}", row.id);
+            assert!(!first.is_replayed(), "{}: {first}", row.id);
             assert_eq!(said(&again, row.takes), said(&first, row.takes), "{}: {again}", row.id);
             is_reused(row, &row.send(Some(&row.other)).await);
         }
         Naturally(status, repeated, why) => {
             assert_eq!((first.status, again.status), (status, repeated), "{}: {why}: {again}", row.id);
         }
-        EachTime(why) => assert!(!again.replayed(), "{}: {why}: {again}", row.id),
+        EachTime(why) => assert!(!again.is_replayed(), "{}: {why}: {again}", row.id),
         Takes::Refused(status) => {
             assert_eq!((first.status, again.status), (status, status), "{}: {first}", row.id);
             assert_eq!(row.send(Some(&row.other)).await.status, status, "{}: the key is free", row.id);
@@ -155,7 +155,7 @@ async fn ap_83_a_token_that_is_shown_again_is_the_one_that_was_made() {
     let first = make("k").await.ok(201);
     server.crash().await;
     assert_eq!(make("k").await.ok(201), first);
-    make("l").await.refused(409, "agent_exists");
+    make("l").await.assert_refused(409, "agent_exists");
     let token = first["token"].as_str().expect("a token");
     server.bearer(token).get("/agents/me").await.ok(200);
     server.stop().await;
@@ -182,17 +182,17 @@ async fn ap_83_a_key_has_its_form() {
     let body = json!({"project_id": "p"});
     for key in ["", &"k".repeat(256)] {
         let answer = nick.call("POST", "/v1/projects", &[("Idempotency-Key", key)], Some(&body)).await;
-        answer.refused(400, "invalid_idempotency_key");
+        answer.assert_refused(400, "invalid_idempotency_key");
     }
     let two = [("Idempotency-Key", "a"), ("Idempotency-Key", "b")];
-    nick.call("POST", "/v1/projects", &two, Some(&body)).await.refused(400, "invalid_idempotency_key");
-    nick.get("/v1/projects/p").await.refused(404, "project_not_found");
+    nick.call("POST", "/v1/projects", &two, Some(&body)).await.assert_refused(400, "invalid_idempotency_key");
+    nick.get("/v1/projects/p").await.assert_refused(404, "project_not_found");
     // Also where the body has a key of its own, or nothing would be stored.
     let wrong = [("Idempotency-Key", "")];
     let id = nick.create(&[]).await;
     let message = json!({"content": "Hi", "idempotency_key": "k"});
     let answer = nick.call("POST", &format!("/sessions/{id}/messages"), &wrong, Some(&message)).await;
-    answer.refused(400, "invalid_idempotency_key");
+    answer.assert_refused(400, "invalid_idempotency_key");
     let channel = nick.post("/agent-channel", json!({"title": "t"})).await.ok(200)["id"].clone();
     let path = format!("/agent-channel/{}/event?validate=1", channel.as_str().expect("an id"));
     let event = json!({"kind": "comms", "payload": {}});

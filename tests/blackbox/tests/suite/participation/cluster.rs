@@ -1,13 +1,13 @@
 //! Two processes on one database run the same agents: each message has one answer, and whoever is left goes on.
 
-use blackbox::{Asked, Database, Server};
+use blackbox::{Database, Server, TestDependency};
 use serde_json::json;
 
 use super::speak::{ECHO, config, contents, joined, opened, said_by, says};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_processes_answer_once_and_one_goes_on() {
-    let Asked::Yes(url) = Asked::postgres() else { return };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return };
     let database = Database::create(&url).await;
     let serve = || Server::builder().database(database.url()).config(&config()).start();
     // Both make the accounts at once.

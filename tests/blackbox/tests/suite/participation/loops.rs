@@ -36,7 +36,7 @@ async fn two_agents_stop_at_the_hops() {
     assert_eq!(before, 1 + 8, "no word is answered");
     nick.say(&id, "pong").await;
     says(&nick, &id, "@acme.one", 8).await;
-    server.logs("TooManyHops").await;
+    server.wait_for_log("TooManyHops").await;
 }
 
 /// One party that says too much is told once, and others are answered.
@@ -58,7 +58,7 @@ async fn past_its_rate_a_party_is_told_once() {
     // A minute may end in between: then it is told once more.
     assert!((1..=2).contains(&notices), "{said:?}");
     assert!(answers.starts_with(&["0"]) && answers.contains(&"and me"), "{said:?}");
-    server.logs("TooFast").await;
+    server.wait_for_log("TooFast").await;
 }
 
 /// A session in which too much waits says so.

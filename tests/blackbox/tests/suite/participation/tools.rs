@@ -25,7 +25,7 @@ async fn a_models_tools_act_as_its_agent() {
     let nick = server.agent("@nick.ann").await;
     let end = nick.post("/agent/model/run?wait=result", json!({"input": "go"})).await.ok(200);
     assert_eq!(end["result"], "done", "{end}");
-    let prompts = model.prompted(3).await;
+    let prompts = model.wait_for_prompts(3).await;
     let tools = prompts[0].body["tools"].to_string();
     assert!(tools.contains("\"whoami\"") && tools.contains("\"send\""), "{tools}");
     let told = |nth: usize| prompts[nth].body["messages"].as_array().and_then(|all| all.last().cloned());

@@ -34,7 +34,7 @@ async fn a_message_and_the_turns_that_answer_it_are_one_trace_and_a_graph() {
     let collector = Collector::start().await;
     let (_server, nick, id) = two(&collector).await;
     nick.say(&id, "ping").await;
-    let sent = collector.one("session.send").await;
+    let sent = collector.wait_for_span("session.send").await;
     let turns = turns(&collector, 4).await;
     assert_eq!(turns.len(), 4, "each answers nick, and the other: {turns:?}");
     for turn in &turns {
@@ -75,7 +75,7 @@ async fn a_turn_after_a_restart_links_to_the_message_from_before() {
     let body = json!({"content": format!("mark {}\ngate {}\ntext done", mark.display(), gate.display())});
     let path = format!("/sessions/{id}/messages");
     nick.call("POST", &path, &[("traceparent", &caller)], Some(&body)).await.ok(201);
-    let sent = collector.one("session.send").await;
+    let sent = collector.wait_for_span("session.send").await;
     eventually("the agent is at work", || async { mark.exists().then_some(()) }).await;
     server.crash().await;
     std::fs::write(&gate, "open").expect("the file can be written");

@@ -19,7 +19,7 @@ async fn an_answer_that_was_given_is_heard_after_a_crash() {
     let heard = agent.get(&at(&id, "?wait=60")).await.ok(200);
     assert_eq!(heard["answer"]["type"], "accept");
     let again = json!({"type": "ignore", "version": 1});
-    owner.post(&at(&id, "/answer"), again).await.refused(409, "already_answered");
+    owner.post(&at(&id, "/answer"), again).await.assert_refused(409, "already_answered");
 }
 
 #[tokio::test]
@@ -34,7 +34,7 @@ async fn a_deadline_and_an_undo_window_end_while_the_server_is_down() {
     owner.post(&at(&undoable, "/answer"), answer).await.ok(200);
     server.kill().await;
     eventually("the deadline", || async { (blackbox::epoch_ms() > soon).then_some(()) }).await;
-    server.start_again().await;
+    server.restart().await;
     let over = agent.get(&at(&late, "?wait=60")).await.ok(200);
     assert_eq!((&over["state"], &over["answer"]["by"]), (&json!("expired"), &json!("deadline")));
     assert_eq!(agent.get(&at(&undoable, "?wait=60")).await.ok(200)["answer"]["type"], "accept");

@@ -35,11 +35,14 @@ async fn the_values_of_a_form_are_checked_and_reach_the_agent() {
         (json!({"branch": "main", "other": 1}), "other"),
     ] {
         let refused = owner.post(&path, edit(wrong.clone())).await;
-        refused.refused(400, "invalid_answer");
+        refused.assert_refused(400, "invalid_answer");
         let message = refused.json()["error"]["message"].to_string();
         assert!(message.contains(named), "{wrong}: {message}");
     }
-    owner.post(&path, json!({"type": "accept", "version": 1})).await.refused(409, "answer_not_allowed");
+    owner
+        .post(&path, json!({"type": "accept", "version": 1}))
+        .await
+        .assert_refused(409, "answer_not_allowed");
     let many =
         json!({"answers": [{"request_id": id, "type": "edit", "args": {"branch": "old"}, "version": 1}]});
     let results = owner.post("/requests/answers", many).await.ok(200);
@@ -60,7 +63,7 @@ async fn a_form_is_an_interrupt_whose_arguments_are_described() {
     assert_eq!(args["branch"], "Branch (one of: main, next)");
     let respond = |args: Value| json!({"type": "edit", "args": {"action": "question", "args": args}});
     let path = format!("/requests/interrupts/{id}");
-    owner.post(&path, respond(json!({"branch": "old"}))).await.refused(400, "invalid_answer");
+    owner.post(&path, respond(json!({"branch": "old"}))).await.assert_refused(400, "invalid_answer");
     let done = owner.post(&path, respond(json!({"branch": "main"}))).await.ok(200);
     assert_eq!(done["answer"]["args"], json!({"branch": "main"}));
 }
@@ -82,11 +85,11 @@ async fn what_is_no_form_is_refused_and_nothing_is_asked() {
         of(json!({"type": "array", "items": {"type": "number"}})),
         many(51),
     ] {
-        agent.post("/requests", asking(&bad)).await.refused(400, "invalid_form");
+        agent.post("/requests", asking(&bad)).await.assert_refused(400, "invalid_form");
     }
     let mut accepting = asking(&form());
     accepting["allow"] = json!({"accept": true, "edit": true});
-    agent.post("/requests", accepting).await.refused(400, "invalid_allow");
+    agent.post("/requests", accepting).await.assert_refused(400, "invalid_allow");
     assert_eq!(owner.get("/requests").await.ok(200)["requests"], json!([]));
     ask(&agent, asking(&many(50))).await;
 }

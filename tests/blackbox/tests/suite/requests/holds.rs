@@ -54,7 +54,7 @@ async fn an_agent_cannot_ask_in_the_form_of_what_the_server_holds() {
     let agent = server.agent("@nick.one").await;
     let asking = |room: &str| json!({"kind": "hold", "title": "Look", "on_behalf_of": "@acme.bot", "source": {"room": room, "id": "x"}});
     for room in ["runs", "sessions"] {
-        agent.post("/requests", asking(room)).await.refused(400, "invalid_source");
+        agent.post("/requests", asking(room)).await.assert_refused(400, "invalid_source");
     }
     agent.post("/requests", asking("mcp")).await.ok(201);
 }
@@ -118,8 +118,8 @@ async fn runs_of_ones_own_and_runs_after_the_switch_are_not_held() {
     }
     let held = run(&stranger, "before").await;
     let path = format!("/_admin/agents/{ECHO}");
-    owner.patch(&path, json!({"hold_runs": "yes"})).await.refused(400, "invalid_hold_runs");
-    stranger.patch(&path, json!({"hold_runs": false})).await.refused(404, "not_found");
+    owner.patch(&path, json!({"hold_runs": "yes"})).await.assert_refused(400, "invalid_hold_runs");
+    stranger.patch(&path, json!({"hold_runs": false})).await.assert_refused(404, "not_found");
     owner.patch(&path, json!({"hold_runs": false})).await.ok(200);
     let free = run(&stranger, "after").await;
     becomes(&stranger, &free, "completed").await;
@@ -167,8 +167,11 @@ async fn an_invitation_that_is_held_is_accepted_or_declined_by_a_person_over_a_c
     let (agent, sibling) = (server.agent("@nick.cc").await, server.agent("@nick.codex").await);
     let stranger = server.agent("@acme.bot").await;
     let path = format!("/_admin/agents/{}", agent.handle);
-    owner.patch(&path, json!({"hold_invitations": "yes"})).await.refused(400, "invalid_hold_invitations");
-    stranger.patch(&path, json!({"hold_invitations": true})).await.refused(404, "not_found");
+    owner
+        .patch(&path, json!({"hold_invitations": "yes"}))
+        .await
+        .assert_refused(400, "invalid_hold_invitations");
+    stranger.patch(&path, json!({"hold_invitations": true})).await.assert_refused(404, "not_found");
     let set = owner.patch(&path, json!({"hold_invitations": true})).await.ok(200);
     assert_eq!(set["hold_invitations"], true);
     let open = |who: &Caller, topic: &'static str| {
@@ -190,9 +193,9 @@ async fn an_invitation_that_is_held_is_accepted_or_declined_by_a_person_over_a_c
     assert_eq!(request["detail"]["text"], "In the session: @acme.bot");
     assert_eq!((&request["source"]["room"], &request["on_timeout"]), (&json!("sessions"), &json!("ignore")));
     assert!(request["deadline_at"].is_u64(), "{request}");
-    join(&accepted).await.refused(409, "invitation_held");
+    join(&accepted).await.assert_refused(409, "invitation_held");
     server.crash().await;
-    join(&accepted).await.refused(409, "invitation_held");
+    join(&accepted).await.assert_refused(409, "invitation_held");
     answer(&owner, request, "accept").await;
     stands(&stranger, &accepted, agent.handle.as_str(), "joined").await;
     // Where it was let in it comes back by itself.
@@ -202,7 +205,7 @@ async fn an_invitation_that_is_held_is_accepted_or_declined_by_a_person_over_a_c
     let declined = open(&stranger, "An offer").await;
     answer(&owner, &listed(&owner, "hold", 1).await["requests"][0], "ignore").await;
     stands(&stranger, &declined, agent.handle.as_str(), "left").await;
-    join(&declined).await.refused(409, "not_joined");
+    join(&declined).await.assert_refused(409, "not_joined");
     let ended = open(&stranger, "Over").await;
     listed(&owner, "hold", 1).await;
     stranger.post_empty(&format!("/sessions/{ended}/end")).await.ok(200);
@@ -212,7 +215,7 @@ async fn an_invitation_that_is_held_is_accepted_or_declined_by_a_person_over_a_c
     let before = open(&stranger, "Before").await;
     let page = listed(&owner, "hold", 1).await;
     owner.patch(&path, json!({"hold_invitations": false})).await.ok(200);
-    join(&before).await.refused(409, "invitation_held");
+    join(&before).await.assert_refused(409, "invitation_held");
     join(&open(&stranger, "After").await).await.ok(200);
     answer(&owner, &page["requests"][0], "accept").await;
     stands(&stranger, &before, agent.handle.as_str(), "joined").await;
@@ -237,7 +240,7 @@ async fn what_is_sent_and_ended_is_answered_once_a_person_accepts() {
     let accepted = send("FYI").await;
     let request = listed(&owner, "hold", 1).await["requests"][0].clone();
     assert_eq!((&request["from"], &request["on_behalf_of"]), (&json!(agent.handle), &json!("@acme.bot")));
-    reopen(&accepted).await.refused(409, "invitation_held");
+    reopen(&accepted).await.assert_refused(409, "invitation_held");
     answer(&owner, &request, "accept").await;
     server.crash().await;
     eventually("the answer", || async { (reopen(&accepted).await.status == 200).then_some(()) }).await;
@@ -251,7 +254,7 @@ async fn what_is_sent_and_ended_is_answered_once_a_person_accepts() {
     })
     .await;
     server.crash().await;
-    reopen(&declined).await.refused(409, "not_reopenable");
+    reopen(&declined).await.assert_refused(409, "not_reopenable");
     // The sender's reopening invites it, with a request of its own in place of the first.
     let again = send("Are you there?").await;
     let first = listed(&owner, "hold", 1).await["requests"][0]["request_id"].clone();

@@ -79,7 +79,7 @@ async fn of_two_who_answer_at_once_one_wins_and_the_other_is_told_the_answer() {
         let (one, other) = tokio::join!(owner.post(&path, yes), operator.post(&path, no));
         let (won, lost) = if one.status == 200 { (one, other) } else { (other, one) };
         let stands = won.ok(200)["answer"].clone();
-        lost.refused(409, "already_answered");
+        lost.assert_refused(409, "already_answered");
         assert_eq!(lost.json()["answer"], stands);
     }
 }
@@ -96,10 +96,10 @@ async fn an_answer_to_another_version_or_of_another_kind_is_refused() {
     assert_eq!((page["requests"].as_array().map(Vec::len), &page["counts"]["snoozed"]), (Some(1), &json!(1)));
     assert_eq!(agent.get(&at(&id, "")).await.ok(200)["state"], "open", "the agent does not see it");
     let path = at(&id, "/answer");
-    owner.post(&path, json!({"type": "accept", "version": 1})).await.refused(409, "stale_version");
+    owner.post(&path, json!({"type": "accept", "version": 1})).await.assert_refused(409, "stale_version");
     let edit = json!({"type": "edit", "args": {}, "version": 2});
-    owner.post(&path, edit).await.refused(409, "answer_not_allowed");
-    owner.post(&path, json!({"type": "respond", "version": 2})).await.refused(400, "invalid_answer");
+    owner.post(&path, edit).await.assert_refused(409, "answer_not_allowed");
+    owner.post(&path, json!({"type": "respond", "version": 2})).await.assert_refused(400, "invalid_answer");
     owner.post(&path, json!({"type": "respond", "text": "The second.", "version": 2})).await.ok(200);
 }
 
@@ -110,11 +110,11 @@ async fn who_gave_up_needs_no_answer() {
     assert_eq!(agent.delete(&at(&id, "")).await.status, 204);
     assert_eq!(agent.delete(&at(&id, "")).await.status, 204);
     let accept = json!({"type": "accept", "version": 1});
-    owner.post(&at(&id, "/answer"), accept.clone()).await.refused(409, "request_withdrawn");
+    owner.post(&at(&id, "/answer"), accept.clone()).await.assert_refused(409, "request_withdrawn");
     assert_eq!(owner.get("/requests").await.ok(200)["requests"], json!([]));
     let answered = ask(&agent, permission()).await;
     owner.post(&at(&answered, "/answer"), accept).await.ok(200);
-    agent.delete(&at(&answered, "")).await.refused(409, "already_answered");
+    agent.delete(&at(&answered, "")).await.assert_refused(409, "already_answered");
 }
 
 #[tokio::test]
@@ -128,14 +128,14 @@ async fn an_answer_is_taken_back_until_it_stands_and_heard_only_then() {
     assert_eq!((&seen["state"], seen.get("answer")), (&json!("open"), None));
     let undone = owner.post_empty(&at(&id, "/undo")).await.ok(200);
     assert_eq!((&undone["state"], undone.get("answer")), (&json!("open"), None));
-    owner.post_empty(&at(&id, "/undo")).await.refused(409, "not_answered");
+    owner.post_empty(&at(&id, "/undo")).await.assert_refused(409, "not_answered");
     let short = json!({"type": "ignore", "version": 3, "undo_seconds": 1});
     owner.post(&at(&id, "/answer"), short).await.ok(200);
     let heard = agent.get(&at(&id, "?wait=60")).await.ok(200);
     assert_eq!(heard["answer"]["type"], "ignore");
-    owner.post_empty(&at(&id, "/undo")).await.refused(409, "too_late");
+    owner.post_empty(&at(&id, "/undo")).await.assert_refused(409, "too_late");
     let long = json!({"type": "accept", "version": 1, "undo_seconds": 61});
-    owner.post(&at(&id, "/answer"), long).await.refused(400, "invalid_undo_seconds");
+    owner.post(&at(&id, "/answer"), long).await.assert_refused(400, "invalid_undo_seconds");
 }
 
 #[tokio::test]
@@ -150,11 +150,11 @@ async fn a_deadline_that_passes_counts_as_it_was_said() {
         let over = agent.get(&at(&id, "?wait=60")).await.ok(200);
         assert_eq!((&over["state"], &over["answer"]["type"]), (&json!("expired"), &expected));
         let accept = json!({"type": "accept", "version": over["version"]});
-        owner.post(&at(&id, "/answer"), accept).await.refused(409, "request_expired");
+        owner.post(&at(&id, "/answer"), accept).await.assert_refused(409, "request_expired");
     }
     let mut past = permission();
     past["deadline_at"] = (blackbox::epoch_ms() - 1).into();
-    agent.post("/requests", past).await.refused(400, "invalid_deadline");
+    agent.post("/requests", past).await.assert_refused(400, "invalid_deadline");
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn a_rule_answers_the_like_of_it_at_once_until_it_is_removed() {
     assert_eq!(other.post("/requests", permission()).await.ok(201)["state"], "open");
     let path = format!("/requests/rules/{}", made["rule_id"].as_str().expect("an id"));
     assert_eq!(owner.delete(&path).await.status, 204);
-    owner.delete(&path).await.refused(404, "not_found");
+    owner.delete(&path).await.assert_refused(404, "not_found");
     assert_eq!(agent.post("/requests", permission()).await.ok(201)["state"], "open");
 }
 
@@ -192,11 +192,11 @@ async fn who_has_nothing_to_do_with_it_finds_nothing() {
         let of = async |id: &str| caller.get(&at(id, "?wait=1")).await.fingerprint().replace(id, "ID");
         assert_eq!(of(&id).await, of(absent).await);
         let accept = json!({"type": "accept", "version": 1});
-        caller.post(&at(&id, "/answer"), accept).await.refused(404, "not_found");
+        caller.post(&at(&id, "/answer"), accept).await.assert_refused(404, "not_found");
         assert_eq!(caller.get("/requests").await.ok(200)["requests"], json!([]));
     }
     let accept = json!({"type": "accept", "version": 1});
-    agent.post(&at(&id, "/answer"), accept).await.refused(404, "not_found");
+    agent.post(&at(&id, "/answer"), accept).await.assert_refused(404, "not_found");
 }
 
 #[tokio::test]
@@ -234,7 +234,7 @@ async fn many_are_answered_at_once_and_one_that_is_refused_holds_up_none() {
     assert_eq!(results["results"][1]["error"]["code"], "not_found");
     assert_eq!(results["results"][2]["request"]["state"], "answered");
     let none = json!({"answers": []});
-    owner.post("/requests/answers", none).await.refused(400, "invalid_answers");
+    owner.post("/requests/answers", none).await.assert_refused(400, "invalid_answers");
 }
 
 #[tokio::test]
@@ -245,13 +245,13 @@ async fn past_the_limit_an_agent_asks_no_more_until_something_is_answered() {
         last = ask(&agent, json!({"kind": "question", "title": "And now?"})).await;
     }
     let more = json!({"kind": "question", "title": "And now?"});
-    agent.post("/requests", more.clone()).await.refused(429, "too_many_requests");
+    agent.post("/requests", more.clone()).await.assert_refused(429, "too_many_requests");
     owner.post(&at(&last, "/answer"), json!({"type": "ignore", "version": 1})).await.ok(200);
     ask(&agent, more).await;
     let mut large = permission();
     large["detail"] = json!({"text": "x".repeat(70_000)});
     let refused = agent.post("/requests", large).await;
-    refused.refused(413, "request_too_large");
+    refused.assert_refused(413, "request_too_large");
     let (mut cursor, mut seen) = (String::new(), std::collections::BTreeSet::new());
     loop {
         let page = owner.get(&format!("/requests?limit=100{cursor}")).await.ok(200);
@@ -409,7 +409,7 @@ async fn the_requests_of_one_person_are_listed() {
     assert_eq!(list(&format!("to=%40nick.bob&cursor={next}")).await, (vec![beyond], None));
     owner.post(&at(&given, "/answer"), json!({"type": "accept", "version": 2})).await.ok(200);
     assert_eq!(list("to=%40nick.mara&state=answered").await, (vec![given], None));
-    owner.get("/requests?to=mara").await.refused(400, "invalid_to");
+    owner.get("/requests?to=mara").await.assert_refused(400, "invalid_to");
 }
 
 #[tokio::test]

@@ -18,11 +18,11 @@ async fn requests_are_interrupts_too_and_take_their_responses() {
     assert_eq!(first["config"], config);
     let respond = async |id: &str, body| owner.post(&format!("/requests/interrupts/{id}"), body).await;
     respond(&accepted, json!({"type": "accept", "args": null})).await.ok(200);
-    respond(&accepted, json!({"type": "ignore", "args": null})).await.refused(409, "already_answered");
+    respond(&accepted, json!({"type": "ignore", "args": null})).await.assert_refused(409, "already_answered");
     let edit = json!({"type": "edit", "args": {"action": "Bash", "args": {"command": "true"}}});
     let done = respond(&edited, edit).await.ok(200);
     assert_eq!(done["answer"]["args"], json!({"command": "true"}));
-    respond(&responded, json!({"type": "response", "args": 7})).await.refused(400, "invalid_answer");
+    respond(&responded, json!({"type": "response", "args": 7})).await.assert_refused(400, "invalid_answer");
     respond(&responded, json!({"type": "response", "args": "Later."})).await.ok(200);
     assert_eq!(agent.get(&at(&responded, "")).await.ok(200)["answer"]["text"], "Later.");
 }

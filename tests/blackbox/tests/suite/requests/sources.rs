@@ -58,7 +58,7 @@ async fn a_review_that_was_given_elsewhere_waits_for_no_person() {
 #[tokio::test]
 async fn a_stranger_who_asks_for_contact_is_answered_by_the_owner_over_a_crash() {
     let House { mut server, owner, agent: _ } = house().await;
-    let closed = server.closed("@nick.closed", &[]).await;
+    let closed = server.closed_agent("@nick.closed", &[]).await;
     let stranger = server.agent("@acme.bot").await;
     let asked = json!({"to": closed.handle, "message": "May I?"});
     stranger.post("/contacts", asked).await.ok(200);
@@ -79,7 +79,7 @@ async fn a_stranger_who_asks_for_contact_is_answered_by_the_owner_over_a_crash()
 #[tokio::test]
 async fn a_block_withdraws_the_contact_request_from_people() {
     let House { server, owner, agent: _ } = house().await;
-    let closed = server.closed("@nick.closed", &[]).await;
+    let closed = server.closed_agent("@nick.closed", &[]).await;
     let stranger = server.agent("@acme.bot").await;
     stranger.post("/contacts", json!({"to": closed.handle})).await.ok(200);
     listed(&owner, "contact", 1).await;
@@ -153,14 +153,14 @@ async fn what_finds_no_room_is_asked_once_there_is_some() {
     for _ in 0..200 {
         asked.push(ask(&agent, permission()).await);
     }
-    agent.post("/requests", permission()).await.refused(429, "too_many_requests");
+    agent.post("/requests", permission()).await.assert_refused(429, "too_many_requests");
     let package = json!({
         "package_id": "one", "project_id": "p", "relay_version": "0.1", "title": "The grammar",
         "status": "awaiting_review", "package_type": "standard", "review_type": "human",
         "created_at": "2026-01-01T00:00:00Z", "created_by": {"id": agent.handle, "type": "agent"},
     });
     agent.post("/v1/projects/p/packages", package).await.ok(201);
-    server.logs("waits until there is room").await;
+    server.wait_for_log("waits until there is room").await;
     server.crash().await;
     assert_eq!(agent.delete(&at(&asked[0], "")).await.status, 204);
     let page = listed(&owner, "review", 1).await;
@@ -184,7 +184,7 @@ async fn strangers_take_no_room_from_the_requests_of_ones_own_agents() {
     for _ in 0..200 {
         ask(&agent, permission()).await;
     }
-    agent.post("/requests", permission()).await.refused(429, "too_many_requests");
+    agent.post("/requests", permission()).await.assert_refused(429, "too_many_requests");
     // Another owner's agents have a share of their own.
     let other = server.agent("@zoe.bot").await;
     other.post("/sessions", json!({"invite": [agent.handle]})).await.ok(201);
@@ -225,7 +225,7 @@ async fn a_review_that_is_given_in_an_archived_project_takes_effect_afterwards()
         let id = request["request_id"].as_str().expect("an id");
         owner.post(&at(id, "/answer"), answer).await.ok(200);
     }
-    server.logs("the answer of a person waits").await;
+    server.wait_for_log("the answer of a person waits").await;
     for id in ["one", "two"] {
         let package = agent.get(&format!("/v1/packages/{id}?project=p")).await.ok(200);
         assert_eq!(package["status"], "awaiting_review", "an archived project is not written to");

@@ -71,7 +71,7 @@ async fn sc_8_a_run_is_read_by_requester_owner_and_operator() {
 async fn sc_8_every_token_may_run_the_built_in_agent() {
     let server = serving(&[]).await;
     let nick = server.agent("@nick.ann").await;
-    let closed = server.closed("@nick.shy", &[]).await;
+    let closed = server.closed_agent("@nick.shy", &[]).await;
     let owner = server.owner("nick").await;
     let callers = [("requester", (*nick).clone()), ("owner", owner), ("operator", server.operator())];
     let callers = callers.into_iter().chain([("who admits nobody", (*closed).clone())]);
@@ -151,8 +151,8 @@ async fn sc_8_texts_are_not_logged() {
     nick.post_raw(&at(ECHO, "run"), format!("{{\"input\":\"{canary}").as_bytes()).await;
     nick.get(&at(ECHO, &format!("get_events/{canary}"))).await;
     server.stop().await;
-    assert!(!server.printed().contains(&format!("text {canary}")), "no request is printed");
-    assert!(!server.printed().contains(nick.token()), "no token is printed");
+    assert!(!server.output_text().contains(&format!("text {canary}")), "no request is printed");
+    assert!(!server.output_text().contains(nick.token()), "no token is printed");
 }
 
 /// D.1: a browser, which cannot set a header on an EventSource, opens a stream with a ticket, once.

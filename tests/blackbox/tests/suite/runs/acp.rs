@@ -153,7 +153,7 @@ async fn sc_44_sc_45_a_form_is_filled_in_by_a_person() {
         for wrong in [json!({"branch": "old"}), json!({"depth": 3}), json!({"branch": "main", "depth": "3"})]
         {
             let body = json!({"type": "edit", "args": wrong, "version": request["version"]});
-            owner.post(&path, body).await.refused(400, "invalid_answer");
+            owner.post(&path, body).await.assert_refused(400, "invalid_answer");
         }
         let mut body = answer;
         body["version"] = request["version"].clone();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use blackbox::{Agent, Asked, Database, Pongs, Server, eventually, eventually_within};
+use blackbox::{Agent, Database, Pongs, Server, TestDependency, eventually, eventually_within};
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use super::sse::Events;
 
 /// Two servers, and the same person at both; nothing where no database is asked for.
 async fn both() -> Option<(Database, Server, Server, Agent, Agent)> {
-    let Asked::Yes(url) = Asked::postgres() else { return None };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return None };
     let database = Database::create(&url).await;
     let config = [hosted(PUPPET, &puppet(&["lines"])), hosted(ECHO, "kind = \"echo\"")].concat();
     let one = Server::builder().database(database.url()).config(&config).start().await;
@@ -118,7 +118,7 @@ async fn sc_48_the_other_takes_over() {
 /// An instance is attached to one process: a run that is asked at the other says where there is one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sc_26_a_run_without_an_instance_says_where_there_is_one() {
-    let Asked::Yes(url) = Asked::postgres() else { return };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return };
     let database = Database::create(&url).await;
     let config = hosted("live", "kind = \"connected\"\nattach_wait = \"1s\"");
     let one = Server::builder().database(database.url()).config(&config).start().await;

@@ -1,7 +1,7 @@
 //! `plenary acp` as an editor uses it: lines of JSON on its standard input and output. Expected messages come from the Agent
 //! Client Protocol, version 1. Must not know: how the program asks the server.
 
-use blackbox::{Agent, Cli, Running, Server, enter, eventually};
+use blackbox::{Agent, Cli, RunningCommand, Server, enter, eventually};
 use serde_json::{Value, json};
 
 use super::speak::{Gates, Run, chat, hosted, list, resume, running, serving, status, status_becomes};
@@ -16,7 +16,7 @@ async fn server() -> Server {
 
 /// An editor, and the program that it began.
 struct Editor {
-    program: Running,
+    program: RunningCommand,
     _home: Cli,
     asked: u64,
 }
@@ -38,7 +38,7 @@ impl Editor {
     }
 
     async fn write(&mut self, message: Value) {
-        self.program.tell(&message.to_string()).await;
+        self.program.write_line(&message.to_string()).await;
     }
 
     async fn ask(&mut self, method: &str, params: Value) {

@@ -1,7 +1,7 @@
 //! Agents that nobody configured: each attaches under its whole name with its own token, and is one of the server's from
 //! then on. SC-1, SC-3, SC-9, SC-33. Must not know: who is on the other side.
 
-use blackbox::{Agent, Asked, Database, Pongs, Server, Socket, eventually};
+use blackbox::{Agent, Database, Pongs, Server, Socket, TestDependency, eventually};
 use serde_json::{Value, json};
 
 use super::speak::{chat, finish, post_run, whole};
@@ -120,7 +120,7 @@ async fn sc_7_it_is_known_after_a_crash() {
     answer(&mut socket).await;
     let before = whole(&ann, &run).await;
     server.kill().await;
-    server.start_again().await;
+    server.restart().await;
     assert_eq!(ann.get("/agent/nick.tool/describe").await.ok(200)["purpose"], "reads mail");
     assert_eq!(whole(&ann, &run).await, before);
     instances(&ann, "nick.tool", 0).await;
@@ -213,7 +213,7 @@ async fn it_answers_in_sessions() {
 /// Processes of one store know the same agents.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sc_3_who_came_to_one_process_is_known_at_the_other() {
-    let Asked::Yes(url) = Asked::postgres() else { return };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return };
     let database = Database::create(&url).await;
     let start = || Server::builder().database(database.url()).start();
     let (a, b) = tokio::join!(start(), start());

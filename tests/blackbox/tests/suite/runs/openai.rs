@@ -40,7 +40,7 @@ async fn sc_14_the_pieces_become_a_result() {
     assert_eq!(finish(&events), "success", "{events:?}");
     assert_eq!(said(&events).concat(), "Hello \u{1f600}\nworld");
     assert_eq!(events.last().expect("an end")["result"], "Hello \u{1f600}\nworld");
-    let prompts = model.prompted(1).await;
+    let prompts = model.wait_for_prompts(1).await;
     assert_eq!(prompts[0].line, "POST /v1/chat/completions");
     assert_eq!(prompts[0].headers["authorization"], format!("Bearer {KEY}"));
     assert!(prompts[0].headers["content-type"].starts_with("application/json"));
@@ -78,7 +78,7 @@ async fn sc_26_a_key_that_the_model_repeats_is_not_told() {
         assert!(!told.contains("sk-scripted"), "{told}");
         // At its end a server has written its log.
         server.stop().await;
-        assert!(!server.logged().contains("sk-scripted"), "nor is it logged");
+        assert!(!server.log_text().contains("sk-scripted"), "nor is it logged");
     }
 }
 
@@ -155,7 +155,7 @@ async fn sc_26_a_refusal_is_an_error() {
         assert_eq!(finish(&events), "error", "{status}");
         assert_eq!(model.prompts().len(), 1, "{status} is not tried again");
         server.stop().await;
-        assert!(!json!(events).to_string().contains(KEY) && !server.printed().contains(KEY), "{status}");
+        assert!(!json!(events).to_string().contains(KEY) && !server.output_text().contains(KEY), "{status}");
     }
 }
 
@@ -222,10 +222,10 @@ async fn sc_46_a_hanging_model_is_canceled() {
         let (_server, nick, model) = asking(vec![turn]).await;
         let run = chat(&nick, AGENT, "hi").await;
         running(&nick, &run).await;
-        model.prompted(1).await;
+        model.wait_for_prompts(1).await;
         cancel(&nick, &run).await;
         assert_eq!(finish(&whole(&nick, &run).await), "canceled");
-        model.left_alone().await;
+        model.wait_until_idle().await;
     }
 }
 

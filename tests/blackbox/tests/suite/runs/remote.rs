@@ -62,7 +62,7 @@ async fn sc_4_a_thread_there_is_known_after_a_restart() {
     let first = chat(&nick, AGENT, "request").await;
     let there = thread(&whole(&nick, &first).await);
     near.stop().await;
-    near.start_again().await;
+    near.restart().await;
     assert_eq!(thread(&whole(&nick, &chat_on(&nick, &first, "request").await).await), there);
     near.crash().await;
     assert_eq!(thread(&whole(&nick, &chat_on(&nick, &first, "request").await).await), there);

@@ -71,7 +71,7 @@ async fn sc_48_after_a_stop_history_is_whole() {
     let active = acting(&nick, "hang").await;
     let queued = chat_on(&nick, &active, "text queued").await;
     server.stop().await;
-    server.start_again().await;
+    server.restart().await;
     assert_eq!(whole(&nick, &done).await, finished);
     let events = whole(&nick, &active).await;
     assert!(["error", "canceled"].contains(&finish(&events)), "{events:?}");
@@ -127,7 +127,7 @@ async fn sc_48_acknowledged_runs_survive_kills() {
             strike_after(pause).await;
             server.kill().await;
         });
-        server.start_again().await;
+        server.restart().await;
         for (run, text) in acked.into_iter().flatten() {
             let events = whole(&nick, &run).await;
             assert_whole(&run, &events);

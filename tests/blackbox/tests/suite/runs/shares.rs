@@ -95,7 +95,7 @@ async fn sc_11_what_waits_still_counts_after_a_crash() {
     let second = chat_on(&nick, &first, "hang").await;
     let third = chat_on(&nick, &first, "text third").await;
     server.kill().await;
-    server.start_again().await;
+    server.restart().await;
     status_becomes(&nick, &second, "running").await;
     // It leaves the queue when it is carried out, a moment after its start is written.
     let body = json!({"input": "text fourth", "thread_id": first.thread});

@@ -49,7 +49,7 @@ impl Events {
         connection.send(request).await.expect("the request is sent");
         let head = tokio::time::timeout(PATIENCE, connection.response_head()).await;
         let mut head = head.expect("an answer in time").expect("an answer");
-        head.asked = String::from_utf8_lossy(request).lines().next().unwrap_or_default().to_owned();
+        head.request_line = String::from_utf8_lossy(request).lines().next().unwrap_or_default().to_owned();
         if head.status != 200 {
             return Err(connection.complete(head).await.expect("the rest of the answer"));
         }

@@ -188,7 +188,7 @@ async fn sc_37_a_stop_is_not_held_up_by_streams() {
     let before = stream.until("TextOutput").await;
     server.stop().await;
     let (late, _) = stream.ending().await;
-    server.start_again().await;
+    server.restart().await;
     let events = whole(&nick, &run).await;
     assert!(events.starts_with(&[before, late].concat()), "{events:?}");
     assert_eq!(finish(&events), "error", "D.8: what ran when the server ended");

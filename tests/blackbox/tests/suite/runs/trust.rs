@@ -110,7 +110,7 @@ async fn sc_8_whom_trust_does_not_admit_finds_no_agent() {
     }
     is_absent(&stranger, &handle, "a stranger").await;
     is_absent(&server.owner("third").await, &handle, "another owner").await;
-    let shy = server.closed(&format!("@{OWNER}.shy"), &[]).await;
+    let shy = server.closed_agent(&format!("@{OWNER}.shy"), &[]).await;
     is_absent(&shy, &handle, "an agent that admits nobody itself").await;
     // The allowlist opens it, and a block shuts it again, whoever blocks.
     let path = format!("/_admin/agents/{handle}/allowlist");

@@ -92,7 +92,7 @@ impl Scene {
             for id in [session, ABSENT] {
                 for tail in ["", "/events"] {
                     let answer = stranger.asked("GET", &format!("/sessions/{id}{tail}"), None).await;
-                    answer.refused(404, "not_found");
+                    answer.assert_refused(404, "not_found");
                     reads.insert(answer.fingerprint());
                 }
             }
@@ -100,7 +100,7 @@ impl Scene {
             for handle in [&blocked.alice, "@nobody.bot"] {
                 let body = json!({ "invite": [handle] });
                 let answer = bob.asked("POST", "/sessions", Some(&body)).await;
-                answer.refused(404, "not_found");
+                answer.assert_refused(404, "not_found");
                 invitations.insert(answer.fingerprint());
             }
         }

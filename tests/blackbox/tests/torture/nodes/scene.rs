@@ -90,7 +90,7 @@ impl Client {
                 if let Ok(Ok(answer)) = answer
                     && answer.status == 500
                 {
-                    answer.refused(500, "corrupt");
+                    answer.assert_refused(500, "corrupt");
                     self.damaged.fetch_add(1, Ordering::SeqCst);
                 }
                 self.at = (self.at + 1) % self.nodes.len();

@@ -214,7 +214,7 @@ async fn ch_4_one_is_killed_in_the_middle_of_the_load() {
                 pacing.event().await;
             }
             servers.a.kill().await;
-            servers.a.start_again().await;
+            servers.a.restart().await;
             up.add_permits(1);
         }
     };

@@ -5,7 +5,7 @@
 mod load;
 mod steps;
 
-use blackbox::{Asked, Caller, Database, Server};
+use blackbox::{Caller, Database, Server, TestDependency};
 use serde_json::Value;
 
 use super::{events, id};
@@ -18,7 +18,7 @@ pub(super) struct Pair {
 
 /// Two servers, or nothing when the run has no PostgreSQL.
 pub(super) async fn two(config: &str) -> Option<Pair> {
-    let Asked::Yes(url) = Asked::postgres() else { return None };
+    let TestDependency::Available(url) = TestDependency::postgres() else { return None };
     let database = Database::create(&url).await;
     let start = || Server::builder().database(database.url()).config(config).start();
     let (a, b) = tokio::join!(start(), start());

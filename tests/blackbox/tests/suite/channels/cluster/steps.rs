@@ -78,7 +78,7 @@ async fn a_key_is_one_over_both() {
         let (one, other) =
             tokio::join!(post(&ann, path, key, body.clone()), post(&ann_b, path, key, body.clone()));
         assert_eq!(one.ok(200), other.ok(200));
-        assert!(one.replayed() != other.replayed(), "one wrote, one repeated: {one} {other}");
+        assert!(one.is_replayed() != other.is_replayed(), "one wrote, one repeated: {one} {other}");
         one.ok(200)
     };
     let count = rounds(30, 8);
@@ -88,7 +88,7 @@ async fn a_key_is_one_over_both() {
         let made = post(&ann, "/agent-channel", &key, body.clone()).await.ok(200);
         let again = post(&ann_b, "/agent-channel", &key, body).await;
         // The URL says by which process it was asked for.
-        assert_eq!((&again.ok(200)["id"], again.replayed()), (&made["id"], true));
+        assert_eq!((&again.ok(200)["id"], again.is_replayed()), (&made["id"], true));
         refused(&post(&ann_b, "/agent-channel", &key, json!({})).await, 409, "idempotency_key_reused");
 
         let path = format!("/agent-channel/{}", made["id"].as_str().expect("an id"));
@@ -96,14 +96,14 @@ async fn a_key_is_one_over_both() {
         let body = json!({"kind": "log", "payload": {"n": n}});
         let first = post(&ann, &event, &key, body.clone()).await.ok(200);
         let again = post(&ann_b, &event, &key, body).await;
-        assert_eq!((again.ok(200), again.replayed()), (first.clone(), true));
+        assert_eq!((again.ok(200), again.is_replayed()), (first.clone(), true));
         let raced = both(&event, "raced", json!({"kind": "log", "payload": {}})).await;
         let channel = made["id"].as_str().expect("an id");
         assert_eq!(events(&ann_b, channel, "").await, [raced, first]);
 
         let closed = post(&ann, &format!("{path}/close"), &key, json!({})).await.ok(200);
         let again = post(&ann_b, &format!("{path}/close"), &key, json!({})).await;
-        assert_eq!((&again.ok(200)["closed_at"], again.replayed()), (&closed["closed_at"], true));
+        assert_eq!((&again.ok(200)["closed_at"], again.is_replayed()), (&closed["closed_at"], true));
     }
     assert_eq!(listed(&ann, "?limit=500").await.len(), count, "no channel twice");
     servers.remove().await;

@@ -29,7 +29,7 @@ impl Scene {
             let made = bob.post("/contacts", json!({"to": asked})).await.ok(200);
             made["request_id"].as_str().expect("an id").to_owned()
         };
-        let closed = server.closed("@nick.asked", &[]).await;
+        let closed = server.closed_agent("@nick.asked", &[]).await;
         let (accepted, declined) = (ask(&closed.handle).await, ask("@nick.own").await);
         let made = owner.post(&at("lists", "/tokens"), json!({"scope": "read"})).await.ok(201);
         let own_made = own.post("/agents/me/tokens", json!({"scope": "read"})).await.ok(201);

@@ -30,7 +30,7 @@ async fn sc_26_a_lost_server_is_found_again() {
     assert_eq!(lost["runs_canceled"], 1, "{lost}");
     assert!(lost["reason"].is_string() && lost["retry_in_ms"].is_u64(), "{lost}");
     gone(&process).await;
-    scene.server.start_again().await;
+    scene.server.restart().await;
     relay.point_at(&scene.server);
     host.line_with(r#""type":"attached""#).await;
     assert_eq!(finish(&whole(&scene.ann, &run).await), "error");
@@ -38,7 +38,7 @@ async fn sc_26_a_lost_server_is_found_again() {
     // In order too: a server that stops says so.
     scene.server.stop().await;
     host.line_with(r#""type":"lost""#).await;
-    scene.server.start_again().await;
+    scene.server.restart().await;
     relay.point_at(&scene.server);
     host.line_with(r#""type":"attached""#).await;
     assert_eq!(finish(&outcome(&scene.ann, AGENT, "x").await), "success");
@@ -59,7 +59,7 @@ async fn sc_26_a_dead_token_ends_the_host() {
 #[tokio::test]
 async fn sc_1_an_agent_that_is_let_go_ends_its_host() {
     let (scene, host) = Scene::playing().await;
-    scene.machine.done(&["agent", "dismiss", HANDLE, "--token", scene.server.operator().token()]).await;
+    scene.machine.run_ok(&["agent", "dismiss", HANDLE, "--token", scene.server.operator().token()]).await;
     let ran = host.end().await;
     assert!(ran.code == 1 && ran.err.contains("the agent was dismissed"), "{ran:?}");
     assert_eq!(scene.ann.get("/agent/nick.helper/describe").await.status, 404);
@@ -91,7 +91,7 @@ async fn a_host_may_wait_for_its_server() {
     let puppet = env!("CARGO_BIN_EXE_puppet");
     let mut host = machine.start(&["agent", "host", HANDLE, "--wait", "--", puppet, "lines"]);
     host.note_with("not attached: ").await;
-    scene.server.start_again().await;
+    scene.server.restart().await;
     relay.point_at(&scene.server);
     host.note_with("attached to ").await;
     assert_eq!(said(&outcome(&scene.ann, AGENT, "text a").await), ["a"]);

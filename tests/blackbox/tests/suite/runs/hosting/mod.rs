@@ -6,7 +6,7 @@ mod endings;
 mod losing;
 mod standing;
 
-use blackbox::{Agent, Cli, Running, Server, eventually};
+use blackbox::{Agent, Cli, RunningCommand, Server, eventually};
 use serde_json::{Value, json};
 
 use super::speak::{
@@ -37,7 +37,7 @@ impl Scene {
     }
 
     /// The same, and the scripted program is hosted.
-    async fn playing() -> (Self, Running) {
+    async fn playing() -> (Self, RunningCommand) {
         let scene = Self::new().await;
         let host = attached(&scene.machine, &[], &["lines"]).await;
         (scene, host)
@@ -50,12 +50,12 @@ fn machine(url: &str, token: &str) -> Cli {
 }
 
 /// Hosts the scripted program, with these options and arguments, until it is attached.
-async fn attached(machine: &Cli, options: &[&str], arguments: &[&str]) -> Running {
+async fn attached(machine: &Cli, options: &[&str], arguments: &[&str]) -> RunningCommand {
     hosting(machine, options, &[&[env!("CARGO_BIN_EXE_puppet")], arguments].concat()).await
 }
 
 /// Hosts any command.
-async fn hosting(machine: &Cli, options: &[&str], command: &[&str]) -> Running {
+async fn hosting(machine: &Cli, options: &[&str], command: &[&str]) -> RunningCommand {
     let mut host = machine.start(&[&["agent", "host", HANDLE], options, &["--"], command].concat());
     if options.contains(&"--json") {
         host.line_with(r#""type":"attached""#).await;

@@ -34,15 +34,17 @@ impl Teller for Context {
 
     fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>> {
         Box::pin(async move {
-            let noted = ActivityNoted::decode(event)?;
+            let entry = ActivityNoted::decode(event)?;
             let project = self.project(event.stream.id()).await?;
-            let Some(json) = Context::tell(self, &project.project_id, &noted).await? else { return Ok(None) };
+            let Some(json) = Context::live_json(self, &project.project_id, &entry).await? else {
+                return Ok(None);
+            };
             let full: Value = serde_json::from_str(&json).unwrap_or_default();
             let agents: Vec<AgentHandle> =
                 full["by"].as_str().and_then(|by| by.parse().ok()).into_iter().collect();
-            let trace = noted.trace.as_deref().and_then(TraceParent::trace_of);
-            let data = Value::Object(shown(&full));
-            let draft_of = noted.draft_of;
+            let trace = entry.trace.as_deref().and_then(TraceParent::trace_of);
+            let data = Value::Object(visible_members(&full));
+            let draft_of = entry.draft_of;
             let stream = project.project_id.clone();
             let audience = move |onlooker: &Onlooker| {
                 let by = match onlooker {
@@ -54,24 +56,24 @@ impl Teller for Context {
                 });
                 is_shown && project.access(&by).read
             };
-            let kind = noted.activity.as_str().to_owned();
+            let kind = entry.activity.as_str().to_owned();
             Ok(Some(OnlookerEvent { kind, stream, agents, data, trace, audience: Box::new(audience) }))
         })
     }
 }
 
 /// The members of an event that a list shows.
-fn shown(full: &Value) -> Map<String, Value> {
+fn visible_members(full: &Value) -> Map<String, Value> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.clone(), |text| excerpt(text).into());
-    let mut shown = Map::new();
+    let mut visible_members = Map::new();
     for name in ["project_id", "by", "action", "note", "member", "roles"] {
-        full.get(name).map(|value| shown.insert(name.into(), text(value)));
+        full.get(name).map(|value| visible_members.insert(name.into(), text(value)));
     }
     for (object, members) in SHOWN {
-        let Some(found) = full.get(object) else { continue };
+        let Some(value) = full.get(object) else { continue };
         for name in *members {
-            found.get(name).map(|value| shown.insert((*name).into(), text(value)));
+            value.get(name).map(|value| visible_members.insert((*name).into(), text(value)));
         }
     }
-    shown
+    visible_members
 }

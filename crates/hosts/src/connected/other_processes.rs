@@ -41,7 +41,7 @@ struct AddressAnswer {
 
 impl OtherProcesses {
     /// The addresses of the processes with instances of the agent; empty if they cannot be determined.
-    pub(super) async fn attached(&self, agent: &AgentHandle) -> Vec<String> {
+    pub(super) async fn addresses(&self, agent: &AgentHandle) -> Vec<String> {
         let question = AddressQuestion { agent: agent.clone() };
         let body = serde_json::to_vec(&question).expect("texts can be written").into();
         // Without counters the publication is not numbered or ordered.
@@ -53,8 +53,8 @@ impl OtherProcesses {
                 return Vec::new();
             }
         };
-        let read = |answer: &bytes::Bytes| serde_json::from_slice::<AddressAnswer>(answer).ok();
-        let mut addresses: Vec<_> = answers.iter().filter_map(read).map(|answer| answer.address).collect();
+        let parse = |answer: &bytes::Bytes| serde_json::from_slice::<AddressAnswer>(answer).ok();
+        let mut addresses: Vec<_> = answers.iter().filter_map(parse).map(|answer| answer.address).collect();
         addresses.sort_unstable();
         addresses.truncate(NAMED_MAX);
         addresses

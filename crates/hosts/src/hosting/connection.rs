@@ -42,7 +42,7 @@ impl Runs {
     }
 
     /// Removes a run that is over.
-    pub(super) fn over(&self, run: RunId) {
+    pub(super) fn remove(&self, run: RunId) {
         self.all().remove(&run);
     }
 
@@ -55,9 +55,9 @@ impl StartedRun {
     /// Raises the progress of the run. It never goes back: the heavier value stays.
     fn advance(&self, to: RunProgress) {
         self.progress.send_if_modified(|progress| {
-            let weighs_more = *progress < to;
+            let is_raised = *progress < to;
             *progress = to.max(*progress);
-            weighs_more
+            is_raised
         });
     }
 }
@@ -98,8 +98,8 @@ impl HostedConnection {
 
     /// Handles a frame of the server. Never waits; an invalid frame is logged and skipped.
     pub fn handle_frame(&self, frame: &str) {
-        if let Err(why) = self.read(frame) {
-            tracing::warn!(agent = %self.host.agent, why, line = excerpt(frame.as_bytes()), "a frame of the server is ignored");
+        if let Err(error) = self.read(frame) {
+            tracing::warn!(agent = %self.host.agent, why = error, line = excerpt(frame.as_bytes()), "a frame of the server is ignored");
         }
     }
 
@@ -143,14 +143,14 @@ impl HostedConnection {
         }
         let at_once_max = self.host.runs_max;
         if runs.len() >= at_once_max + RUNS_WAITING_MAX {
-            let why = format!(
+            let error = format!(
                 "the agent's host runs {at_once_max} at a time, and {RUNS_WAITING_MAX} runs are waiting; try again later"
             );
-            refuse(events, run_id, &why);
+            refuse(events, run_id, &error);
             return Ok(());
         }
         let (progress, receiver) = watch::channel(RunProgress::Running);
-        let (answers, answered) = mpsc::channel(ANSWERS_WAITING_MAX);
+        let (answers, answer_receiver) = mpsc::channel(ANSWERS_WAITING_MAX);
         runs.insert(run_id, StartedRun { progress, answers });
         drop(runs);
         let request = RunRequest {
@@ -165,8 +165,14 @@ impl HostedConnection {
             args: Arc::default(),
         };
         let runs = self.runs.clone();
-        let carrier =
-            RunCarrier { host: self.host.clone(), request, progress: receiver, answered, events, runs };
+        let carrier = RunCarrier {
+            host: self.host.clone(),
+            request,
+            progress: receiver,
+            answers: answer_receiver,
+            events,
+            runs,
+        };
         tokio::spawn(carrying::carry_out(carrier));
         Ok(())
     }
@@ -192,11 +198,11 @@ impl std::fmt::Debug for HostedConnection {
 }
 
 /// Ends a run that was never started, independently of other output.
-fn refuse(events: mpsc::Sender<HostEvent>, run: RunId, why: &str) {
-    let ended = RunEnd::error(why);
+fn refuse(events: mpsc::Sender<HostEvent>, run: RunId, error: &str) {
+    let run_end = RunEnd::error(error);
     tokio::spawn(async move {
         // If the receiver is gone, the result is not needed.
-        let _ = events.send(HostEvent::Frame(frames::ended(run, &ended))).await;
-        let _ = events.send(HostEvent::completed(run, &ended)).await;
+        let _ = events.send(HostEvent::Frame(frames::completed(run, &run_end))).await;
+        let _ = events.send(HostEvent::completed(run, &run_end)).await;
     });
 }

@@ -12,31 +12,31 @@ use url::form_urlencoded;
 
 /// A project that nobody has: its owner has a name of a peer's owner, which no owner here may have.
 const ABSENT_PROJECT: &str = "nobody-at-nowhere:none";
-/// The room whose things are in projects.
+/// The room whose objects are in projects.
 const OF_PROJECTS: &str = "context";
 
 /// The target of a guest's request, path and query, as the room gets it; `None` if the request is not for guests. A request about
 /// a project names it in full, `OWNER:ID`: a plain id could be one of the guest's own names. The project of an owner that takes no
 /// part becomes one that does not exist, so that the guest cannot tell which owners take part.
-pub(super) fn permitted(
+pub(super) fn guest_target(
     docs: &[OperationDoc],
     (method, path, query): (&Method, &str, Option<&str>),
     owners: &BTreeSet<&OwnerName>,
 ) -> Option<String> {
-    let sent: Vec<&str> = path.split('/').collect();
+    let segments: Vec<&str> = path.split('/').collect();
     let method = if method == Method::HEAD { &Method::GET } else { method };
-    let found = docs.iter().find(|doc| doc.method() == method && fits(doc.path(), &sent));
-    let doc = found.filter(|doc| doc.is_for_guests())?;
+    let doc = docs.iter().find(|doc| doc.method() == method && matches_pattern(doc.path(), &segments));
+    let doc = doc.filter(|doc| doc.is_for_guests())?;
     let target = |path: &str, query: Option<&str>| match query {
         Some(query) => format!("{path}?{query}"),
         None => path.to_owned(),
     };
     if let Some(at) = doc.path().split('/').position(|part| part == "{project_id}") {
-        let project = percent_decode_str(sent[at]).decode_utf8().ok()?;
+        let project = percent_decode_str(segments[at]).decode_utf8().ok()?;
         if owners.contains(&owner_of(&project)?) {
             return Some(target(path, query));
         }
-        let mut parts = sent;
+        let mut parts = segments;
         parts[at] = ABSENT_PROJECT;
         return Some(target(&parts.join("/"), query));
     }
@@ -44,8 +44,8 @@ pub(super) fn permitted(
         return Some(target(path, query));
     }
     let pairs: Vec<_> = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).collect();
-    let mut named = pairs.iter().filter(|(name, _)| name == "project").map(|(_, project)| project);
-    let (Some(project), None) = (named.next(), named.next()) else { return None };
+    let mut projects = pairs.iter().filter(|(name, _)| name == "project").map(|(_, project)| project);
+    let (Some(project), None) = (projects.next(), projects.next()) else { return None };
     if owners.contains(&owner_of(project)?) {
         return Some(target(path, query));
     }
@@ -61,21 +61,21 @@ fn owner_of(project: &str) -> Option<OwnerName> {
     owner.parse().ok()
 }
 
-/// Whether a path has the form of a pattern. The rest of a pattern fits no path: it is no operation for guests.
-fn fits(pattern: &str, sent: &[&str]) -> bool {
+/// Whether a path has the form of a pattern. A pattern with `{*rest}` matches no path: no operation for guests has one.
+fn matches_pattern(pattern: &str, segments: &[&str]) -> bool {
     let pattern: Vec<&str> = pattern.split('/').collect();
-    let same = |(pattern, sent): (&&str, &&str)| match pattern.strip_prefix('{') {
-        Some(name) => !name.starts_with('*') && !matches!(*sent, "" | "." | ".."),
-        None => pattern == sent,
+    let is_match = |(pattern, segment): (&&str, &&str)| match pattern.strip_prefix('{') {
+        Some(name) => !name.starts_with('*') && !matches!(*segment, "" | "." | ".."),
+        None => pattern == segment,
     };
-    pattern.len() == sent.len() && pattern.iter().zip(sent).all(same)
+    pattern.len() == segments.len() && pattern.iter().zip(segments).all(is_match)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sent_as(method: &Method, target: &str) -> Option<String> {
+    fn target_for_nick(method: &Method, target: &str) -> Option<String> {
         let doc = |id, method, path| OperationDoc::new(id, method, path, "");
         let docs = [
             doc("channel.show", Method::GET, "/agent-channel/{id}").for_guests(),
@@ -94,11 +94,11 @@ mod tests {
         let nick: OwnerName = "nick".parse().unwrap();
         let (path, query) =
             target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
-        permitted(&docs, (method, path, query), &[&nick].into())
+        guest_target(&docs, (method, path, query), &[&nick].into())
     }
 
-    fn may(method: &Method, target: &str) -> bool {
-        sent_as(method, target).is_some_and(|sent| sent == target)
+    fn is_allowed(method: &Method, target: &str) -> bool {
+        target_for_nick(method, target).is_some_and(|forwarded| forwarded == target)
     }
 
     #[test]
@@ -110,7 +110,7 @@ mod tests {
             (Method::GET, "/agent/echo/runs/run_1"),
             (Method::GET, "/_discovery"),
         ] {
-            assert!(may(&method, target), "{target}");
+            assert!(is_allowed(&method, target), "{target}");
         }
     }
 
@@ -121,7 +121,7 @@ mod tests {
             "/v1/projects/nick%3Ap/packages",
             "/v1/packages/x?project=nick:p",
         ] {
-            assert!(may(&Method::GET, target), "{target}");
+            assert!(is_allowed(&Method::GET, target), "{target}");
         }
         for target in [
             "/v1/projects/p/packages",
@@ -133,7 +133,7 @@ mod tests {
             "/v1/packages/x?project=nick:p&project=ann:p",
             "/v1/orchestrate",
         ] {
-            assert!(!may(&Method::GET, target), "{target}");
+            assert!(!is_allowed(&Method::GET, target), "{target}");
         }
     }
 
@@ -147,8 +147,8 @@ mod tests {
             ),
             ("/v1/packages/x?project=ann:p", "/v1/packages/x?project=nobody-at-nowhere%3A", ""),
         ] {
-            let sent = sent_as(&Method::GET, target).unwrap();
-            assert!(sent.starts_with(begin) && sent.ends_with(end), "{sent}");
+            let forwarded = target_for_nick(&Method::GET, target).unwrap();
+            assert!(forwarded.starts_with(begin) && forwarded.ends_with(end), "{forwarded}");
         }
     }
 
@@ -166,7 +166,7 @@ mod tests {
             (Method::GET, "/peers/rose/agent-channel"),
             (Method::GET, "/"),
         ] {
-            assert!(!may(&method, target), "{target}");
+            assert!(!is_allowed(&method, target), "{target}");
         }
     }
 }

@@ -178,10 +178,10 @@ impl Command<EnlistedRoom> for EnlistCommand {
         &self,
         state: &Enlistment,
         _: Version,
-        holds: &bool,
+        is_token_valid: &bool,
         _: &Stamp,
     ) -> Result<Decision<EnlistedEvent, ()>, EnlistRejection> {
-        if !holds {
+        if !is_token_valid {
             return Err(EnlistRejection::Unauthenticated);
         }
         let by = self.authority.as_ref().map(|authority| authority.by.clone());
@@ -200,57 +200,68 @@ mod tests {
         Introduction { purpose: purpose.into(), tools: tools.iter().map(|tool| (*tool).into()).collect() }
     }
 
-    /// The decision if `by` enlists `@nick.tool`; `-` is no caller.
-    fn decided(
+    /// The decision if `actor` enlists `@nick.tool`; `-` is no caller.
+    fn decide_events(
         state: &Enlistment,
-        by: &str,
-        wanted: Option<&Introduction>,
+        actor: &str,
+        introduced: Option<&Introduction>,
     ) -> Result<Vec<EnlistedEvent>, EnlistRejection> {
-        let by = (by != "-").then(|| by.parse().unwrap());
-        let decision = decide(state, &"@nick.tool".parse().unwrap(), by, wanted);
+        let actor = (actor != "-").then(|| actor.parse().unwrap());
+        let decision = decide(state, &"@nick.tool".parse().unwrap(), actor, introduced);
         decision.map(|decision| decision.events)
     }
 
     #[test]
     fn an_agent_enlists_itself_and_is_let_go_by_those_who_own_it() {
-        let came = || EnlistedEvent::AgentEnlisted(introduction("reads", &["a"]));
-        let here = Enlistment(Some(introduction("reads", &["a"])));
-        let known = introduction("reads", &["a"]);
-        let reads = || Some(&known);
-        assert_eq!(decided(&Enlistment::default(), "@nick.tool", reads()), Ok(vec![came()]));
-        assert_eq!(decided(&here, "@nick.tool", reads()), Ok(Vec::new()), "it stands so");
+        let enlisted = || EnlistedEvent::AgentEnlisted(introduction("reads", &["a"]));
+        let enlisted_state = Enlistment(Some(introduction("reads", &["a"])));
+        let reads_card = introduction("reads", &["a"]);
+        let reads = || Some(&reads_card);
+        assert_eq!(decide_events(&Enlistment::default(), "@nick.tool", reads()), Ok(vec![enlisted()]));
+        assert_eq!(decide_events(&enlisted_state, "@nick.tool", reads()), Ok(Vec::new()), "it stands so");
         let writes = introduction("writes", &[]);
-        let changed = decided(&here, "@nick.tool", Some(&writes));
+        let changed = decide_events(&enlisted_state, "@nick.tool", Some(&writes));
         assert_eq!(changed, Ok(vec![EnlistedEvent::AgentEnlisted(writes)]));
         for other in ["@nick.other", "~nick", "operator"] {
-            assert_eq!(decided(&here, other, reads()), Err(EnlistRejection::Forbidden), "{other}");
+            assert_eq!(
+                decide_events(&enlisted_state, other, reads()),
+                Err(EnlistRejection::Forbidden),
+                "{other}"
+            );
         }
-        for by in ["@nick.tool", "~nick", "operator"] {
-            let gone = EnlistedEvent::AgentDismissed(Dismissal { by: Some(by.parse().unwrap()) });
-            assert_eq!(decided(&here, by, None), Ok(vec![gone]), "{by}");
+        for actor in ["@nick.tool", "~nick", "operator"] {
+            let dismissed = EnlistedEvent::AgentDismissed(Dismissal { by: Some(actor.parse().unwrap()) });
+            assert_eq!(decide_events(&enlisted_state, actor, None), Ok(vec![dismissed]), "{actor}");
         }
         assert_eq!(
-            decided(&here, "-", None),
+            decide_events(&enlisted_state, "-", None),
             Ok(vec![EnlistedEvent::AgentDismissed(Dismissal { by: None })])
         );
         for other in ["@nick.other", "~ann"] {
-            assert_eq!(decided(&here, other, None), Err(EnlistRejection::Forbidden), "{other}");
+            assert_eq!(
+                decide_events(&enlisted_state, other, None),
+                Err(EnlistRejection::Forbidden),
+                "{other}"
+            );
         }
-        assert_eq!(decided(&Enlistment::default(), "~nick", None), Ok(Vec::new()), "nobody is there");
+        assert_eq!(decide_events(&Enlistment::default(), "~nick", None), Ok(Vec::new()), "nobody is there");
     }
 
     #[test]
     fn what_an_agent_tells_of_itself_has_limits() {
-        let (most, tool) = ("ü".repeat(PURPOSE_CHARS_MAX), "t".repeat(TOOL_CHARS_MAX));
+        let (longest_purpose, tool) = ("ü".repeat(PURPOSE_CHARS_MAX), "t".repeat(TOOL_CHARS_MAX));
         let tools = vec![&*tool; AGENT_TOOLS_MAX];
-        let asked = |purpose: &str, tools: &[&str]| {
-            decided(&Enlistment::default(), "@nick.tool", Some(&introduction(purpose, tools)))
+        let event_count = |purpose: &str, tools: &[&str]| {
+            decide_events(&Enlistment::default(), "@nick.tool", Some(&introduction(purpose, tools)))
                 .map(|events| events.len())
         };
-        assert_eq!(asked(&most, &tools), Ok(1));
-        assert_eq!(asked(&(most.clone() + "x"), &tools), Err(EnlistRejection::TooLong));
-        assert_eq!(asked(&most, &[&tools[..], &["t"]].concat()), Err(EnlistRejection::TooLong));
-        assert_eq!(asked(&most, &[&(tool.clone() + "t")]), Err(EnlistRejection::TooLong));
+        assert_eq!(event_count(&longest_purpose, &tools), Ok(1));
+        assert_eq!(event_count(&(longest_purpose.clone() + "x"), &tools), Err(EnlistRejection::TooLong));
+        assert_eq!(
+            event_count(&longest_purpose, &[&tools[..], &["t"]].concat()),
+            Err(EnlistRejection::TooLong)
+        );
+        assert_eq!(event_count(&longest_purpose, &[&(tool.clone() + "t")]), Err(EnlistRejection::TooLong));
     }
 
     #[test]

@@ -40,18 +40,18 @@ pub(crate) struct VisibleAgent {
     pub(crate) agent: Arc<Agent>,
     /// Whether the caller may run the agent. If not, the caller can still read and stop the runs that it started
     /// itself, even after it lost its access.
-    pub(crate) is_there: bool,
+    pub(crate) is_runnable: bool,
 }
 
 impl VisibleAgent {
     /// Turns a refusal into "agent not found" if the caller may not run the agent, so that the agent looks absent.
     /// Faults of the server stay unchanged.
-    pub(crate) fn look<T>(&self, found: Result<T, RunRefusal>) -> Result<T, RunRefusal> {
-        match found {
-            Err(refused) if !self.is_there && !is_fault(refused.refusal.class) => {
+    pub(crate) fn reveal<T>(&self, result: Result<T, RunRefusal>) -> Result<T, RunRefusal> {
+        match result {
+            Err(refused) if !self.is_runnable && !is_fault(refused.refusal.class) => {
                 Err(refusals::agent_not_found())
             }
-            found => found,
+            result => result,
         }
     }
 }
@@ -63,25 +63,29 @@ fn is_fault(class: Class) -> bool {
 
 impl Runs {
     /// The agent of a name, if the caller may run it; otherwise it looks absent.
-    pub(crate) async fn agent(&self, asking: &RequestCaller, name: &str) -> Result<Arc<Agent>, RunRefusal> {
-        let seen = self.seen(asking, name).await?;
-        if seen.is_there { Ok(seen.agent) } else { Err(refusals::agent_not_found()) }
+    pub(crate) async fn agent(&self, caller: &RequestCaller, name: &str) -> Result<Arc<Agent>, RunRefusal> {
+        let visible_agent = self.visible_agent(caller, name).await?;
+        if visible_agent.is_runnable { Ok(visible_agent.agent) } else { Err(refusals::agent_not_found()) }
     }
 
     /// The agent of a name, and whether the caller may run it.
-    pub(crate) async fn seen(&self, asking: &RequestCaller, name: &str) -> Result<VisibleAgent, RunRefusal> {
+    pub(crate) async fn visible_agent(
+        &self,
+        caller: &RequestCaller,
+        name: &str,
+    ) -> Result<VisibleAgent, RunRefusal> {
         let agent = self.0.registry.get(name).ok_or_else(refusals::agent_not_found)?;
-        if self.is_apart(asking, &agent).await? {
+        if self.is_outside_accord(caller, &agent).await? {
             return Err(refusals::agent_not_found());
         }
-        let is_there = self.may_run(&asking.actor(), &agent).await?;
-        Ok(VisibleAgent { agent, is_there })
+        let is_runnable = self.may_run(&caller.actor(), &agent).await?;
+        Ok(VisibleAgent { agent, is_runnable })
     }
 
     /// Whether the caller is of another network, and the agent's owner takes no part in the accord with it: not even its earlier
     /// runs are there then.
-    async fn is_apart(&self, asking: &RequestCaller, agent: &Agent) -> Result<bool, Fault> {
-        let Actor::Agent(guest) = asking.actor() else { return Ok(false) };
+    async fn is_outside_accord(&self, caller: &RequestCaller, agent: &Agent) -> Result<bool, Fault> {
+        let Actor::Agent(guest) = caller.actor() else { return Ok(false) };
         if !guest.is_elsewhere() {
             return Ok(false);
         }
@@ -93,22 +97,22 @@ impl Runs {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn may_run(&self, by: &Actor, agent: &Agent) -> Result<bool, Fault> {
-        if matches!(by, Actor::Agent(_)) {
+    pub async fn may_run(&self, actor: &Actor, agent: &Agent) -> Result<bool, Fault> {
+        if matches!(actor, Actor::Agent(_)) {
             self.accounts().observe_others().await?;
         }
-        admits(self.accounts(), by, &agent.gate(), &mut Vec::new()).await
+        admits(self.accounts(), actor, &agent.gate(), &mut Vec::new()).await
     }
 
     /// The agents that the caller may run, by name.
-    pub(crate) async fn agents_for(&self, asking: &RequestCaller) -> Result<Vec<Arc<Agent>>, RunRefusal> {
-        let by = asking.actor();
-        if matches!(by, Actor::Agent(_)) {
+    pub(crate) async fn agents_for(&self, caller: &RequestCaller) -> Result<Vec<Arc<Agent>>, RunRefusal> {
+        let actor = caller.actor();
+        if matches!(actor, Actor::Agent(_)) {
             self.accounts().observe_others().await?;
         }
         let mut agents = Vec::new();
         for agent in self.0.registry.all() {
-            if admits(self.accounts(), &by, &agent.gate(), &mut Vec::new()).await? {
+            if admits(self.accounts(), &actor, &agent.gate(), &mut Vec::new()).await? {
                 agents.push(agent);
             }
         }
@@ -118,7 +122,7 @@ impl Runs {
     /// A thread of an agent.
     pub(crate) async fn find_thread(
         &self,
-        by: &Actor,
+        actor: &Actor,
         agent: &Agent,
         thread: ThreadId,
     ) -> Result<Option<VisibleThread>, RunRefusal> {
@@ -126,7 +130,7 @@ impl Runs {
         let opened = state
             .opened
             .as_ref()
-            .filter(|opened| agent.is_known_as(&opened.agent) && may_read(by, &opened.by, &agent.owner()));
+            .filter(|opened| agent.has_name(&opened.agent) && may_read(actor, &opened.by, &agent.owner()));
         let Some(opened) = opened else { return Ok(None) };
         let source = Source { thread, agent: opened.agent.clone() };
         Ok(Some(VisibleThread { source, state, head, run: None }))
@@ -135,44 +139,44 @@ impl Runs {
     /// A run of an agent.
     pub(crate) async fn find_run(
         &self,
-        asking: &RequestCaller,
+        caller: &RequestCaller,
         agent: &Agent,
         run: RunId,
     ) -> Result<Option<VisibleThread>, RunRefusal> {
         let Some(thread) = self.thread_of(run).await? else { return Ok(None) };
-        let found = self.find_thread(&asking.actor(), agent, thread).await?;
-        Ok(found
-            .filter(|found| found.state.run(run).is_some())
-            .map(|found| VisibleThread { run: Some(run), ..found }))
+        let visible_thread = self.find_thread(&caller.actor(), agent, thread).await?;
+        Ok(visible_thread
+            .filter(|visible_thread| visible_thread.state.run(run).is_some())
+            .map(|visible_thread| VisibleThread { run: Some(run), ..visible_thread }))
     }
 
     /// The run that an id names.
     pub(crate) async fn find_by_id(
         &self,
-        asking: &RequestCaller,
+        caller: &RequestCaller,
         agent: &Agent,
         id: &str,
     ) -> Result<VisibleThread, RunRefusal> {
         let run = id.parse().map_err(|_| refusals::run_not_found())?;
-        self.find_run(asking, agent, run).await?.ok_or_else(refusals::run_not_found)
+        self.find_run(caller, agent, run).await?.ok_or_else(refusals::run_not_found)
     }
 
     /// The run or else the thread with this id (wire.md 4.4, 2).
     pub(crate) async fn find(
         &self,
-        asking: &RequestCaller,
+        caller: &RequestCaller,
         agent: &Agent,
         id: &str,
     ) -> Result<VisibleThread, RunRefusal> {
         if let Ok(run) = id.parse()
-            && let Some(found) = self.find_run(asking, agent, run).await?
+            && let Some(visible_thread) = self.find_run(caller, agent, run).await?
         {
-            return Ok(found);
+            return Ok(visible_thread);
         }
         if let Ok(thread) = id.parse()
-            && let Some(found) = self.find_thread(&asking.actor(), agent, thread).await?
+            && let Some(visible_thread) = self.find_thread(&caller.actor(), agent, thread).await?
         {
-            return Ok(found);
+            return Ok(visible_thread);
         }
         Err(refusals::run_not_found())
     }

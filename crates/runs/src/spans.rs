@@ -24,30 +24,30 @@ use crate::{
 /// The span of an active run.
 pub(crate) struct RunSpan {
     runs: Runs,
-    begun: OpenSpan,
+    open_span: OpenSpan,
     span: FinishedSpan,
 }
 
-fn parsed(traceparent: Option<&str>) -> Option<TraceParent> {
+fn parse_parent(traceparent: Option<&str>) -> Option<TraceParent> {
     TraceParent::parse(traceparent?, "")
 }
 
 impl Runs {
-    fn begun(&self, run: RunId, trace: Option<&RunTrace>, start: Instant) -> Option<OpenSpan> {
-        let parent = parsed(trace.and_then(|trace| trace.parent.as_deref()));
+    fn begin_span(&self, run: RunId, trace: Option<&RunTrace>, start: Instant) -> Option<OpenSpan> {
+        let parent = parse_parent(trace.and_then(|trace| trace.parent.as_deref()));
         self.0.spans.begin_as(run.number(), parent, start)
     }
 
     /// The span of a run as a `traceparent`, for the run's messages to others; `None` if no spans are recorded.
     #[must_use]
     pub fn traceparent(&self, run: RunId, trace: Option<&RunTrace>) -> Option<String> {
-        Some(self.begun(run, trace, Instant::now())?.own.to_string())
+        Some(self.begin_span(run, trace, Instant::now())?.own.to_string())
     }
 
     /// Starts the span of a run at this process.
     pub(crate) fn invoked(&self, thread: ThreadId, agent: &Agent, queued: &RunQueued) -> Option<RunSpan> {
         let trace = queued.trace.as_deref();
-        let begun = self.begun(queued.run, trace, Instant::now())?;
+        let open_span = self.begin_span(queued.run, trace, Instant::now())?;
         let agent = agent.handle.as_str();
         let session = trace.and_then(|trace| trace.session.as_deref());
         let conversation = session.map_or_else(|| thread.to_string(), str::to_owned);
@@ -72,25 +72,25 @@ impl Runs {
             name: format!("{INVOKE_AGENT} {agent}").into(),
             kind: Kind::Internal,
             parent: None,
-            links: parsed(trace.and_then(|trace| trace.answers.as_deref())).into_iter().collect(),
-            start: begun.start,
-            end: begun.start,
+            links: parse_parent(trace.and_then(|trace| trace.answers.as_deref())).into_iter().collect(),
+            start: open_span.start,
+            end: open_span.start,
             attributes,
             status: Status::Unset,
         };
-        Some(RunSpan { runs: self.clone(), begun, span })
+        Some(RunSpan { runs: self.clone(), open_span, span })
     }
 }
 
 impl RunSpan {
     /// Ends the span. The text of an error is only in the log, not in the span.
-    pub(crate) fn end(self, how: FinishReason) {
-        let Self { runs, begun, mut span } = self;
+    pub(crate) fn end(self, finish_reason: FinishReason) {
+        let Self { runs, open_span, mut span } = self;
         span.end = Instant::now();
-        if how == FinishReason::Error {
+        if finish_reason == FinishReason::Error {
             span.status = Status::Error;
             span.attributes.push((ERROR_TYPE, "run_failed".into()));
         }
-        runs.0.spans.end(begun, span);
+        runs.0.spans.end(open_span, span);
     }
 }

@@ -72,8 +72,8 @@ impl ArrivingRecord {
                 ArrivingPackage::read(record, by).map(|package| Self::Package(Box::new(package)))
             }
             Kind::Fact => {
-                let read = |data: &str| ArrivingFact::read(data);
-                let fact = or_mapped(&record.data, read, reference::fact)?;
+                let parse = |data: &str| ArrivingFact::read(data);
+                let fact = read_or_map(&record.data, parse, reference::fact)?;
                 Ok(Self::Fact(Box::new(fact)))
             }
             Kind::Session => session(&record.data, by).map(|session| Self::Session(Box::new(session))),
@@ -95,14 +95,14 @@ impl ArrivingRecord {
 }
 
 /// Reads data; if that fails, maps the names of the published implementation and tries again.
-fn or_mapped<T>(
+fn read_or_map<T>(
     data: &str,
     read: impl Fn(&str) -> Result<T, ContextFault>,
     map: impl Fn(&str) -> Option<String>,
 ) -> Result<T, ContextFault> {
-    read(data).or_else(|wrong| match map(data) {
+    read(data).or_else(|fault| match map(data) {
         Some(mapped) => read(&mapped),
-        None => Err(wrong),
+        None => Err(fault),
     })
 }
 
@@ -110,20 +110,20 @@ impl ArrivingPackage {
     fn read(record: &IncomingRecord, by: &Actor) -> Result<Self, ContextFault> {
         // Check the claimed hash against the data as it was sent, before names are mapped.
         if let Some(claim) = record.claim {
-            claimed(&record.data, claim)?;
+            check_hash(&record.data, claim)?;
         }
-        let package = or_mapped(&record.data, Package::read, |data| {
+        let package = read_or_map(&record.data, Package::read, |data| {
             reference::package(&Object::parse(data)?.without(CONTENT_HASH))
         })?;
         let history = match &record.reviews {
             Some(reviews) => History::read(&package, reviews, by)?,
-            None => History::none(&package),
+            None => History::without_log(&package),
         };
         Ok(Self { package, history, renamed_from: record.renamed_from.clone() })
     }
 
     /// The same package with another id, and optionally another parent.
-    pub(crate) fn moved(&self, package_id: &str, parent: Option<&str>) -> Result<Self, ContextFault> {
+    pub(crate) fn with_ids(&self, package_id: &str, parent: Option<&str>) -> Result<Self, ContextFault> {
         let raw = history::text(&self.package)?;
         let object =
             Object::parse(raw).ok_or_else(|| ContextFault::whole("A package must be a JSON object."))?;
@@ -131,14 +131,14 @@ impl ArrivingPackage {
         let values = [("package_id", Some(id.as_str())), ("parent_package_id", parent.as_deref())];
         let values: Vec<_> = values.iter().filter_map(|(name, value)| Some((*name, (*value)?))).collect();
         let package = Package::read(&object.with(&values))?;
-        let history = self.history.of(&package)?;
+        let history = self.history.for_package(&package)?;
         Ok(Self { package, history, renamed_from: self.renamed_from.clone() })
     }
 }
 
-fn claimed(data: &str, claim: ContentHash) -> Result<(), ContextFault> {
-    let bare = Object::parse(data).map(|object| object.without(CONTENT_HASH));
-    let hash = bare.as_deref().and_then(ContentHash::of_text);
+fn check_hash(data: &str, claim: ContentHash) -> Result<(), ContextFault> {
+    let unhashed = Object::parse(data).map(|object| object.without(CONTENT_HASH));
+    let hash = unhashed.as_deref().and_then(ContentHash::of_text);
     if hash == Some(claim) {
         return Ok(());
     }

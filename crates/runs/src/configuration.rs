@@ -114,12 +114,12 @@ pub(crate) enum ConfigureRejection {
 /// Decides `ConfigureAgent`: a new value replaces the earlier value of the same argument.
 fn decide(
     state: &Configuration,
-    holds: bool,
+    is_token_valid: bool,
     stamp: &Stamp,
     command: &ConfigureAgent,
 ) -> Result<Decision<AgentConfigured, RunIds>, ConfigureRejection> {
     let Caller { authority, owner, .. } = &command.caller;
-    if !holds {
+    if !is_token_valid {
         return Err(ConfigureRejection::Unauthenticated);
     }
     if !may_configure(&authority.by, owner) {
@@ -150,10 +150,10 @@ impl Command<ConfigurationRoom> for ConfigureAgent {
         &self,
         state: &Configuration,
         _: Version,
-        holds: &bool,
+        is_token_valid: &bool,
         stamp: &Stamp,
     ) -> Result<Decision<AgentConfigured, RunIds>, ConfigureRejection> {
-        decide(state, *holds, stamp, self)
+        decide(state, *is_token_valid, stamp, self)
     }
 }
 

@@ -36,38 +36,39 @@ use crate::{
 };
 
 /// The holder of the token, and JSON members for the live event; `None` if the package is damaged.
-type Attribution = (String, Option<String>);
+type HolderAndMembers = (String, Option<String>);
 
 impl Context {
     /// The JSON of an entry, `{type, project_id, at, by, …}`; `None` for a damaged package.
-    pub(crate) async fn tell(
+    pub(crate) async fn live_json(
         &self,
         project_id: &str,
-        noted: &ActivityNoted,
+        entry: &ActivityNoted,
     ) -> Result<Option<String>, Fault> {
-        let activity = noted.activity;
+        let activity = entry.activity;
         let (stored, (by, members)) = match activity {
             Activity::PackageDeposited | Activity::PackageStatusChanged => {
-                let stored = self.noted::<PackageRoom>(noted).await?;
-                let said = self.package_said(&noted.on, PackageEvent::decode(&stored)?).await?;
-                (stored, said)
+                let stored = self.event_of::<PackageRoom>(entry).await?;
+                let parts = self.package_members(&entry.on, PackageEvent::decode(&stored)?).await?;
+                (stored, parts)
             }
             Activity::FactAsserted | Activity::FactSuperseded | Activity::FactInvalidated => {
-                let stored = self.noted::<FactRoom>(noted).await?;
-                let said = self.fact_said(noted, FactEvent::decode(&stored)?).await?;
-                (stored, said)
+                let stored = self.event_of::<FactRoom>(entry).await?;
+                let parts = self.fact_members(entry, FactEvent::decode(&stored)?).await?;
+                (stored, parts)
             }
             Activity::SessionStarted | Activity::SessionEnded => {
-                let stored = self.noted::<SessionRoom>(noted).await?;
-                let said = self.session_said(project_id, &noted.on, SessionEvent::decode(&stored)?).await?;
-                (stored, said)
+                let stored = self.event_of::<SessionRoom>(entry).await?;
+                let parts =
+                    self.session_members(project_id, &entry.on, SessionEvent::decode(&stored)?).await?;
+                (stored, parts)
             }
             Activity::BlobKept => {
-                let stored = self.noted::<BlobRoom>(noted).await?;
-                let kept = BlobKept::decode(&stored)?;
-                let sha256 = noted.on.split_once('/').map_or("", |(_, sha256)| sha256);
-                let blob = Blob { hash: format!("sha256:{sha256}"), size_bytes: kept.bytes };
-                (stored, (kept.by.to_string(), Some(format!("\"blob\":{}", json!(blob)))))
+                let stored = self.event_of::<BlobRoom>(entry).await?;
+                let blob_event = BlobKept::decode(&stored)?;
+                let sha256 = entry.on.split_once('/').map_or("", |(_, sha256)| sha256);
+                let blob = Blob { hash: format!("sha256:{sha256}"), size_bytes: blob_event.bytes };
+                (stored, (blob_event.by.to_string(), Some(format!("\"blob\":{}", json!(blob)))))
             }
             Activity::ProjectCreated
             | Activity::ProjectUpdated
@@ -75,9 +76,9 @@ impl Context {
             | Activity::ProjectUnarchived
             | Activity::MemberSet
             | Activity::MemberRemoved => {
-                let stored = self.noted::<ProjectRoom>(noted).await?;
-                let said = project_said(&stored, ProjectEvent::decode(&stored)?);
-                (stored, said)
+                let stored = self.event_of::<ProjectRoom>(entry).await?;
+                let parts = project_members(&stored, ProjectEvent::decode(&stored)?);
+                (stored, parts)
             }
         };
         let Some(members) = members else { return Ok(None) };
@@ -89,14 +90,14 @@ impl Context {
     }
 
     /// The event that an entry is about.
-    async fn noted<R: Room>(&self, noted: &ActivityNoted) -> Result<StoredEvent, Fault> {
-        let stream = R::stream(&noted.on);
-        let before = Version(noted.version.saturating_sub(1));
-        let found = self.log().read_stream(&stream, before, 1).await?;
-        found.into_iter().next().ok_or_else(|| Fault::Corrupt(format!("{stream} lacks what is noted of it")))
+    async fn event_of<R: Room>(&self, entry: &ActivityNoted) -> Result<StoredEvent, Fault> {
+        let stream = R::stream(&entry.on);
+        let before = Version(entry.version.saturating_sub(1));
+        let events = self.log().read_stream(&stream, before, 1).await?;
+        events.into_iter().next().ok_or_else(|| Fault::Corrupt(format!("{stream} lacks what is noted of it")))
     }
 
-    async fn package_said(&self, id: &str, event: PackageEvent) -> Result<Attribution, Fault> {
+    async fn package_members(&self, id: &str, event: PackageEvent) -> Result<HolderAndMembers, Fault> {
         let (action, moved) = match event {
             PackageEvent::PackageDeposited(event) => {
                 let text = std::str::from_utf8(&event.raw).unwrap_or_default();
@@ -109,16 +110,16 @@ impl Context {
         let PackageMoved { by, from, status, review_type, hash, note, .. } = moved;
         let deposited = deposit_of(self, id).await?;
         let text = Document { deposited: &deposited, status, review_type }.text();
-        let said = package(id, &text, hash).map(|package| {
+        let members = package(id, &text, hash).map(|package| {
             let note = note.as_deref().map_or_else(|| "null".to_owned(), quoted);
             let from = from.as_str();
             format!("\"action\":\"{action}\",\"from\":\"{from}\",\"note\":{note},\"package\":{package}")
         });
-        Ok((by.to_string(), said))
+        Ok((by.to_string(), members))
     }
 
-    async fn fact_said(&self, noted: &ActivityNoted, event: FactEvent) -> Result<Attribution, Fault> {
-        let activity = noted.activity;
+    async fn fact_members(&self, entry: &ActivityNoted, event: FactEvent) -> Result<HolderAndMembers, Fault> {
+        let activity = entry.activity;
         let (by, since, end) = match event {
             FactEvent::FactAsserted(event) => {
                 let by = event.by.to_string();
@@ -133,19 +134,21 @@ impl Context {
                 (event.by.to_string(), event.valid_from, end)
             }
             FactEvent::FactShortened(event) => (event.by.to_string(), event.valid_from, event.ended.text),
-            FactEvent::FactMerged(event) => return Ok((event.by.to_string(), merged_said(activity, &event))),
+            FactEvent::FactMerged(event) => {
+                return Ok((event.by.to_string(), merged_members(activity, &event)));
+            }
         };
-        let document = self.ended_fact(noted, since).await?;
+        let document = self.ended_fact(entry, since).await?;
         Ok((by, Some(format!("\"fact\":{}", shown(&document, Some(&end))))))
     }
 
     /// The fact of a subject and predicate that was valid from `since` before the noted event.
-    async fn ended_fact(&self, noted: &ActivityNoted, since: Moment) -> Result<String, Fault> {
-        let key = key::join(&[&noted.on, since.as_str()]);
+    async fn ended_fact(&self, entry: &ActivityNoted, since: Moment) -> Result<String, Fault> {
+        let key = key::join(&[&entry.on, since.as_str()]);
         // Three rows: the fact, its end, and a fact with the same beginning that it outranks.
         let rows = self.log().read_index(FACTS, &key, None, 3, Order::Ascending).await?;
         if rows.iter().any(|row| is_outranked(&row.key)) {
-            return self.held_fact(noted, since).await;
+            return self.earlier_fact(entry, since).await;
         }
         let row = rows.into_iter().find(|row| row.key == key);
         let document = row.and_then(|row| String::from_utf8(row.value.to_vec()).ok());
@@ -153,24 +156,24 @@ impl Context {
     }
 
     /// The same, from the events before the noted one: by now another fact may have taken its place.
-    async fn held_fact(&self, noted: &ActivityNoted, since: Moment) -> Result<String, Fault> {
-        let stream = FactRoom::stream(&noted.on);
-        let (mut after, mut page, mut held) = (Version::ZERO, PageSize::default(), None);
+    async fn earlier_fact(&self, entry: &ActivityNoted, since: Moment) -> Result<String, Fault> {
+        let stream = FactRoom::stream(&entry.on);
+        let (mut after, mut page, mut document) = (Version::ZERO, PageSize::default(), None);
         loop {
             let events = self.log().read_stream(&stream, after, page.events()).await?;
             page.learn(&events);
             for stored in &events {
-                if stored.version.0 >= noted.version {
+                if stored.version.0 >= entry.version {
                     break;
                 }
                 match FactEvent::decode(stored)? {
                     FactEvent::FactAsserted(event) if event.valid_from == since => {
-                        held = Some(event.document)
+                        document = Some(event.document)
                     }
                     FactEvent::FactMerged(event)
                         if event.valid_from == since && event.outranked.is_none() =>
                     {
-                        held = Some(event.document);
+                        document = Some(event.document);
                     }
                     FactEvent::FactAsserted(_)
                     | FactEvent::FactMerged(_)
@@ -179,20 +182,20 @@ impl Context {
                 }
             }
             match events.last() {
-                Some(last) if last.version.0 < noted.version => after = last.version,
+                Some(last) if last.version.0 < entry.version => after = last.version,
                 _ => break,
             }
         }
-        let document = held.and_then(|document| String::from_utf8(document.to_vec()).ok());
+        let document = document.and_then(|document| String::from_utf8(document.to_vec()).ok());
         document.ok_or_else(|| Fault::Corrupt(format!("{stream} lacks the fact that held since {since}")))
     }
 
-    async fn session_said(
+    async fn session_members(
         &self,
         project_id: &str,
         id: &str,
         event: SessionEvent,
-    ) -> Result<Attribution, Fault> {
+    ) -> Result<HolderAndMembers, Fault> {
         let (by, session) = match event {
             SessionEvent::SessionStarted(started) => {
                 let by = started.by.to_string();
@@ -220,7 +223,7 @@ impl Context {
 }
 
 /// The merged fact, or the fact that it outranks, with its end.
-fn merged_said(activity: Activity, event: &FactMerged) -> Option<String> {
+fn merged_members(activity: Activity, event: &FactMerged) -> Option<String> {
     let (document, end) = match event.outranks.as_ref().filter(|_| activity == Activity::FactSuperseded) {
         Some(outranked) => (outranked.document.as_str(), Some(event.text.as_str())),
         None => {
@@ -240,9 +243,9 @@ fn package(id: &str, text: &str, hash: ContentHash) -> Option<String> {
     None
 }
 
-fn project_said(stored: &StoredEvent, event: ProjectEvent) -> Attribution {
+fn project_members(stored: &StoredEvent, event: ProjectEvent) -> HolderAndMembers {
     let at = Utc(stored.at).to_string();
-    let (by, said) = match event {
+    let (by, members) = match event {
         ProjectEvent::ProjectCreated(created) => {
             let by = created.by.to_string();
             let mut state = ProjectState::default();
@@ -266,6 +269,6 @@ fn project_said(stored: &StoredEvent, event: ProjectEvent) -> Attribution {
         ProjectEvent::ProjectArchived(event) => (event.by.to_string(), json!({"archived_at": at})),
         ProjectEvent::ProjectUnarchived(event) => (event.by.to_string(), json!({"archived_at": null})),
     };
-    let said = said.to_string();
-    (by, Some(said[1..said.len() - 1].to_owned()))
+    let members = members.to_string();
+    (by, Some(members[1..members.len() - 1].to_owned()))
 }

@@ -28,36 +28,37 @@ use crate::{
 };
 
 /// 404: the peer has no such session.
-fn not_there() -> HouseRefusal {
+fn no_session() -> HouseRefusal {
     Refusal::not_found().into()
 }
 
 /// Checks the peer's name for this network.
-fn named(us: &OwnerName) -> Result<(), HouseRefusal> {
-    if us.may_name_peer() { Ok(()) } else { Err(not_there()) }
+fn require_peer_name(us: &OwnerName) -> Result<(), HouseRefusal> {
+    if us.may_name_peer() { Ok(()) } else { Err(no_session()) }
 }
 
 impl Links {
     /// Which agents take an invitation into a session of the peer. If there are any, the peer is asked for news from now on.
-    pub(crate) async fn take_offer(
+    pub(crate) async fn consider_offer(
         &self,
         call: &PeerCall,
-        sent: CrossingOffer,
+        offer: CrossingOffer,
     ) -> Result<CrossingConsents, HouseRefusal> {
-        named(&sent.you)?;
-        let naming = Naming { peer: call.peer.clone(), us: sent.you };
-        let by = naming.local_name(&sent.by).ok_or_else(not_there)?;
+        require_peer_name(&offer.you)?;
+        let naming = Naming { peer: call.peer.clone(), us: offer.you };
+        let sender = naming.local_name(&offer.by).ok_or_else(no_session)?;
         let mut consents = CrossingConsents::default();
-        let invitees: Vec<_> = sent.invite.iter().take(plenary_sessions::INVITE_MAX).collect();
-        let here: Vec<_> = invitees.iter().filter_map(|invitee| naming.local_name(invitee)).collect();
+        let invitees: Vec<_> = offer.invite.iter().take(plenary_sessions::INVITE_MAX).collect();
+        let local_agents: Vec<_> = invitees.iter().filter_map(|invitee| naming.local_name(invitee)).collect();
         let sessions = &self.0.sessions;
-        let taken = sessions.crossing_consents(&call.peer, &sent.session_id, (&by, &here)).await?;
-        if taken.is_empty() {
+        let accepted =
+            sessions.crossing_consents(&call.peer, &offer.session_id, (&sender, &local_agents)).await?;
+        if accepted.is_empty() {
             return Ok(consents);
         }
-        offers::note(self.log(), &call.peer, &sent.session_id).await?;
+        offers::note(self.log(), &call.peer, &offer.session_id).await?;
         self.0.expecting.send_replace(());
-        for (invitee, consent) in taken {
+        for (invitee, consent) in accepted {
             if consent.held {
                 consents.held.push(invitee.clone());
             }
@@ -67,29 +68,29 @@ impl Links {
     }
 
     /// Executes a command of a peer's agent in a session of this network.
-    pub(crate) async fn take_command(
+    pub(crate) async fn execute_command(
         &self,
         call: &PeerCall,
-        sent: CrossingCommand,
+        command: CrossingCommand,
     ) -> Result<LinkOutcome, HouseRefusal> {
-        named(&sent.you)?;
-        let outcome = self.0.sessions.crossing_command(&call.peer, sent).await?;
+        require_peer_name(&command.you)?;
+        let outcome = self.0.sessions.crossing_command(&call.peer, command).await?;
         Ok(LinkOutcome { you: call.peer.clone(), outcome })
     }
 
     /// The content of a file that an agent of this network sends into a session of the peer.
-    pub(crate) async fn say_file(
+    pub(crate) async fn file_content(
         &self,
         call: PeerCall,
-        sent: &CrossingFileAsk,
+        request: &CrossingFileAsk,
     ) -> Result<Response, HouseRefusal> {
-        let ticket = Ticket::read(&sent.ticket, &call.accord, self.key().await?, self.now());
-        let ticket = ticket.ok_or_else(not_there)?;
-        let found = self.0.sessions.content_for(&ticket.agent, &ticket.file).await?;
-        let (bytes, content) = found.ok_or_else(not_there)?;
+        let ticket = Ticket::read(&request.ticket, &call.accord, self.key().await?, self.now());
+        let ticket = ticket.ok_or_else(no_session)?;
+        let content = self.0.sessions.content_for(&ticket.agent, &ticket.file).await?;
+        let (bytes, content) = content.ok_or_else(no_session)?;
         let end = {
             let (links, accord, changes) = (self.clone(), call.accord.clone(), call.changes.clone());
-            async move { links.ended(changes, &accord).await }
+            async move { links.accord_end(changes, &accord).await }
         };
         let content = content.map_err(|refusal| io::Error::other(refusal.code));
         let mut response = Response::new(ending(content, end, call.into_share()));
@@ -99,53 +100,57 @@ impl Links {
     }
 
     /// The delivery states of a message for agents of this network.
-    pub(crate) async fn say_states(
+    pub(crate) async fn delivery_states(
         &self,
         call: &PeerCall,
-        sent: CrossingStatesAsk,
+        request: CrossingStatesAsk,
     ) -> Result<CrossingStates, HouseRefusal> {
-        named(&sent.you)?;
-        let naming = Naming { peer: call.peer.clone(), us: sent.you };
-        let agents: Vec<_> =
-            sent.agents.iter().take(STATES_ASKED_MAX).filter_map(|agent| naming.local_name(agent)).collect();
-        let message = (&sent.session_id, sent.sequence);
+        require_peer_name(&request.you)?;
+        let naming = Naming { peer: call.peer.clone(), us: request.you };
+        let agents: Vec<_> = request
+            .agents
+            .iter()
+            .take(STATES_ASKED_MAX)
+            .filter_map(|agent| naming.local_name(agent))
+            .collect();
+        let message = (&request.session_id, request.sequence);
         let states = self.0.sessions.states_for(&call.peer, message, &agents).await?;
         let states = states.into_iter().map(|(agent, state)| CrossingState { agent, state });
         Ok(CrossingStates { states: states.collect() })
     }
 
     /// The events of a session that the peer's agents may know.
-    pub(crate) async fn say_events(
+    pub(crate) async fn session_events(
         &self,
         call: &PeerCall,
-        sent: &CrossingAsk,
+        request: &CrossingAsk,
     ) -> Result<CrossingEvents, HouseRefusal> {
-        let (peer, after) = (&call.peer, Version(sent.after));
-        let page = self.0.sessions.crossing_events(peer, &sent.session_id, after).await?;
-        page.ok_or_else(not_there)
+        let (peer, after) = (&call.peer, Version(request.after));
+        let page = self.0.sessions.crossing_events(peer, &request.session_id, after).await?;
+        page.ok_or_else(no_session)
     }
 
     /// A long poll for the sessions that have news for the peer; empty after a time-out.
-    pub(crate) async fn say_news(
+    pub(crate) async fn session_news(
         &self,
         call: &PeerCall,
-        sent: &CrossingNewsAsk,
+        request: &CrossingNewsAsk,
     ) -> Result<CrossingNewsPage, HouseRefusal> {
-        let deadline = Instant::now() + Duration::from_millis(sent.wait_ms.min(NEWS_WAIT_MS_MAX));
-        let (mut grown, mut closed) = (self.0.sessions.crossing_growth(), self.0.closed.subscribe());
+        let deadline = Instant::now() + Duration::from_millis(request.wait_ms.min(NEWS_WAIT_MS_MAX));
+        let (mut changes, mut closed) = (self.0.sessions.crossing_growth(), self.0.closed.subscribe());
         loop {
-            grown.mark_unchanged();
-            let news = self.0.sessions.crossing_news(&call.peer, Position(sent.after)).await?;
+            changes.mark_unchanged();
+            let news = self.0.sessions.crossing_news(&call.peer, Position(request.after)).await?;
             let is_over = Instant::now() >= deadline || *closed.borrow_and_update();
             if !news.sessions.is_empty() || is_over {
                 return Ok(CrossingNewsPage { at: news.at.0, sessions: news.sessions });
             }
             tokio::select! {
                 // Wait a moment, so that events in quick succession cause one read.
-                _ = grown.changed() => sleep(NEWS_APART).await,
+                _ = changes.changed() => sleep(NEWS_APART).await,
                 _ = closed.changed() => {}
                 () = sleep_until(deadline) => {}
-                () = self.ended(call.changes.clone(), &call.accord) => return Err(not_there()),
+                () = self.accord_end(call.changes.clone(), &call.accord) => return Err(no_session()),
             }
         }
     }

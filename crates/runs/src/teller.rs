@@ -24,35 +24,35 @@ impl Teller for Runs {
         Box::pin(async move {
             let (state, _) = self.0.threads.observed(event.stream.id()).await?;
             let Some(opened) = state.opened.clone() else { return Ok(None) };
-            let said = ThreadEvent::decode(event)?;
-            let trace = if let ThreadEvent::RunQueued(queued) = &said {
+            let thread_event = ThreadEvent::decode(event)?;
+            let trace = if let ThreadEvent::RunQueued(queued) = &thread_event {
                 queued.trace_id()
             } else {
-                state.run(said.run()).and_then(|run| run.trace.as_deref().map(str::to_owned))
+                state.run(thread_event.run()).and_then(|run| run.trace.as_deref().map(str::to_owned))
             };
-            let (kind, more) = name_and_data(&said);
+            let (kind, extra_data) = name_and_data(&thread_event);
             let mut data = Map::new();
-            data.insert("run_id".into(), said.run().to_string().into());
+            data.insert("run_id".into(), thread_event.run().to_string().into());
             data.insert("thread_id".into(), event.stream.id().into());
             data.insert("agent".into(), (*opened.agent).into());
             opened.title.as_deref().map(|title| data.insert("title".into(), excerpt(title).into()));
-            if let Value::Object(more) = more {
-                data.extend(more);
+            if let Value::Object(extra_data) = extra_data {
+                data.extend(extra_data);
             }
             // An agent that is no longer registered has no owner but the operator.
             let agent = self.agents().get(&opened.agent).map(|agent| agent.gate().agent);
             let agent = agent.or_else(|| handle_of(&opened.agent));
-            let agents: Vec<AgentHandle> = agent.iter().chain(asker(&opened.by)).cloned().collect();
+            let agents: Vec<AgentHandle> = agent.iter().chain(opening_agent(&opened.by)).cloned().collect();
             let audience = move |onlooker: &Onlooker| {
                 let has_agent = agent.as_ref().is_some_and(|agent| {
                     onlooker.owner().is_some_and(|owner| owner.as_str() == agent.owner())
                 });
-                let opened_it = match &opened.by {
+                let is_opener = match &opened.by {
                     Actor::Agent(by) => onlooker.has(by),
                     Actor::Owner(by) => onlooker.owner() == Some(by),
                     Actor::Operator | Actor::Seed => false,
                 };
-                has_agent || opened_it
+                has_agent || is_opener
             };
             let (stream, data) = (event.stream.id().to_owned(), Value::Object(data));
             Ok(Some(OnlookerEvent {
@@ -67,7 +67,7 @@ impl Teller for Runs {
     }
 }
 
-fn asker(by: &Actor) -> Option<&AgentHandle> {
+fn opening_agent(by: &Actor) -> Option<&AgentHandle> {
     match by {
         Actor::Agent(agent) => Some(agent),
         Actor::Operator | Actor::Owner(_) | Actor::Seed => None,

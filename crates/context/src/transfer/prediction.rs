@@ -11,16 +11,16 @@ use plenary_engine::{Command, Room, Streams};
 use plenary_kernel::Version;
 
 use super::{
-    arriving::{ArrivingPackage, ArrivingSession},
+    arrivals::{ArrivingPackage, ArrivingSession},
     decide::Outcome,
     fact::ArrivingFact,
-    merge::{FoundFact, Neighbours},
+    merge::{ExistingFact, Neighbours},
     placing::{NamedProject, Placement},
 };
 use crate::{
     Context, Failure,
     fact::{event::FactEnd, room::FactRoom, state::FactState},
-    limits::FORETOLD_MAX,
+    limits::PREDICTED_STREAMS_MAX,
     moment::Moment,
     package::{room::PackageRoom, state::PackageState},
     project::{decide::InProject, room::ProjectRoom, state::ProjectState},
@@ -30,7 +30,7 @@ use crate::{
 
 /// Predicted states, by the ids of their streams.
 #[derive(Default)]
-pub(super) struct Foretold {
+pub(super) struct Prediction {
     projects: HashMap<String, ProjectState>,
     packages: HashMap<String, PackageState>,
     facts: HashMap<String, FactState>,
@@ -38,41 +38,42 @@ pub(super) struct Foretold {
     /// The fact with an id, by the project's key and that id: the id of its stream, and its `valid_from`.
     fact_ids: HashMap<(String, String), (String, Moment)>,
     /// The facts of a stream that would be new or get another end.
-    held: HashMap<String, FactTimeline>,
+    timelines: HashMap<String, FactTimeline>,
 }
 
 /// The facts of one subject and predicate.
 #[derive(Default)]
 struct FactTimeline {
     /// By their beginning.
-    holders: BTreeMap<Moment, FoundFact>,
+    holders: BTreeMap<Moment, ExistingFact>,
     /// Outranked facts, by their beginning and id.
     outranked: BTreeMap<(Moment, String), String>,
 }
 
 impl FactTimeline {
     /// Adds the predicted facts to the stored neighbours of a fact.
-    fn add_to(&self, around: &mut Neighbours, arriving: &ArrivingFact) {
-        let since = arriving.valid_from;
+    fn add_to(&self, neighbours: &mut Neighbours, arrival: &ArrivingFact) {
+        let since = arrival.valid_from;
         if let Some(holder) = self.holders.get(&since) {
-            around.same = Some(holder.clone());
+            neighbours.same = Some(holder.clone());
         }
-        let outranked = self.outranked.get(&(since, arriving.fact_id.clone()));
-        around.outranked = around.outranked.take().or_else(|| outranked.cloned());
-        let later = (Bound::Excluded(since), Bound::Unbounded);
-        let after = self.holders.range(later).next().map(|(at, _)| FactEnd { at: *at, text: at.micros() });
-        around.after = around.after.take().into_iter().chain(after).min_by_key(|after| after.at);
-        if let (Some(same), Some(after)) = (&mut around.same, &around.after) {
+        let outranked = self.outranked.get(&(since, arrival.fact_id.clone()));
+        neighbours.outranked = neighbours.outranked.take().or_else(|| outranked.cloned());
+        let later_moments = (Bound::Excluded(since), Bound::Unbounded);
+        let after =
+            self.holders.range(later_moments).next().map(|(at, _)| FactEnd { at: *at, text: at.micros() });
+        neighbours.after = neighbours.after.take().into_iter().chain(after).min_by_key(|after| after.at);
+        if let (Some(same), Some(after)) = (&mut neighbours.same, &neighbours.after) {
             same.ended = Some(same.ended.map_or(after.at, |ended| ended.min(after.at)));
         }
     }
 
     /// Notes a fact that would be new, or end earlier.
-    fn note(&mut self, holder: Option<FoundFact>, arriving: &ArrivingFact, document: String) {
-        let since = arriving.valid_from;
-        let ended = arriving.ended.as_ref().map(|ended| ended.at);
-        let fact = FoundFact { fact_id: arriving.fact_id.clone(), document, ended };
-        let lost = match holder {
+    fn note(&mut self, holder: Option<ExistingFact>, arrival: &ArrivingFact, document: String) {
+        let since = arrival.valid_from;
+        let ended = arrival.ended.as_ref().map(|ended| ended.at);
+        let fact = ExistingFact { fact_id: arrival.fact_id.clone(), document, ended };
+        let outranked = match holder {
             Some(holder) if holder.fact_id > fact.fact_id => fact,
             Some(holder) if holder.fact_id < fact.fact_id => {
                 self.holders.insert(since, fact);
@@ -83,7 +84,7 @@ impl FactTimeline {
                 return;
             }
         };
-        self.outranked.insert((since, lost.fact_id), lost.document);
+        self.outranked.insert((since, outranked.fact_id), outranked.document);
     }
 }
 
@@ -92,14 +93,14 @@ fn id_of(stream: &str, fact_id: &str) -> (String, String) {
 }
 
 /// Decides a command on the predicted state, and applies its events to that state.
-async fn meet<R: Room, C: Command<R, Reply = Outcome, Rejection = Rejection>>(
+async fn predict<R: Room, C: Command<R, Reply = Outcome, Rejection = Rejection>>(
     context: &Context,
     streams: &Streams<R>,
     (id, states): (&str, &mut HashMap<String, R::State>),
     command: &C,
-    within: impl FnOnce(&mut C::Facts),
+    adjust: impl FnOnce(&mut C::Facts),
 ) -> Result<Outcome, Failure> {
-    if states.len() >= FORETOLD_MAX {
+    if states.len() >= PREDICTED_STREAMS_MAX {
         states.clear();
     }
     let mut state = match states.remove(id) {
@@ -107,7 +108,7 @@ async fn meet<R: Room, C: Command<R, Reply = Outcome, Rejection = Rejection>>(
         None => (*streams.fresh(id).await?.0).clone(),
     };
     let mut facts = command.facts(&state).await?.value;
-    within(&mut facts);
+    adjust(&mut facts);
     let stamp = context.clock().stamp();
     let decision = command.decide(&state, Version::ZERO, &facts, &stamp)?;
     for event in &decision.events {
@@ -117,13 +118,13 @@ async fn meet<R: Room, C: Command<R, Reply = Outcome, Rejection = Rejection>>(
     Ok(decision.reply)
 }
 
-impl Foretold {
+impl Prediction {
     pub(super) fn has_project(&self, id: &str) -> bool {
         self.projects.contains_key(id)
     }
 
     /// Replaces the project by its predicted state, if there is one.
-    fn within(&self, id: &str, project: &mut InProject) {
+    fn use_predicted_project(&self, id: &str, project: &mut InProject) {
         let part = id.split_once('/').map_or(id, |(part, _)| part);
         if let Some(state) = self.projects.get(part) {
             project.project = Arc::new(state.clone());
@@ -135,7 +136,8 @@ impl Foretold {
         placing: &Placement<'_, NamedProject<'_>>,
     ) -> Result<Outcome, Failure> {
         let Placement { context, id, .. } = *placing;
-        meet::<ProjectRoom, _>(context, context.projects(), (id, &mut self.projects), placing, |_| {}).await
+        predict::<ProjectRoom, _>(context, context.projects(), (id, &mut self.projects), placing, |_| {})
+            .await
     }
 
     pub(super) async fn package(
@@ -144,11 +146,11 @@ impl Foretold {
     ) -> Result<Outcome, Failure> {
         let Placement { context, id, .. } = *placing;
         let mut states = std::mem::take(&mut self.packages);
-        let within = |facts: &mut (InProject, Vec<_>)| self.within(id, &mut facts.0);
-        let met =
-            meet::<PackageRoom, _>(context, context.packages(), (id, &mut states), placing, within).await;
+        let adjust = |facts: &mut (InProject, Vec<_>)| self.use_predicted_project(id, &mut facts.0);
+        let outcome =
+            predict::<PackageRoom, _>(context, context.packages(), (id, &mut states), placing, adjust).await;
         self.packages = states;
-        met
+        outcome
     }
 
     pub(super) async fn fact(&mut self, placing: &Placement<'_, ArrivingFact>) -> Result<Outcome, Failure> {
@@ -158,25 +160,27 @@ impl Foretold {
         let key = (id.to_owned(), placing.record.valid_from);
         let is_other = holder.as_ref().is_some_and(|holder| *holder != key);
         let (mut same, mut document) = (None, String::new());
-        let within = |facts: &mut (InProject, Neighbours, String, Option<String>)| {
-            self.within(id, &mut facts.0);
+        let adjust = |facts: &mut (InProject, Neighbours, String, Option<String>)| {
+            self.use_predicted_project(id, &mut facts.0);
             if is_other {
                 facts.3 = Some(id.to_owned());
             }
-            if let Some(held) = self.held.get(id) {
-                held.add_to(&mut facts.1, placing.record);
+            if let Some(timeline) = self.timelines.get(id) {
+                timeline.add_to(&mut facts.1, placing.record);
             }
             same = facts.1.same.clone();
             document = placing.record.document_by(&facts.2);
         };
-        let met =
-            meet::<FactRoom, _>(context, context.fact_states(), (id, &mut states), placing, within).await;
+        let outcome =
+            predict::<FactRoom, _>(context, context.fact_states(), (id, &mut states), placing, adjust).await;
         self.facts = states;
-        if matches!(met, Ok(Outcome::New | Outcome::Continued)) && self.fact_ids.len() < FORETOLD_MAX {
+        if matches!(outcome, Ok(Outcome::New | Outcome::Continued))
+            && self.fact_ids.len() < PREDICTED_STREAMS_MAX
+        {
             self.fact_ids.insert(id_of(id, &placing.record.fact_id), key);
-            self.held.entry(id.to_owned()).or_default().note(same, placing.record, document);
+            self.timelines.entry(id.to_owned()).or_default().note(same, placing.record, document);
         }
-        met
+        outcome
     }
 
     pub(super) async fn session(
@@ -185,11 +189,11 @@ impl Foretold {
     ) -> Result<Outcome, Failure> {
         let Placement { context, id, .. } = *placing;
         let mut states = std::mem::take(&mut self.sessions);
-        let within = |project: &mut InProject| self.within(id, project);
-        let met =
-            meet::<SessionRoom, _>(context, context.session_states(), (id, &mut states), placing, within)
+        let adjust = |project: &mut InProject| self.use_predicted_project(id, project);
+        let outcome =
+            predict::<SessionRoom, _>(context, context.session_states(), (id, &mut states), placing, adjust)
                 .await;
         self.sessions = states;
-        met
+        outcome
     }
 }
