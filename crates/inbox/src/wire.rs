@@ -445,8 +445,8 @@ pub struct CodingSession {
 /// Why a message waits for a recipient.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DeliveryDelay {
-    /// `focus`, `dnd`, `not_joined`, `left`, `rest_unread`, `next_event`, `hooks_off`, `no_live_session` or
-    /// `peer_unreachable`.
+    /// `focus`, `dnd`, `not_joined`, `left`, `rest_unread`, `next_event`, `hooks_off`, `no_live_session`, `peer_unreachable` or
+    /// `peer_full`.
     pub reason: Reason,
     /// Since when, RFC 3339, if known.
     #[serde(skip_serializing_if = "Option::is_none")]

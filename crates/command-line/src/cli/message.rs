@@ -124,3 +124,6 @@ fn why(agent: &AgentHandle, waiting: &DeliveryDelay) -> String {
         other => format!("{}{since}", clean(other)),
     }
 }
+        "peer_full" => {
+            "its network has no more room for this one: the operator there can raise the quota".to_owned()
+        }

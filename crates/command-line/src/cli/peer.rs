@@ -8,7 +8,7 @@ use plenary_client::{
 };
 use plenary_kernel::OwnerName;
 
-use super::{context::Context, failure::Failure, identity::Realm};
+use super::{context::Context, failure::Failure, identity::Realm, status::usage_line};
 use crate::{
     duration::parse_seconds,
     out::{Table, clean, utc},
@@ -98,7 +98,8 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
         }
         Command::List => {
             let reply = client.peers().await?;
-            let mut table = Table::new(&["PEER", "NETWORK", "ACCORD", "SINCE", "GRANTS", "GRANTED"]);
+            let mut table =
+                Table::new(&["PEER", "NETWORK", "ACCORD", "SINCE", "GRANTS", "GRANTED", "STORED HERE"]);
             for peer in &reply.value.peers {
                 table.row(row(peer).each_ref().map(String::as_str));
             }
@@ -155,7 +156,7 @@ async fn revoked(client: &Client, name: &OwnerName, error: Error) -> Failure {
     }
 }
 
-fn row(peer: &Peer) -> [String; 6] {
+fn row(peer: &Peer) -> [String; 7] {
     let standing = match (peer.revoked_by.as_deref(), peer.told) {
         (Some("peer"), _) => "revoked by it".to_owned(),
         (Some(_), Some(false)) => "revoked, not confirmed yet".to_owned(),
@@ -171,3 +172,4 @@ fn row(peer: &Peer) -> [String; 6] {
         peer.granted.join(" "),
     ]
 }
+        peer.stored.as_ref().map(usage_line).unwrap_or_default(),

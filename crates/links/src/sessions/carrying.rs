@@ -13,7 +13,7 @@ use plenary_kernel::{AgentHandle, FileId, OwnerName, SessionId};
 use plenary_log::{Condition, Fault};
 use plenary_sessions::{
     crossing::{
-        Carrying, Consent, CrossingContent, FILES_BROUGHT_WITHIN, Offer, SessionCarrier,
+        Carrying, Consent, CrossingContent, FILES_BROUGHT_WITHIN, Offer, SessionCarrier, StateThere,
         naming::Naming,
         wire::{
             CrossingCommand, CrossingConsents, CrossingFileAsk, CrossingOffer, CrossingOutcome,
@@ -216,11 +216,13 @@ impl SessionCarrier for Links {
         peer: &'a OwnerName,
         (session, sequence): (&'a SessionId, u64),
         agents: &'a [AgentHandle],
-    ) -> Carrying<'a, Option<BTreeMap<AgentHandle, String>>> {
+    ) -> Carrying<'a, BTreeMap<AgentHandle, StateThere>> {
         Box::pin(async move {
-            let mut known = BTreeMap::new();
-            let Some(linked) = self.linked(peer).await? else { return Ok(None) };
-            let Ok(_share) = self.0.leaving_to.take(linked.accord.clone(), 1) else { return Ok(Some(known)) };
+            let all = |state: StateThere| agents.iter().map(|agent| (agent.clone(), state.clone())).collect();
+            let Some(linked) = self.linked(peer).await? else { return Ok(all(StateThere::Silent)) };
+            let Ok(_share) = self.0.leaving_to.take(linked.accord.clone(), 1) else {
+                return Ok(BTreeMap::new());
+            };
             let ask = CrossingStatesAsk {
                 you: peer.clone(),
                 session_id: session.clone(),
@@ -228,13 +230,14 @@ impl SessionCarrier for Links {
                 agents: agents.iter().take(STATES_ASKED_MAX).cloned().collect(),
             };
             let said = self.ask_linked::<CrossingStates>(&linked, "states", &ask, SMALL).await;
-            let Ok(said) = said else { return Ok(None) };
+            let Ok(said) = said else { return Ok(all(StateThere::Silent)) };
+            let mut known: BTreeMap<_, _> = if said.full { all(StateThere::Full) } else { BTreeMap::new() };
             for CrossingState { agent, state } in said.states {
                 if let Some(asked) = asked_for(agents, &agent) {
-                    known.insert(asked.clone(), state);
+                    known.insert(asked.clone(), StateThere::Reported(state));
                 }
             }
-            Ok(Some(known))
+            Ok(known)
         })
     }
 }

@@ -108,6 +108,7 @@ impl Links {
         for (name, peer) in &peers.all {
             if peer.active().is_none() {
                 pulling.held.remove(name);
+                self.0.full.forget(&peer.accord);
                 let is_over = peer.was_linked && pulling.parted.get(name) != Some(&peer.accord);
                 if is_over {
                     self.0.sessions.part_with(name).await?;
@@ -213,6 +214,7 @@ impl Links {
                 }
                 Err(NotPulled::Never(why)) => {
                     due.remove(&id);
+                    self.0.full.clear(&linked.accord, &id);
                     tracing::warn!(peer = %linked.peer, session = %id, %why, "events of a peer are refused");
                 }
             }
@@ -251,10 +253,26 @@ impl Links {
             let read: Option<Vec<_>> = page.events.into_iter().map(|event| arrived(event, &naming)).collect();
             let events = read.ok_or_else(unreadable)?;
             let command = CopyEvents { peer: linked.peer.clone(), first: at.next(), events };
-            self.0.sessions.keep_copy(id, command).await?;
+            let kept = self.0.sessions.keep_copy(id, command).await;
+            self.note_full(linked, id, matches!(kept, Err(NotKept::OverQuota)));
+            kept?;
             if !more {
                 return Ok(());
             }
+        }
+    }
+
+    /// Notes whether a copy waits for room. The log says it once an hour: the copy is retried every few seconds.
+    fn note_full(&self, linked: &LinkedPeer, id: &SessionId, is_full: bool) {
+        if !is_full {
+            return self.0.full.clear(&linked.accord, id);
+        }
+        if self.0.full.wait(&linked.accord, id, self.now()) {
+            tracing::warn!(
+                peer = %linked.peer,
+                "a peer stores as much here as it may, so new messages of its sessions wait: see `plenary peer list`, and raise \
+                 `peer_stored_bytes_max` or `peer_stored_events_max` under [quota] in plenary.toml"
+            );
         }
     }
 

@@ -124,13 +124,13 @@ pub trait SessionCarrier: Send + Sync {
         session: &'a SessionId,
         command: CrossingCommand,
     ) -> Carrying<'a, Option<CrossingOutcome>>;
-    /// The states of a message for a peer's agents, as far as the peer reports them; `None` if it did not answer.
+    /// The states of a message for a peer's agents, as far as they are known.
     fn states<'a>(
         &'a self,
         peer: &'a OwnerName,
         message: (&'a SessionId, u64),
         agents: &'a [AgentHandle],
-    ) -> Carrying<'a, Option<BTreeMap<AgentHandle, String>>>;
+    ) -> Carrying<'a, BTreeMap<AgentHandle, StateThere>>;
     /// The peer's response to an agent's request for a file; `parts` are those of the agent's request.
     fn file<'a>(
         &'a self,
@@ -148,6 +148,17 @@ pub trait SessionCarrier: Send + Sync {
     ) -> Carrying<'a, Option<String>>;
     /// The content of a peer's file, for a ticket of the peer; `None` if the peer does not give it.
     fn content<'a>(&'a self, peer: &'a OwnerName, ticket: &'a str) -> Carrying<'a, Option<CrossingContent>>;
+}
+
+/// The state of a message for an agent of another network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StateThere {
+    /// As its network reports it.
+    Reported(String),
+    /// Its network does not have the message: this network stores as much there as it may.
+    Full,
+    /// Its network does not answer, or is no longer linked.
+    Silent,
 }
 
 /// Knows the states of messages for agents of this network.
@@ -210,8 +221,7 @@ impl Sessions {
         }
     }
 
-    /// The states of a message for agents of other networks, as far as these networks report them; `None` for the agents
-    /// of a network that does not answer, or is no longer linked.
+    /// The states of a message for agents of other networks, as far as they are known.
     ///
     /// # Errors
     /// When the store fails.
@@ -219,7 +229,7 @@ impl Sessions {
         &self,
         message: (&SessionId, u64),
         agents: &[AgentHandle],
-    ) -> Result<BTreeMap<AgentHandle, Option<String>>, Fault> {
+    ) -> Result<BTreeMap<AgentHandle, StateThere>, Fault> {
         let mut by_peer = BTreeMap::<OwnerName, Vec<AgentHandle>>::new();
         for agent in agents {
             if let Some((_, peer)) = agent.of_peer() {
@@ -229,10 +239,7 @@ impl Sessions {
         let mut known = BTreeMap::new();
         let Some(carrier) = self.0.crossings.carrier() else { return Ok(known) };
         for (peer, agents) in &by_peer {
-            match carrier.states(peer, message, agents).await? {
-                Some(states) => known.extend(states.into_iter().map(|(agent, state)| (agent, Some(state)))),
-                None => known.extend(agents.iter().map(|agent| (agent.clone(), None))),
-            }
+            known.extend(carrier.states(peer, message, agents).await?);
         }
         Ok(known)
     }
