@@ -288,7 +288,8 @@ impl AttentionRequest {
     /// The change, if it is valid.
     pub(crate) fn change(&self, now: TimestampMs) -> Result<AttentionChange, Rejection> {
         let change = AttentionChange { level: self.attention, until: self.attention_until.map(TimestampMs) };
-        let error = || invalid("`attention_until` must lie ahead, by at most 366 days, and `open` has none.");
+        let error =
+            || invalid("`attention_until` must be after now, by at most 366 days; `open` has no end.");
         change.is_valid(now).then_some(change).ok_or_else(error)
     }
 }

@@ -90,11 +90,17 @@ fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {
     Some(next.into())
 }
 
+        FaultKind::Resolve | FaultKind::Unreachable if source == Some(UrlSource::Argument) => {
+            "check the address in the URL of the channel"
+        }
 fn refused_what(refused: &ServerRefusal) -> String {
     let ServerRefusal { status, code, field, message, .. } = refused;
     let field = field.as_ref().map(|field| format!(", {field}")).unwrap_or_default();
     if message.is_empty() {
-        format!("{code} ({status}{field})")
+        match code.strip_prefix("http_") {
+            Some(_) => format!("the server answers {status} and gives no reason"),
+            None => format!("{code} ({status}{field})"),
+        }
     } else {
         format!("{message} ({status} {code}{field})")
     }

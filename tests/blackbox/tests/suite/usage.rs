@@ -21,6 +21,16 @@ async fn a_wrong_value_is_refused_by_its_flag() {
     let session = "sess_01HZY3V8Q3N8X0T5W6R7S8D9EF";
     for (line, flag, allowed) in [
         ("ask @nick Hm --on-timeout maybe", "--on-timeout", "accept, ignore, none"),
+        ("attention dnd --until 0", "--until", "at most 366d"),
+        ("attention open --until 1h", "--until", "no end"),
+        ("agent edit @nick.b --token plo_x", "--display-name", "--visibility"),
+        ("peer invite rose http://x --expires-in 31d", "--expires-in", "at most 30d"),
+        ("peer invite rose http://x --grants tnick --token plo_x", "`tnick` is not a grant", "NAME=OWNER"),
+        (format!("message status {session} x").as_str(), "<SEQUENCE>", "must be a number"),
+        ("message status sess_x 1", "<SESSION>", "capital letters"),
+        ("watch --rooms nowhere", "--rooms", "sessions"),
+        ("search hello --room nowhere", "--room", "sessions"),
+        ("frame broadcast Hm --class nope", "--class", "merged"),
         ("ask @nick Hm --kind review", "--kind", "question, permission, hold"),
         ("ask @nick Hm --deadline 31d", "--deadline", "30d"),
         ("ask @nick Hm --deadline 0", "--deadline", "30d"),

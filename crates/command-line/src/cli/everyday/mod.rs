@@ -159,7 +159,7 @@ fn print_sent(context: &Context, sent: &SentMessage) -> Result<(), Failure> {
     let to: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
     context.out.line(&format!("#{sequence} {session} to {}", to.join(", ")))?;
     context.out.note(&format!(
-        "accepted from {from}; how far it came: `plenary message status {session} {sequence}`"
+        "accepted from {from}; `plenary message status {session} {sequence}` shows its state"
     ));
     Ok(())
 }
