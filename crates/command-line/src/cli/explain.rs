@@ -43,7 +43,7 @@ pub(crate) fn describe(context: &Context, failure: &Failure) -> (String, Option<
         Failure::Reported(_) => (String::new(), None),
         Failure::Output(error) => (format!("standard output cannot be written: {error}"), None),
         Failure::Usage { what, next }
-        | Failure::Auth { what, next }
+        | Failure::Auth { what, next, .. }
         | Failure::Unreachable { what, next } => (what.clone(), Some(next.clone())),
         Failure::Local { what, next } => (what.clone(), next.clone()),
         Failure::Refused { error: Error::Refused(refused), next } => {
@@ -59,7 +59,7 @@ pub(crate) fn describe(context: &Context, failure: &Failure) -> (String, Option<
     }
 }
 
-fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {
+pub(super) fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {
     let source = context.server_address().ok().map(|address| address.source);
     let next = match fault.kind {
         // A server that stops in order removes the file.

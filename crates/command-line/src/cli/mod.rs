@@ -53,6 +53,7 @@ mod terminal;
 mod token;
 mod trust;
 mod tui;
+mod unserved;
 mod use_agent;
 mod watch;
 
@@ -394,6 +395,12 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
         Command::Token(command) => wait(token::run(context, command)),
         Command::Completions(args) => completions::run(context, &args),
         Command::Teach(args) => teach::run(context, &args),
+    let result = match result {
+        Err(failure @ Failure::Auth { missing: Some(_), .. }) => {
+            wait(async { Err(unserved::checked(&context, failure).await) })
+        }
+        result => result,
+    };
         Command::Hook(args) => {
             let wakes_session = hook::run(context, &args);
             if wakes_session { Err(Failure::Reported(Exit::Command(hook::WAKE_EXIT_CODE))) } else { Ok(()) }

@@ -261,6 +261,24 @@ async fn a_console_is_not_opened_in_the_name_of_an_agent() {
         assert!(ran.code == 0 && ran.err.contains("as owner"), "{line}: {ran:?}");
     }
     let unnamed = cli.run(&["console", "--role", "owner"]).await;
+/// A missing token is not the first thing to say of a server that does not run, and a saved one is named.
+#[tokio::test]
+async fn a_token_that_is_saved_for_another_address_is_named() {
+    let (first, second) = (Server::start().await, Server::start().await);
+    let cli = Cli::new(&[("PLENARY_OPERATOR_TOKEN", first.operator().token())]);
+    cli.done(&["--url", &first.url(), "agent", "add", "@nick.parser"]).await;
+    let absent = "http://127.0.0.1:1";
+    let ran = cli.run(&["--url", absent, "--as", "@nick.parser", "who"]).await;
+    assert!(ran.code == 3 && ran.err.contains("nothing listens at http://127.0.0.1:1"), "{ran:?}");
+    let saved = format!("a token of @nick.parser is saved for {}", first.url());
+    assert!(ran.err.contains(&saved) && !ran.err.contains("agent add"), "{ran:?}");
+    let ran = cli.run(&["--url", absent, "--as", "@nick.other", "who"]).await;
+    assert!(ran.code == 3 && ran.err.contains("nothing listens"), "{ran:?}");
+    let ran = cli.run(&["--url", &second.url(), "--as", "@nick.parser", "who"]).await;
+    assert!(ran.code == 4 && ran.err.contains(&format!("--url {}", first.url())), "{ran:?}");
+    assert!(!ran.err.contains("agent add"), "{ran:?}");
+}
+
     assert!(unnamed.code == 2 && unnamed.err.contains("--owner NAME"), "{unnamed:?}");
 }
 
