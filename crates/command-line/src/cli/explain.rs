@@ -1,13 +1,16 @@
 //! Error messages and remedies for people; under `--json` the same for programs.
 //! Must not know: how a call is made.
 
+use std::collections::BTreeSet;
+
 use plenary_client::{Error, FaultKind, NetworkFault, ServerRefusal, TokenKind};
+use plenary_kernel::OwnerName;
 use serde_json::json;
 
 use super::{
     context::Context,
     failure::{Exit, Failure},
-    identity::TokenSource,
+    identity::{Holder, TokenSource},
     server_address::UrlSource,
 };
 
@@ -51,7 +54,15 @@ pub(crate) fn describe(context: &Context, failure: &Failure) -> (String, Option<
         }
         Failure::Refused { error, next } => (error.to_string(), Some(next.clone())),
         Failure::Call(Error::Network(fault)) => (fault.to_string(), network_next(context, fault)),
-        Failure::Call(Error::Refused(refused)) => (refused_what(refused), refused_next(context, refused)),
+        Failure::Call(Error::Refused(refused)) => {
+            let what = match unknown_person(context).filter(|_| refused.status == 401) {
+                Some((owner, source)) => {
+                    format!("the server has no owner `{owner}`, or does not accept the token from {source}")
+                }
+                None => refused_what(refused),
+            };
+            (what, refused_next(context, refused))
+        }
         Failure::Call(error @ Error::Unreadable(_)) => {
             (error.to_string(), Some("check with `plenary status` that --url names a Plenary server".into()))
         }
@@ -266,6 +277,29 @@ fn unauthenticated_next(context: &Context) -> String {
                 }
                 TokenSource::DataDir(_) => "name the server's own directory with PLENARY_DATA".into(),
                 TokenSource::Flag | TokenSource::Environment(_) => {
+/// The person for whom the command used the token of an owner or the operator, and the source of that token.
+fn unknown_person(context: &Context) -> Option<(OwnerName, TokenSource)> {
+    let (identity, credential) = context.used()?;
+    let person = identity.filter(|identity| identity.is_person())?;
+    (credential.token.kind() != TokenKind::Agent).then(|| (person.handle.owner_name(), credential.source))
+}
+
+/// The other owners with tokens of agents here, each as an option of the command.
+fn owners_here(context: &Context, but: &OwnerName) -> Vec<String> {
+    let tokens = context.tokens_file().and_then(|file| file.load().ok());
+    let (Some(tokens), Ok(server)) = (tokens, context.server()) else { return Vec::new() };
+    let owners: BTreeSet<OwnerName> = tokens
+        .of(&server)
+        .holders()
+        .filter_map(|holder| match holder {
+            Holder::Agent(agent) => Some(agent.owner_name()),
+            Holder::Operator | Holder::Owner(_) => None,
+        })
+        .filter(|owner| owner != but)
+        .collect();
+    owners.iter().map(|owner| format!("`--as @{owner}`")).collect()
+}
+
                     "give another token, or none to use a saved one".into()
                 }
             };
@@ -274,15 +308,17 @@ fn unauthenticated_next(context: &Context) -> String {
                 credential.source
             )
         }
-        Some((Some(identity), credential))
-            if identity.is_person() && credential.token.kind() != TokenKind::Agent =>
-        {
-            let owner = identity.handle.owner();
-            format!(
-                "the server has no owner `{owner}` for the token from {}; say who you are with `--as @OWNER`, or make your \
-                 first agent with `plenary connect` or `plenary agent add @{owner}.NAME`",
-                credential.source
-            )
+        Some(_) if let Some((owner, _)) = unknown_person(context) => {
+            let others = owners_here(context, &owner);
+            match others.as_slice() {
+                [] => format!(
+                    "say who you are with `--as @OWNER`, or make your first agent with `plenary connect claude` or \
+                     `plenary agent add @{owner}.assistant`"
+                ),
+                others => {
+                    format!("say who you are: tokens of agents are saved here for {}", others.join(", "))
+                }
+            }
         }
         Some((Some(identity), credential)) => {
             let (handle, names, source) = (&identity.handle, &identity.source, &credential.source);
