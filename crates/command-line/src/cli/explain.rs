@@ -90,6 +90,9 @@ pub(super) fn network_next(context: &Context, fault: &NetworkFault) -> Option<St
             "the server may have carried out the call; check before you repeat it, e.g. with `plenary session events`"
         }
         FaultKind::TimedOut | FaultKind::Lost => "see what the server's log says last, and try again",
+        FaultKind::Resolve | FaultKind::Unreachable if source == Some(UrlSource::Argument) => {
+            "check the address in the URL of the channel"
+        }
         FaultKind::Resolve | FaultKind::Unreachable => "check the address given by --url or PLENARY_URL",
         FaultKind::Unproved => return Some(unproved_next(context)),
         FaultKind::Busy => "try again in a moment; `connections_max` in the configuration is the limit",
@@ -101,9 +104,6 @@ pub(super) fn network_next(context: &Context, fault: &NetworkFault) -> Option<St
     Some(next.into())
 }
 
-        FaultKind::Resolve | FaultKind::Unreachable if source == Some(UrlSource::Argument) => {
-            "check the address in the URL of the channel"
-        }
 fn refused_what(refused: &ServerRefusal) -> String {
     let ServerRefusal { status, code, field, message, .. } = refused;
     let field = field.as_ref().map(|field| format!(", {field}")).unwrap_or_default();
@@ -124,10 +124,8 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
         (403, "unauthorized") => {
             "ask the project's owner for a role (`plenary context project share @owner.name ROLE`); only the owner shares and archives"
         }
-        (404, "agent_not_found") if let Some(peer) = context.peer() => {
-            return Some(format!(
-                "ask the operator of {peer} for the agent's name: its agents are not listed here"
-            ));
+        (404, code) if let Some(next) = context.peer().and_then(|peer| missing_there(peer, code)) => {
+            return Some(next);
         }
         (404, code) if let Some(next) = missing_next(code) => next,
         (409, "agent_stopped") => {
@@ -213,6 +211,19 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
     Some(next.into())
 }
 
+/// What to do if a linked network has no such agent or project: it lists neither to guests.
+fn missing_there(peer: &OwnerName, code: &str) -> Option<String> {
+    Some(match code {
+        "agent_not_found" => {
+            format!("ask the operator of {peer} for the agent's name: its agents are not listed here")
+        }
+        "project_not_found" => {
+            format!("name it in full, `--project OWNER:ID`, and ask its owner at {peer} to share it with you")
+        }
+        _ => return None,
+    })
+}
+
 /// What to do if something that a project or a run has is missing, by its code.
 fn missing_next(code: &str) -> Option<&'static str> {
     Some(match code {
@@ -266,17 +277,6 @@ fn unproved_next(context: &Context) -> String {
     )
 }
 
-/// Explains a token that the server does not accept: which one, and how to get another.
-fn unauthenticated_next(context: &Context) -> String {
-    match context.used() {
-        None => "give a token with --token".into(),
-        Some((None, credential)) => {
-            let remedy = match &credential.source {
-                TokenSource::Saved(holder, _) => {
-                    format!("delete it with `plenary token remove {}`", holder.name())
-                }
-                TokenSource::DataDir(_) => "name the server's own directory with PLENARY_DATA".into(),
-                TokenSource::Flag | TokenSource::Environment(_) => {
 /// The person for whom the command used the token of an owner or the operator, and the source of that token.
 fn unknown_person(context: &Context) -> Option<(OwnerName, TokenSource)> {
     let (identity, credential) = context.used()?;
@@ -300,6 +300,17 @@ fn owners_here(context: &Context, but: &OwnerName) -> Vec<String> {
     owners.iter().map(|owner| format!("`--as @{owner}`")).collect()
 }
 
+/// Explains a token that the server does not accept: which one, and how to get another.
+fn unauthenticated_next(context: &Context) -> String {
+    match context.used() {
+        None => "give a token with --token".into(),
+        Some((None, credential)) => {
+            let remedy = match &credential.source {
+                TokenSource::Saved(holder, _) => {
+                    format!("delete it with `plenary token remove {}`", holder.name())
+                }
+                TokenSource::DataDir(_) => "name the server's own directory with PLENARY_DATA".into(),
+                TokenSource::Flag | TokenSource::Environment(_) => {
                     "give another token, or none to use a saved one".into()
                 }
             };

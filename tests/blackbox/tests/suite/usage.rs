@@ -239,28 +239,28 @@ async fn the_option_of_linked_networks_is_only_where_it_works() {
             "{line}: {ran:?}"
         );
     }
-    for line in ["channel list --peer zzz", "--peer zzz run helper hello", "context project list --peer zzz"]
+    for line in [
+        "channel list --peer zzz",
+        "channel create --peer zzz",
+        "--peer zzz runs agents",
+        "--peer zzz context project list",
+        "--peer zzz context init p",
+        "--peer zzz context daily",
+        "--peer zzz context export x --all",
+        "--peer zzz context blob put x",
+    ] {
+        let ran = cli.run(&line.split(' ').collect::<Vec<_>>()).await;
+        let said = "a linked network does not offer this command";
+        assert!(ran.code == 2 && ran.err.contains(said), "{line}: {ran:?}");
+    }
+    for line in
+        ["channel read c --peer zzz", "--peer zzz run helper hello", "context pull --project a:b --peer zzz"]
     {
         let ran = cli.run(&line.split(' ').collect::<Vec<_>>()).await;
         assert!(ran.code != 0 && !ran.err.contains("--peer"), "{line}: {ran:?}");
     }
 }
 
-#[tokio::test]
-async fn a_console_is_not_opened_in_the_name_of_an_agent() {
-    let server = Server::start().await;
-    server.owner("ida").await;
-    let cli = operator(&server);
-    let refused = cli.run(&["--as", "@ida.laptop", "console"]).await;
-    assert!(
-        refused.code == 2 && refused.err.contains("--owner ida") && refused.out.is_empty(),
-        "{refused:?}"
-    );
-    for line in ["console --owner ida --person @ida", "--as @ida console"] {
-        let ran = cli.run(&line.split(' ').collect::<Vec<_>>()).await;
-        assert!(ran.code == 0 && ran.err.contains("as owner"), "{line}: {ran:?}");
-    }
-    let unnamed = cli.run(&["console", "--role", "owner"]).await;
 /// A missing token is not the first thing to say of a server that does not run, and a saved one is named.
 #[tokio::test]
 async fn a_token_that_is_saved_for_another_address_is_named() {
@@ -279,6 +279,21 @@ async fn a_token_that_is_saved_for_another_address_is_named() {
     assert!(!ran.err.contains("agent add"), "{ran:?}");
 }
 
+#[tokio::test]
+async fn a_console_is_not_opened_in_the_name_of_an_agent() {
+    let server = Server::start().await;
+    server.owner("ida").await;
+    let cli = operator(&server);
+    let refused = cli.run(&["--as", "@ida.laptop", "console"]).await;
+    assert!(
+        refused.code == 2 && refused.err.contains("--owner ida") && refused.out.is_empty(),
+        "{refused:?}"
+    );
+    for line in ["console --owner ida --person @ida", "--as @ida console"] {
+        let ran = cli.run(&line.split(' ').collect::<Vec<_>>()).await;
+        assert!(ran.code == 0 && ran.err.contains("as owner"), "{line}: {ran:?}");
+    }
+    let unnamed = cli.run(&["console", "--role", "owner"]).await;
     assert!(unnamed.code == 2 && unnamed.err.contains("--owner NAME"), "{unnamed:?}");
 }
 
