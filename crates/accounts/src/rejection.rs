@@ -149,7 +149,7 @@ impl From<Rejection> for Refusal {
             }
             Rejection::AttentionEnd => Self::malformed(
                 "invalid_attention",
-                "attention_until must lie ahead, by at most 366 days, and `open` has none.",
+                "`attention_until` must be after now, by at most 366 days; `open` has no end.",
             ),
             Rejection::ScopeExceeded => forbidden("insufficient_scope", "The token itself may not do that."),
             Rejection::LastsTooLong => {
@@ -157,7 +157,7 @@ impl From<Rejection> for Refusal {
             }
             Rejection::NoTokens => forbidden("forbidden", "A person has no tokens of its own."),
             Rejection::GrantInvalid => {
-                Self::malformed("invalid_grant", "The code or the refresh token opens nothing.")
+                Self::malformed("invalid_grant", "The code or the refresh token is not valid.")
             }
             Rejection::KeyReused => crate::once::key_reused(),
             Rejection::TooManyAgents => limit_reached(Limit::Agents),

@@ -135,8 +135,8 @@ pub struct RecipientStatus {
 /// Why a message waits for a recipient.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DeliveryDelay {
-    /// `focus`, `dnd`, `not_joined`, `left`, `rest_unread`, `next_event`, `hooks_off`, `no_live_session` or
-    /// `peer_unreachable`; a newer server may add reasons.
+    /// `focus`, `dnd`, `not_joined`, `left`, `rest_unread`, `next_event`, `hooks_off`, `no_live_session`, `peer_unreachable` or
+    /// `peer_full`; a newer server may add reasons.
     pub reason: String,
     /// Since when it waits, RFC 3339, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

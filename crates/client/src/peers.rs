@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use plenary_kernel::{AccordId, OwnerName, TimestampMs};
 use serde::{Deserialize, Serialize};
 
-use crate::{Client, Reply, Result, client::segment};
+use crate::{Client, Reply, Result, client::segment, me::Usage};
 
 const PEERS: &str = "/_admin/peers";
 
@@ -63,6 +63,9 @@ pub struct Peer {
     pub grants: Grants,
     /// The names that it grants the server.
     pub granted: Vec<String>,
+    /// What is stored for its agents, and the quota.
+    #[serde(flatten)]
+    pub stored: Option<Usage>,
 }
 
 /// A created invitation. The code is shown only this once.

@@ -49,15 +49,19 @@ impl QuotaPledge {
 #[must_use]
 pub fn refusal(exceeded: ExceededQuota) -> Refusal {
     let ExceededQuota { rule, used, max } = exceeded;
-    let (who, rule, what) = match rule {
-        QuotaRule::OwnerBytes => ("owner", "stored_bytes_max", "bytes"),
-        QuotaRule::OwnerEvents => ("owner", "stored_events_max", "events"),
-        QuotaRule::PeerBytes => ("network", "peer_stored_bytes_max", "bytes"),
-        QuotaRule::PeerEvents => ("network", "peer_stored_events_max", "events"),
+    let (who, place, operator, rule, what) = match rule {
+        QuotaRule::OwnerBytes => ("owner", "here", "operator", "stored_bytes_max", "bytes"),
+        QuotaRule::OwnerEvents => ("owner", "here", "operator", "stored_events_max", "events"),
+        QuotaRule::PeerBytes => {
+            ("network", "at the other", "other network's operator", "peer_stored_bytes_max", "bytes")
+        }
+        QuotaRule::PeerEvents => {
+            ("network", "at the other", "other network's operator", "peer_stored_events_max", "events")
+        }
     };
     let text = format!(
-        "Your {who} stores {used} of {max} {what} here that the rule {rule} allows, and this would exceed it. \
-         Reading, leaving and ending still work. The operator can raise `{rule}` under [quota] in plenary.toml."
+        "Your {who} stores {used} of at most {max} {what} {place}, and this would exceed it. \
+         Reading, leaving and ending still work. The {operator} can raise `{rule}` under [quota] in plenary.toml."
     );
     Refusal::new(Class::Forbidden, "quota_exceeded", text)
 }

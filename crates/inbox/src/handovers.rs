@@ -194,6 +194,8 @@ pub enum Reason {
     NoLiveSession,
     /// The recipient's network does not answer, or is no longer linked.
     PeerUnreachable,
+    /// This network stores as much at the recipient's network as it may.
+    PeerFull,
 }
 
 /// The handovers to an agent's coding agents, and their sessions.

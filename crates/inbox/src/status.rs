@@ -8,7 +8,7 @@ use plenary_accounts::{Attention, AttentionLevel, blocked_between};
 use plenary_kernel::{AgentHandle, Position, SessionId, TimestampMs};
 use plenary_log::Fault;
 use plenary_sessions::{
-    crossing::{CarrierFuture, MessageStates},
+    crossing::{CarrierFuture, MessageStates, PeerState},
     event::version,
     receipts::{Arrival, Recipient},
 };
@@ -246,19 +246,25 @@ fn frozen(recipient: &Recipient, reported: State) -> RecipientStatus {
     RecipientStatus { at, ..status(&recipient.agent, reported, None) }
 }
 
-/// The state for an agent of another network, as that network reports it. `Some(None)` means that it did not answer.
-fn guest(recipient: &Recipient, reported: Option<&Option<String>>) -> RecipientStatus {
-    let is_silent = matches!(reported, Some(None));
-    let reported = reported.and_then(Option::as_ref);
-    let reported_state: Option<State> =
-        reported.and_then(|name| serde_json::from_value(name.as_str().into()).ok());
-    let reported_state = reported_state.unwrap_or_default();
+/// The state for an agent of another network, as that network reports it.
+fn guest(recipient: &Recipient, reported: Option<&PeerState>) -> RecipientStatus {
+    let (mut reported_state, mut at_network) = (State::default(), None);
+    match reported {
+        Some(PeerState::Reported(name)) => {
+            reported_state = serde_json::from_value(name.as_str().into()).unwrap_or_default();
+        }
+        Some(PeerState::Full) => at_network = Some(Reason::PeerFull),
+        Some(PeerState::Silent) => at_network = Some(Reason::PeerUnreachable),
+        None => {}
+    }
     let answered_at = recipient.answered_at.filter(|_| reported_state >= State::Delivered);
     let state = if answered_at.is_some() { reported_state.max(State::Answered) } else { reported_state };
     let has_it = !recipient.arrivals.is_empty();
     let (state, waiting) = match recipient.left_at {
         Some(_) if !has_it => (State::Expired, None),
-        _ if is_silent && state < State::Delivered => (state, Some(delay(Reason::PeerUnreachable, None))),
+        _ if let Some(reason) = at_network.filter(|_| state < State::Delivered) => {
+            (state, Some(delay(reason, None)))
+        }
         Some(left_at) if state < State::Shown => (state, Some(delay(Reason::Left, Some(left_at)))),
         None if !has_it => (state, Some(delay(Reason::NotJoined, None))),
         Some(_) | None => (state, None),

@@ -288,7 +288,8 @@ impl AttentionRequest {
     /// The change, if it is valid.
     pub(crate) fn change(&self, now: TimestampMs) -> Result<AttentionChange, Rejection> {
         let change = AttentionChange { level: self.attention, until: self.attention_until.map(TimestampMs) };
-        let error = || invalid("`attention_until` must lie ahead, by at most 366 days, and `open` has none.");
+        let error =
+            || invalid("`attention_until` must be after now, by at most 366 days; `open` has no end.");
         change.is_valid(now).then_some(change).ok_or_else(error)
     }
 }
@@ -445,8 +446,8 @@ pub struct CodingSession {
 /// Why a message waits for a recipient.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DeliveryDelay {
-    /// `focus`, `dnd`, `not_joined`, `left`, `rest_unread`, `next_event`, `hooks_off`, `no_live_session` or
-    /// `peer_unreachable`.
+    /// `focus`, `dnd`, `not_joined`, `left`, `rest_unread`, `next_event`, `hooks_off`, `no_live_session`, `peer_unreachable` or
+    /// `peer_full`.
     pub reason: Reason,
     /// Since when, RFC 3339, if known.
     #[serde(skip_serializing_if = "Option::is_none")]

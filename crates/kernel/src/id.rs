@@ -46,7 +46,7 @@ macro_rules! id {
                 if fits {
                     Ok(Self(text.into()))
                 } else {
-                    Err(MalformedText { what: "id", expected: concat!($prefix, "[0-9A-Z]+") })
+                    Err(MalformedText { what: "id", expected: concat!($prefix, "…, with digits and capital letters") })
                 }
             }
         }

@@ -37,7 +37,7 @@ use crate::{
         REQUESTS_AT_ONCE_MAX, REQUESTS_PER_PEER_MAX, SESSION_REQUESTS_AT_ONCE_MAX,
         SESSION_REQUESTS_PER_MINUTE_MAX, SESSION_REQUESTS_PER_PEER_MAX,
     },
-    quota::{PeerUsage, Quotas},
+    quota::{FullPeers, PeerUsage, Quotas},
 };
 
 /// Links to other networks. Cheap to clone.
@@ -67,6 +67,7 @@ pub(crate) struct Inner {
     pub(crate) sessions_at_once: Shares<AccordId>,
     pub(crate) news_at_once: Shares<AccordId>,
     pub(crate) copied_bytes: PeerUsage,
+    pub(crate) full: FullPeers,
     /// The operations that guests call, while the server runs.
     pub(crate) operations: RwLock<Option<Operations>>,
     pub(crate) guest_quotas: Quotas,
@@ -120,6 +121,7 @@ impl Links {
             sessions_at_once: Shares::new(SESSION_REQUESTS_AT_ONCE_MAX, SESSION_REQUESTS_PER_PEER_MAX),
             news_at_once: Shares::new(SESSION_REQUESTS_AT_ONCE_MAX, NEWS_PER_PEER_MAX),
             copied_bytes: PeerUsage::default(),
+            full: FullPeers::default(),
             operations: RwLock::default(),
             guest_quotas: Quotas::new(GUEST_REQUESTS_PER_MINUTE_MAX),
             guests_at_once: Shares::new(GUEST_REQUESTS_AT_ONCE_MAX, GUEST_REQUESTS_PER_PEER_MAX),

@@ -1,14 +1,16 @@
-//! The quotas of a peer: requests and bytes per minute.
+//! The quotas of a peer: requests and bytes per minute, and the copies that wait because it stores as much here as it may.
 //! Must not know: clocks; callers pass the time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use parking_lot::Mutex;
-use plenary_kernel::{AccordId, TimestampMs};
+use plenary_kernel::{AccordId, SessionId, TimestampMs};
 
 use crate::limits::{PEERS_MAX, REQUESTS_PER_MINUTE_MAX};
 
 const MINUTE_MS: u64 = 60_000;
+/// How often the log says of one peer that it stores as much here as it may.
+const WARNED_EVERY_MS: u64 = 3_600_000;
 
 /// The requests of each accord, or open invitation, in its current minute.
 #[derive(Debug)]
@@ -53,6 +55,47 @@ impl PeerUsage {
         let minutes = self.0.lock();
         let minute = minutes.get(accord).filter(|(since, _)| now.0.abs_diff(since.0) < MINUTE_MS);
         minute.map_or(0, |(_, bytes_copied)| *bytes_copied)
+    }
+}
+
+/// The copies of each peer's sessions that wait because the peer stores as much here as it may.
+#[derive(Debug, Default)]
+pub(crate) struct FullPeers(Mutex<HashMap<AccordId, FullPeer>>);
+
+#[derive(Debug, Default)]
+struct FullPeer {
+    waiting: HashSet<SessionId>,
+    warned: Option<TimestampMs>,
+}
+
+impl FullPeers {
+    /// Notes that a copy waits; returns whether the log is to say it now.
+    pub(crate) fn wait(&self, accord: &AccordId, session: &SessionId, now: TimestampMs) -> bool {
+        let mut peers = self.0.lock();
+        let peer = peers.entry(accord.clone()).or_default();
+        peer.waiting.insert(session.clone());
+        let is_due = peer.warned.is_none_or(|warned| now.0.abs_diff(warned.0) >= WARNED_EVERY_MS);
+        if is_due {
+            peer.warned = Some(now);
+        }
+        is_due
+    }
+
+    /// Notes that a copy does not wait.
+    pub(crate) fn clear(&self, accord: &AccordId, session: &SessionId) {
+        if let Some(peer) = self.0.lock().get_mut(accord) {
+            peer.waiting.remove(session);
+        }
+    }
+
+    /// Forgets an accord that is over.
+    pub(crate) fn forget(&self, accord: &AccordId) {
+        self.0.lock().remove(accord);
+    }
+
+    /// Whether a copy waits.
+    pub(crate) fn waits(&self, accord: &AccordId, session: &SessionId) -> bool {
+        self.0.lock().get(accord).is_some_and(|peer| peer.waiting.contains(session))
     }
 }
 
@@ -111,6 +154,22 @@ mod tests {
             (usage.of(&accord(1), TimestampMs(61_000)), usage.of(&accord(2), TimestampMs(2_000))),
             (0, 0)
         );
+    }
+
+    #[test]
+    fn a_copy_waits_until_it_is_cleared_and_the_log_says_it_once_an_hour() {
+        let accord = |nth| AccordId::mint(&Stamp::new(TimestampMs(nth), [0; 10]), 0);
+        let session = |nth: usize| -> SessionId { format!("sess_{nth:026}").parse().unwrap() };
+        let (full, at) = (FullPeers::default(), |ms: u64| TimestampMs(1_000_000 + ms));
+        assert!(full.wait(&accord(1), &session(1), at(0)));
+        assert!(!full.wait(&accord(1), &session(2), at(WARNED_EVERY_MS - 1)));
+        assert!(full.wait(&accord(2), &session(3), at(1)), "each peer has its own");
+        full.clear(&accord(1), &session(1));
+        assert!(!full.waits(&accord(1), &session(1)) && full.waits(&accord(1), &session(2)));
+        assert!(!full.wait(&accord(1), &session(1), at(1)), "the same hour");
+        assert!(full.wait(&accord(1), &session(1), at(WARNED_EVERY_MS)));
+        full.forget(&accord(1));
+        assert!(!full.waits(&accord(1), &session(1)));
     }
 
     #[test]

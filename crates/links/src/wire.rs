@@ -119,8 +119,14 @@ pub struct PeerView {
     pub granted: Vec<String>,
     /// The bytes that are stored here for the peer's agents.
     pub stored_bytes: u64,
+    /// The quota of bytes; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored_bytes_max: Option<u64>,
     /// The events that are stored here for them.
     pub stored_events: u64,
+    /// The quota of events; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored_events_max: Option<u64>,
 }
 
 /// The response of `POST /_admin/peers`.

@@ -45,7 +45,7 @@ pub fn refused_response(refusal: Refusal) -> Response {
 }
 
 pub(crate) fn agent_not_found() -> RunRefusal {
-    Refusal::new(Class::NotFound, "agent_not_found", "There is no such agent; GET / lists them.").into()
+    Refusal::new(Class::NotFound, "agent_not_found", "This server runs no such agent.").into()
 }
 
 pub(crate) fn run_not_found() -> RunRefusal {

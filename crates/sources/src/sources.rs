@@ -70,10 +70,8 @@ pub(crate) fn line(text: &str) -> String {
 
 /// The two agents of a block that began or ended.
 pub(crate) fn blocked_pair(event: &StoredEvent) -> Option<[AgentHandle; 2]> {
-    match AccountEvent::of(event)? {
-        AccountEvent::BlockChanged { blocker, blocked } => Some([blocker, blocked]),
-        _ => None,
-    }
+    let AccountEvent::BlockChanged { blocker, blocked } = AccountEvent::of(event)? else { return None };
+    Some([blocker, blocked])
 }
 
 /// Why an event is relevant; `None` if it is not.

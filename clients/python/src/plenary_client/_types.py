@@ -812,8 +812,9 @@ class DelegateRequest(TypedDict):
 class DeliveryDelay(TypedDict):
     """Why a message waits for a recipient."""
     reason: Reason
-    """`focus`, `dnd`, `not_joined`, `left`, `rest_unread`, `next_event`, `hooks_off`, `no_live_session` or
-    `peer_unreachable`.
+    """`focus`, `dnd`, `not_joined`, `left`, `rest_unread`, `next_event`, `hooks_off`, `no_live_session`,
+    `peer_unreachable` or
+    `peer_full`.
     """
     since: NotRequired[str | None]
     """Since when, RFC 3339, if known."""
@@ -2846,8 +2847,12 @@ class PeerInvitation(TypedDict):
     """The state of the accord."""
     stored_bytes: int
     """The bytes that are stored here for the peer's agents."""
+    stored_bytes_max: NotRequired[int | None]
+    """The quota of bytes; absent if there is none."""
     stored_events: int
     """The events that are stored here for them."""
+    stored_events_max: NotRequired[int | None]
+    """The quota of events; absent if there is none."""
     told: NotRequired[bool | None]
     """If this network revoked the accord: whether the peer has confirmed the revocation, or the server has given
     up notifying
@@ -2888,8 +2893,12 @@ class PeerView(TypedDict):
     """The state of the accord."""
     stored_bytes: int
     """The bytes that are stored here for the peer's agents."""
+    stored_bytes_max: NotRequired[int | None]
+    """The quota of bytes; absent if there is none."""
     stored_events: int
     """The events that are stored here for them."""
+    stored_events_max: NotRequired[int | None]
+    """The quota of events; absent if there is none."""
     told: NotRequired[bool | None]
     """If this network revoked the accord: whether the peer has confirmed the revocation, or the server has given
     up notifying
@@ -3066,7 +3075,7 @@ class Readiness(TypedDict):
     """
 
 
-Reason: TypeAlias = "Literal['not_joined', 'left', 'rest_unread', 'focus', 'dnd', 'next_event', 'hooks_off', 'no_live_session', 'peer_unreachable']"
+Reason: TypeAlias = "Literal['not_joined', 'left', 'rest_unread', 'focus', 'dnd', 'next_event', 'hooks_off', 'no_live_session', 'peer_unreachable', 'peer_full']"
 """Why a message waits."""
 
 

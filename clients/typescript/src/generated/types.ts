@@ -768,8 +768,9 @@ export interface DelegateRequest {
 /** Why a message waits for a recipient. */
 export interface DeliveryDelay {
   /**
-   * `focus`, `dnd`, `not_joined`, `left`, `rest_unread`, `next_event`, `hooks_off`, `no_live_session` or
-   * `peer_unreachable`.
+   * `focus`, `dnd`, `not_joined`, `left`, `rest_unread`, `next_event`, `hooks_off`, `no_live_session`,
+   * `peer_unreachable` or
+   * `peer_full`.
    */
   reason: Reason;
   /** Since when, RFC 3339, if known. */
@@ -2692,8 +2693,12 @@ export interface PeerInvitation {
   standing: PeerStanding;
   /** The bytes that are stored here for the peer's agents. */
   stored_bytes: number;
+  /** The quota of bytes; absent if there is none. */
+  stored_bytes_max?: number | null;
   /** The events that are stored here for them. */
   stored_events: number;
+  /** The quota of events; absent if there is none. */
+  stored_events_max?: number | null;
   /**
    * If this network revoked the accord: whether the peer has confirmed the revocation, or the server has given up
    * notifying
@@ -2733,8 +2738,12 @@ export interface PeerView {
   standing: PeerStanding;
   /** The bytes that are stored here for the peer's agents. */
   stored_bytes: number;
+  /** The quota of bytes; absent if there is none. */
+  stored_bytes_max?: number | null;
   /** The events that are stored here for them. */
   stored_events: number;
+  /** The quota of events; absent if there is none. */
+  stored_events_max?: number | null;
   /**
    * If this network revoked the accord: whether the peer has confirmed the revocation, or the server has given up
    * notifying
@@ -2904,7 +2913,7 @@ export interface Readiness {
 }
 
 /** Why a message waits. */
-export type Reason = "not_joined" | "left" | "rest_unread" | "focus" | "dnd" | "next_event" | "hooks_off" | "no_live_session" | "peer_unreachable";
+export type Reason = "not_joined" | "left" | "rest_unread" | "focus" | "dnd" | "next_event" | "hooks_off" | "no_live_session" | "peer_unreachable" | "peer_full";
 
 /** The known state of a message for one recipient. */
 export interface RecipientStatus {

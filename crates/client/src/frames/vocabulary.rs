@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A value outside a closed vocabulary.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a {vocabulary}; the values are {known}")]
+#[error("`{text}` is an unknown {vocabulary}; the values are {known}")]
 pub struct UnknownValue {
     /// The name of the vocabulary.
     pub vocabulary: &'static str,

@@ -375,6 +375,14 @@ async fn change(
 }
 
 async fn edit(context: &Context, client: &Client, args: Edit) -> Result<(), Failure> {
+    let Edit { display_name, description, card, card_body, visibility, .. } = &args;
+    if [display_name, description, card_body, visibility].iter().all(|flag| flag.is_none()) && card.is_none()
+    {
+        return Err(Failure::usage(
+            "there is nothing to change",
+            "give --display-name, --description, --card, --card-body or --visibility",
+        ));
+    }
     let card = args.card.as_deref().map(input::file).transpose()?.or(args.card_body);
     let text = |text: Option<String>| text.map(|text| Some(text).filter(|text| !text.is_empty()));
     let changes = ChangeAgent {

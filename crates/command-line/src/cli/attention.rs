@@ -1,6 +1,8 @@
 //! `plenary attention`: the attention level of the agent, or of one session of its coding agents, and its end.
 //! Must not know: which messages pass; the server decides it.
 
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
 use plenary_client::{accounts::Attention, frames::now};
 use plenary_kernel::TimestampMs;
@@ -27,11 +29,22 @@ pub(crate) struct AttentionArgs {
     /// [default: show the level]
     level: Option<Level>,
     /// Duration, e.g. 30m or 2h [default: until you change it]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "level")]
-    until: Option<std::time::Duration>,
+    #[arg(long, value_name = "TIME", value_parser = lasting, requires = "level")]
+    until: Option<Duration>,
     /// Only one live session of the coding agent, by the beginning of its name, as `inbox sessions` lists them
     #[arg(long, value_name = "NAME", requires = "level")]
     session: Option<String>,
+}
+
+/// Longest duration of a level, in days.
+const LASTING_DAYS_MAX: u64 = 366;
+
+fn lasting(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text)?;
+    if time.is_zero() || time > Duration::from_secs(LASTING_DAYS_MAX * 86_400) {
+        return Err(format!("must be more than 0 and at most {LASTING_DAYS_MAX}d"));
+    }
+    Ok(time)
 }
 
 /// An attention level.
@@ -56,6 +69,9 @@ impl Level {
 }
 
 pub(crate) async fn run(context: &Context, args: AttentionArgs) -> Result<(), Failure> {
+    if let (Some(Level::Open), Some(_)) = (args.level, args.until) {
+        return Err(Failure::usage("`open` has no end", "leave --until out"));
+    }
     let client = context.speaker()?;
     let until = args.until.map(|time| {
         let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);

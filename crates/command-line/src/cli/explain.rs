@@ -1,13 +1,16 @@
 //! Error messages and remedies for people; under `--json` the same for programs.
 //! Must not know: how a call is made.
 
+use std::collections::BTreeSet;
+
 use plenary_client::{Error, FaultKind, NetworkFault, ServerRefusal, TokenKind};
+use plenary_kernel::OwnerName;
 use serde_json::json;
 
 use super::{
     context::Context,
     failure::{Exit, Failure},
-    identity::TokenSource,
+    identity::{Holder, TokenSource},
     server_address::UrlSource,
 };
 
@@ -43,7 +46,7 @@ pub(crate) fn describe(context: &Context, failure: &Failure) -> (String, Option<
         Failure::Reported(_) => (String::new(), None),
         Failure::Output(error) => (format!("standard output cannot be written: {error}"), None),
         Failure::Usage { what, next }
-        | Failure::Auth { what, next }
+        | Failure::Auth { what, next, .. }
         | Failure::Unreachable { what, next } => (what.clone(), Some(next.clone())),
         Failure::Local { what, next } => (what.clone(), next.clone()),
         Failure::Refused { error: Error::Refused(refused), next } => {
@@ -51,7 +54,15 @@ pub(crate) fn describe(context: &Context, failure: &Failure) -> (String, Option<
         }
         Failure::Refused { error, next } => (error.to_string(), Some(next.clone())),
         Failure::Call(Error::Network(fault)) => (fault.to_string(), network_next(context, fault)),
-        Failure::Call(Error::Refused(refused)) => (refused_what(refused), refused_next(context, refused)),
+        Failure::Call(Error::Refused(refused)) => {
+            let what = match unknown_person(context).filter(|_| refused.status == 401) {
+                Some((owner, source)) => {
+                    format!("the server has no owner `{owner}`, or does not accept the token from {source}")
+                }
+                None => refused_what(refused),
+            };
+            (what, refused_next(context, refused))
+        }
         Failure::Call(error @ Error::Unreadable(_)) => {
             (error.to_string(), Some("check with `plenary status` that --url names a Plenary server".into()))
         }
@@ -59,7 +70,7 @@ pub(crate) fn describe(context: &Context, failure: &Failure) -> (String, Option<
     }
 }
 
-fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {
+pub(super) fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {
     let source = context.server_address().ok().map(|address| address.source);
     let next = match fault.kind {
         // A server that stops in order removes the file.
@@ -79,6 +90,9 @@ fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {
             "the server may have carried out the call; check before you repeat it, e.g. with `plenary session events`"
         }
         FaultKind::TimedOut | FaultKind::Lost => "see what the server's log says last, and try again",
+        FaultKind::Resolve | FaultKind::Unreachable if source == Some(UrlSource::Argument) => {
+            "check the address in the URL of the channel"
+        }
         FaultKind::Resolve | FaultKind::Unreachable => "check the address given by --url or PLENARY_URL",
         FaultKind::Unproved => return Some(unproved_next(context)),
         FaultKind::Busy => "try again in a moment; `connections_max` in the configuration is the limit",
@@ -94,7 +108,10 @@ fn refused_what(refused: &ServerRefusal) -> String {
     let ServerRefusal { status, code, field, message, .. } = refused;
     let field = field.as_ref().map(|field| format!(", {field}")).unwrap_or_default();
     if message.is_empty() {
-        format!("{code} ({status}{field})")
+        match code.strip_prefix("http_") {
+            Some(_) => format!("the server answers {status} and gives no reason"),
+            None => format!("{code} ({status}{field})"),
+        }
     } else {
         format!("{message} ({status} {code}{field})")
     }
@@ -107,10 +124,8 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
         (403, "unauthorized") => {
             "ask the project's owner for a role (`plenary context project share @owner.name ROLE`); only the owner shares and archives"
         }
-        (404, "agent_not_found") if let Some(peer) = context.peer() => {
-            return Some(format!(
-                "ask the operator of {peer} for the agent's name: its agents are not listed here"
-            ));
+        (404, code) if let Some(next) = context.peer().and_then(|peer| missing_there(peer, code)) => {
+            return Some(next);
         }
         (404, code) if let Some(next) = missing_next(code) => next,
         (409, "agent_stopped") => {
@@ -196,6 +211,19 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
     Some(next.into())
 }
 
+/// What to do if a linked network has no such agent or project: it lists neither to guests.
+fn missing_there(peer: &OwnerName, code: &str) -> Option<String> {
+    Some(match code {
+        "agent_not_found" => {
+            format!("ask the operator of {peer} for the agent's name: its agents are not listed here")
+        }
+        "project_not_found" => {
+            format!("name it in full, `--project OWNER:ID`, and ask its owner at {peer} to share it with you")
+        }
+        _ => return None,
+    })
+}
+
 /// What to do if something that a project or a run has is missing, by its code.
 fn missing_next(code: &str) -> Option<&'static str> {
     Some(match code {
@@ -249,6 +277,29 @@ fn unproved_next(context: &Context) -> String {
     )
 }
 
+/// The person for whom the command used the token of an owner or the operator, and the source of that token.
+fn unknown_person(context: &Context) -> Option<(OwnerName, TokenSource)> {
+    let (identity, credential) = context.used()?;
+    let person = identity.filter(|identity| identity.is_person())?;
+    (credential.token.kind() != TokenKind::Agent).then(|| (person.handle.owner_name(), credential.source))
+}
+
+/// The other owners with tokens of agents here, each as an option of the command.
+fn owners_here(context: &Context, but: &OwnerName) -> Vec<String> {
+    let tokens = context.tokens_file().and_then(|file| file.load().ok());
+    let (Some(tokens), Ok(server)) = (tokens, context.server()) else { return Vec::new() };
+    let owners: BTreeSet<OwnerName> = tokens
+        .of(&server)
+        .holders()
+        .filter_map(|holder| match holder {
+            Holder::Agent(agent) => Some(agent.owner_name()),
+            Holder::Operator | Holder::Owner(_) => None,
+        })
+        .filter(|owner| owner != but)
+        .collect();
+    owners.iter().map(|owner| format!("`--as @{owner}`")).collect()
+}
+
 /// Explains a token that the server does not accept: which one, and how to get another.
 fn unauthenticated_next(context: &Context) -> String {
     match context.used() {
@@ -268,15 +319,17 @@ fn unauthenticated_next(context: &Context) -> String {
                 credential.source
             )
         }
-        Some((Some(identity), credential))
-            if identity.is_person() && credential.token.kind() != TokenKind::Agent =>
-        {
-            let owner = identity.handle.owner();
-            format!(
-                "the server has no owner `{owner}` for the token from {}; say who you are with `--as @OWNER`, or make your \
-                 first agent with `plenary connect` or `plenary agent add @{owner}.NAME`",
-                credential.source
-            )
+        Some(_) if let Some((owner, _)) = unknown_person(context) => {
+            let others = owners_here(context, &owner);
+            match others.as_slice() {
+                [] => format!(
+                    "say who you are with `--as @OWNER`, or make your first agent with `plenary connect claude` or \
+                     `plenary agent add @{owner}.assistant`"
+                ),
+                others => {
+                    format!("say who you are: tokens of agents are saved here for {}", others.join(", "))
+                }
+            }
         }
         Some((Some(identity), credential)) => {
             let (handle, names, source) = (&identity.handle, &identity.source, &credential.source);

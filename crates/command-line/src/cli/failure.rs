@@ -5,6 +5,8 @@ use std::{io, process::ExitCode};
 
 use plenary_client::{Error, FaultKind};
 
+use super::identity::Holder;
+
 /// The documented exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -66,6 +68,8 @@ pub(crate) enum Failure {
         what: String,
         /// The next step.
         next: String,
+        /// The holder, if its token for the command's server is what is missing.
+        missing: Option<Holder>,
     },
     /// No server runs where the command looks for it.
     Unreachable {
@@ -93,7 +97,12 @@ impl Failure {
     }
 
     pub(crate) fn auth(what: impl Into<String>, next: impl Into<String>) -> Self {
-        Self::Auth { what: what.into(), next: next.into() }
+        Self::Auth { what: what.into(), next: next.into(), missing: None }
+    }
+
+    /// The command's server may not run at all, which is the first thing to say.
+    pub(crate) fn no_token(holder: Holder, what: impl Into<String>, next: impl Into<String>) -> Self {
+        Self::Auth { what: what.into(), next: next.into(), missing: Some(holder) }
     }
 
     pub(crate) fn unreachable(what: impl Into<String>, next: impl Into<String>) -> Self {

@@ -29,6 +29,7 @@ pub(crate) enum Command {
         /// ID of the session that contains the message
         session: SessionId,
         /// Sequence number of the message in the session
+        #[arg(value_parser = sequence)]
         sequence: u64,
         /// Wait up to this time, e.g. 90s or 5m, until the message reaches the state --until for every recipient;
         /// otherwise the exit code is 5
@@ -42,6 +43,11 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with = "wait")]
         follow: bool,
     },
+}
+
+fn sequence(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| "must be a number: `plenary session events` shows it before each message".to_owned())
 }
 
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
@@ -121,6 +127,9 @@ fn why(agent: &AgentHandle, waiting: &DeliveryDelay) -> String {
         "hooks_off" => format!("its hooks are off{since}"),
         "no_live_session" => format!("no live session{since}"),
         "peer_unreachable" => "its network does not answer, or is no longer linked".to_owned(),
+        "peer_full" => {
+            "its network has no more room for this one: the operator there can raise the quota".to_owned()
+        }
         other => format!("{}{since}", clean(other)),
     }
 }

@@ -53,6 +53,7 @@ mod terminal;
 mod token;
 mod trust;
 mod tui;
+mod unserved;
 mod use_agent;
 mod watch;
 
@@ -168,9 +169,25 @@ impl Global {
 }
 
 impl Command {
-    /// Whether the command can use a linked network.
-    fn is_for_peers(&self) -> bool {
-        matches!(self, Self::Channel(_) | Self::Run(_) | Self::Runs(_) | Self::Context(_))
+    /// Refuses `--peer` for a command that a linked network never serves.
+    fn check_peer(&self) -> Result<(), Failure> {
+        let next = if let Self::Channel(command) = self {
+            command.not_at_peer()
+        } else if let Self::Runs(command) = self {
+            command.not_at_peer()
+        } else if let Self::Context(args) = self {
+            args.not_at_peer()
+        } else if matches!(self, Self::Run(_)) {
+            None
+        } else {
+            return Err(Failure::usage(NO_PEER, PEER_NEXT));
+        };
+        next.map_or(Ok(()), |next| {
+            Err(Failure::usage(
+                "a linked network does not offer this command to agents of other networks",
+                next,
+            ))
+        })
     }
 
     /// Whether the command hosts an agent, and so starts programs.
@@ -378,6 +395,12 @@ pub fn run(
         }
         (settled, command) => settled.and_then(|()| dispatch(&context, command)),
     };
+    let result = match result {
+        Err(failure @ Failure::Auth { missing: Some(_), .. }) => {
+            wait(async { Err(unserved::checked(&context, failure).await) })
+        }
+        result => result,
+    };
     match result {
         Ok(()) => Exit::Done.into(),
         Err(failure) => explain::report(&context, &failure).into(),
@@ -385,8 +408,8 @@ pub fn run(
 }
 
 fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
-    if context.peer().is_some() && !command.is_for_peers() {
-        return Err(Failure::usage(NO_PEER, PEER_NEXT));
+    if context.peer().is_some() {
+        command.check_peer()?;
     }
     match command {
         Command::Use(args) => use_agent::run(context, &args),

@@ -8,7 +8,7 @@ use plenary_client::{
 };
 use plenary_kernel::OwnerName;
 
-use super::{context::Context, failure::Failure, identity::Realm};
+use super::{context::Context, failure::Failure, identity::Realm, status::usage_line};
 use crate::{
     duration::parse_seconds,
     out::{Table, clean, utc},
@@ -22,7 +22,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         named: NamedPeer,
         /// How long the invitation lasts, e.g. `1h` [default: 24h]
-        #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+        #[arg(long, value_name = "TIME", value_parser = lasting)]
         expires_in: Option<u64>,
     },
     /// Accept the invitation of another network
@@ -38,6 +38,18 @@ pub(crate) enum Command {
     Check(PeerArgument),
     /// Revoke an accord or an invitation; nothing crosses from now on
     Revoke(PeerArgument),
+}
+
+/// Longest time that an invitation lasts, in seconds.
+const LASTING_MAX: u64 = 30 * 86_400;
+
+fn lasting(text: &str) -> Result<u64, String> {
+    let seconds = parse_seconds(text)?;
+    if (1..=LASTING_MAX).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err("at least 1s and at most 30d".to_owned())
+    }
 }
 
 /// One peer.
@@ -64,7 +76,10 @@ impl NamedPeer {
         let mut all = Grants::new();
         for text in &self.grants {
             let (name, owners) = text.split_once('=').ok_or_else(|| {
-                Failure::usage(format!("{text:?} is no grant"), "e.g. --grants support=nick,rose")
+                Failure::usage(
+                    format!("`{text}` is not a grant: it has no `=`"),
+                    "write NAME=OWNER,…, e.g. `--grants support=nick,rose`",
+                )
             })?;
             all.entry(name.to_owned()).or_default().extend(owners.split(',').map(str::to_owned));
         }
@@ -98,7 +113,8 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
         }
         Command::List => {
             let reply = client.peers().await?;
-            let mut table = Table::new(&["PEER", "NETWORK", "ACCORD", "SINCE", "GRANTS", "GRANTED"]);
+            let mut table =
+                Table::new(&["PEER", "NETWORK", "ACCORD", "SINCE", "GRANTS", "GRANTED", "STORED HERE"]);
             for peer in &reply.value.peers {
                 table.row(row(peer).each_ref().map(String::as_str));
             }
@@ -139,23 +155,34 @@ fn granted(context: &Context, named: &NamedPeer) -> Result<Grants, Failure> {
     Ok(grants)
 }
 
-/// The refusal of a command for one peer: an accord that was revoked is still listed.
+/// The refusal of a command for one peer: an accord that was revoked and an invitation that has expired are still listed.
 async fn revoked(client: &Client, name: &OwnerName, error: Error) -> Failure {
     if !matches!(&error, Error::Refused(refused) if refused.status == 404) {
         return error.into();
     }
     let peers = client.peers().await;
     let listed = peers.ok().and_then(|reply| reply.value.peers.into_iter().find(|peer| peer.peer == *name));
-    match listed.filter(|peer| peer.standing == "revoked") {
-        Some(peer) => Failure::local_with(
-            format!("the accord with {name} was revoked at {}", utc(peer.since)),
-            format!("make another one with `plenary peer invite {name} {}`", clean(&peer.network)),
-        ),
-        None => error.into(),
+    let Some(peer) = listed else { return error.into() };
+    let (what, another) = match peer.standing.as_str() {
+        "revoked" => (format!("the accord with {name} was revoked at {}", utc(peer.since)), true),
+        "expired" => (format!("the invitation of {name} has expired"), true),
+        "invited" => (format!("the operator of {name} has not accepted the invitation yet"), false),
+        _ => return error.into(),
+    };
+    if another {
+        let network = clean(&peer.network).into_owned();
+        return Failure::local_with(
+            what,
+            format!("make another one with `plenary peer invite {name} {network}`"),
+        );
     }
+    Failure::local_with(
+        what,
+        "ask its operator to accept it, with the code that `plenary peer invite` printed",
+    )
 }
 
-fn row(peer: &Peer) -> [String; 6] {
+fn row(peer: &Peer) -> [String; 7] {
     let standing = match (peer.revoked_by.as_deref(), peer.told) {
         (Some("peer"), _) => "revoked by it".to_owned(),
         (Some(_), Some(false)) => "revoked, not confirmed yet".to_owned(),
@@ -169,5 +196,6 @@ fn row(peer: &Peer) -> [String; 6] {
         utc(peer.since),
         grants.collect::<Vec<_>>().join(" "),
         peer.granted.join(" "),
+        peer.stored.as_ref().map(usage_line).unwrap_or_default(),
     ]
 }

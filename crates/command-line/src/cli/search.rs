@@ -26,7 +26,7 @@ pub(crate) struct Search {
     #[arg(value_name = "QUERY")]
     q: String,
     /// Only in these rooms, separated by commas: agents, sessions, channels, runs, context
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', value_parser = ["agents", "sessions", "channels", "runs", "context"])]
     room: Vec<String>,
     /// Only content by this author: @owner.name, @owner, ~owner or operator
     #[arg(long)]

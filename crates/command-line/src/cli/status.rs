@@ -96,7 +96,7 @@ async fn usage(client: &Client) -> Result<Option<Reply<Usage>>, Error> {
 }
 
 /// `1.2 MiB of 10.0 GiB, 3,214 of 10,000,000 events`.
-fn usage_line(usage: &Usage) -> String {
+pub(super) fn usage_line(usage: &Usage) -> String {
     let bounded =
         |used: String, max: Option<String>| max.map_or(used.clone(), |max| format!("{used} of {max}"));
     let bytes = bounded(size(usage.stored_bytes), usage.stored_bytes_max.map(size));

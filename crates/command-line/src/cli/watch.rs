@@ -27,8 +27,8 @@ pub(crate) struct Watch {
     #[arg(long)]
     owner: Option<OwnerName>,
     /// Only these rooms, separated by commas: accounts, sessions, channels, context, runs, requests
-    #[arg(long)]
-    rooms: Option<String>,
+    #[arg(long, value_delimiter = ',', value_parser = ["accounts", "sessions", "channels", "context", "runs", "requests"])]
+    rooms: Vec<String>,
     /// Only these kinds or families, separated by commas: e.g. `session.message`, or `session` for all of a family
     #[arg(long)]
     kinds: Option<String>,
@@ -63,6 +63,7 @@ pub(crate) async fn run(context: &Context, args: Watch) -> Result<(), Failure> {
         },
     };
     let Watch { rooms, kinds, agents, words: q, trace, frames, after, wait, .. } = args;
+    let rooms = Some(rooms.join(",")).filter(|rooms| !rooms.is_empty());
     let options = StreamOptions { wait_for_server: wait, ..StreamOptions::default() };
     let query = WatchQuery { rooms, kinds, agents, q, trace, frames };
     let mut stream = client.watch(&query, after, options);

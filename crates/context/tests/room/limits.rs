@@ -184,7 +184,10 @@ async fn ap_58_a_page_has_so_many_bytes_and_the_list_goes_on() {
     let body = "x".repeat(1_000_000);
     let count = LIST_BYTES_MAX / body.len() + 2;
     for nth in 0..count {
-        house.deposit(&recent(&format!("a{nth:02}"), nth * 3_600, &json!({"content_md": body}))).await.ok(201);
+        house
+            .deposit(&recent(&format!("a{nth:02}"), nth * 3_600, &json!({"content_md": body})))
+            .await
+            .ok(201);
     }
     let path = "/v1/projects/p/packages?limit=1000";
     let first = house.get(&house.nick, path).await.ok(200);

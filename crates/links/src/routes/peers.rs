@@ -9,7 +9,7 @@ use http::{Method, StatusCode};
 use plenary_accounts::{Caller, Principal, TokenOwner};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{AccordId, Class, OwnerName, Refusal, TimestampMs};
-use plenary_log::{Fault, Usage, account_of_peer};
+use plenary_log::{Fault, Usage, UsageMax, account_of_peer};
 
 use super::Door;
 use crate::{
@@ -111,7 +111,12 @@ fn parse_peer_name(path: OnePath) -> Result<OwnerName, Refusal> {
     text.parse().map_err(|_| Refusal::not_found())
 }
 
-fn view(peers: &PeersState, (name, peer): (&OwnerName, &Peer), used: Usage, now: TimestampMs) -> PeerView {
+fn view(
+    peers: &PeersState,
+    (name, peer): (&OwnerName, &Peer),
+    (used, max): (Usage, Option<UsageMax>),
+    now: TimestampMs,
+) -> PeerView {
     let (mut expires_at, mut revoked_by, mut told) = (None, None, None);
     let mut granted = Vec::new();
     let standing = match &peer.standing {
@@ -141,14 +146,17 @@ fn view(peers: &PeersState, (name, peer): (&OwnerName, &Peer), used: Usage, now:
         grants: peer.grants.view(),
         granted,
         stored_bytes: used.bytes,
+        stored_bytes_max: max.map(|max| max.bytes),
         stored_events: used.events,
+        stored_events_max: max.map(|max| max.events),
     }
 }
 
 impl Links {
-    /// What is stored here for a peer's agents.
-    async fn stored_for(&self, peer: &OwnerName) -> Result<Usage, Fault> {
-        self.log().read_usage(&account_of_peer(peer)).await
+    /// What is stored here for a peer's agents, and the quota.
+    async fn stored_for(&self, peer: &OwnerName) -> Result<(Usage, Option<UsageMax>), Fault> {
+        let account = account_of_peer(peer);
+        Ok((self.log().read_usage(&account).await?, self.log().ledger().max_of(&account)))
     }
 
     async fn peer_view(&self, name: &OwnerName) -> Result<PeerView, HouseRefusal> {

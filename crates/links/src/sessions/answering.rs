@@ -116,7 +116,8 @@ impl Links {
         let message = (&request.session_id, request.sequence);
         let states = self.0.sessions.states_for(&call.peer, message, &agents).await?;
         let states = states.into_iter().map(|(agent, state)| CrossingState { agent, state });
-        Ok(CrossingStates { states: states.collect() })
+        let full = self.0.full.waits(&call.accord, &request.session_id);
+        Ok(CrossingStates { states: states.collect(), full })
     }
 
     /// The events of a session that the peer's agents may know.

@@ -13,7 +13,7 @@ use plenary_kernel::{AgentHandle, FileId, OwnerName, SessionId};
 use plenary_log::{Condition, Fault};
 use plenary_sessions::{
     crossing::{
-        CarrierFuture, Consent, CrossingContent, FILES_BROUGHT_WITHIN, Offer, SessionCarrier,
+        CarrierFuture, Consent, CrossingContent, FILES_BROUGHT_WITHIN, Offer, PeerState, SessionCarrier,
         naming::Naming,
         wire::{
             CrossingCommand, CrossingConsents, CrossingFileAsk, CrossingOffer, CrossingOutcome,
@@ -221,12 +221,12 @@ impl SessionCarrier for Links {
         peer: &'a OwnerName,
         (session, sequence): (&'a SessionId, u64),
         agents: &'a [AgentHandle],
-    ) -> CarrierFuture<'a, Option<BTreeMap<AgentHandle, String>>> {
+    ) -> CarrierFuture<'a, BTreeMap<AgentHandle, PeerState>> {
         Box::pin(async move {
-            let mut states_by_agent = BTreeMap::new();
-            let Some(linked) = self.linked(peer).await? else { return Ok(None) };
+            let all = |state: PeerState| agents.iter().map(|agent| (agent.clone(), state.clone())).collect();
+            let Some(linked) = self.linked(peer).await? else { return Ok(all(PeerState::Silent)) };
             let Ok(_share) = self.0.outgoing_calls_to.take(linked.accord.clone(), 1) else {
-                return Ok(Some(states_by_agent));
+                return Ok(BTreeMap::new());
             };
             let ask = CrossingStatesAsk {
                 you: peer.clone(),
@@ -235,13 +235,15 @@ impl SessionCarrier for Links {
                 agents: agents.iter().take(STATES_ASKED_MAX).cloned().collect(),
             };
             let answer = self.ask_linked::<CrossingStates>(&linked, "states", &ask, SMALL).await;
-            let Ok(answer) = answer else { return Ok(None) };
+            let Ok(answer) = answer else { return Ok(all(PeerState::Silent)) };
+            let mut states_by_agent: BTreeMap<_, _> =
+                if answer.full { all(PeerState::Full) } else { BTreeMap::new() };
             for CrossingState { agent, state } in answer.states {
                 if let Some(requested) = requested_agent(agents, &agent) {
-                    states_by_agent.insert(requested.clone(), state);
+                    states_by_agent.insert(requested.clone(), PeerState::Reported(state));
                 }
             }
-            Ok(Some(states_by_agent))
+            Ok(states_by_agent)
         })
     }
 }

@@ -108,6 +108,7 @@ impl Links {
         for (name, peer) in &peers.all {
             if peer.active().is_none() {
                 pulling.active.remove(name);
+                self.0.full.forget(&peer.accord);
                 let is_over = peer.was_linked && pulling.parted.get(name) != Some(&peer.accord);
                 if is_over {
                     self.0.sessions.part_with(name).await?;
@@ -214,6 +215,7 @@ impl Links {
                 }
                 Err(NotPulled::Never(reason)) => {
                     due.remove(&id);
+                    self.0.full.clear(&linked.accord, &id);
                     tracing::warn!(peer = %linked.peer, session = %id, why = %reason, "events of a peer are refused");
                 }
             }
@@ -254,10 +256,26 @@ impl Links {
                 page.events.into_iter().map(|event| local_event(event, &naming)).collect();
             let events = events.ok_or_else(unreadable)?;
             let command = CopyEvents { peer: linked.peer.clone(), first: version.next(), events };
-            self.0.sessions.append_to_copy(id, command).await?;
+            let appended = self.0.sessions.append_to_copy(id, command).await;
+            self.note_full(linked, id, matches!(appended, Err(CopyError::OverQuota)));
+            appended?;
             if !has_more {
                 return Ok(());
             }
+        }
+    }
+
+    /// Notes whether a copy waits for room. The log says it once an hour: the copy is retried every few seconds.
+    fn note_full(&self, linked: &LinkedPeer, id: &SessionId, is_full: bool) {
+        if !is_full {
+            return self.0.full.clear(&linked.accord, id);
+        }
+        if self.0.full.wait(&linked.accord, id, self.now()) {
+            tracing::warn!(
+                peer = %linked.peer,
+                "a peer stores as much here as it may, so new messages of its sessions wait: see `plenary peer list`, and raise \
+                 `peer_stored_bytes_max` or `peer_stored_events_max` under [quota] in plenary.toml"
+            );
         }
     }
 

@@ -27,7 +27,8 @@ use crate::{
     wire::Tokens,
 };
 
-const INVALID: &str = "The code or the refresh token opens nothing; ask the person again.";
+const INVALID: &str =
+    "The code or the refresh token is not valid, or was used already; send the person to sign in again.";
 const CODES: &[&str] =
     &["invalid_request", "invalid_grant", "invalid_scope", "invalid_target", "unsupported_grant_type"];
 

@@ -124,13 +124,13 @@ pub trait SessionCarrier: Send + Sync {
         session: &'a SessionId,
         command: CrossingCommand,
     ) -> CarrierFuture<'a, Option<CrossingOutcome>>;
-    /// The states of a message for a peer's agents, as far as the peer reports them; `None` if it did not answer.
+    /// The states of a message for a peer's agents, as far as they are known.
     fn states<'a>(
         &'a self,
         peer: &'a OwnerName,
         message: (&'a SessionId, u64),
         agents: &'a [AgentHandle],
-    ) -> CarrierFuture<'a, Option<BTreeMap<AgentHandle, String>>>;
+    ) -> CarrierFuture<'a, BTreeMap<AgentHandle, PeerState>>;
     /// The peer's response to an agent's request for a file; `parts` are those of the agent's request.
     fn file<'a>(
         &'a self,
@@ -152,6 +152,17 @@ pub trait SessionCarrier: Send + Sync {
         peer: &'a OwnerName,
         ticket: &'a str,
     ) -> CarrierFuture<'a, Option<CrossingContent>>;
+}
+
+/// The state of a message for an agent of another network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PeerState {
+    /// As its network reports it.
+    Reported(String),
+    /// Its network does not have the message: this network stores as much there as it may.
+    Full,
+    /// Its network does not answer, or is no longer linked.
+    Silent,
 }
 
 /// Knows the states of messages for agents of this network.
@@ -214,8 +225,7 @@ impl Sessions {
         }
     }
 
-    /// The states of a message for agents of other networks, as far as these networks report them; `None` for the agents
-    /// of a network that does not answer, or is no longer linked.
+    /// The states of a message for agents of other networks, as far as they are known.
     ///
     /// # Errors
     /// When the store fails.
@@ -223,7 +233,7 @@ impl Sessions {
         &self,
         message: (&SessionId, u64),
         agents: &[AgentHandle],
-    ) -> Result<BTreeMap<AgentHandle, Option<String>>, Fault> {
+    ) -> Result<BTreeMap<AgentHandle, PeerState>, Fault> {
         let mut by_peer = BTreeMap::<OwnerName, Vec<AgentHandle>>::new();
         for agent in agents {
             if let Some((_, peer)) = agent.of_peer() {
@@ -233,12 +243,7 @@ impl Sessions {
         let mut state_by_agent = BTreeMap::new();
         let Some(carrier) = self.0.crossings.carrier() else { return Ok(state_by_agent) };
         for (peer, agents) in &by_peer {
-            match carrier.states(peer, message, agents).await? {
-                Some(states) => {
-                    state_by_agent.extend(states.into_iter().map(|(agent, state)| (agent, Some(state))))
-                }
-                None => state_by_agent.extend(agents.iter().map(|agent| (agent.clone(), None))),
-            }
+            state_by_agent.extend(carrier.states(peer, message, agents).await?);
         }
         Ok(state_by_agent)
     }

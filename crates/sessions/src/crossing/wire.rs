@@ -173,6 +173,9 @@ pub struct CrossingStatesAsk {
 pub struct CrossingStates {
     /// The states that are known.
     pub states: Vec<CrossingState>,
+    /// Whether the copy of the session waits, because the asking network stores as much at the other as it may.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub full: bool,
 }
 
 /// The state of a message for one agent.

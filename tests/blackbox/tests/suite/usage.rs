@@ -21,6 +21,16 @@ async fn a_wrong_value_is_refused_by_its_flag() {
     let session = "sess_01HZY3V8Q3N8X0T5W6R7S8D9EF";
     for (line, flag, allowed) in [
         ("ask @nick Hm --on-timeout maybe", "--on-timeout", "accept, ignore, none"),
+        ("attention dnd --until 0", "--until", "at most 366d"),
+        ("attention open --until 1h", "--until", "no end"),
+        ("agent edit @nick.b --token plo_x", "--display-name", "--visibility"),
+        ("peer invite rose http://x --expires-in 31d", "--expires-in", "at most 30d"),
+        ("peer invite rose http://x --grants tnick --token plo_x", "`tnick` is not a grant", "NAME=OWNER"),
+        (format!("message status {session} x").as_str(), "<SEQUENCE>", "must be a number"),
+        ("message status sess_x 1", "<SESSION>", "capital letters"),
+        ("watch --rooms nowhere", "--rooms", "sessions"),
+        ("search hello --room nowhere", "--room", "sessions"),
+        ("frame broadcast Hm --class nope", "--class", "merged"),
         ("ask @nick Hm --kind review", "--kind", "question, permission, hold"),
         ("ask @nick Hm --deadline 31d", "--deadline", "30d"),
         ("ask @nick Hm --deadline 0", "--deadline", "30d"),
@@ -229,11 +239,44 @@ async fn the_option_of_linked_networks_is_only_where_it_works() {
             "{line}: {ran:?}"
         );
     }
-    for line in ["channel list --peer zzz", "--peer zzz run helper hello", "context project list --peer zzz"]
+    for line in [
+        "channel list --peer zzz",
+        "channel create --peer zzz",
+        "--peer zzz runs agents",
+        "--peer zzz context project list",
+        "--peer zzz context init p",
+        "--peer zzz context daily",
+        "--peer zzz context export x --all",
+        "--peer zzz context blob put x",
+    ] {
+        let ran = cli.run(&line.split(' ').collect::<Vec<_>>()).await;
+        let said = "a linked network does not offer this command";
+        assert!(ran.code == 2 && ran.err.contains(said), "{line}: {ran:?}");
+    }
+    for line in
+        ["channel read c --peer zzz", "--peer zzz run helper hello", "context pull --project a:b --peer zzz"]
     {
         let ran = cli.run(&line.split(' ').collect::<Vec<_>>()).await;
         assert!(ran.code != 0 && !ran.err.contains("--peer"), "{line}: {ran:?}");
     }
+}
+
+/// A missing token is not the first thing to say of a server that does not run, and a saved one is named.
+#[tokio::test]
+async fn a_token_that_is_saved_for_another_address_is_named() {
+    let (first, second) = (Server::start().await, Server::start().await);
+    let cli = Cli::new(&[("PLENARY_OPERATOR_TOKEN", first.operator().token())]);
+    cli.run_ok(&["--url", &first.url(), "agent", "add", "@nick.parser"]).await;
+    let absent = "http://127.0.0.1:1";
+    let ran = cli.run(&["--url", absent, "--as", "@nick.parser", "who"]).await;
+    assert!(ran.code == 3 && ran.err.contains("nothing listens at http://127.0.0.1:1"), "{ran:?}");
+    let saved = format!("a token of @nick.parser is saved for {}", first.url());
+    assert!(ran.err.contains(&saved) && !ran.err.contains("agent add"), "{ran:?}");
+    let ran = cli.run(&["--url", absent, "--as", "@nick.other", "who"]).await;
+    assert!(ran.code == 3 && ran.err.contains("nothing listens"), "{ran:?}");
+    let ran = cli.run(&["--url", &second.url(), "--as", "@nick.parser", "who"]).await;
+    assert!(ran.code == 4 && ran.err.contains(&format!("--url {}", first.url())), "{ran:?}");
+    assert!(!ran.err.contains("agent add"), "{ran:?}");
 }
 
 #[tokio::test]

@@ -30,6 +30,13 @@ pub(crate) struct Orchestrate {
     include_archived: bool,
 }
 
+impl Orchestrate {
+    /// Whether it is about all projects.
+    pub(super) fn covers_all(&self) -> bool {
+        self.all
+    }
+}
+
 pub(super) async fn run(
     context: &Context,
     target: &ProjectTarget,

@@ -47,6 +47,45 @@ impl ContextArgs {
         let flags = self.project_args.flags();
         (!flags.is_empty()).then_some(("context", flags))
     }
+
+    /// What to do instead, for a command that a linked network does not serve.
+    pub(super) fn not_at_peer(&self) -> Option<&'static str> {
+        const NAME_IT: &str =
+            "name one project in full with `--project OWNER:ID`: ask its owner for the name and for a role";
+        const ITS_OWNER: &str = "ask the owner of the project to do it";
+        match &self.command {
+            Command::Project(command) => match command {
+                project::Command::List(_) => Some(NAME_IT),
+                project::Command::Show(_) | project::Command::Members(_) => None,
+                project::Command::Create(_)
+                | project::Command::Edit(_)
+                | project::Command::Archive(_)
+                | project::Command::Restore(_)
+                | project::Command::Share(_)
+                | project::Command::Unshare(_) => Some(ITS_OWNER),
+            },
+            Command::Daily(_) if self.project_args.project_flag().is_none() => Some(NAME_IT),
+            Command::Orchestrate(args) if args.covers_all() => Some(NAME_IT),
+            Command::Export(args) if args.covers_all() => Some(NAME_IT),
+            Command::Init(_) => Some(NAME_IT),
+            Command::Import(_) | Command::Blob(blob::Command::Put(_)) => {
+                Some("deposit packages there with `plenary context deposit`")
+            }
+            Command::Conformance | Command::Hook(_) => Some("leave --peer out: it is about this network"),
+            Command::Deposit(_)
+            | Command::Pull(_)
+            | Command::Orient(_)
+            | Command::Orchestrate(_)
+            | Command::Daily(_)
+            | Command::Fact(_)
+            | Command::Review(_)
+            | Command::Session(_)
+            | Command::Blob(_)
+            | Command::Watch(_)
+            | Command::Export(_)
+            | Command::Sync(_) => None,
+        }
+    }
 }
 
 /// The commands.

@@ -72,6 +72,13 @@ pub(crate) struct Import {
     into: Option<String>,
 }
 
+impl Export {
+    /// Whether it is about all projects.
+    pub(super) fn covers_all(&self) -> bool {
+        self.all
+    }
+}
+
 pub(super) async fn export(context: &Context, args: &ProjectArgs, export: Export) -> Result<(), Failure> {
     let target = ProjectTarget::of(context, args)?;
     let projects = projects(context, args, &target, export.all)?;

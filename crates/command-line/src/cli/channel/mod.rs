@@ -62,6 +62,27 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
 }
 
 impl Command {
+    /// What to do instead, for a command that a linked network does not serve.
+    pub(super) fn not_at_peer(&self) -> Option<&'static str> {
+        match self {
+            Self::List(_) => Some("name the channel: ask its owner for the id or the URL"),
+            Self::Create(_) => Some(
+                "create the channel here, and let the other network's agents use it; see docs/networks.md",
+            ),
+            Self::Key(_) => Some("ask the owner of the channel to change its key"),
+            Self::Read(_)
+            | Self::Spec(_)
+            | Self::State(_)
+            | Self::Status(_)
+            | Self::Post(_)
+            | Self::Events(_)
+            | Self::Presence(_)
+            | Self::Watch(_)
+            | Self::Handoff(_)
+            | Self::Close(_) => None,
+        }
+    }
+
     fn channel(&self) -> Option<&plenary_client::channels::ChannelAddress> {
         match self {
             Self::Create(_) | Self::List(_) => None,

@@ -121,7 +121,8 @@ async fn is_foreign(context: &Context, address: &ServerAddress) -> Result<bool, 
         return Ok(false);
     }
     let saved = context.tokens_file().map(|file| file.load()).transpose()?;
-    if saved.is_some_and(|saved| saved.of(&address.url).holders().next().is_some()) {
+    // Not those for the usual address of this user's server: it may be another server that listens here.
+    if saved.is_some_and(|saved| saved.servers().any(|(url, _)| url == address.url.to_string())) {
         return Ok(false);
     }
     let client = match context.configuring_client(Realm::Server) {

@@ -115,7 +115,7 @@ pub(crate) async fn send(context: &Context, args: Send) -> Result<(), Failure> {
     let client = context.speaker()?;
     let content = args.content.read(&client).await?.ok_or_else(no_content)?;
     let draft = MessageArgs::new(content, args.topic).urgent(args.urgent);
-    let sent = talk::send(&client, &args.to, draft).await?;
+    let sent = talk::send(context, &client, &args.to, draft).await?;
     print_sent(context, &sent)
 }
 
@@ -124,14 +124,14 @@ pub(crate) async fn reply(context: &Context, args: Reply) -> Result<(), Failure>
     let content = args.content.read(&client).await?.ok_or_else(no_content)?;
     let draft = MessageArgs::new(content, None).urgent(args.urgent);
     if let Some(to) = args.to {
-        return print_sent(context, &talk::send(&client, &to, draft).await?);
+        return print_sent(context, &talk::send(context, &client, &to, draft).await?);
     }
     // The message may be one that the caller has not seen.
     let last = last::last(&context.out, &client).await?;
     context.out.note(&format!("answers {}", last.summary));
     let sent = match last.sent_with {
         Some(invitation) => talk::reopen(&client, &last.session, invitation, draft).await?,
-        None => talk::send(&client, &Recipient::Session(last.session.clone()), draft).await?,
+        None => talk::send(context, &client, &Recipient::Session(last.session.clone()), draft).await?,
     };
     if acknowledge(context, &client, &last).await.is_err() {
         context.out.note("the server did not record it, so the answered message stays unread");
@@ -159,7 +159,7 @@ fn print_sent(context: &Context, sent: &SentMessage) -> Result<(), Failure> {
     let to: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
     context.out.line(&format!("#{sequence} {session} to {}", to.join(", ")))?;
     context.out.note(&format!(
-        "accepted from {from}; how far it came: `plenary message status {session} {sequence}`"
+        "accepted from {from}; `plenary message status {session} {sequence}` shows its state"
     ));
     Ok(())
 }
@@ -178,7 +178,7 @@ pub(crate) async fn ask(
     // Read the cursor before the question is sent, so that no later message is missed.
     let mut after = client.inbox(&news).await?.value.cursor;
     let draft = MessageArgs::new((Content::from(text), None), None);
-    let sent = talk::send(client, &Recipient::Agents(vec![to.clone()]), draft).await?;
+    let sent = talk::send(context, client, &Recipient::Agents(vec![to.clone()]), draft).await?;
     if wait.is_zero() {
         return print_sent(context, &sent);
     }

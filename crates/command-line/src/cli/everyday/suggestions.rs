@@ -1,5 +1,5 @@
 //! Suggestions of similar handles for a handle that reaches no agent.
-//! Must not know: agents that the caller cannot contact; the server names none.
+//! Must not know: agents that the caller cannot contact, beside those whose settings a token on this machine shows.
 
 use plenary_client::{
     Client, Error,
@@ -7,7 +7,11 @@ use plenary_client::{
 };
 use plenary_kernel::AgentHandle;
 
-use crate::cli::failure::Failure;
+use crate::cli::{
+    context::Context,
+    failure::Failure,
+    identity::{Holder, Realm},
+};
 
 /// The minimum similarity for a suggestion; 1 means equal.
 const LIKE: f64 = 0.85;
@@ -16,18 +20,37 @@ const NAMED_MAX: usize = 3;
 /// Maximum number of reachable agents that are searched.
 const REACH_MAX: usize = 1_000;
 
-/// Explains a denial with what the caller may know: the recipients that its own allowlist does not name, and reachable agents
-/// with similar handles. The text is the same for a missing agent and an unreachable one.
-pub(super) async fn unreached(client: &Client, error: Error, to: &[AgentHandle]) -> Failure {
+/// Explains a denial with what the caller may know: the allowlists of recipients that a token on this machine shows, the
+/// recipients that its own allowlist does not name, and reachable agents with similar handles. Without such a token, the text is
+/// the same for a missing agent and an unreachable one.
+pub(super) async fn unreached(
+    context: &Context,
+    client: &Client,
+    error: Error,
+    to: &[AgentHandle],
+) -> Failure {
     let reach = reach(client).await;
     let missed: Vec<&AgentHandle> = to.iter().filter(|agent| !reach.contains(agent)).collect();
+    let me = client.me().await.ok().map(|me| me.value);
+    let mut shown = Vec::new();
+    for agent in &missed {
+        shown.extend(settings_of(context, agent).await);
+    }
+    if let Some(next) = me.as_ref().and_then(|me| one_sided(me, &shown)) {
+        return Failure::Refused { error, next };
+    }
     let names: Vec<&str> = missed.iter().map(|agent| agent.as_str()).collect();
-    let alike: Vec<&str> =
-        missed.iter().flat_map(|agent| like(agent, &reach)).map(AgentHandle::as_str).collect();
+    let exists =
+        |agent: &AgentHandle| shown.iter().any(|shown| shown.handle == *agent) || is_saved(context, agent);
+    let alike: Vec<&str> = missed
+        .iter()
+        .filter(|agent| !exists(agent))
+        .flat_map(|agent| like(agent, &reach))
+        .map(AgentHandle::as_str)
+        .collect();
     let recipients = if names.is_empty() { "one of them".to_owned() } else { names.join(", ") };
     let next = if alike.is_empty()
-        && let Ok(me) = client.me().await
-        && let Some(next) = unlisted(&me.value, to)
+        && let Some(next) = me.and_then(|me| unlisted(&me, to))
     {
         next
     } else if alike.is_empty() {
@@ -42,6 +65,53 @@ pub(super) async fn unreached(client: &Client, error: Error, to: &[AgentHandle])
         )
     };
     Failure::Refused { error, next }
+}
+
+/// Whether the agent's token is saved here.
+fn is_saved(context: &Context, agent: &AgentHandle) -> bool {
+    let (file, server) = (context.tokens_file(), context.server());
+    let (Some(Ok(tokens)), Ok(server)) = (file.map(|file| file.load()), server) else { return false };
+    tokens.of(&server).get(&Holder::Agent(agent.clone())).is_some()
+}
+
+/// The settings of an agent, if a token on this machine shows them: its own, its owner's or the operator's. Not for a caller with
+/// a given token, which must not show more than that token does.
+async fn settings_of(context: &Context, agent: &AgentHandle) -> Option<Agent> {
+    if context.given_token().ok()?.is_some() {
+        return None;
+    }
+    if let Ok(Some(client)) = context.saved_client(agent)
+        && let Ok(own) = client.me().await
+    {
+        return Some(own.value);
+    }
+    let client = context.configuring_client(Realm::Owner(&agent.owner_name())).ok()?;
+    client.agent(agent).await.ok().map(|reply| reply.value)
+}
+
+/// The commands that let the caller and these agents contact each other, if an allowlist is in the way.
+fn one_sided(me: &Agent, others: &[Agent]) -> Option<String> {
+    let admits = |agent: &Agent, other: &AgentHandle| {
+        agent.policy != Policy::Allowlist || agent.allowlist.iter().any(|entry| entry.matches(other))
+    };
+    let allow = |agent: &Agent, other: &AgentHandle| {
+        let entry = if agent.handle.owner() == other.owner() {
+            format!("'@{}.*'", other.owner())
+        } else {
+            other.to_string()
+        };
+        format!("`plenary agent allow {} {entry}`", agent.handle)
+    };
+    let mut steps = Vec::new();
+    for other in others {
+        if !admits(other, &me.handle) {
+            steps.push(format!("{} does not list {}: {}", other.handle, me.handle, allow(other, &me.handle)));
+        }
+        if !admits(me, &other.handle) {
+            steps.push(format!("{} does not list {}: {}", me.handle, other.handle, allow(me, &other.handle)));
+        }
+    }
+    (!steps.is_empty()).then(|| steps.join("; "))
 }
 
 /// What to do if the caller's own policy excludes some of these agents, whether they exist or not.
@@ -144,6 +214,24 @@ mod tests {
         );
         assert_eq!(unlisted(&agent("allowlist", &["@acme.*", "@lea.lea"]), &to), None);
         assert_eq!(unlisted(&agent("open", &[]), &to), None);
+    }
+
+    #[test]
+    fn allowlists_in_the_way_are_named_with_the_commands_that_change_them() {
+        let agent = |handle: &str, policy: &str, allowlist: &[&str]| -> Agent {
+            let json = serde_json::json!({"handle": handle, "policy": policy, "allowlist": allowlist});
+            serde_json::from_value(json).unwrap()
+        };
+        let me = agent("@nick.nick", "open", &[]);
+        let said = one_sided(&me, &[agent("@nick.parser", "allowlist", &[])]).unwrap();
+        assert!(
+            said.ends_with("does not list @nick.nick: `plenary agent allow @nick.parser '@nick.*'`"),
+            "{said}"
+        );
+        assert_eq!(one_sided(&me, &[agent("@nick.parser", "allowlist", &["@nick.*"])]), None);
+        let me = agent("@nick.a", "allowlist", &[]);
+        let said = one_sided(&me, &[agent("@acme.x", "open", &[])]).unwrap();
+        assert_eq!(said, "@nick.a does not list @acme.x: `plenary agent allow @nick.a @acme.x`");
     }
 
     #[test]

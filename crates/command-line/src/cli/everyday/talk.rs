@@ -12,7 +12,10 @@ use plenary_kernel::{AgentHandle, SessionId, first_message_key, inbox::CODING_SE
 use serde_json::{Map, Value};
 
 use super::{Recipient, suggestions};
-use crate::{cli::failure::Failure, out::clean};
+use crate::{
+    cli::{context::Context, failure::Failure},
+    out::clean,
+};
 
 /// The page size of the session search, and the maximum number of pages; beyond them a new session is created.
 const PAGE: u32 = 100;
@@ -56,6 +59,7 @@ pub(super) struct SentMessage {
 }
 
 pub(super) async fn send(
+    context: &Context,
     client: &Client,
     to: &Recipient,
     draft: MessageArgs,
@@ -106,7 +110,7 @@ pub(super) async fn send(
             Ok(SentMessage { from: me, session: created.value.session_id, sequence, to: to.clone() })
         }
         Err(Error::Refused(refused)) if refused.code == "not_found" => {
-            Err(suggestions::unreached(client, Error::Refused(refused), to).await)
+            Err(suggestions::unreached(context, client, Error::Refused(refused), to).await)
         }
         Err(error) => Err(error.into()),
     }

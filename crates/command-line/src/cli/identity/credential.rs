@@ -103,7 +103,8 @@ pub(crate) fn agent_credential(
     let holder = Holder::Agent(handle.clone());
     match saved(file, server, &holder)? {
         Some(credential) => Ok(credential),
-        None if identity.source == Source::Person => Err(Failure::auth(
+        None if identity.source == Source::Person => Err(Failure::no_token(
+            Holder::Owner(handle.owner_name()),
             format!(
                 "no agent is chosen, and there is no saved token of yours (@{}) for {server}",
                 handle.owner()
@@ -111,14 +112,28 @@ pub(crate) fn agent_credential(
             "to start a server here, run `plenary serve` or `plenary connect claude --serve`; to use one that runs, \
              run `plenary token add OWNER` with the token that its operator gave you",
         )),
-        None => Err(Failure::auth(
-            format!("there is no saved token of {handle} (from {}) for {server}", identity.source),
-            format!(
-                "to create the agent, run `plenary agent add {handle}`; if you have its token, \
-                 `plenary token add {handle}`, or set PLENARY_TOKEN"
-            ),
-        )),
+        None => {
+            let next = match saved_elsewhere(file, &holder) {
+                Some(url) => format!(
+                    "to use the server of the saved token, add `--url {url}`; if {server} is the same server, save the token for it \
+                     too with `plenary token add {handle}`"
+                ),
+                None => format!(
+                    "to create the agent, run `plenary agent add {handle}`; if you have its token, \
+                     `plenary token add {handle}`, or set PLENARY_TOKEN"
+                ),
+            };
+            let what = format!("there is no saved token of {handle} (from {}) for {server}", identity.source);
+            Err(Failure::no_token(holder, what, next))
+        }
     }
+}
+
+/// A server for which a token of this holder is saved.
+pub(crate) fn saved_elsewhere(file: Option<&TokensFile>, holder: &Holder) -> Option<String> {
+    let tokens = file?.load().ok()?;
+    let mut servers = tokens.servers().filter(|(_, saved)| saved.get(holder).is_some());
+    servers.next().map(|(url, _)| url.to_owned())
 }
 
 /// The saved token of a holder for a server.
@@ -193,7 +208,8 @@ pub(crate) fn configuring_credential(
     };
     let owners = only.map(|owner| saved(file, server, &Holder::Owner(owner))).transpose()?.flatten();
     owners.ok_or_else(|| {
-        Failure::auth(
+        Failure::no_token(
+            Holder::Operator,
             format!("there is no token of the operator or owner for {server}"),
             if server.is_loopback() {
                 "start the server with `plenary serve`, which creates the operator's token at its first start, and run this \

@@ -54,7 +54,13 @@ fn without_identity_or_token_the_next_step_is_named() {
     let Err(failure) = agent_credential(None, Some(&other), &server(), Some(&file)) else { panic!() };
     assert!(matches!(&failure, Failure::Auth { next, .. } if next.contains("plenary agent add @nick.other")));
     let elsewhere = "https://a.example".parse().unwrap();
-    assert!(agent_credential(None, Some(&identity("@nick.a")), &elsewhere, Some(&file)).is_err());
+    let Err(Failure::Auth { next, missing, .. }) =
+        agent_credential(None, Some(&identity("@nick.a")), &elsewhere, Some(&file))
+    else {
+        panic!()
+    };
+    assert_eq!(missing, Some("@nick.a".parse().unwrap()));
+    assert!(next.contains("add `--url http://127.0.0.1:7420`") && !next.contains("agent add"), "{next}");
 }
 
 #[test]

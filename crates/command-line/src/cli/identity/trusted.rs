@@ -164,7 +164,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let (trusted, file) = (trust_list(root.path()), root.path().join(".plenary.toml"));
         fs::write(&file, "a").unwrap();
-        let Err(Failure::Auth { what, next }) = trusted.check(&file, "a") else { panic!() };
+        let Err(Failure::Auth { what, next, .. }) = trusted.check(&file, "a") else { panic!() };
         assert!(what.contains(".plenary.toml") && next.contains("plenary trust"), "{what} {next}");
         trusted.record(std::slice::from_ref(&file)).unwrap();
         trusted.check(&file, "a").unwrap();

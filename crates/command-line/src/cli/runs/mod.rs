@@ -39,6 +39,24 @@ pub(crate) enum Command {
     Artifact(reading::Fetch),
 }
 
+impl Command {
+    /// What to do instead, for a command that a linked network does not serve.
+    pub(super) fn not_at_peer(&self) -> Option<&'static str> {
+        match self {
+            Self::Agents => Some("ask the operator of the other network for the name of the agent"),
+            Self::Configure(_) => Some("ask the owner of the agent to configure it"),
+            Self::Artifact(_) => Some("ask the owner of the agent for the artifact"),
+            Self::Describe(_)
+            | Self::List(_)
+            | Self::Show(_)
+            | Self::Events(_)
+            | Self::Cancel(_)
+            | Self::Threads(_)
+            | Self::Replay(_) => None,
+        }
+    }
+}
+
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
     match command {
         Command::Agents => agents::list(context).await,

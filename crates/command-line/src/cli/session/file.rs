@@ -8,7 +8,7 @@ use std::{
 
 use clap::Args;
 use plenary_client::{
-    Client, IdempotencyKey,
+    Client, Error, IdempotencyKey,
     sessions::{FileContent, LocalFile, Part},
 };
 use plenary_kernel::FileId;
@@ -64,7 +64,11 @@ pub(super) async fn uploaded(client: &Client, paths: &[PathBuf]) -> Result<Vec<P
         })?;
         let file =
             LocalFile { path: path.clone(), name: name.to_owned(), media_type: media_type(path).to_owned() };
-        let stored = client.upload_file(&file, &IdempotencyKey::random()).await?.value;
+        let stored = match client.upload_file(&file, &IdempotencyKey::random()).await {
+            // As every other file that cannot be read.
+            Err(Error::Invalid(what)) => return Err(Failure::local(what)),
+            stored => stored?.value,
+        };
         let (file_id, name, size) = (Some(stored.id), Some(stored.filename), Some(stored.size_bytes));
         let mime_type = Some(stored.content_type);
         let is_image = mime_type.as_deref().is_some_and(|kind| kind.starts_with("image/"));

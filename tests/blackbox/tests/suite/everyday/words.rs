@@ -130,6 +130,34 @@ async fn a_slip_in_a_handle_or_a_command_is_answered_with_what_may_be_meant() {
     assert_eq!(nobody.code, 4, "{nobody:?}");
 }
 
+/// The first message of a person whose login name is not the name of an owner: each advice works when it is pasted.
+#[tokio::test]
+async fn the_advice_for_a_first_message_leads_to_its_recipient() {
+    let server = Server::start().await;
+    let cli = Cli::new(&[
+        ("PLENARY_URL", &server.url()),
+        ("PLENARY_OPERATOR_TOKEN", server.operator().token()),
+        ("USER", "sam"),
+    ]);
+    let unknown = cli.run(&["send", "@nick.parser", "hello"]).await;
+    assert!(unknown.code == 4 && unknown.err.contains("plenary agent add @sam.assistant"), "{unknown:?}");
+    cli.run_ok(&["agent", "add", "@nick.parser"]).await;
+    cli.run_ok(&["agent", "add", "@nick.parse2", "--allow", "@nick.*"]).await;
+    let unknown = cli.run(&["send", "@nick.parser", "hello"]).await;
+    assert!(unknown.code == 4 && unknown.err.contains("no owner `sam`"), "{unknown:?}");
+    assert!(unknown.err.contains("`--as @nick`"), "{unknown:?}");
+    let denied = cli.run(&["--as", "@nick", "send", "@nick.parser", "hello"]).await;
+    let command = "`plenary agent allow @nick.parser '@nick.*'`";
+    assert!(denied.code == 1 && denied.err.contains(command), "{denied:?}");
+    assert!(!denied.err.contains("did you mean"), "{denied:?}");
+    cli.run_ok(&["agent", "allow", "@nick.parser", "@nick.*"]).await;
+    cli.run_ok(&["--as", "@nick", "send", "@nick.parser", "hello"]).await;
+    let slip = cli.run(&["--as", "@nick", "send", "@nick.praser", "hello"]).await;
+    assert!(slip.code == 1 && slip.err.contains("did you mean @nick.parser"), "{slip:?}");
+    let attached = cli.run(&["--as", "@nick", "send", "@nick.parser", "--attach", "nowhere.txt"]).await;
+    assert!(attached.code == 1 && attached.err.contains("nowhere.txt cannot be read"), "{attached:?}");
+}
+
 #[tokio::test]
 async fn the_help_has_groups_and_examples() {
     let (_server, person, _agent) = desk().await;

@@ -176,5 +176,5 @@ async fn the_command_line_sends_and_gets_files() {
     let none = other.run(&["session", "file", "file_01HW7AB12CDEFGHJKMNPQRSTVW", "-o", "none"]).await;
     assert!(none.code != 0 && !other.dir().join("none").exists(), "{none:?}");
     let missing = cli.run(&["session", "send", &id, "x", "--attach", "nowhere"]).await;
-    assert!(missing.code == 2 && missing.err.contains("nowhere"), "{missing:?}");
+    assert!(missing.code == 1 && missing.err.contains("nowhere"), "{missing:?}");
 }

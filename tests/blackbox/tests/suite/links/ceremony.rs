@@ -1,6 +1,6 @@
 //! How an accord comes to be: both operators say yes, each network proves its domain, and nobody else gets in between.
 
-use blackbox::Server;
+use blackbox::{Cli, Server, eventually};
 use serde_json::json;
 
 use super::{Network, linked, played::Played};
@@ -102,7 +102,7 @@ async fn an_invitation_that_nobody_accepted_ends() {
     rose.accept(&acme.url(), "acme", &code).await.assert_refused(409, "no_invitation");
     let body = json!({"network": rose.url(), "peer": "rose", "expires_in_s": 1});
     let made = acme.server.operator().post("/_admin/peers", body).await.ok(201);
-    blackbox::eventually("the invitation is over", async || {
+    eventually("the invitation is over", async || {
         (acme.peer("rose").await["standing"] == "expired").then_some(())
     })
     .await;
@@ -205,4 +205,24 @@ async fn only_networks_at_public_addresses_are_asked() {
     let code = format!("plp_{}", "0".repeat(64));
     let body = json!({"network": "https://localhost:7420", "peer": "other", "code": code});
     operator.post("/_admin/peers/accept", body).await.assert_refused(503, "peer_unreachable");
+}
+
+#[tokio::test]
+async fn the_command_line_says_of_an_expired_invitation_that_it_has_expired() {
+    let acme = Network::start().await;
+    let operator = acme.server.operator();
+    let cli = Cli::new(&[("PLENARY_URL", &acme.server.url()), ("PLENARY_OPERATOR_TOKEN", operator.token())]);
+    let body = json!({"network": "http://127.0.0.1:1", "peer": "rose", "expires_in_s": 600});
+    operator.post("/_admin/peers", body).await.ok(201);
+    let ran = cli.run(&["peer", "check", "rose"]).await;
+    assert!(ran.code == 1 && ran.err.contains("has not accepted the invitation yet"), "{ran:?}");
+    operator.delete("/_admin/peers/rose").await.ok(204);
+    let body = json!({"network": "http://127.0.0.1:1", "peer": "rose", "expires_in_s": 1});
+    operator.post("/_admin/peers", body).await.ok(201);
+    eventually("it expires", async || (acme.peer("rose").await["standing"] == "expired").then_some(())).await;
+    for command in ["check", "revoke"] {
+        let ran = cli.run(&["peer", command, "rose"]).await;
+        assert!(ran.code == 1 && ran.err.contains("the invitation of rose has expired"), "{ran:?}");
+        assert!(ran.err.contains("plenary peer invite rose http://127.0.0.1:1"), "{ran:?}");
+    }
 }

@@ -2,7 +2,7 @@
 //! owner of this network pays for them.
 //! Must not know: how anything of it is kept.
 
-use blackbox::{Agent, Cli, Response};
+use blackbox::{Agent, Cli, Response, eventually};
 use serde_json::{Value, json};
 
 use super::{
@@ -124,7 +124,14 @@ async fn the_copy_of_a_peers_session_counts_towards_the_peer() {
     let known = sees(&scene.ida, &id, 3).await.len();
     scene.nick.say(&id, "y".repeat(5_000)).await;
     sees(&scene.ida, &id, known + 1).await;
-    scene.nick.say(&id, "z".repeat(9_000)).await;
+    let waits = scene.nick.say(&id, "z".repeat(9_000)).await;
+    let path = format!("/sessions/{id}/messages/{waits}/status");
+    eventually("the sender learns why it waits", async || {
+        let status = scene.nick.get(&path).await.ok(200);
+        (status["recipients"][0]["waiting"]["reason"] == "peer_full").then_some(())
+    })
+    .await;
+    scene.rose.server.wait_for_log("a peer stores as much here as it may").await;
     // Another network has room of its own.
     let blue = Network::start().await;
     let zoe = blue.server.agent("@zoe.bot").await;
@@ -132,12 +139,24 @@ async fn the_copy_of_a_peers_session_counts_towards_the_peer() {
     let made = scene.rose.server.operator().post("/_admin/peers", body).await.ok(201);
     let body = json!({"network": scene.rose.url(), "peer": "rose", "code": made["code"], "grants": {"all": ["zoe"]}});
     blue.server.operator().post("/_admin/peers/accept", body).await.ok(201);
-    let path = "/_admin/agents/@ida.bot/allowlist";
-    scene.rose.server.operator().post(path, json!({"entries": ["@zoe-at-blue.*"]})).await.ok(200);
+    let allowlist = "/_admin/agents/@ida.bot/allowlist";
+    scene.rose.server.operator().post(allowlist, json!({"entries": ["@zoe-at-blue.*"]})).await.ok(200);
     let other: Value = zoe.open(json!({"invite": ["@ida-at-rose.bot"]})).await;
     arrives(&scene.ida, other["session_id"].as_str().expect("an id")).await;
     let (bytes, _) = stored(&scene.rose, "acme").await;
     assert!((15_000..=MAX).contains(&bytes), "{bytes}");
+    assert_eq!(scene.rose.peer("acme").await["stored_bytes_max"], MAX);
+    let operator = scene.rose.server.operator();
+    let cli = Cli::new(&[
+        ("PLENARY_URL", &scene.rose.server.url()),
+        ("PLENARY_OPERATOR_TOKEN", operator.token()),
+        ("COLUMNS", "300"),
+    ]);
+    let listed = cli.run_ok(&["peer", "list"]).await;
+    assert!(listed.contains("KiB of 19 KiB"), "{listed}");
+    // However often the copy is tried again.
+    let said = scene.rose.server.log_text().matches("a peer stores as much here as it may").count();
+    assert_eq!(said, 1);
     assert_eq!(scene.ida.history(&id).await.len(), known + 1);
     assert_eq!(used(&scene.ida).await, before, "no owner here pays");
     assert_sound(&scene.rose).await;
@@ -154,4 +173,6 @@ async fn the_copy_of_a_peers_session_counts_towards_the_peer() {
     scene.rose.relay.point_at(&server);
     let ida = scene.ida.at(&server);
     assert_eq!(sees(&ida, &id, known + 2).await.len(), known + 2);
+    let status = scene.nick.get(&path).await.ok(200);
+    assert_ne!(status["recipients"][0]["waiting"]["reason"], "peer_full", "{status}");
 }
