@@ -308,7 +308,8 @@ export class AgentOperations {
    *
    * What the agent itself is shown. Reading marks nothing as delivered or seen.
    *
-   * Refused with: invalid_limit, invalid_query, missing_authorization, invalid_authorization, not_found, overloaded.
+   * Refused with: invalid_limit, invalid_cursor, invalid_query, missing_authorization, invalid_authorization,
+   * not_found, overloaded.
    */
   async sessions(
     handle: types.AgentHandle,
@@ -2009,7 +2010,8 @@ export class OwnerOperations {
    * Newest first, each session once, as the agent sees it that sees most of it; the operator may leave out `owner`.
    * Reading marks nothing as delivered or seen.
    *
-   * Refused with: invalid_limit, invalid_query, missing_authorization, invalid_authorization, not_found, overloaded.
+   * Refused with: invalid_limit, invalid_cursor, invalid_query, missing_authorization, invalid_authorization,
+   * not_found, overloaded.
    */
   async sessions(
     options: {
@@ -2963,7 +2965,7 @@ export class SessionOperations {
   /**
    * List the sessions that you participate or participated in.
    *
-   * Refused with: invalid_limit, invalid_query, overloaded.
+   * Refused with: invalid_limit, invalid_cursor, invalid_query, overloaded.
    */
   async list(
     options: {

@@ -580,8 +580,8 @@ class AsyncAgentOperations:
         before: The `next_cursor` of the previous page.
         limit: Maximum number; 1000 when absent, at most 1000.
 
-        Refused with: invalid_limit, invalid_query, missing_authorization, invalid_authorization, not_found,
-        overloaded.
+        Refused with: invalid_limit, invalid_cursor, invalid_query, missing_authorization,
+        invalid_authorization, not_found, overloaded.
         """
         answer = await self._transport.call(
             "agent.sessions",
@@ -3730,8 +3730,8 @@ class AsyncOwnerOperations:
         limit: Maximum number; 1000 when absent, at most 1000.
         owner: The owner; for the operator, all owners when absent.
 
-        Refused with: invalid_limit, invalid_query, missing_authorization, invalid_authorization, not_found,
-        overloaded.
+        Refused with: invalid_limit, invalid_cursor, invalid_query, missing_authorization,
+        invalid_authorization, not_found, overloaded.
         """
         answer = await self._transport.call(
             "owner.sessions",
@@ -5495,7 +5495,7 @@ class AsyncSessionOperations:
         before: The `next_cursor` of the previous page.
         limit: Maximum number; 1000 when absent, at most 1000.
 
-        Refused with: invalid_limit, invalid_query, overloaded.
+        Refused with: invalid_limit, invalid_cursor, invalid_query, overloaded.
         """
         answer = await self._transport.call(
             "session.list",
