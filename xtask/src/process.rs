@@ -85,7 +85,8 @@ fn kill_children(parent: u32) -> Result<()> {
         let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
         let found = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(1));
         if found.and_then(|id| id.parse().ok()) == Some(parent) {
-            run(Command::new("kill").arg("-KILL").arg(entry.file_name()))?;
+            // It may have ended meanwhile.
+            succeeds(Command::new("kill").arg("-KILL").arg(entry.file_name()));
         }
     }
     Ok(())

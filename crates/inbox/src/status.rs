@@ -65,12 +65,16 @@ impl Inbox {
     ) -> Result<Vec<Recipient>, Fault> {
         let accounts = &self.0.rooms.accounts;
         let own = accounts.agent(me).await?;
-        let mut blocked = Vec::new();
+        let (mut blocked, mut others) = (Vec::new(), Vec::new());
         for recipient in std::mem::take(recipients) {
-            let known = accounts.agent(&recipient.agent).await?;
-            let is_blocked = blocked_between(&own, &known);
-            (if is_blocked { &mut blocked } else { &mut *recipients }).push(recipient);
+            let agent = accounts.agent(&recipient.agent).await?;
+            if blocked_between(&own, &agent) {
+                blocked.push(recipient);
+            } else {
+                others.push(recipient);
+            }
         }
+        *recipients = others;
         Ok(blocked)
     }
 
@@ -240,7 +244,8 @@ fn delay(reason: Reason, since: Option<TimestampMs>) -> DeliveryDelay {
     DeliveryDelay { reason, since: since.map(TimestampMs::rfc3339), until: None }
 }
 
-/// The state that a former participant, or one that the recipient blocks, may know: the last that was reported to it. No mark of another says when it was set.
+/// The state that a former participant, or one that a block keeps apart from the recipient, may know: the last that was
+/// reported to it. No mark of another says when it was set.
 fn frozen(recipient: &Recipient, reported: State) -> RecipientStatus {
     let at = recipient.answered_at.filter(|_| reported == State::Answered).map(TimestampMs::rfc3339);
     RecipientStatus { at, ..status(&recipient.agent, reported, None) }

@@ -28,7 +28,8 @@ struct Outcomes {
 }
 
 impl Outcomes {
-    fn take(&mut self, line: &str) {
+    /// Notes what a line of the test runner reports.
+    fn note(&mut self, line: &str) {
         let Some(rest) = line.strip_prefix("test ") else { return };
         if let Some((name, _)) = rest.split_once(" has been running for over ") {
             self.slow.insert(name.to_owned());
@@ -41,7 +42,7 @@ impl Outcomes {
     }
 
     /// The tests to repeat.
-    fn unfinished(self) -> Vec<String> {
+    fn to_repeat(self) -> Vec<String> {
         self.failed.union(&self.slow).cloned().collect()
     }
 }
@@ -58,10 +59,10 @@ pub(super) fn cargo(fuzz: Duration, command: impl Fn(&[&str]) -> Result<Command>
     let mut outcomes = Outcomes::default();
     let outcome = process::follow(&mut first, silence_max, |line| {
         console::print_line(line);
-        outcomes.take(line);
+        outcomes.note(line);
     });
     let Err(error) = outcome else { return Ok(()) };
-    let failed = outcomes.unfinished();
+    let failed = outcomes.to_repeat();
     if failed.is_empty() || failed.len() > RERUN_MAX {
         return Err(error);
     }
@@ -100,8 +101,8 @@ mod tests {
             "---- a stdout ----",
             "test x - should panic ... ok",
         ] {
-            outcomes.take(line);
+            outcomes.note(line);
         }
-        assert_eq!(outcomes.unfinished(), ["a::b_c", "a::hung"]);
+        assert_eq!(outcomes.to_repeat(), ["a::b_c", "a::hung"]);
     }
 }

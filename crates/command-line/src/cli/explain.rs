@@ -277,7 +277,7 @@ fn unproved_next(context: &Context) -> String {
     )
 }
 
-/// The person for whom the command used the token of an owner or the operator, and the source of that token.
+/// The owner of the person whom the command acts as, and the source of the token, if the token is an owner's or the operator's.
 fn unknown_person(context: &Context) -> Option<(OwnerName, TokenSource)> {
     let (identity, credential) = context.used()?;
     let person = identity.filter(|identity| identity.is_person())?;

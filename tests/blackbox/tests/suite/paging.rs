@@ -133,3 +133,23 @@ async fn a_repeated_parameter_is_refused() {
     let stranger = server.agent("@stranger.bot").await;
     stranger.get(&format!("/sessions/{id}/events?limit=1&limit=2")).await.assert_refused(404, "not_found");
 }
+
+/// A cursor of a list of sessions is a `next_cursor`; anything else is an error and not the first page again.
+#[tokio::test]
+async fn a_cursor_of_sessions_that_is_none_is_refused() {
+    let server = Server::start().await;
+    let (alice, _, id) = pair(&server).await;
+    let owner = server.owner("alice").await;
+    for cursor in ["", "x", "zzz", "SESS", "sess_"] {
+        alice.get(&format!("/sessions?before={cursor}")).await.assert_refused(400, "invalid_cursor");
+        let listed = owner.get(&format!("/_admin/agents/{}/sessions?before={cursor}", alice.handle)).await;
+        listed.assert_refused(400, "invalid_cursor");
+        owner.get(&format!("/_admin/sessions?before={cursor}")).await.assert_refused(400, "invalid_cursor");
+        owner
+            .get(&format!("/accounts/me/sessions?cursor={cursor}"))
+            .await
+            .assert_refused(400, "invalid_cursor");
+    }
+    let older = alice.get(&format!("/sessions?before={id}")).await.ok(200);
+    assert_eq!(older["sessions"], serde_json::json!([]), "{older}");
+}

@@ -153,6 +153,16 @@ async fn ap_31_ap_53_a_deposit_is_what_the_flags_say() {
 }
 
 #[tokio::test]
+async fn a_deposit_makes_its_project() {
+    let server = Server::start().await;
+    let (agent, ann) = desk(&server).await;
+    let id = ann.run_ok(&["context", "deposit", "--title", "First", "--project", "lexer"]).await;
+    let stored = agent.get(&format!("/v1/packages/{id}")).await.ok(200);
+    assert_eq!((&stored["title"], &stored["project_id"]), (&json!("First"), &json!("lexer")));
+    assert_eq!(stored["created_by"]["id"], agent.handle);
+}
+
+#[tokio::test]
 async fn ap_13_ap_15_the_packages_of_a_terminal_share_its_session() {
     let server = Server::start().await;
     let (agent, ann) = desk(&server).await;
