@@ -42,7 +42,7 @@ impl Outcomes {
     }
 
     /// The tests to repeat.
-    fn to_repeat(self) -> Vec<String> {
+    fn repetitions(self) -> Vec<String> {
         self.failed.union(&self.slow).cloned().collect()
     }
 }
@@ -62,7 +62,7 @@ pub(super) fn cargo(fuzz: Duration, command: impl Fn(&[&str]) -> Result<Command>
         outcomes.note(line);
     });
     let Err(error) = outcome else { return Ok(()) };
-    let failed = outcomes.to_repeat();
+    let failed = outcomes.repetitions();
     if failed.is_empty() || failed.len() > RERUN_MAX {
         return Err(error);
     }
@@ -103,6 +103,6 @@ mod tests {
         ] {
             outcomes.note(line);
         }
-        assert_eq!(outcomes.to_repeat(), ["a::b_c", "a::hung"]);
+        assert_eq!(outcomes.repetitions(), ["a::b_c", "a::hung"]);
     }
 }
