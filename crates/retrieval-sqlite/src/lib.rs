@@ -9,6 +9,8 @@ mod ids;
 mod lists;
 mod merging;
 mod opening;
+mod pages;
+mod runs;
 mod searching;
 mod shelf;
 mod writing;

@@ -26,15 +26,24 @@ impl List {
     }
 
     /// Calls `take` with each number and the count of the word. A damaged list ends early.
-    pub(crate) fn each(&self, mut take: impl FnMut(u32, u32)) {
-        let (mut rest, mut nr) = (&self.bytes[..], 0_u32);
-        while !rest.is_empty() {
-            let (Some(distance), Some(often)) = (read_number(&mut rest), read_number(&mut rest)) else {
-                return;
-            };
-            nr = nr.wrapping_add(distance);
-            take(nr, often);
-        }
+    pub(crate) fn each(&self, take: impl FnMut(u32, u32)) {
+        each(&self.bytes, take);
+    }
+
+    /// Empties the list and keeps its memory.
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        (self.count, self.last) = (0, 0);
+    }
+}
+
+/// Calls `take` with each number of a stored list and the count of the word. A damaged list ends early.
+pub(crate) fn each(mut list: &[u8], mut take: impl FnMut(u32, u32)) {
+    let mut nr = 0_u32;
+    while !list.is_empty() {
+        let (Some(distance), Some(often)) = (read_number(&mut list), read_number(&mut list)) else { return };
+        nr = nr.wrapping_add(distance);
+        take(nr, often);
     }
 }
 

@@ -2,46 +2,17 @@
 //! every run, so fewer runs keep it fast; each word is written once per level.
 //! Must not know: the meaning of words.
 
-use std::collections::HashMap;
-
-use rusqlite::{Result, Row, Rows, Transaction};
+use rusqlite::{Result, Transaction};
 
 use crate::{
     entries::{self, Block},
-    lists::List,
+    lists::{self, List},
+    runs::{self, RunReader, RunWriter},
     shelf::Shelf,
 };
 
 /// When a level has this many runs, they are merged.
 const RUNS_OF_LEVEL_MAX: usize = 8;
-/// Bytes of merged lists per write.
-const WRITTEN_BYTES: usize = 1 << 20;
-
-/// Creates a run of a level and returns its number.
-pub(crate) fn begin(transaction: &Transaction<'_>, level: i64) -> Result<i64> {
-    transaction
-        .prepare_cached("INSERT INTO run(nr, level) SELECT ifnull(max(nr), 0) + 1, ? FROM run")?
-        .insert([level])
-}
-
-/// Records that a run has documents of a project.
-pub(crate) fn hold(transaction: &Transaction<'_>, project: i64, run: i64) -> Result<()> {
-    transaction.prepare_cached("INSERT OR IGNORE INTO held VALUES(?, ?)")?.execute((project, run))?;
-    Ok(())
-}
-
-/// Writes lists in the order of the file.
-pub(crate) fn write<'a>(
-    transaction: &Transaction<'_>,
-    run: i64,
-    lists: impl Iterator<Item = (i64, &'a str, &'a List)>,
-) -> Result<()> {
-    let mut insert = transaction.prepare_cached("INSERT INTO list VALUES(?, ?, ?, ?, ?)")?;
-    for (project, word, list) in lists {
-        insert.execute((run, project, word, list.count, &list.bytes))?;
-    }
-    Ok(())
-}
 
 /// Merges until no level has too many runs, or the index is closed.
 pub(crate) fn merge(shelf: &Shelf) -> Result<()> {
@@ -61,33 +32,34 @@ pub(crate) fn merge(shelf: &Shelf) -> Result<()> {
 /// The existing documents of a project, read block by block.
 #[derive(Default)]
 struct Living {
-    project: Option<i64>,
-    blocks: HashMap<i64, Block>,
+    project: i64,
+    /// By the numbers of blocks.
+    blocks: Vec<Option<Block>>,
 }
 
 impl Living {
     fn of(&mut self, project: i64) {
-        *self = Self { project: Some(project), blocks: HashMap::new() };
+        self.project = project;
+        self.blocks.clear();
     }
 
     /// Appends the entries of existing documents of `list` to `all`.
-    fn append_living(
-        &mut self,
-        transaction: &Transaction<'_>,
-        project: i64,
-        list: &List,
-        all: &mut List,
-    ) -> Result<()> {
+    fn append_living(&mut self, transaction: &Transaction<'_>, list: &[u8], all: &mut List) -> Result<()> {
+        let (first, _) = entries::locate(self.project, 0);
         let mut failed = None;
-        list.each(|nr, often| {
-            let (at, within) = entries::locate(project, nr);
-            if failed.is_none() && !self.blocks.contains_key(&at) {
+        lists::each(list, |nr, often| {
+            let (at, within) = entries::locate(self.project, nr);
+            let nth = usize::try_from(at - first).unwrap_or_default();
+            if self.blocks.len() <= nth {
+                self.blocks.resize_with(nth + 1, || None);
+            }
+            if self.blocks[nth].is_none() && failed.is_none() {
                 match Block::read(transaction, at) {
-                    Ok(block) => drop(self.blocks.insert(at, block)),
+                    Ok(block) => self.blocks[nth] = Some(block),
                     Err(error) => failed = Some(error),
                 }
             }
-            if self.blocks.get(&at).is_some_and(|block| block.get(within).is_live()) {
+            if self.blocks[nth].as_ref().is_some_and(|block| block.get(within).is_live()) {
                 all.push(nr, often);
             }
         });
@@ -105,86 +77,39 @@ fn due(transaction: &Transaction<'_>) -> Result<Option<(i64, Vec<i64>)>> {
     Ok(due.map(|level| (level[0].0, level.iter().map(|(_, nr)| *nr).collect())))
 }
 
-/// The read position in a run.
-struct Head<'a> {
-    rows: Rows<'a>,
-    /// The next project, word and list.
-    next: Option<(i64, String, List)>,
-}
-
-impl Head<'_> {
-    fn step(&mut self) -> Result<Option<(i64, String, List)>> {
-        let read = |row: &Row<'_>| {
-            Ok::<_, rusqlite::Error>((row.get(0)?, row.get(1)?, List::read(row.get(2)?, row.get(3)?)))
-        };
-        let next = self.rows.next()?.map(read).transpose()?;
-        Ok(std::mem::replace(&mut self.next, next))
-    }
-}
-
 /// Merges these runs into one. Returns `false` if the index is closed meanwhile.
 fn merged(transaction: &Transaction<'_>, shelf: &Shelf, level: i64, runs: &[i64]) -> Result<bool> {
-    let mut statements = Vec::new();
-    for _ in runs {
-        statements.push(
-            transaction.prepare(
-                "SELECT project, word, count, list FROM list WHERE run = ? ORDER BY project, word",
-            )?,
-        );
+    let mut readers = Vec::new();
+    for run in runs {
+        readers.push(RunReader::begin(transaction, *run)?);
     }
-    let mut heads = Vec::new();
-    for (statement, run) in statements.iter_mut().zip(runs) {
-        let mut head = Head { rows: statement.query([run])?, next: None };
-        head.step()?;
-        heads.push(head);
-    }
-    let into = begin(transaction, level + 1)?;
-    let (mut ready, mut bytes, mut living) = (Vec::<(i64, String, List)>::new(), 0, Living::default());
-    loop {
-        let first = heads
-            .iter()
-            .filter_map(|head| head.next.as_ref())
-            .map(|(project, word, _)| (*project, word))
-            .min();
-        let first = first.map(|(project, word)| (project, word.clone()));
-        if first.is_none() || bytes >= WRITTEN_BYTES {
-            write(
-                transaction,
-                into,
-                ready.iter().map(|(project, word, list)| (*project, word.as_str(), list)),
-            )?;
-            (ready, bytes) = (Vec::new(), 0);
-        }
-        let Some((project, word)) = first else { break };
+    let mut writer = RunWriter::begin(transaction, level + 1)?;
+    let mut projects = Vec::new();
+    let (mut word, mut all, mut living) = (Vec::new(), List::default(), Living::default());
+    while let Some((project, first)) = readers.iter().filter_map(RunReader::place).min() {
         if shelf.is_closing() {
             return Ok(false);
         }
-        if living.project != Some(project) {
+        first.clone_into(&mut word);
+        if living.project != project {
             living.of(project);
-            let mut delete = transaction.prepare_cached("DELETE FROM held WHERE project = ? AND run = ?")?;
-            for run in runs {
-                delete.execute((project, run))?;
-            }
-            hold(transaction, project, into)?;
+            projects.push(project);
         }
-        let mut all = List::default();
-        for head in &mut heads {
-            if head.next.as_ref().is_some_and(|(of_head, at, _)| *of_head == project && *at == word)
-                && let Some((_, _, list)) = head.step()?
-            {
-                living.append_living(transaction, project, &list, &mut all)?;
+        all.clear();
+        // Later runs have higher numbers.
+        for reader in &mut readers {
+            if reader.place() == Some((project, &word)) {
+                living.append_living(transaction, reader.list(), &mut all)?;
+                reader.step(transaction)?;
             }
         }
         if all.count > 0 {
-            bytes += word.len() + all.bytes.len();
-            ready.push((project, word, all));
+            writer.push(project, &String::from_utf8_lossy(&word), &all)?;
         }
     }
-    drop(heads);
-    let mut delete = transaction.prepare_cached("DELETE FROM list WHERE run = ?")?;
+    writer.finish()?;
     for run in runs {
-        delete.execute([run])?;
-        transaction.prepare_cached("DELETE FROM run WHERE nr = ?")?.execute([run])?;
+        runs::delete(transaction, *run, &projects)?;
     }
     Ok(true)
 }

@@ -20,7 +20,7 @@ const APPLICATION_ID: i64 = 0x504c_4e53;
 /// The format of the index: words, tables, and the bytes of lists and entries. An index of another format is
 /// deleted and
 /// rebuilt.
-const FORM: i64 = 4;
+const FORM: i64 = 5;
 /// A file up to this size is checked when it is opened. Damage in a larger file is noticed when it is read, so
 /// that the time
 /// of a start does not depend on the size.
@@ -37,8 +37,8 @@ const WAL_KEPT_BYTES: i64 = 16 << 20;
 /// `next` is the number of a project's next document; `entries` has the data of each document that a search
 /// needs, in blocks.
 /// A run holds the words of documents that were written together or merged: a later run of a level has higher
-/// numbers.
-/// `count` is the number of documents in `list`, and `held` has the runs with documents of a project.
+/// numbers. `page` has its lists, `first` is the first word of a page, and `held` has the runs with documents of a
+/// project.
 const TABLES: &str = "
 CREATE TABLE head(writes INTEGER NOT NULL, cursor INTEGER NOT NULL, live INTEGER NOT NULL, length INTEGER NOT NULL) STRICT;
 INSERT INTO head VALUES(0, 0, 0, 0);
@@ -52,9 +52,9 @@ CREATE TABLE ids(
 CREATE TABLE entries(at INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
 CREATE TABLE run(nr INTEGER PRIMARY KEY, level INTEGER NOT NULL) STRICT;
 CREATE TABLE held(project INTEGER NOT NULL, run INTEGER NOT NULL, PRIMARY KEY(project, run)) STRICT, WITHOUT ROWID;
-CREATE TABLE list(
-    run INTEGER NOT NULL, project INTEGER NOT NULL, word TEXT NOT NULL, count INTEGER NOT NULL, list BLOB NOT NULL,
-    PRIMARY KEY(run, project, word)
+CREATE TABLE page(
+    run INTEGER NOT NULL, project INTEGER NOT NULL, first TEXT NOT NULL, count INTEGER, bytes BLOB NOT NULL,
+    PRIMARY KEY(run, project, first)
 ) STRICT, WITHOUT ROWID;
 ";
 

@@ -9,13 +9,14 @@ use std::{
 
 use parking_lot::RwLock;
 use plenary_retrieval::{COMMON_DOCUMENTS_MIN, COMMON_SHARE, HITS_MAX, Hit, Query, Scope};
-use rusqlite::{Connection, OptionalExtension as _, Result};
+use rusqlite::{Connection, Result};
 
 use crate::{
     dense::Dense,
     documents::Project,
     entries,
     lists::{Bm25, List},
+    runs,
     shelf::Shelf,
 };
 
@@ -85,16 +86,13 @@ pub(crate) fn common(shelf: &Shelf, query: &Query, scope: &Scope) -> Result<Vec<
         if all < COMMON_DOCUMENTS_MIN {
             return Ok(Vec::new());
         }
-        // Reads the counts only, which are stored before the lists.
-        let mut count = connection.prepare_cached(
-            "SELECT ifnull(sum(count), 0) FROM held, list
-             WHERE held.project = ?1 AND list.run = held.run AND list.project = ?1 AND list.word = ?2",
-        )?;
         let mut having = HashMap::<&str, u64>::new();
         for (_, key) in &projects {
-            for word in query.words() {
-                let some: i64 = count.query_row((key, word), |row| row.get(0))?;
-                *having.entry(word).or_default() += u64::try_from(some).unwrap_or_default();
+            for run in runs::of(connection, *key)? {
+                for word in query.words() {
+                    let count = runs::count(connection, run, *key, word)?;
+                    *having.entry(word).or_default() += u64::from(count);
+                }
             }
         }
         #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits")]
@@ -128,10 +126,7 @@ fn lists(
     query: &Query,
     (project, era): (i64, u64),
 ) -> Result<Vec<Vec<Postings>>> {
-    let mut runs = connection.prepare_cached("SELECT run FROM held WHERE project = ?")?;
-    let runs: Vec<i64> = runs.query_map([project], |row| row.get(0))?.collect::<Result<_>>()?;
-    let mut list = connection
-        .prepare_cached("SELECT count, list FROM list WHERE run = ? AND project = ? AND word = ?")?;
+    let runs = runs::of(connection, project)?;
     let mut words = Vec::new();
     for word in query.words() {
         let mut found = Vec::new();
@@ -142,8 +137,7 @@ fn lists(
                 found.push(Postings::Dense(cached));
                 continue;
             }
-            let read = |row: &rusqlite::Row<'_>| Ok(List::read(row.get(0)?, row.get(1)?));
-            let Some(list) = list.query_row((run, project, word), read).optional()? else { continue };
+            let Some(list) = runs::list(connection, *run, project, word)? else { continue };
             found.push(match Dense::of(&list).map(Arc::new) {
                 Some(dense) => {
                     shelf.lists.lock().keep(era, key, dense.clone());

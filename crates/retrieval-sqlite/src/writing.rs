@@ -18,6 +18,7 @@ use crate::{
     ids::IdRun,
     lists::List,
     merging,
+    runs::RunWriter,
     shelf::Shelf,
     unavailable,
 };
@@ -138,7 +139,7 @@ impl Writer {
         let writes = self.shelf.documents.lock().head.writes + 1;
         let transaction = writer.transaction()?;
         transaction.execute_batch(
-            "DELETE FROM list; DELETE FROM held; DELETE FROM run; DELETE FROM entries; DELETE FROM document;
+            "DELETE FROM page; DELETE FROM held; DELETE FROM run; DELETE FROM entries; DELETE FROM document;
              DELETE FROM ids; DELETE FROM project;",
         )?;
         entries::set_head(&transaction, Head { writes, ..Head::default() })?;
@@ -235,17 +236,15 @@ impl Batch<'_> {
         if projects.is_empty() {
             return Ok(());
         }
-        let run = merging::begin(self.transaction, 0)?;
+        let mut run = RunWriter::begin(self.transaction, 0)?;
         for ProjectBatch { key, lists, .. } in projects {
-            let lists: BTreeMap<_, _> = lists.iter().collect();
-            merging::hold(self.transaction, *key, run)?;
-            merging::write(
-                self.transaction,
-                run,
-                lists.into_iter().map(|(word, list)| (*key, word.as_str(), list)),
-            )?;
+            let mut lists: Vec<_> = lists.iter().collect();
+            lists.sort_unstable_by_key(|(word, _)| *word);
+            for (word, list) in lists {
+                run.push(*key, word, list)?;
+            }
         }
-        Ok(())
+        run.finish()
     }
 }
 

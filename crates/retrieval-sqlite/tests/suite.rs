@@ -225,9 +225,37 @@ fn many_small_writes_become_few_runs_and_find_the_same() {
         let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
         let runs = count("SELECT count(*) FROM run");
         assert!(runs < 3 * 8, "{runs} runs");
-        assert_eq!(count("SELECT count(DISTINCT run) FROM list"), runs);
+        assert_eq!(count("SELECT count(DISTINCT run) FROM page"), runs);
         assert_eq!(count("SELECT count(*) FROM document"), expected.len() as i64);
-        let listed = count("SELECT sum(count) FROM list WHERE word = 'login'");
-        assert!(listed < 120, "of 240 that were written {listed} are listed still");
+    });
+}
+
+#[test]
+fn a_merge_drops_the_words_of_deleted_documents() {
+    plenary_retrieval::conformance::run(async {
+        let directory = Directory::fresh().await;
+        let index = directory.open().await;
+        let Change::Put(mut gone) = body("gone", "login") else { unreachable!() };
+        gone.project = "q".to_owned();
+        let mut changes = vec![Change::Put(gone), Change::Delete("gone".to_owned())];
+        changes.extend((0..6).map(|nth| body(&format!("{nth}"), &"word ".repeat(nth + 1))));
+        changes.extend((0..2).map(|nth| Change::Delete(format!("{nth}"))));
+        changes.extend((6..9).map(|nth| body(&format!("{nth}"), &"word ".repeat(nth + 1))));
+        for (at, change) in (0..).zip(changes) {
+            let put = index.put(vec![change], Position(at), Position(at + 1)).await;
+            assert_eq!(put.unwrap(), PutOutcome::Done);
+        }
+        assert_eq!(found(&*index, "word").await, ["2", "3", "4", "5", "6", "7", "8"]);
+        index.close().await.unwrap();
+        let file = directory.0.path().join("search").join(FILE);
+        let connection = rusqlite::Connection::open(file).unwrap();
+        let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        for table in ["page", "held"] {
+            let of = format!("FROM {table} JOIN project ON project = key WHERE name");
+            assert_eq!(count(&format!("SELECT count(*) {of} = 'q'")), 0, "{table}");
+            assert!(count(&format!("SELECT count(*) {of} = 'p'")) > 0, "{table}");
+        }
+        // One run of the second level, from eight of the first, and two more of the first.
+        assert_eq!(count("SELECT count(*) FROM run"), 3);
     });
 }
