@@ -156,8 +156,12 @@ impl Inbox {
         };
         let found = source.news(me, stream, after, NEWS_KEPT_MAX + 1).await?;
         let stubs = found.news.into_iter().map(|news| {
-            let News { kind, position, nth, version, at, from } = news;
-            (ItemPosition(position, nth), Stub { kind, stream: stream.clone(), version, at, from })
+            let News { kind, position, nth, version, at, from, reminds_of } = news;
+            let reminds_of = reminds_of.map(|position| ItemPosition(position, 0));
+            (
+                ItemPosition(position, nth),
+                Stub { kind, stream: stream.clone(), version, at, from, reminds_of },
+            )
         });
         let (read, answered, joined) = (found.read, found.answered, found.joined);
         Ok(UnreadStream { stubs: stubs.collect(), read, answered, joined })

@@ -89,7 +89,14 @@ mod tests {
 
     fn stub(at: u64) -> (ItemPosition, Stub, u64) {
         let (stream, at) = (StreamName::new("t.t", "a"), TimestampMs(at));
-        let stub = Stub { kind: Kind::SessionMessage, stream, version: Version(1), at, from: None };
+        let stub = Stub {
+            kind: Kind::SessionMessage,
+            stream,
+            version: Version(1),
+            at,
+            from: None,
+            reminds_of: None,
+        };
         (ItemPosition(Position(at.0), 0), stub, 0)
     }
 

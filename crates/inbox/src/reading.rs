@@ -415,9 +415,13 @@ impl ShelfScan<'_> {
             if position.0 > through || !query.kinds.has(stub.kind) || !is_on_shelf(stub.kind) {
                 continue;
             }
+            let start = query.start(stub.kind, marks);
+            let is_coming = |earlier| earlier > start && marks.is_unread(stub.kind, earlier);
+            if stub.reminds_of.is_some_and(is_coming) {
+                continue;
+            }
             let is_unread = visibility.is_unread(shelf, marks, position, stub).await?;
-            let is_requested =
-                position > query.start(stub.kind, marks) && (query.after.is_some() || is_unread);
+            let is_requested = position > start && (query.after.is_some() || is_unread);
             if (is_unread || is_requested) && visibility.is_open(stub).await? {
                 unread += u64::from(is_unread);
                 let about = session_of(&stub.stream);

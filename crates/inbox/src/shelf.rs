@@ -23,6 +23,8 @@ pub(crate) struct Stub {
     pub(crate) version: Version,
     pub(crate) at: TimestampMs,
     pub(crate) from: Option<AgentHandle>,
+    /// The position of the item that it repeats; see [`plenary_room::News::reminds_of`].
+    pub(crate) reminds_of: Option<ItemPosition>,
 }
 
 /// The items of one stream.
@@ -43,6 +45,8 @@ struct StreamMarks {
     read: Version,
     answered: Version,
     joined: Version,
+    /// The last repetition.
+    reminder: Option<ItemPosition>,
 }
 
 /// The shelves of one agent.
@@ -236,7 +240,13 @@ impl Shelf {
         let (from, until) = (self.from, self.until);
         let fits =
             |position: &ItemPosition| position.0 > from && until.is_none_or(|until| *position <= until);
-        self.stubs.extend(gathered.stubs.into_iter().filter(|(position, _)| fits(position)));
+        for (position, stub) in gathered.stubs.into_iter().filter(|(position, _)| fits(position)) {
+            let earlier = stub.reminds_of.and_then(|_| marks.reminder.replace(position));
+            if let Some(earlier) = earlier {
+                self.stubs.remove(&earlier);
+            }
+            self.stubs.insert(position, stub);
+        }
         while self.stubs.len() > max {
             self.stubs.pop_last();
             self.until = self.stubs.last_key_value().map(|(position, _)| *position);
@@ -313,6 +323,7 @@ mod tests {
             version: Version(version),
             at: TimestampMs(0),
             from,
+            reminds_of: None,
         };
         (ItemPosition(Position(10 + version), 0), stub)
     }

@@ -78,7 +78,12 @@ fn within(handle: &AgentHandle, page: &Value, chars_max: usize) -> String {
     let mut chars = text.chars().count();
     let mut shown = 0;
     for item in &page.items {
-        let block = block(shown + 1, item);
+        let mut block = block(shown + 1, item);
+        // A person reads it in the command line's own words, and a stranger's invitation needs no advice to accept it.
+        let is_known = item.kind == "session.invited" && item.trust != "open" && chars_max < usize::MAX;
+        if let Some(session) = item.r#ref["session_id"].as_str().filter(|_| is_known) {
+            let _ = writeln!(block, "… its messages: the tool read, session_id {}", line(session));
+        }
         let length = block.chars().count();
         if chars + length + REST_CHARS > chars_max {
             break;
@@ -262,6 +267,18 @@ data>>>
 … 3 more: read with inbox
 ";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn an_invitation_by_a_known_agent_says_how_its_messages_are_read() {
+        let invitation = |trust: &str| {
+            json!({"items": [{"kind": "session.invited", "from": "@ann.x", "trust": trust,
+            "text": "invited to the session", "ref": {"session_id": "ses_2"}}], "unread": 1})
+        };
+        let advice = "data>>>\n… its messages: the tool read, session_id ses_2\n";
+        assert!(digest(&me(), &invitation("allowlisted")).ends_with(advice));
+        assert!(!digest(&me(), &invitation("open")).contains(advice));
+        assert!(!whole_digest(&me(), &invitation("allowlisted")).contains(advice));
     }
 
     #[test]

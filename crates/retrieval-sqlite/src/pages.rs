@@ -40,7 +40,11 @@ impl PageWriter {
             self.finish(&mut give)?;
         }
         if is_long {
-            return give(&Page { first: word.to_owned(), count: Some(list.count), bytes: list.bytes.clone() });
+            return give(&Page {
+                first: word.to_owned(),
+                count: Some(list.count),
+                bytes: list.bytes.clone(),
+            });
         }
         let Page { first, bytes, .. } = &mut self.page;
         if bytes.is_empty() {
@@ -182,11 +186,17 @@ mod tests {
         for page in pages {
             let first = page.first.clone();
             let mut reader = PageReader::new(page);
-            assert_eq!(reader.find(&first), lists.iter().find(|(word, _)| *word == first).map(|(_, list)| list.count));
+            assert_eq!(
+                reader.find(&first),
+                lists.iter().find(|(word, _)| *word == first).map(|(_, list)| list.count)
+            );
             reader = PageReader::new(reader.page);
             while reader.step() {
                 let (word, list) = expected.next().unwrap();
-                assert_eq!((reader.word(), reader.count, reader.list()), (word.as_bytes(), list.count, &list.bytes[..]));
+                assert_eq!(
+                    (reader.word(), reader.count, reader.list()),
+                    (word.as_bytes(), list.count, &list.bytes[..])
+                );
             }
         }
         assert!(expected.next().is_none());
@@ -194,10 +204,13 @@ mod tests {
 
     #[test]
     fn a_word_is_found_in_its_page_and_no_other() {
-        let mut pages = pages(&[("ab".to_owned(), list(1)), ("abd".to_owned(), list(2)), ("c".to_owned(), list(3))]);
+        let mut pages =
+            pages(&[("ab".to_owned(), list(1)), ("abd".to_owned(), list(2)), ("c".to_owned(), list(3))]);
         let page = pages.pop().unwrap();
         let mut reader = PageReader::new(page);
-        for (word, count) in [("ab", Some(1)), ("abc", None), ("abd", Some(2)), ("b", None), ("c", Some(3)), ("d", None)] {
+        for (word, count) in
+            [("ab", Some(1)), ("abc", None), ("abd", Some(2)), ("b", None), ("c", Some(3)), ("d", None)]
+        {
             reader = PageReader::new(reader.page);
             assert_eq!(reader.find(word), count, "{word}");
         }
@@ -205,7 +218,8 @@ mod tests {
 
     #[test]
     fn the_stored_form_is_frozen() {
-        let written = pages(&[("ab".to_owned(), list(1)), ("ad".to_owned(), list(2)), ("b".to_owned(), list(900))]);
+        let written =
+            pages(&[("ab".to_owned(), list(1)), ("ad".to_owned(), list(2)), ("b".to_owned(), list(900))]);
         assert_eq!(written[0].bytes, b"\x00\x02ab\x01\x02\x00\x01\x01\x01d\x02\x04\x00\x01\x03\x01");
         assert_eq!((written[0].first.as_str(), written[0].count), ("ab", None));
         assert_eq!((written[1].first.as_str(), written[1].count), ("b", Some(900)));

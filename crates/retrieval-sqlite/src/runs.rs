@@ -36,8 +36,8 @@ pub(crate) struct RunWriter<'a> {
 impl<'a> RunWriter<'a> {
     /// Creates a run of a level.
     pub(crate) fn begin(connection: &'a Connection, level: i64) -> Result<Self> {
-        let mut insert =
-            connection.prepare_cached("INSERT INTO run(nr, level) SELECT ifnull(max(nr), 0) + 1, ? FROM run")?;
+        let mut insert = connection
+            .prepare_cached("INSERT INTO run(nr, level) SELECT ifnull(max(nr), 0) + 1, ? FROM run")?;
         let run = insert.insert([level])?;
         Ok(Self { run, project: 0, pages: PageWriter::default(), connection })
     }

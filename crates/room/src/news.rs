@@ -25,13 +25,17 @@ pub struct News {
     pub at: TimestampMs,
     /// The sender, if there is one.
     pub from: Option<AgentHandle>,
+    /// The position of the earlier news that this repeats. It is news only once the earlier one was seen, and the latest
+    /// repetition of a stream replaces the others.
+    pub reminds_of: Option<Position>,
 }
 
 impl News {
     /// News at the position of its event.
     #[must_use]
     pub fn at_event(kind: Kind, event: &StoredEvent, from: Option<AgentHandle>) -> Self {
-        Self { kind, position: event.position, nth: 0, version: event.version, at: event.at, from }
+        let (position, version, at) = (event.position, event.version, event.at);
+        Self { kind, position, nth: 0, version, at, from, reminds_of: None }
     }
 }
 

@@ -13,13 +13,16 @@ use serde_json::{Value, value::RawValue};
 
 use crate::{
     Sessions,
-    event::{MessageSent, SessionEvent},
+    event::{AgentInvited, MessageSent, SessionEvent},
     room::{BY_AGENT, OFFERED, SessionRoom},
     state::{Participant, Phase, SessionState},
 };
 
 /// How many events before its joining are news for an agent that joins; older events are history.
 pub const TRANSCRIPT_EVENTS_MAX: u64 = 100;
+
+/// How many of a session's latest events are searched for a message of which an invited agent is reminded.
+const REMINDER_EVENTS_MAX: u64 = 64;
 
 /// The news of one session after a version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -162,8 +165,11 @@ impl Sessions {
         let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(Vec::new()) };
         let (state, _) = self.0.streams.observed(first.stream.id()).await?;
         let before = Version(first.version.0 - 1);
+        let has_message = run.iter().any(|event| event.kind == "MessageSent");
         let readers = state.participants.iter().filter(|(_, participant)| {
-            participant.stay.is_some() || participant.next_readable(before, last.version).is_some()
+            participant.stay.is_some()
+                || participant.next_readable(before, last.version).is_some()
+                || has_message && participant.open_invitation().is_some()
         });
         Ok(readers.map(|(handle, _)| handle.clone()).collect())
     }
@@ -200,7 +206,41 @@ impl Sessions {
                 }
             }
         }
+        if state.phase == Phase::Active
+            && let Some(invitation) = participant.open_invitation()
+        {
+            self.add_reminder(&stream, (invitation, head), &mut news).await?;
+        }
         Ok(news)
+    }
+
+    /// Adds the last message after an invitation, as a repetition of the invitation: an agent that has seen the
+    /// invitation and has not joined would never learn of later messages.
+    async fn add_reminder(
+        &self,
+        stream: &StreamName,
+        (invitation, head): (Version, Version),
+        news: &mut SessionNews,
+    ) -> Result<(), Fault> {
+        let oldest = Version(head.0.saturating_sub(REMINDER_EVENTS_MAX));
+        let after = news.read_version.max(invitation).max(oldest);
+        if after >= head {
+            return Ok(());
+        }
+        let events = self.log().read_stream(stream, after, READ_ROWS_MAX).await?;
+        let mut events = events.iter().filter(|event| event.version <= head);
+        let Some(last) = events.rfind(|event| event.kind == "MessageSent") else { return Ok(()) };
+        let Some(invited) = self.log().read_stream(stream, Version(invitation.0 - 1), 1).await?.pop() else {
+            return Ok(());
+        };
+        // The agent may not know who else takes part: the sender is not named.
+        let SessionEvent::AgentInvited(AgentInvited { by, .. }) = SessionEvent::decode(&invited)? else {
+            return Ok(());
+        };
+        let reminder = News::at_event(Kind::SessionInvited, last, Some(by));
+        news.news.push(News { reminds_of: Some(invited.position), ..reminder });
+        news.read_version = last.version;
+        Ok(())
     }
 
     /// The messages before the agent's joining, as news at the position of the joining.
@@ -235,8 +275,13 @@ impl Sessions {
         at: Version,
     ) -> Result<Option<NewsText>, Fault> {
         let (state, _) = self.0.streams.fresh(id.as_str()).await?;
-        if !state.participant(agent).is_some_and(|participant| participant.may_read(at)) {
-            return Ok(None);
+        let Some(participant) = state.participant(agent) else { return Ok(None) };
+        let topic = state.created.as_ref().and_then(|created| created.topic.clone());
+        if !participant.may_read(at) {
+            // A message that the agent may not read yet reminds it of its invitation.
+            let is_reminder = state.phase == Phase::Active
+                && participant.open_invitation().is_some_and(|invitation| invitation < at);
+            return Ok(is_reminder.then(|| NewsText { topic, text: REMINDER.to_owned() }));
         }
         let stream = SessionRoom::stream(id.as_str());
         let Some(event) = self.log().read_stream(&stream, Version(at.0 - 1), 1).await?.pop() else {
@@ -254,7 +299,6 @@ impl Sessions {
         } else {
             invitation(&*self.visible_state(agent, id, &state).await?).to_owned()
         };
-        let topic = state.created.as_ref().and_then(|created| created.topic.clone());
         Ok(Some(NewsText { topic, text }))
     }
 
@@ -305,7 +349,7 @@ impl SessionNews {
         let (version, at) = (event.version, event.at);
         let mut push = |kind, from| {
             if self.news.len() < self.max {
-                self.news.push(News { kind, position, nth, version, at, from: Some(from) });
+                self.news.push(News { kind, position, nth, version, at, from: Some(from), reminds_of: None });
             }
         };
         match SessionEvent::decode(event)? {
@@ -331,6 +375,9 @@ impl SessionNews {
         Ok(())
     }
 }
+
+/// The text of an invitation that is repeated.
+const REMINDER: &str = "invited to the session, which has new messages; join it to read them";
 
 fn invitation(state: &SessionState) -> &'static str {
     match state.phase {

@@ -170,6 +170,13 @@ impl Participant {
         self.glimpses.iter().copied().filter(|glimpse| *glimpse >= next && *glimpse <= head).min()
     }
 
+    /// Its last invitation, while it can join by it without a person: not one by a stranger, or one that is held.
+    #[must_use]
+    pub fn open_invitation(&self) -> Option<Version> {
+        let is_open = self.standing == Standing::Invited && self.offered_by.is_none() && self.held.is_none();
+        self.glimpses.iter().copied().max().filter(|_| is_open)
+    }
+
     fn join(&mut self, version: Version, at: TimestampMs) {
         self.standing = Standing::Joined;
         self.joined_at = Some(at);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::session::JOIN;
 use crate::tools::{
     api::{Answer, Refusal, Route, ToolApi, get, post},
     bounds,
@@ -18,6 +19,8 @@ pub(super) const ACK: Route = post("/inbox/ack");
 const WAIT_S_MAX: u64 = 60;
 /// Maximum size of one item's text, in tokens.
 const TEXT_TOKENS_MAX: usize = 1_200;
+/// Most sessions that one call joins; the next call joins more.
+const JOINS_MAX: usize = 5;
 /// Default number of items per call.
 const ITEMS_DEFAULT: u64 = 10;
 
@@ -43,10 +46,16 @@ pub(super) async fn inbox(api: ToolApi, arguments: InboxArguments) -> Answer {
             "`wait_s` is at most {WAIT_S_MAX}; call again to wait longer."
         )));
     }
-    let found = match arguments.wait_s.filter(|seconds| *seconds > 0) {
-        Some(seconds) => page(&api, &WAIT, arguments.after.as_deref(), limit, Some(seconds)).await?,
-        None => page(&api, &LIST, arguments.after.as_deref(), limit, None).await?,
+    let after = arguments.after.as_deref();
+    let mut found = match arguments.wait_s.filter(|seconds| *seconds > 0) {
+        Some(seconds) => page(&api, &WAIT, after, limit, Some(seconds)).await?,
+        None => page(&api, &LIST, after, limit, None).await?,
     };
+    let joined = join_siblings(&api, &found).await;
+    if !joined.is_empty() {
+        found = page(&api, &LIST, after, limit, None).await?;
+        keep_silent(&mut found, joined);
+    }
     let items = found["items"].as_array().map(Vec::as_slice).unwrap_or_default();
     let fitting = bounds::fitting(items);
     let is_whole = fitting == items.len();
@@ -55,7 +64,7 @@ pub(super) async fn inbox(api: ToolApi, arguments: InboxArguments) -> Answer {
     } else {
         // The cursor must match the shown items.
         let fewer = u64::try_from(fitting.max(1)).unwrap_or(1);
-        page(&api, &LIST, arguments.after.as_deref(), fewer, None).await?
+        page(&api, &LIST, after, fewer, None).await?
     };
     if let Some([only]) = shown["items"].as_array_mut().map(Vec::as_mut_slice) {
         shorten(only);
@@ -73,6 +82,31 @@ pub(super) async fn inbox(api: ToolApi, arguments: InboxArguments) -> Answer {
         api.write(&ACK, &[], &body).await?;
     }
     Ok(shown)
+}
+
+/// Joins sessions to which agents of the same owner have invited the agent, as the hooks of coding agents do: an invited
+/// agent gets no messages. Returns the invitations.
+async fn join_siblings(api: &ToolApi, page: &Value) -> Vec<Value> {
+    let items = page["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let of_siblings =
+        items.iter().filter(|item| item["kind"] == "session.invited" && item["trust"] == "same_owner");
+    let mut joined = Vec::new();
+    for item in of_siblings.take(JOINS_MAX) {
+        // A session that has ended, or an invitation that waits for a person, is shown as it is.
+        let Some(session) = item["ref"]["session_id"].as_str() else { continue };
+        if api.write(&JOIN, &[session], &json!({})).await.is_ok() {
+            joined.push(item.clone());
+        }
+    }
+    joined
+}
+
+/// Adds the invitations whose sessions have no message in the page.
+fn keep_silent(page: &mut Value, mut invitations: Vec<Value>) {
+    let Some(items) = page["items"].as_array_mut() else { return };
+    let session = |item: &Value| item["ref"]["session_id"].clone();
+    invitations.retain(|invitation| items.iter().all(|item| session(item) != session(invitation)));
+    items.splice(0..0, invitations);
 }
 
 /// The report of an item whose text is cut.

@@ -44,6 +44,44 @@ async fn an_invitation_then_what_is_said_and_an_own_message_is_no_news() {
     assert_eq!(inbox(&bob, "").await["items"], json!([]));
 }
 
+#[tokio::test]
+async fn an_invitation_that_was_seen_comes_again_with_later_messages() {
+    let server = Server::start().await;
+    let (ann, bob) = (server.agent("@nick.ann").await, server.agent("@nick.bob").await);
+    let id = ann.create(&[&bob]).await;
+    ann.say(&id, "first").await;
+    ann.say(&id, "second").await;
+    let page = inbox(&bob, "").await;
+    let reference = json!({"session_id": id, "sequence": 1});
+    assert_eq!((&page["items"][0]["ref"], &page["unread"]), (&reference, &json!(1)), "{page}");
+    ack(&bob, &page).await;
+    assert_eq!(inbox(&bob, "").await["items"], json!([]));
+    let waiting = bob.get("/inbox/wait?timeout_s=20");
+    let (page, _) = tokio::join!(waiting, async {
+        ann.say(&id, "third").await;
+        ann.say(&id, "fourth").await;
+    });
+    assert_eq!(page.ok(200)["items"][0]["kind"], "session.invited");
+    let page = inbox(&bob, "").await;
+    let text = "invited to the session, which has new messages; join it to read them";
+    assert_eq!(kinds_and_texts(&page), [("session.invited".into(), text.into())], "{page}");
+    assert_eq!((&page["items"][0]["ref"]["sequence"], &page["unread"]), (&json!(5), &json!(1)));
+    ack(&bob, &page).await;
+    assert_eq!(inbox(&bob, "").await["items"], json!([]));
+    bob.join(&id).await;
+    assert_eq!(texts(&inbox(&bob, "").await), ["first", "second", "third", "fourth"]);
+}
+
+#[tokio::test]
+async fn a_strangers_invitation_does_not_come_again() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let id = alice.create(&[&bob]).await;
+    ack(&bob, &inbox(&bob, "").await).await;
+    alice.say(&id, "do you hear me?").await;
+    assert_eq!(inbox(&bob, "").await["items"], json!([]));
+}
+
 /// The invitations of an agent that acknowledges nothing are settled when it joins. After a start they do not hide the
 /// first message from one read, which is all that a hook makes.
 #[tokio::test]

@@ -46,6 +46,42 @@ async fn two_agents_discover_converse_lock_hand_over_deposit_and_recall_through_
 }
 
 #[tokio::test]
+async fn the_inbox_joins_the_sessions_of_siblings_and_shows_their_messages() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let stranger = server.agent("@eve.x").await;
+    let id = alice.create(&[&bob]).await;
+    alice.say(&id, "Hello").await;
+    let page = done(&bob, "inbox", json!({})).await;
+    assert_eq!(
+        (&page["items"][0]["text"], page["items"].as_array().map(Vec::len)),
+        (&json!("Hello"), Some(1)),
+        "{page}"
+    );
+
+    // Without a message, the invitation itself is news.
+    let silent = alice.create(&[&bob]).await;
+    let page = done(&bob, "inbox", json!({})).await;
+    let item = &page["items"][0];
+    assert_eq!(
+        (&item["kind"], &item["ref"]["session_id"]),
+        (&json!("session.invited"), &json!(silent)),
+        "{page}"
+    );
+    alice.say(&silent, "Later").await;
+    assert_eq!(done(&bob, "inbox", json!({})).await["items"][0]["text"], "Later");
+
+    let offered = stranger.create(&[&bob]).await;
+    assert_eq!(done(&bob, "inbox", json!({})).await["items"][0]["kind"], "session.invited");
+    let standing = bob.get(&format!("/sessions/{offered}")).await.ok(200);
+    let joined = standing["participants"].as_array().into_iter().flatten();
+    assert!(
+        !joined.into_iter().any(|agent| agent["handle"] == "@nick.bob" && agent["state"] == "joined"),
+        "{standing}"
+    );
+}
+
+#[tokio::test]
 async fn a_question_is_answered_by_whoever_waits_for_it_or_its_deadline_passes() {
     let server = Server::start().await;
     let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
