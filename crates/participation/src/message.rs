@@ -5,6 +5,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use plenary_kernel::{AgentHandle, SessionId};
 use plenary_runs::event::Artifact;
+use plenary_sessions::event::json_object;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -68,7 +69,7 @@ impl MessageBody {
             #[serde(default)]
             metadata: Map<String, Value>,
         }
-        let object = [b"{", members, b"}"].concat();
+        let object = json_object(members);
         let Members { content, metadata } = serde_json::from_slice(&object).unwrap_or_default();
         Self { content, metadata }
     }

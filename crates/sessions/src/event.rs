@@ -101,6 +101,12 @@ pub struct MessageSent {
     pub members: Bytes,
 }
 
+/// The members of a message as a JSON object.
+#[must_use]
+pub fn json_object(members: &[u8]) -> Vec<u8> {
+    [b"{", members, b"}"].concat()
+}
+
 /// Files that no earlier message of a session names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Names {

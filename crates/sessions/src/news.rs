@@ -13,7 +13,7 @@ use serde_json::{Value, value::RawValue};
 
 use crate::{
     Sessions,
-    event::{AgentInvited, MessageSent, SessionEvent},
+    event::{AgentInvited, MessageSent, SessionEvent, json_object},
     room::{BY_AGENT, OFFERED, SessionRoom},
     state::{Participant, Phase, SessionState},
 };
@@ -394,7 +394,7 @@ struct Members<'a> {
 
 /// A message as plain text: its text parts, and a line for each other part.
 pub(crate) fn plain(message: &MessageSent) -> String {
-    let object = [b"{", &*message.members, b"}"].concat();
+    let object = json_object(&message.members);
     let Ok(members) = serde_json::from_slice::<Members<'_>>(&object) else { return String::new() };
     match serde_json::from_str(members.content.get()) {
         Ok(Value::String(text)) => text,

@@ -15,6 +15,7 @@ use crate::{
     INVITE_MAX, TOPIC_CHARS_MAX,
     command::{CreateBody, Draft, ReopenBody},
     content,
+    event::json_object,
 };
 
 /// The key in the head of a request whose body has none.
@@ -247,7 +248,7 @@ impl<'a> Fields<'a> {
 
 /// A checked message that names these files by other ids; `None` if it cannot be read.
 pub(crate) fn rename_files(draft: &Draft, names: &BTreeMap<FileId, FileId>) -> Option<Draft> {
-    let text = [b"{", &*draft.members, b"}"].concat();
+    let text = json_object(&draft.members);
     let fields = Fields::read(&text).ok()?;
     let key = fields.key(None).ok()?;
     let content = content::rename_files(fields.content?, names)?;

@@ -20,7 +20,7 @@ use serde_json::{Value, value::RawValue};
 
 use crate::{
     Sessions,
-    event::{FIRST_MESSAGE as FIRST, MessageSent, SessionEvent},
+    event::{FIRST_MESSAGE as FIRST, MessageSent, SessionEvent, json_object},
     finding::ROOM,
     room::SessionRoom,
     state::Participant,
@@ -126,7 +126,7 @@ struct SearchedMessage {
 impl Search {
     /// Whether a message contains the text, or all its words in any form.
     fn matches(&self, members: &[u8]) -> bool {
-        let object = [b"{", members, b"}"].concat();
+        let object = json_object(members);
         let Ok(SearchedMessage { content }) = serde_json::from_slice(&object) else { return false };
         let is_in = |text: &str| text.to_lowercase().contains(&self.text) || self.query.coverage(text) >= 1.0;
         match &content {

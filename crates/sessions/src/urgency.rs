@@ -8,7 +8,11 @@ use plenary_kernel::{AgentHandle, SessionId, Version};
 use plenary_log::Fault;
 use serde::Deserialize;
 
-use crate::{Sessions, event::SessionEvent, room::SessionRoom};
+use crate::{
+    Sessions,
+    event::{SessionEvent, json_object},
+    room::SessionRoom,
+};
 
 /// How many events before a message are searched for the agent's own message that it replies to.
 pub const REPLY_LOOKED_BACK_MAX: u64 = 50;
@@ -36,7 +40,7 @@ struct UrgencyMetadata {
 
 /// Whether the sender marked it urgent. Any other value of the member does not.
 fn is_urgent(members: &[u8]) -> bool {
-    let object = [b"{", members, b"}"].concat();
+    let object = json_object(members);
     let members = serde_json::from_slice::<Members>(&object).ok();
     let urgency = members.and_then(|members| members.metadata?.urgency);
     urgency.is_some_and(|urgency| urgency == URGENT)

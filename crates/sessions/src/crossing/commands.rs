@@ -22,7 +22,7 @@ use crate::{
         JoinSession, LeaveSession, ReopenBody, ReopenSession, SendMessage, SettleInvitation,
     },
     decide::Rejection,
-    event::{Origin, sequence, version},
+    event::{Origin, json_object, sequence, version},
     files::{named_too_often, unknown_file},
     request::digest,
     room::{CommandContext, OfAgent},
@@ -35,7 +35,7 @@ pub(crate) trait ForwardedCommand {
 }
 
 fn message(draft: &Draft) -> Option<Box<RawValue>> {
-    RawValue::from_string(String::from_utf8([b"{", &*draft.members, b"}"].concat()).ok()?).ok()
+    RawValue::from_string(String::from_utf8(json_object(&draft.members)).ok()?).ok()
 }
 
 fn with_draft(command: &mut CrossingCommand, draft: &Draft) -> Option<()> {
@@ -359,7 +359,7 @@ impl Sessions {
         // Of the message as it was sent: the ids of its files here are new each time.
         let of_message = |key: String| {
             let scope = format!("send/{}/{agent}", command.session_id);
-            let body = [b"{", &*draft.as_ref()?.members, b"}"].concat();
+            let body = json_object(&draft.as_ref()?.members);
             Some(KeyUse { digest: digest(&scope, &body), scope, key })
         };
         let key = command.key.and_then(of_message);

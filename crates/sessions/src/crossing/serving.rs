@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Sessions,
-    event::{MessageSent, SessionEvent},
+    event::{MessageSent, SessionEvent, json_object},
     room::{BY_PEER, SessionRoom},
     state::{Participant, SessionState},
 };
@@ -148,7 +148,7 @@ fn crossing_event(stored_event: &StoredEvent) -> Result<CrossingEvent, Fault> {
             CrossingEvent::Created { creator: event.creator, topic: event.topic }
         }
         SessionEvent::MessageSent(MessageSent { id, sender, origin, members, .. }) => {
-            let text = String::from_utf8([b"{", &*members, b"}"].concat());
+            let text = String::from_utf8(json_object(&members));
             let text = text.map_err(|error| Fault::Corrupt(error.to_string()))?;
             let message = RawValue::from_string(text).map_err(|error| Fault::Corrupt(error.to_string()))?;
             let (hops, notice) =
