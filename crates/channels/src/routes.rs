@@ -56,7 +56,7 @@ pub(crate) fn form(refusal: Refusal) -> Response {
 }
 
 /// Paths without an operation, which are refused in the form of this protocol.
-const NOTHING_AT: [&str; 2] = ["/agent-channel/", "/agent-channel/{id}/{*rest}"];
+const NOTHING_AT: [&str; 3] = ["/agent-channel/", "/agent-channel/{id}/", "/agent-channel/{id}/{*rest}"];
 
 /// The operations of this room.
 #[must_use]

@@ -123,8 +123,13 @@ fn holds(claim: &Value, hash: ContentHash) -> Result<(), ContextFault> {
 }
 
 /// Whether a word is a package type (AP-29, AP-30, AP-90).
-fn is_package_type(word: &str) -> bool {
+pub(crate) fn is_package_type(word: &str) -> bool {
     PACKAGE_TYPES.contains(&word) || word.strip_prefix("x-").is_some_and(|rest| !rest.is_empty())
+}
+
+/// What a package type must be, for a refusal.
+pub(crate) fn package_types() -> String {
+    format!("one of {}, or x-…", PACKAGE_TYPES.join(", "))
 }
 
 fn head(shape: &Shape<'_>) -> Result<Head, ContextFault> {
@@ -152,7 +157,7 @@ fn head(shape: &Shape<'_>) -> Result<Head, ContextFault> {
         shape.word("status", Status::parse, "one of draft, complete, awaiting_review, revision_requested")?;
     let package_type = shape.text("package_type")?;
     if !is_package_type(package_type) {
-        return shape.wrong("package_type", &format!("one of {}, or x-…", PACKAGE_TYPES.join(", ")));
+        return shape.wrong("package_type", &package_types());
     }
     let review_type = shape.word("review_type", ReviewType::parse, "one of none, human, agent")?;
     let created_at = shape.moment("created_at")?;

@@ -8,7 +8,10 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header, request::Parts};
 use plenary_accounts::{Accounts, AgentCaller, Credentials, Principal, TokenOwner, identified, identify};
-use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, read_bytes, with_method_refusals};
+use plenary_edge::{
+    Auth, Metrics, Operation, OperationDoc, RegistryFault, read_bytes, with_method_refusals,
+    with_path_refusals,
+};
 use plenary_hub::SubscribeError;
 use plenary_kernel::{Class, Refusal, SovereignHandle};
 use plenary_room::sse;
@@ -52,8 +55,20 @@ type Answer<T> = Result<Json<T>, FrameRefusal>;
 /// The routes of this room.
 pub fn routes(frames: Frames, metrics: &Metrics) -> Result<Router, RegistryFault> {
     let router = plenary_edge::routes(operations(), metrics)?;
+    let router = with_path_refusals(router, metrics, &NOTHING_AT, form);
     Ok(with_method_refusals(router, metrics, form).with_state(frames))
 }
+
+/// Paths without an operation, which are refused in the form of this protocol.
+const NOTHING_AT: [&str; 7] = [
+    "/frames/",
+    "/frames/{*rest}",
+    "/handles",
+    "/handles/",
+    "/handles/{handle}",
+    "/handles/{handle}/",
+    "/handles/{handle}/{*rest}",
+];
 
 /// A refusal in the form of this protocol.
 pub(crate) fn form(refusal: Refusal) -> Response {

@@ -40,7 +40,7 @@ pub struct Export {
 pub fn export(directory: &Path) -> Result<Export, OpenError> {
     checks::library()?;
     let database = directory.join(DATABASE_FILE);
-    std::fs::metadata(&database).map_err(OpenError::Io)?;
+    schema::there(&database)?;
     let lock = checks::directory(directory)?;
     let mut connection = schema::writer(&database, Options::default())?;
     let (shared, counters) = schema::load(&mut connection)?;

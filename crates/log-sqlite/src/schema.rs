@@ -137,6 +137,18 @@ fn finished(file: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
+/// Refuses a directory without a store. Distinguishes a missing file from one that can't be opened.
+pub(crate) fn there(file: &Path) -> Result<(), OpenError> {
+    finished(file)?;
+    match std::fs::metadata(file) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(OpenError::NoStore { file: file.to_owned(), why: "it does not exist" })
+        }
+        Err(error) => Err(OpenError::Io(error)),
+    }
+}
+
 /// A read-only connection.
 pub(crate) fn reader(file: &Path) -> Result<Connection, OpenError> {
     let connection = unsettled(file)?;
@@ -156,15 +168,7 @@ fn unsettled(file: &Path) -> Result<Connection, OpenError> {
 
 /// A read-only connection to a file of the newest format, which a server may have open.
 pub(crate) fn looking(file: &Path) -> Result<Connection, OpenError> {
-    finished(file)?;
-    // Distinguishes a missing file from one that can't be opened.
-    match std::fs::metadata(file) {
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(OpenError::NoStore { file: file.to_owned(), why: "it does not exist" });
-        }
-        Err(error) => return Err(OpenError::Io(error)),
-    }
+    there(file)?;
     let (found, known) = (format(&unsettled(file)?, file)?, STEPS.len());
     match found {
         0 => Err(OpenError::NoStore { file: file.to_owned(), why: "it is empty" }),

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use directory::{Directory, message, stream};
 use plenary_kernel::{Position, Version};
 use plenary_log::{Batch, Charge, Fault, Log, Order, Outcome, StreamName, Usage};
-use plenary_log_sqlite::{DATABASE_FILE, LOCK_FILE, OpenError, Options};
+use plenary_log_sqlite::{DATABASE_FILE, LOCK_FILE, OpenError, Options, UNFINISHED_FILE, export, leave};
 
 async fn fill(directory: &Directory) {
     let store = directory.open(Options::default()).expect("the store opens");
@@ -203,6 +203,16 @@ async fn a_data_directory_that_is_a_file_is_refused() {
     std::fs::write(directory.file("file"), "").expect("a file");
     let opened = plenary_log_sqlite::open(&directory.file("file"), Options::default());
     assert!(matches!(opened, Err(OpenError::Io(_))));
+}
+
+#[test]
+fn an_export_names_an_unfinished_copy_and_a_missing_store() {
+    let directory = Directory::new();
+    std::fs::create_dir_all(directory.path()).expect("a directory");
+    assert!(matches!(export(directory.path()), Err(OpenError::NoStore { .. })));
+    std::fs::write(directory.file(UNFINISHED_FILE), "").expect("a file");
+    assert!(matches!(export(directory.path()), Err(OpenError::Unfinished { .. })));
+    assert!(matches!(leave(directory.path()), Err(OpenError::Unfinished { .. })));
 }
 
 #[tokio::test]

@@ -137,12 +137,12 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
     if let Some(ignored) = &settings.ignored {
         logs.note(out, ignored);
     }
-    let operator = operator(&settings)?;
+    let mut operator = operator(&settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate())?;
         let (data, is_in_clear) = (settings.data.clone(), settings.is_in_clear());
-        let server = match Server::start(settings, &operator.token).await {
+        let server = match Server::start(settings, &mut operator.token).await {
             Ok(server) => server,
             Err(error) => return Err(refusal::explained(error, data.as_deref()).await),
         };

@@ -141,7 +141,10 @@ fn file_id(part: &Map<String, Value>) -> Result<Option<FileId>, String> {
 
 fn size(part: &Map<String, Value>) -> Result<(), String> {
     match part.get("size") {
-        Some(size) if size.as_u64().is_none() => Err("`size` must be an integer of at least 0".into()),
+        // The part is delivered as it is written, and clients with typed integers cannot read `1.0`.
+        Some(size) if size.as_u64().is_none() => {
+            Err("`size` must be an integer of at least 0, without a fraction or an exponent".into())
+        }
         _ => Ok(()),
     }
 }
@@ -208,6 +211,7 @@ mod tests {
             r#"[{"type":"image","url":"javascript:alert(1)"}]"#,
             r#"[{"type":"file","url":"https://a","size":-1}]"#,
             r#"[{"type":"file","url":"https://a","size":1.5}]"#,
+            r#"[{"type":"file","url":"https://a","size":1.0}]"#,
             r#"[{"type":"file","url":"https://a","size":"1"}]"#,
             r#"[{"type":"file","url":"https://a","name":null}]"#,
             r#"[{"type":"file","url":"https://a","data":"aGk="}]"#,

@@ -314,7 +314,7 @@ export class AgentOperations {
   async sessions(
     handle: types.AgentHandle,
     options: {
-      /** The `next_cursor` of the previous page. */
+      /** The `next_cursor` of the previous page. `cursor`, its name in most lists, is accepted too. */
       before?: string;
       /** Maximum number; 1000 when absent, at most 1000. */
       limit?: number;
@@ -2015,7 +2015,7 @@ export class OwnerOperations {
    */
   async sessions(
     options: {
-      /** The `next_cursor` of the previous page. */
+      /** The `next_cursor` of the previous page. `cursor`, its name in most lists, is accepted too. */
       before?: string;
       /** Maximum number; 1000 when absent, at most 1000. */
       limit?: number;
@@ -2969,7 +2969,7 @@ export class SessionOperations {
    */
   async list(
     options: {
-      /** The `next_cursor` of the previous page. */
+      /** The `next_cursor` of the previous page. `cursor`, its name in most lists, is accepted too. */
       before?: string;
       /** Maximum number; 1000 when absent, at most 1000. */
       limit?: number;

@@ -3,11 +3,11 @@
 
 use axum::{
     Json,
-    extract::{FromRef, State},
+    extract::{FromRef, Path, State},
 };
 use http::{Method, StatusCode};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
-use plenary_kernel::{Class, OwnerName, Refusal, SovereignHandle};
+use plenary_kernel::{Class, MalformedText, OwnerName, Refusal, SovereignHandle};
 
 use super::request::{OnePath, PageQuery, PageSent, TwoPath, page, path_subject, path_subject_and_part};
 use crate::{
@@ -102,6 +102,19 @@ async fn edit(
     Ok(accounts.edit_org(EditOrg { authority: principal.into(), org, edit }).await?)
 }
 
+/// The organisation to create. The operator learns why a name is none; others get the 404 of a foreign organisation.
+fn named_org(principal: &Principal, path: OnePath) -> Result<OwnerName, Refusal> {
+    let Path(text) = path.map_err(|_| Refusal::not_found())?;
+    let org = text.parse().map_err(|reason: MalformedText| match &principal.who {
+        TokenOwner::Operator => {
+            Refusal::malformed("invalid_owner", format!("The path's last part: {reason}."))
+        }
+        TokenOwner::Owner(_) | TokenOwner::Agent(_) => Refusal::not_found(),
+    })?;
+    check_org(principal, &org)?;
+    Ok(org)
+}
+
 async fn put(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
@@ -109,8 +122,7 @@ async fn put(
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<OrgMade>), AccountRefusal> {
     let body = body?;
-    let org: OwnerName = path_subject(path)?;
-    check_org(&principal, &org)?;
+    let org = named_org(&principal, path)?;
     Fields::of_optional(&body)?;
     let is_new = edit(&accounts, principal, org.clone(), OrgEdit::Register).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };

@@ -15,7 +15,16 @@ async fn an_organisation_is_made_once_with_its_owner() {
     assert_eq!(house.call(OPERATOR, "PUT", ACME, "{}").await.ok(200), json!({"org": "acme"}));
     assert_eq!(house.get(OPERATOR, "/_admin/owners").await.ok(200)["owners"][0]["owner"], "acme");
     house.call(OPERATOR, "PUT", ACME, "[").await.refused(400, "invalid_json");
-    house.call(OPERATOR, "PUT", "/_admin/orgs/Acme", "").await.refused(404, "not_found");
+}
+
+/// Only the operator learns why a name is none.
+#[tokio::test]
+async fn a_name_that_no_organisation_can_have_is_refused_to_the_operator() {
+    let house = House::new();
+    let acme = house.owner("acme").await;
+    for (caller, status, code) in [(OPERATOR, 400, "invalid_owner"), (&acme, 404, "not_found")] {
+        house.call(caller, "PUT", "/_admin/orgs/Acme", "").await.refused(status, code);
+    }
 }
 
 #[tokio::test]

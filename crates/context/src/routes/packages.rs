@@ -27,7 +27,7 @@ use crate::{
     refusals::ContextRefusal,
     rejection::Rejection,
     reviews::step_of,
-    schema::Package,
+    schema::{Package, is_package_type, package_types},
     shape::Shape,
     wire::Reviews,
 };
@@ -174,7 +174,7 @@ async fn page(
     let limit = parameters.count("limit", LATEST_DEFAULT, 1, LIST_MAX)?;
     let listing = PackageQuery {
         status,
-        package_type: parameters.one("package_type")?,
+        package_type: wanted_type(parameters)?,
         parent: parameters.one("parent")?,
         cursor: parameters.cursor(is_by_time)?,
         ..PackageQuery::default()
@@ -198,6 +198,12 @@ async fn pull(
         }
         Some(_) => return Err(ContextFault::parameter("mode", "latest or relevant").into()),
     }
+    // Without `mode=relevant` they would select nothing, and the newest packages would look like matches.
+    for name in ["query", "ranking"] {
+        if parameters.one(name)?.is_some_and(|text| !text.is_empty()) {
+            return Err(ContextFault::parameter(name, "left out unless mode is relevant").into());
+        }
+    }
     let status = wanted_status(&parameters)?;
     page(&context, bearer, &project_id, &parameters, status).await
 }
@@ -206,6 +212,14 @@ pub(super) fn wanted_status(parameters: &Parameters) -> Result<Option<Status>, C
     let wrong =
         || ContextFault::parameter("status", "one of draft, complete, awaiting_review, revision_requested");
     parameters.one("status")?.map(|word| Status::parse(word).ok_or_else(wrong)).transpose()
+}
+
+pub(super) fn wanted_type(parameters: &Parameters) -> Result<Option<&str>, ContextFault> {
+    let word = parameters.one("package_type")?;
+    if word.is_none_or(is_package_type) {
+        return Ok(word);
+    }
+    Err(ContextFault::parameter("package_type", &package_types()))
 }
 
 /// Lists the packages that await review (AP-87).

@@ -5,7 +5,10 @@ use axum::response::Response;
 use http::StatusCode;
 use plenary_retrieval::{QUERY_BYTES_MAX, Query, QueryFault};
 
-use super::{Bearer, json, packages::wanted_status};
+use super::{
+    Bearer, json,
+    packages::{wanted_status, wanted_type},
+};
 use crate::{
     Context,
     limits::{LATEST_DEFAULT, LIST_MAX},
@@ -44,7 +47,7 @@ pub(super) async fn pull(
     let limit = parameters.count("limit", LATEST_DEFAULT, 1, LIST_MAX)?;
     let listing = PackageQuery {
         status: wanted_status(parameters)?,
-        package_type: parameters.one("package_type")?,
+        package_type: wanted_type(parameters)?,
         ..PackageQuery::default()
     };
     let _searching = context.running_work().search(&authority.by).await?;

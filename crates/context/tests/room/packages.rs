@@ -151,6 +151,29 @@ async fn ap_63_ap_64_ap_86_ap_87_review_from_flag_to_complete() {
     assert_eq!(log["reviews"][4]["content_hash"], done.ok(200)["content_hash"], "0.4 row 2");
 }
 
+/// What can select nothing is refused: the newest packages would look like matches, or an empty list like an answer.
+#[tokio::test]
+async fn ap_30_ap_60_a_parameter_that_can_select_nothing_is_refused() {
+    let house = House::new().await;
+    house.deposit(&package("a", 0, &json!({"package_type": "x-memo"}))).await.ok(201);
+    let (packages, reviews) = ("/v1/projects/p/packages", "/v1/projects/p/reviews");
+    for query in ["query=a", "mode=latest&query=a", "ranking=lexical"] {
+        let name = query.split(['&', '=']).rev().nth(1).unwrap();
+        let answer = house.get(&house.nick, &format!("{packages}?{query}")).await;
+        answer.refused(400, "invalid_parameter", name);
+    }
+    for list in [format!("{packages}?"), format!("{packages}?mode=relevant&query=a&"), format!("{reviews}?")]
+    {
+        for word in ["memo", "X-memo", "x-", ""] {
+            let answer = house.get(&house.nick, &format!("{list}package_type={word}")).await;
+            answer.refused(400, "invalid_parameter", "package_type");
+        }
+    }
+    for query in ["package_type=x-memo", "query=", "mode=latest&query=&ranking=", "asof=2020-01-01"] {
+        assert_eq!(house.ids(&house.nick, &format!("{packages}?{query}")).await, ["a"], "{query}");
+    }
+}
+
 #[tokio::test]
 async fn ap_9_ap_10_two_packages_of_one_parent_are_siblings() {
     let house = House::new().await;

@@ -19,6 +19,28 @@ async fn fo_76_without_a_valid_token_it_is_401_in_this_rooms_form() {
 }
 
 #[tokio::test]
+async fn fo_73_a_path_without_an_operation_is_404_in_this_rooms_form() {
+    let house = House::new();
+    let token = house.agent("@nick.a", "open").await;
+    for path in [
+        "/frames/",
+        "/frames/x",
+        "/frames/x/y",
+        "/handles",
+        "/handles/",
+        "/handles/~nick",
+        "/handles/~nick/",
+        "/handles/~nick/nothing",
+        "/handles/~nick/roster/",
+    ] {
+        house.get(&token, path).await.refused(404, "not_found", "-");
+        house.post(&token, path, &json!({})).await.refused(404, "not_found", "-");
+    }
+    house.get(&token, "/handles/~nick/roster").await.ok(200);
+    house.get(&token, "/frames").await.refused(405, "method_not_allowed", "-");
+}
+
+#[tokio::test]
 async fn fo_9_48_63_77_a_refused_frame_reaches_nobody() {
     let house = House::new();
     let nick = house.agent("@nick.a", "open").await;

@@ -11,10 +11,7 @@ use std::{
 
 use axum::{
     Router,
-    extract::{
-        FromRequestParts, Path, Query, State,
-        ws::{WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
-    },
+    extract::{FromRequestParts, Path, Query, State},
     response::Response,
 };
 use http::{Method, StatusCode, request::Parts};
@@ -23,7 +20,7 @@ use plenary_accounts::{
     AccountEvent, Accounts, Authority, Credentials, Follower, Principal, TokenOwner, Watchers, identify,
     recheck, token_required,
 };
-use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, with_method_refusals};
+use plenary_edge::{Auth, Handshake, Metrics, Operation, OperationDoc, RegistryFault, with_method_refusals};
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal, Shares, SharesFull};
 use plenary_log::{Signals, StoredEvent, StreamName};
@@ -308,12 +305,13 @@ async fn attach(
     AttachCaller(principal): AttachCaller,
     Path(name): Path<String>,
     Query(parameters): Query<Vec<(String, String)>>,
-    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+    Handshake(upgrade): Handshake,
 ) -> Result<Response, RunRefusal> {
     let handle = state.attached_agent(&principal, &name).await?;
-    let upgrade = upgrade.map_err(|_| {
-        Refusal::malformed("websocket_required", "This path is a WebSocket; send an upgrade request.")
-    })?;
+    let upgrade = match upgrade {
+        Ok(upgrade) => upgrade,
+        Err(reason) => return Ok(reason.response(refused_response)),
+    };
     let share = state.attaching.0.shares.take(handle.owner_name(), 1).map_err(limit_refusal)?;
     let pool = state.pool(&principal, &handle, introduction(parameters)).await?;
     let stream = StreamName::new("hosts.attached", pool.handle.as_str());

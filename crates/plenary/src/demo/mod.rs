@@ -53,11 +53,11 @@ pub(crate) fn run(args: &DemoArgs, out: &Out) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let played = runtime.block_on(async {
         let directory = tempfile::Builder::new().prefix("plenary-demo-").tempdir()?;
-        let operator = OperatorToken::of_directory(directory.path())?;
+        let mut operator = OperatorToken::of_directory(directory.path())?;
         let mut settings = Settings { grace: GRACE, ..Settings::ephemeral() };
         settings.data = Some(directory.path().to_owned());
         settings.listen = args.listen.unwrap_or(settings.listen);
-        let server = Server::start(networks::reachable(settings)?, &operator).await?;
+        let server = Server::start(networks::reachable(settings)?, &mut operator).await?;
 
         let played = play(&server, &operator, out, args).await;
         if played.is_ok() && !args.once {

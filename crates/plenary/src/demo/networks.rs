@@ -37,8 +37,8 @@ pub(super) fn reachable(mut settings: Settings) -> anyhow::Result<Settings> {
 /// Plays the scenes; Nick's laptop is connected and listens.
 pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
     let directory = tempfile::Builder::new().prefix("plenary-demo-").tempdir()?;
-    let operator = OperatorToken::of_directory(directory.path())?;
-    let rose = Server::start(reachable(Settings::ephemeral())?, &operator).await?;
+    let mut operator = OperatorToken::of_directory(directory.path())?;
+    let rose = Server::start(reachable(Settings::ephemeral())?, &mut operator).await?;
     let played = across(stage, &rose, &operator).await;
     for player in [IDA, OPERATORS[0], OPERATORS[1]] {
         stage.dismiss(player).await;

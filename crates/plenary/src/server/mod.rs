@@ -60,9 +60,10 @@ pub(crate) struct Server {
 
 impl Server {
     /// Opens the store, finishes the work that a crash interrupted, applies the seed, and listens.
-    pub(crate) async fn start(settings: Settings, operator: &OperatorToken) -> anyhow::Result<Self> {
+    pub(crate) async fn start(settings: Settings, operator: &mut OperatorToken) -> anyhow::Result<Self> {
         let telemetry = telemetry(&settings);
         let store::Store { opened, closing, index, everything } = store::open(&settings).await?;
+        operator.keep()?;
         let semantic = model::open(&settings).await?;
         opened.log.ledger().limit(settings.quota.stored());
         let operator = TokenDigest::of(operator.secret());

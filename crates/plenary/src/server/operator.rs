@@ -34,18 +34,35 @@ impl OperatorToken {
         Ok(Self { secret, file: None, is_new: false })
     }
 
-    /// The token of a data directory, generated if there is none yet.
+    /// The token of a data directory, or a new one that is not in its file yet.
     pub(crate) fn of_directory(directory: &Path) -> anyhow::Result<Self> {
         let file = directory.join(FILE);
         let (secret, is_new) = match std::fs::read_to_string(&file) {
             Ok(text) => (read(&file, &text)?, false),
-            Err(error) if error.kind() == ErrorKind::NotFound => (make(directory)?, true),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                (Token::random(TokenKind::Operator).expose().to_owned(), true)
+            }
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
                 bail!("{} is a file; name a directory with --data", directory.display())
             }
             Err(error) => return Err(error).with_context(|| format!("reading {}", file.display())),
         };
         Ok(Self { secret, file: Some(file), is_new })
+    }
+
+    /// Writes a new token to its file, once the store is open, so that a start that is refused leaves none behind. If
+    /// another process has written one meanwhile, that one is valid.
+    pub(crate) fn keep(&mut self) -> anyhow::Result<()> {
+        let Some(directory) = self.file.as_deref().filter(|_| self.is_new).and_then(Path::parent) else {
+            return Ok(());
+        };
+        let found = Self::of_directory(directory)?;
+        if found.is_new {
+            std::fs::create_dir_all(directory).with_context(|| format!("making {}", directory.display()))?;
+            private_file::write(directory, FILE, &found.secret)?;
+        }
+        *self = found;
+        Ok(())
     }
 
     /// The token itself.
@@ -75,11 +92,4 @@ fn read(file: &Path, text: &str) -> anyhow::Result<String> {
         );
     }
     Ok(secret.to_owned())
-}
-
-fn make(directory: &Path) -> anyhow::Result<String> {
-    let secret = Token::random(TokenKind::Operator).expose().to_owned();
-    std::fs::create_dir_all(directory).with_context(|| format!("making {}", directory.display()))?;
-    private_file::write(directory, FILE, &secret)?;
-    Ok(secret)
 }

@@ -70,7 +70,11 @@ type Indexes = (Arc<dyn Index>, Option<Arc<dyn Index>>);
 
 /// Opens the indexes of a data directory. An index that is turned off is deleted.
 fn indexes(data: &Path, has_everything: bool) -> anyhow::Result<Indexes> {
-    let open = |name| plenary_retrieval_sqlite::open(&data.join(name)).context("opening the search index");
+    let open = |name| {
+        let directory = data.join(name);
+        let opened = plenary_retrieval_sqlite::open(&directory);
+        opened.with_context(|| format!("opening the search index in {}", directory.display()))
+    };
     let everything: Option<Arc<dyn Index>> = match has_everything {
         true => Some(open(EVERYTHING)?),
         false => {

@@ -56,7 +56,8 @@ pub fn routes(runs: Runs, metrics: &Metrics) -> Result<Router, RegistryFault> {
 }
 
 /// Paths with no other content than the operations below them.
-const NOTHING_AT: [&str; 6] = [
+const NOTHING_AT: [&str; 7] = [
+    "/agent/",
     "/agent/{name}",
     "/agent/{name}/",
     "/agent/{name}/{*rest}",

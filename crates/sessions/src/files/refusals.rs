@@ -2,7 +2,7 @@
 //! Must not know: their conditions.
 
 use plenary_blobs::{Fault, PutError};
-use plenary_kernel::{Class, Refusal, SharesFull};
+use plenary_kernel::{Class, FileId, Refusal, SharesFull};
 
 use super::decide::FileRejection;
 use crate::refusals::SessionRefusal;
@@ -90,6 +90,19 @@ pub(crate) fn store_refusal(fault: &Fault) -> Refusal {
             Refusal::new(Class::Internal, "content_damaged", "The stored file does not match its hash.")
         }
     }
+}
+
+/// The server has a file, but its storage does not have the content, as after a restore without the blobs.
+pub(super) fn missing_file(id: &FileId) -> Refusal {
+    tracing::error!(file = %id, "the content of a file is missing from the storage");
+    let text = "The file's content is missing from the server's storage.";
+    Refusal::new(Class::Internal, "content_damaged", text)
+}
+
+/// The content of a file is not what was uploaded.
+pub(super) fn damaged_file(id: &FileId) -> Refusal {
+    tracing::error!(file = %id, "the content of a file is damaged");
+    Refusal::new(Class::Internal, "content_damaged", "The file is damaged.")
 }
 
 /// A message names a file that is absent or that its sender may not read; both look the same.

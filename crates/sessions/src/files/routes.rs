@@ -24,7 +24,7 @@ use super::{
     UPLOAD_FRAME_BYTES_MAX,
     command::UploadedFile,
     multipart,
-    refusals::store_refusal,
+    refusals::{damaged_file, missing_file, store_refusal},
     room::Row,
     uploading::{Uploader, name_of},
 };
@@ -173,13 +173,13 @@ async fn get(
             return Ok(response);
         }
     };
-    let damaged_file =
-        || SessionRefusal::new(Refusal::new(Class::Internal, "content_damaged", "The file is damaged."));
-    let content_id = row.sha256.parse().map_err(|_| damaged_file())?;
+    let content_id = row.sha256.parse().map_err(|_| damaged_file(&id))?;
     let content = sessions.contents()?.read(&name_of(&id), &content_id, range).await;
-    let content = content.map_err(|fault| store_refusal(&fault))?.filter(|content| content.bytes == bytes);
-    // Content that is missing or has another size is damaged. This is detected before the first byte is sent.
-    let content = content.ok_or_else(damaged_file)?;
+    let content = content.map_err(|fault| store_refusal(&fault))?.ok_or_else(|| missing_file(&id))?;
+    // Detected before the first byte is sent.
+    if content.bytes != bytes {
+        return Err(damaged_file(&id).into());
+    }
     let Range { start, end } = content.range;
     headers.insert(header::CONTENT_LENGTH, (end - start).into());
     if status == StatusCode::PARTIAL_CONTENT {

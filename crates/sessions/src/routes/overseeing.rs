@@ -118,7 +118,8 @@ struct OwnedQuery {
     /// Maximum number; 1000 when absent, at most 1000.
     #[schemars(with = "Option<u64>", range(min = 1, max = 1000))]
     limit: Option<String>,
-    /// The `next_cursor` of the previous page.
+    /// The `next_cursor` of the previous page. `cursor`, its name in most lists, is accepted too.
+    #[serde(alias = "cursor")]
     before: Option<String>,
 }
 

@@ -3,15 +3,12 @@
 
 use axum::{
     Json,
-    extract::{
-        Path, Query, State, rejection::QueryRejection, ws::WebSocketUpgrade,
-        ws::rejection::WebSocketUpgradeRejection,
-    },
-    response::{IntoResponse as _, Response},
+    extract::{Path, Query, State, rejection::QueryRejection},
+    response::IntoResponse as _,
 };
-use http::{HeaderValue, Method, StatusCode, header::SEC_WEBSOCKET_VERSION};
+use http::{Method, StatusCode};
 use plenary_accounts::{AgentCaller, ConnectCaller};
-use plenary_edge::{Operation, OperationDoc};
+use plenary_edge::{Handshake, Operation, OperationDoc};
 use plenary_kernel::{AgentHandle, Class, Refusal, SessionId, limits::PAGE_EVENTS_MAX};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -83,7 +80,8 @@ pub(super) struct ListQuery {
     /// Maximum number; 1000 when absent, at most 1000.
     #[schemars(with = "Option<u64>", range(min = 1, max = 1000))]
     limit: Option<String>,
-    /// The `next_cursor` of the previous page.
+    /// The `next_cursor` of the previous page. `cursor`, its name in most lists, is accepted too.
+    #[serde(alias = "cursor")]
     before: Option<String>,
 }
 
@@ -214,7 +212,7 @@ async fn connect(
     State(sessions): State<Sessions>,
     ConnectCaller(agent): ConnectCaller,
     query: Result<Query<ConnectQuery>, QueryRejection>,
-    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+    Handshake(upgrade): Handshake,
 ) -> Answer {
     let form = match read(query)?.events.as_deref() {
         None => Form::Both,
@@ -223,24 +221,13 @@ async fn connect(
     };
     let upgrade = match upgrade {
         Ok(upgrade) => upgrade,
-        Err(rejection) => return Ok(no_upgrade(&rejection)),
+        Err(reason) => return Ok(reason.response(|refusal| SessionRefusal::new(refusal).into_response())),
     };
     Ok(upgrade
         .max_message_size(CLIENT_FRAME_BYTES_MAX)
         .max_frame_size(CLIENT_FRAME_BYTES_MAX)
         .read_buffer_size(READ_BUFFER_BYTES)
         .on_upgrade(move |socket| sessions.connect(agent, form, socket)))
-}
-
-/// The answer to a request that is no WebSocket handshake. One of another version learns the version (RFC 6455, 4.4).
-fn no_upgrade(rejection: &WebSocketUpgradeRejection) -> Response {
-    let text = "This path speaks WebSocket; send an upgrade request.";
-    let mut response = SessionRefusal::new(Refusal::malformed("websocket_required", text)).into_response();
-    if matches!(rejection, WebSocketUpgradeRejection::InvalidWebSocketVersionHeader(_)) {
-        *response.status_mut() = StatusCode::UPGRADE_REQUIRED;
-        response.headers_mut().insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
-    }
-    response
 }
 
 /// A caller that is not a participant gets "not found".

@@ -443,7 +443,10 @@ async fn contents_are_looked_at_and_what_is_not_there_is_said() {
     let (code, report) = fsck(&["--data", &data]).await;
     let damaged = report["blobs"]["damaged"].to_string();
     assert!(code == 1 && damaged.contains(&changed) && damaged.contains(&gone), "{report}");
-    nick.get(&format!("/files/{changed}")).await.assert_refused(500, "content_damaged");
+    for file in [&changed, &gone] {
+        nick.get(&format!("/files/{file}")).await.assert_refused(500, "content_damaged");
+    }
+    server.wait_for_log(&gone).await;
     let none = Cli::new(&[]).run(&["fsck", "--data", "/nowhere/at/all"]).await;
     assert_eq!(none.code, 2, "{none:?}");
     assert!(!none.err.is_empty(), "{none:?}");

@@ -134,6 +134,28 @@ async fn a_repeated_parameter_is_refused() {
     stranger.get(&format!("/sessions/{id}/events?limit=1&limit=2")).await.assert_refused(404, "not_found");
 }
 
+/// The cursor of a list of sessions is `before`, and also `cursor`, as in the other lists.
+#[tokio::test]
+async fn the_cursor_of_sessions_has_the_name_of_other_lists_too() {
+    let server = Server::start().await;
+    let alice = server.agent("@alice.bot").await;
+    let owner = server.owner("alice").await;
+    let older = alice.create(&[]).await;
+    alice.create(&[]).await;
+    let of_agent = format!("/_admin/agents/{}/sessions", alice.handle);
+    for (who, path) in [(&*alice, "/sessions"), (&owner, of_agent.as_str()), (&owner, "/_admin/sessions")] {
+        let first = who.get(&format!("{path}?limit=1")).await.ok(200);
+        let next = first["next_cursor"].as_str().expect("there are more");
+        for name in ["before", "cursor"] {
+            let page = who.get(&format!("{path}?limit=1&{name}={next}")).await.ok(200);
+            assert_eq!(page["sessions"][0]["id"], *older, "{path} {name}: {page}");
+        }
+        who.get(&format!("{path}?cursor=zz")).await.assert_refused(400, "invalid_cursor");
+        let both = who.get(&format!("{path}?cursor={next}&before={next}")).await;
+        both.assert_refused(400, "invalid_query");
+    }
+}
+
 /// A cursor of a list of sessions is a `next_cursor`; anything else is an error and not the first page again.
 #[tokio::test]
 async fn a_cursor_of_sessions_that_is_none_is_refused() {

@@ -210,6 +210,30 @@ async fn a_wrong_value_of_a_variable_is_refused_by_its_name() {
     assert!(ran.code == 2 && ran.err.contains("'5x' for '--grace <TIME>'"), "{ran:?}");
 }
 
+#[tokio::test]
+async fn a_start_that_is_refused_makes_no_token() {
+    let home = Cli::new(&[]);
+    let data = home.dir().join("data");
+    std::fs::create_dir(&data).expect("a directory");
+    std::fs::write(data.join("plenary.db.unfinished"), "").expect("a file");
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--data", "data"];
+    let ran = home.run(&serve).await;
+    assert!(ran.code == 1 && ran.err.contains("unfinished copy"), "{ran:?}");
+    assert!(!data.join("operator-token").exists(), "its token would stay valid for the finished copy");
+}
+
+#[tokio::test]
+async fn a_search_index_that_cannot_be_opened_is_named() {
+    for index in ["search", "search-everything"] {
+        let home = Cli::new(&[]);
+        let data = home.dir().join("data");
+        std::fs::create_dir(&data).expect("a directory");
+        std::fs::write(data.join(index), "no directory").expect("a file");
+        let ran = home.run(&["serve", "--listen", "127.0.0.1:0", "--data", "data"]).await;
+        assert!(ran.code == 1 && ran.err.contains(&format!("search index in data/{index}: ")), "{ran:?}");
+    }
+}
+
 /// `--peer` is in the help of commands that take it, and no other command ignores it.
 #[tokio::test]
 async fn the_option_of_linked_networks_is_only_where_it_works() {

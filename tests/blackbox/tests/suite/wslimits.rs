@@ -164,6 +164,12 @@ async fn half_an_upgrade_is_refused() {
             ("Sec-WebSocket-Version", "8"),
             ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
         ],
+        vec![
+            ("Connection", "Upgrade"),
+            ("Upgrade", "websocket"),
+            ("Sec-WebSocket-Version", "13"),
+            ("Sec-WebSocket-Key", "AQIDBAUGBw=="),
+        ],
     ] {
         let mut all = vec![("Authorization", bearer.as_str())];
         all.extend(headers);
@@ -171,8 +177,11 @@ async fn half_an_upgrade_is_refused() {
         let response =
             connection.round_trip(&render("GET", "/connect", &all, None)).await.expect("an answer");
         let is_other_version = all.contains(&("Sec-WebSocket-Version", "8"));
-        let version = response.header("sec-websocket-version");
-        assert_eq!(version, is_other_version.then_some("13"), "{response}");
+        for (name, value) in
+            [("sec-websocket-version", "13"), ("upgrade", "websocket"), ("connection", "upgrade")]
+        {
+            assert_eq!(response.header(name), is_other_version.then_some(value), "{name}: {response}");
+        }
         response.assert_refused(if is_other_version { 426 } else { 400 }, "websocket_required");
     }
 }

@@ -577,7 +577,7 @@ class AsyncAgentOperations:
 
         What the agent itself is shown. Reading marks nothing as delivered or seen.
 
-        before: The `next_cursor` of the previous page.
+        before: The `next_cursor` of the previous page. `cursor`, its name in most lists, is accepted too.
         limit: Maximum number; 1000 when absent, at most 1000.
 
         Refused with: invalid_limit, invalid_cursor, invalid_query, missing_authorization,
@@ -3726,7 +3726,7 @@ class AsyncOwnerOperations:
         Newest first, each session once, as the agent sees it that sees most of it; the operator may leave out
         `owner`. Reading marks nothing as delivered or seen.
 
-        before: The `next_cursor` of the previous page.
+        before: The `next_cursor` of the previous page. `cursor`, its name in most lists, is accepted too.
         limit: Maximum number; 1000 when absent, at most 1000.
         owner: The owner; for the operator, all owners when absent.
 
@@ -5492,7 +5492,7 @@ class AsyncSessionOperations:
     ) -> SessionList:
         """List the sessions that you participate or participated in.
 
-        before: The `next_cursor` of the previous page.
+        before: The `next_cursor` of the previous page. `cursor`, its name in most lists, is accepted too.
         limit: Maximum number; 1000 when absent, at most 1000.
 
         Refused with: invalid_limit, invalid_cursor, invalid_query, overloaded.

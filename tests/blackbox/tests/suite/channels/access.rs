@@ -120,7 +120,9 @@ async fn ch_13_the_operations_are_described() {
 async fn d_3_unknown_paths_have_the_form_of_channels() {
     let server = Server::start().await;
     let ann = server.agent("@nick.ann").await;
-    for path in ["/agent-channel/", "/agent-channel/VHGC/nope", "/agent-channel/VHGC/event/1"] {
+    for path in
+        ["/agent-channel/", "/agent-channel/VHGC/", "/agent-channel/VHGC/nope", "/agent-channel/VHGC/event/1"]
+    {
         refused(&ann.get(path).await, 404, "not_found");
     }
 }

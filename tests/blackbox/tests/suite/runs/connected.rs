@@ -86,6 +86,9 @@ async fn sc_1_only_the_agent_itself_attaches() {
     }
     let response = live.get(ATTACH).await;
     assert!((400..500).contains(&response.status), "no upgrade was asked for: {response}");
+    let key = [("Sec-WebSocket-Key", "zz")];
+    let refusal = live.try_socket(ATTACH, &key, Pongs::Answer).await.expect_err("refused");
+    assert_eq!((refusal.status, &refusal.json()["code"]), (400, &json!("websocket_required")), "{refusal}");
 }
 
 /// SC-3: several instances share the runs, each run is one instance's.

@@ -139,5 +139,6 @@ async fn sc_34_what_is_not_there_is_told_in_the_protocols_form() {
     }
     assert_eq!(refused(&nick.get("/artifacts/a/b").await, 404), "not_found");
     assert_eq!(refused(&nick.get("/artifacts/").await, 404), "not_found");
+    assert_eq!(refused(&nick.get("/agent/").await, 404), "not_found");
     assert_eq!(refused(&nick.get("/agent/echo/run").await, 405), "method_not_allowed");
 }
