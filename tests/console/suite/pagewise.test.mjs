@@ -85,3 +85,11 @@ test('decided requests go on past the first page, and the search says what it co
   assert.equal(await page.getByRole('button', { name: 'Older decisions' }).count(), 0);
   assert.deepEqual(browser.troubles, []);
 });
+
+test('the operator is told that there are more owners than are shown', async (t) => {
+  await many(100, (n) => client(server.url, server.operator).post('/_admin/owners', { owner: `owner-${n}` }));
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, server.operator);
+  await page.evaluate(() => (location.hash = '#/health'));
+  await page.getByText('The first 100; there are more.').waitFor();
+});
