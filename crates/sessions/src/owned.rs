@@ -2,17 +2,21 @@
 //! of it.
 //! Must not know: HTTP.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, pin::pin};
 
-use plenary_kernel::{AgentHandle, OwnerName, SessionId, TimestampMs, limits::PAGE_BYTES_MAX};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use plenary_engine::Room as _;
+use plenary_kernel::{AgentHandle, OwnerName, SessionId, TimestampMs, Version, limits::PAGE_BYTES_MAX};
 use plenary_log::{Fault, Order};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     AGENTS_LISTED_MAX, Sessions,
+    event::{SessionEvent, event_time},
+    room::SessionRoom,
     state::Phase,
-    views::{ParticipantView, SessionView, bytes_of, view},
+    views::{ParticipantView, READS_AT_ONCE, SessionView, bytes_of, view},
 };
 
 /// Sessions of one agent per index read.
@@ -24,6 +28,9 @@ pub(crate) struct OwnedSession {
     /// The session, as the agent that sees most of it sees it.
     #[serde(flatten)]
     pub(crate) session: SessionView,
+    /// The time of the last event that this agent may read, epoch milliseconds.
+    #[schemars(with = "u64")]
+    pub(crate) last_event_at: TimestampMs,
     /// The owner's agents that take or took part, or are invited; the one that sees most first.
     pub(crate) seen_by: Vec<AgentHandle>,
 }
@@ -71,7 +78,7 @@ impl AccountSessionList {
     pub(crate) fn new(list: OwnedSessionList, state: Option<Phase>) -> Self {
         let has_requested_state =
             |owned: &OwnedSession| state.is_none_or(|state| owned.session.state == state);
-        let account_session = |OwnedSession { session, seen_by }| {
+        let account_session = |OwnedSession { session, seen_by, .. }| {
             let SessionView { id, state, topic, participants, created_at, ended_at } = session;
             let acting_handle = seen_by.into_iter().next();
             AccountSession { id, state, topic, participants, created_at, ended_at, acting_handle }
@@ -96,9 +103,13 @@ impl Sessions {
         }
         let mut sessions = Vec::with_capacity(ids.len());
         let (mut bytes, mut last) = (0, None);
-        for (id, agents) in ids.into_iter().rev() {
+        let load = |(id, agents): (String, Vec<AgentHandle>)| async move {
             let session = self.owned_session(&id, agents).await;
             let session = Fault::skip_corrupt(session, "a damaged session is left out of a list")?.flatten();
+            Ok::<_, Fault>((id, session))
+        };
+        let mut loaded = pin!(stream::iter(ids.into_iter().rev()).map(load).buffered(READS_AT_ONCE));
+        while let Some((id, session)) = loaded.try_next().await? {
             bytes += session.as_ref().map_or(0, |owned| bytes_of(&owned.session));
             if bytes > PAGE_BYTES_MAX && !sessions.is_empty() {
                 has_more = true;
@@ -159,7 +170,7 @@ impl Sessions {
     ) -> Result<Option<OwnedSession>, Fault> {
         let session_id =
             id.parse().map_err(|_| Fault::Corrupt(format!("a session id in the index: {id}")))?;
-        let (state, _) = self.0.streams.fresh(id).await?;
+        let (state, head) = self.0.streams.fresh(id).await?;
         agents.retain(|agent| state.participant(agent).is_some());
         agents.sort_by_key(|agent| {
             let visibility = state.participant(agent).map(|part| (part.stay.is_some(), part.frozen));
@@ -171,7 +182,17 @@ impl Sessions {
             return Ok(None);
         };
         let visible_state = self.visible_state(viewer, &session_id, &state).await?;
-        let session = view(session_id, &visible_state, viewer, participant);
-        Ok(session.map(|session| OwnedSession { session, seen_by: agents }))
+        let last = participant.last_readable(head);
+        let Some(session) = view(session_id, &visible_state, viewer, participant) else { return Ok(None) };
+        let last_event_at = self.time_of(id, last).await?.unwrap_or(session.created_at);
+        Ok(Some(OwnedSession { session, last_event_at, seen_by: agents }))
+    }
+
+    /// The time of an event; `None` for the creation, whose time is that of the session.
+    async fn time_of(&self, id: &str, version: Version) -> Result<Option<TimestampMs>, Fault> {
+        let stream = SessionRoom::stream(id);
+        let event = self.log().read_stream(&stream, Version(version.0 - 1), 1).await?.pop();
+        let event = event.ok_or_else(|| Fault::Corrupt(format!("{stream} ends before {version}")))?;
+        Ok(SessionEvent::decode(&event)?.id().map(|id| event_time(id, event.at)))
     }
 }

@@ -177,6 +177,15 @@ impl Participant {
         self.glimpses.iter().copied().max().filter(|_| is_open)
     }
 
+    /// The last version that it may read, given that the session is at `head`. Everyone may read the creation.
+    #[must_use]
+    pub fn last_readable(&self, head: Version) -> Version {
+        if self.stay.is_some() {
+            return head;
+        }
+        self.glimpses.iter().copied().fold(self.frozen.max(Version(1)), Version::max)
+    }
+
     fn join(&mut self, version: Version, at: TimestampMs) {
         self.standing = Standing::Joined;
         self.joined_at = Some(at);

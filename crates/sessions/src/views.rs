@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Sessions that a list reads at the same time: those that are not in memory wait for the store.
-const READS_AT_ONCE: usize = 16;
+pub(crate) const READS_AT_ONCE: usize = 16;
 /// Upper bound for the JSON size of a session without its topic and participants.
 const SESSION_BYTES: usize = 256;
 /// Upper bound for the JSON size of a participant without its handle.

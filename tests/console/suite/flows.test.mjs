@@ -221,7 +221,7 @@ test('a person takes part in a conversation, writes, and sees how far it came', 
   const session = made.sessions.review;
   await page.evaluate((id) => (location.hash = `#/conversations/${id}`), session);
   await page.getByRole('button', { name: 'Take part yourself' }).click();
-  await page.locator('.people', { hasText: '@ida.ida' }).waitFor();
+  await page.waitForFunction(() => document.querySelector('.compose select').value === '@ida.ida');
   await page.locator('#compose').fill('I decide: **no** UTF-16.');
   await page.keyboard.press('Control+Enter');
   const message = page.locator('.message', { hasText: 'I decide: no UTF-16.' });

@@ -1,6 +1,7 @@
 // What the pages say while the server cannot be read, and after it is back.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { client } from '../api.mjs';
 import { openBrowser } from '../browser.mjs';
 import { seed } from '../seed.mjs';
 import { startServer } from '../server.mjs';
@@ -34,6 +35,62 @@ test('what cannot be read is not said to be empty', async (t) => {
   await go(page, '#/channels');
   await page.getByText('The channels cannot be read').waitFor();
   assert.equal(await page.getByText('No channel yet').count(), 0);
+});
+
+test('what of a page cannot be read is not said to be none', async (t) => {
+  await client(server.url, made.owners.ida).post('/_admin/agents/@ida.scribe/tokens', { scope: 'read' });
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  await page.route(/\/_admin\/sessions|\/console\/sessions|\/tokens$|\/requests\?state=(answered|expired|withdrawn)|\/blocks/, (route) => route.abort());
+  await go(page, '#/map');
+  await page.getByText('The conversations cannot be read').waitFor();
+  assert.equal(await page.getByText('No two of them').count(), 0);
+  await go(page, '#/map?lines=reach');
+  await page.getByText('Who may write to whom cannot be read').waitFor();
+  await go(page, '#/access');
+  await page.getByText('The clients cannot be read').waitFor();
+  await page.locator('#signed-in').waitFor();
+  assert.equal(await page.getByText(/of 32|^None/).count(), 0);
+  await go(page, '#/inbox?state=answered');
+  await page.getByText('The requests cannot be read').waitFor();
+  assert.equal(await page.getByText('None.').count(), 0);
+  await go(page, '#/agents/@ida.laptop?other=@ida.reviewer');
+  await page.getByText('What @ida.laptop blocks cannot be read').waitFor();
+  await page.locator('.verdict', { hasText: 'Unknown' }).waitFor();
+  assert.equal(await page.getByText(/Neither blocks|does not block/).count(), 0);
+});
+
+test('until they are read, it is not said that no requests are decided', async (t) => {
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  let pass = () => {};
+  const held = new Promise((done) => (pass = done));
+  await page.route(/\/requests\?state=answered/, (route) => held.then(() => route.continue()));
+  await go(page, '#/inbox?state=answered');
+  await page.locator('.list-empty', { hasText: 'Looking …' }).waitFor();
+  pass();
+  await page.locator('.list-empty', { hasText: 'None.' }).waitFor();
+});
+
+test('a switch that the server has not taken goes back, and an entry that it refused stays', async (t) => {
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  await go(page, '#/agents/@ida.scribe');
+  const box = page.getByLabel('Runs that others ask for wait until a person accepts them');
+  await page.route('**/_admin/agents/@ida.scribe', (route) => (route.request().method() === 'PATCH' ? route.abort() : route.continue()));
+  await box.click();
+  await page.locator('.toast', { hasText: 'The server does not answer.' }).waitFor();
+  assert.equal(await box.isChecked(), false);
+  await page.unroute('**/_admin/agents/@ida.scribe');
+  await box.click();
+  await page.waitForFunction(async () => (await (await fetch('/_admin/agents/@ida.scribe')).json()).hold_runs);
+  await page.waitForFunction(() => [...document.querySelectorAll('.agent input:checked')].some(({ disabled }) => !disabled));
+  assert.equal(await box.isChecked(), true);
+  const entry = page.getByLabel('Add to admitted');
+  await entry.fill('no handle');
+  await entry.press('Enter');
+  await page.locator('.toast.bad').last().waitFor();
+  assert.equal(await entry.inputValue(), 'no handle');
 });
 
 test('until it is read, nothing is said about what waits', async (t) => {

@@ -192,3 +192,22 @@ test('the map says whom an agent blocks, also of another owner', async (t) => {
   await page.locator('.why-row', { hasText: 'What @acme.support allows, only its owner knows.' }).waitFor();
   assert.deepEqual(browser.troubles, []);
 });
+
+test('the search of Context is that of the address, and what is not there is named', async (t) => {
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  const go = (hash) => page.evaluate((to) => (location.hash = to), hash);
+  const shows = (value) => page.waitForFunction((wanted) => document.querySelector('[aria-label="Search packages"]')?.value === wanted, value);
+  await go('#/context/parser');
+  await page.getByLabel('Search packages').fill('lexer');
+  await page.waitForFunction(() => location.hash.includes('q=lexer'));
+  for (const q of ['benchmarks', '']) {
+    await go(`#/context/parser${q ? `?q=${q}` : ''}`);
+    await shows(q);
+  }
+  await go('#/context/parser?tab=facts&q=nothing-of-this');
+  await page.getByText('No fact has these words.').waitFor();
+  await go('#/context/absent');
+  await page.getByText('There is no such project').first().waitFor();
+  assert.equal(await page.getByLabel('Project').inputValue(), 'absent');
+});

@@ -104,3 +104,17 @@ test('what an agent asked of an agent of another owner is among the runs, and is
   await page.locator('.run', { hasText: asked.run_id }).locator('.step.end.success').waitFor();
   assert.deepEqual(browser.troubles, []);
 });
+
+test('a run that was canceled is called so, also before its report says it', async (t) => {
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  const { run_id } = await run('builder', { input: 'slow verification of all shards' }, false);
+  await page.route(new RegExp(`/runs/${run_id}$`), async (route) => {
+    const response = await route.fetch();
+    return route.fulfill({ response, json: { ...(await response.json()), status: 'running' } });
+  });
+  await open(page, run_id);
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await page.locator('.step.end').waitFor();
+  assert.equal(await page.locator('.run .people b').innerText(), 'canceled');
+});

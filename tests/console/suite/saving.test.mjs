@@ -61,6 +61,21 @@ test('a conversation is saved whole, and no message can look like another one’
   assert.deepEqual(browser.troubles, []);
 });
 
+test('a file is named by a topic of any script', async (t) => {
+  const laptop = client(server.url, made.tokens['@ida.laptop']);
+  const { session_id } = await laptop.post('/sessions', { invite: ['@ida.reviewer'], topic: 'Отчёт: 報告書?' });
+  await client(server.url, made.tokens['@ida.reviewer']).post(`/sessions/${session_id}/join`);
+  await laptop.post(`/sessions/${session_id}/end`);
+  const browser = await openBrowser(t, { acceptDownloads: true });
+  const page = await browser.signedIn(server, made.owners.ida);
+  await page.evaluate((id) => (location.hash = `#/conversations/${id}`), session_id);
+  await page.locator('.event-line', { hasText: 'ended by @ida.laptop' }).waitFor();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  const { name, text } = await saved(page, 'Markdown');
+  assert.equal(name, 'Отчёт_ 報告書_.md');
+  assert.ok(text.includes('ended by @ida.laptop, '), text);
+});
+
 test('the audit is saved whole, also what is not shown, and no cell is a formula', async (t) => {
   const browser = await openBrowser(t, { acceptDownloads: true });
   const page = await browser.signedIn(server, made.owners.ida);

@@ -96,6 +96,17 @@ test('who writes in the middle of a conversation sees what was written', async (
   await page.locator('.message', { hasText: 'Written from the middle.' }).waitFor();
 });
 
+test('the conversation with the latest event is first, also after a reload', async (t) => {
+  const old = await laptop.post('/sessions', { invite: ['@ida.scribe'], topic: 'An old one' });
+  for (let n = 0; n < 3; n++) await laptop.post('/sessions', { invite: ['@ida.scribe'], topic: `A newer one ${n}` });
+  await laptop.post(`/sessions/${old.session_id}/messages`, { content: 'Something new.' });
+  const { page } = await open(t, '#/conversations');
+  const first = page.locator('.list-row[aria-posinset="1"]', { hasText: 'An old one' });
+  await first.waitFor();
+  await page.reload();
+  await first.waitFor();
+});
+
 test('each day has its date', async (t) => {
   const { page } = await open(t, `#/conversations/${made.sessions.review}`);
   await page.locator('.message', { hasText: 'I read it' }).waitFor();
@@ -134,6 +145,11 @@ test('lists within lists, tables, directions and emoji are shown as written', as
   assert.deepEqual([await direction('Hello.'), await direction('שלום')], ['ltr', 'rtl']);
   const last = await said.locator('p').last().textContent();
   assert.ok(last.includes('\u{1f468}\u200d\u{1f469}') && last.includes('می\u200cخواهم') && last.includes('aU+200Db'), last);
+  assert.deepEqual(await violations(page), []);
+  // Several tables, a code without text, and many numbers close to each other on a phone.
+  for (let n = 0; n < 8; n++) await laptop.post(`/sessions/${session_id}/messages`, { content: `| a |\n|---|\n| ${n} |\n\n\`\`\`\n\`\`\`` });
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.locator('td', { hasText: '7' }).last().waitFor();
   assert.deepEqual(await violations(page), []);
   assert.deepEqual(browser.troubles, []);
 });

@@ -204,11 +204,114 @@ test('closing a channel asks first', async (t) => {
   await page.evaluate(() => (location.hash = '#/channels'));
   await page.getByRole('button', { name: 'Close the channel …' }).click();
   const dialog = page.getByRole('dialog', { name: 'Close the channel?' });
-  await dialog.getByRole('button', { name: 'Leave' }).click();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
   await dialog.waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Close the channel …' }).click();
   await dialog.getByRole('button', { name: 'Close the channel' }).click();
   await page.locator('.big-state', { hasText: 'closed' }).waitFor();
+});
+
+/** Holds what the page sends until it is let go. */
+const hold = async (page, path) => {
+  let pass = () => {};
+  const held = new Promise((done) => (pass = done));
+  await page.route(path, (route) => (route.request().method() === 'POST' ? held.then(() => route.continue()) : route.continue()));
+  return pass;
+};
+
+test('a form that is sent twice writes once', async (t) => {
+  const { page } = await open(t);
+  const dialog = page.getByRole('dialog');
+  const twice = async (path, name) => {
+    const pass = await hold(page, path);
+    await dialog.getByRole('button', { name }).dblclick();
+    pass();
+  };
+  await page.evaluate(() => (location.hash = '#/conversations'));
+  await page.getByRole('button', { name: 'New n' }).click();
+  await dialog.getByLabel('With').fill('@ida.laptop');
+  await dialog.getByLabel('About').fill('Begun twice');
+  const passed = await hold(page, '**/sessions');
+  for (let n = 0; n < 3; n++) await dialog.getByLabel('About').press('Enter');
+  passed();
+  await page.locator('#talk-title', { hasText: 'Begun twice' }).waitFor();
+  const { sessions } = await owner.get('/_admin/sessions');
+  assert.equal(sessions.filter(({ topic }) => topic === 'Begun twice').length, 1);
+
+  await page.evaluate(() => (location.hash = '#/runs'));
+  await page.getByRole('button', { name: 'Ask n' }).click();
+  await dialog.getByRole('textbox', { name: 'What' }).fill('release asked twice');
+  await twice('**/run', 'Ask');
+  await page.locator('#run-title', { hasText: 'release asked twice' }).waitFor();
+  const threads = await owner.get('/agent/builder/threads');
+  assert.equal(threads.filter(({ title }) => title === 'release asked twice').length, 1);
+
+  await page.evaluate(() => (location.hash = '#/access'));
+  await page.getByRole('button', { name: 'New token n' }).click();
+  await dialog.getByLabel('Name').fill('made twice');
+  await twice('**/tokens', 'Make it');
+  await page.getByRole('dialog', { name: 'The token is made' }).waitFor();
+  const { agents } = await owner.get('/_admin/agents?limit=100');
+  const of = await Promise.all(agents.map(({ handle }) => owner.get(`/_admin/agents/${handle}/tokens`)));
+  assert.equal(of.flatMap(({ tokens }) => tokens).filter(({ name }) => name === 'made twice').length, 1);
+  await page.keyboard.press('Escape');
+
+  const channel = await laptop.post('/agent-channel', { title: 'Posted twice' });
+  await page.evaluate((id) => (location.hash = `#/channels/${id}`), channel.id);
+  const field = page.getByLabel('What to post');
+  await field.fill('once');
+  const posted = await hold(page, '**/event');
+  for (let n = 0; n < 3; n++) await field.press('Enter');
+  posted();
+  await page.locator('.posts li', { hasText: 'once' }).first().waitFor();
+  assert.equal((await laptop.get(`/agent-channel/${channel.id}/events`)).filter(({ payload }) => payload.text === 'once').length, 1);
+});
+
+test('after a lost answer the same content is written once, and other content goes out', async (t) => {
+  const { browser, page } = await open(t);
+  const dialog = page.getByRole('dialog');
+  /** The server carries the next write out, and its answer is lost. */
+  const lose = (path) => page.route(path, async (route) => {
+    if (route.request().method() !== 'POST') return route.fallback();
+    await route.fetch();
+    return route.abort();
+  }, { times: 1 });
+  await page.evaluate(() => (location.hash = '#/conversations'));
+  await page.getByRole('button', { name: 'New n' }).click();
+  await dialog.getByLabel('With').fill('@ida.laptop');
+  await dialog.getByLabel('About').fill('Begun without an answer');
+  await page.route('**/sessions', async (route) => {
+    await route.fetch();
+    return route.abort();
+  }, { times: 1 });
+  await dialog.getByRole('button', { name: 'Begin' }).click();
+  await dialog.getByText('The server does not answer.').waitFor();
+  await dialog.getByRole('button', { name: 'Begin' }).click();
+  await page.locator('#talk-title', { hasText: 'Begun without an answer' }).waitFor();
+  const begun = (await owner.get('/_admin/sessions')).sessions.filter(({ topic }) => topic === 'Begun without an answer');
+  assert.equal(begun.length, 1);
+
+  const said = async () => (await laptop.get(`/sessions/${begun[0].id}/events?limit=200`)).events.flatMap(({ type, content }) => (type === 'session.message' ? [content] : []));
+  await laptop.post(`/sessions/${begun[0].id}/join`);
+  const field = page.locator('#compose');
+  // It is seen in the conversation: then nothing is left to send.
+  await field.fill('deploy');
+  await lose('**/messages');
+  await field.press('Control+Enter');
+  await page.locator('.toast', { hasText: 'The message has arrived all the same.' }).waitFor();
+  assert.equal(await field.inputValue(), '');
+  // The person corrects it before.
+  await lose('**/messages');
+  await page.route('**/events?*', (route) => route.abort());
+  await field.fill('deploy 1');
+  await field.press('Control+Enter');
+  await page.locator('.toast', { hasText: 'The server does not answer.' }).last().waitFor();
+  await page.waitForFunction(() => !document.querySelector('.compose .primary').disabled);
+  await field.fill('do not deploy 1');
+  await field.press('Control+Enter');
+  await page.waitForFunction(() => document.querySelector('#compose').value === '');
+  assert.deepEqual(await said(), ['deploy', 'deploy 1', 'do not deploy 1']);
+  assert.deepEqual(browser.troubles, []);
 });
 
 test('after an answer by a button, the focus is on the next request', async (t) => {

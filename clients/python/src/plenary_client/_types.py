@@ -2604,6 +2604,8 @@ class OwnedSession(TypedDict):
     """Epoch milliseconds; only of an ended session."""
     id: SessionId
     """The session."""
+    last_event_at: int
+    """The time of the last event that this agent may read, epoch milliseconds."""
     participants: List[Participant]
     """Every agent that ever participated."""
     seen_by: List[AgentHandle]

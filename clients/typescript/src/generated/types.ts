@@ -2467,6 +2467,8 @@ export interface OwnedSession {
   ended_at?: number | null;
   /** The session. */
   id: SessionId;
+  /** The time of the last event that this agent may read, epoch milliseconds. */
+  last_event_at: number;
   /** Every agent that ever participated. */
   participants: Participant[];
   /** The owner's agents that take or took part, or are invited; the one that sees most first. */

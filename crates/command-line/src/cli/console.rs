@@ -2,7 +2,7 @@
 //! Must not know: the page.
 
 use clap::{Args, Subcommand, ValueEnum};
-use plenary_client::console::NewLink;
+use plenary_client::{TokenKind, console::NewLink};
 use plenary_kernel::{AgentHandle, OwnerName};
 
 use super::{context::Context, failure::Failure, identity::Realm};
@@ -108,6 +108,12 @@ pub(crate) async fn run(context: &Context, args: Console) -> Result<(), Failure>
                 "leave out --as, and name the owner with --owner {}, a person of it with --person",
                 agent.owner()
             ),
+        ));
+    }
+    if context.given_token()?.is_some_and(|given| given.token.kind() == TokenKind::Agent) {
+        return Err(Failure::auth(
+            "an agent's token opens no console",
+            "use the token of the owner or the operator, or leave out the token to use a saved one",
         ));
     }
     let of_person = person.as_ref().map(AgentHandle::owner_name);

@@ -23,6 +23,19 @@ export const readAgents = async () => {
 
 export const useAgents = () => useResource('agents', readAgents, ({ room }) => room === 'accounts', 500);
 
+/** All whom an agent blocks. @param {string} handle @returns {Promise<string[]>} */
+export const readBlocks = async (handle) => {
+  /** @type {string[]} */
+  const all = [];
+  let cursor;
+  do {
+    const page = await get(`/_admin/agents/${handle}/blocks${query({ cursor, limit: PAGE })}`);
+    all.push(...page.blocks.map((/** @type {any} */ one) => one.blocked_handle));
+    cursor = page.next_cursor;
+  } while (cursor);
+  return all;
+};
+
 /** Sorted by handle, the signed-in person first. @param {Agent[] | undefined} agents */
 export const byPerson = (agents) => {
   const person = me.value?.person;

@@ -80,14 +80,15 @@ const read = async (reply) => {
 /** @param {string} path @param {More} [more] */
 export const get = async (path, more) => read(await request('GET', path, more));
 /**
- * A page of a list, and whether there is a next one.
+ * A page of a list, whether there is a next one, and its path.
  * @param {string} path
  * @param {More} [more]
- * @returns {Promise<{items: any[], more: boolean}>}
+ * @returns {Promise<{items: any[], more: boolean, next?: string}>}
  */
 export const getPage = async (path, more) => {
   const reply = await request('GET', path, more);
-  return { items: await reply.json(), more: /rel="?next/.test(reply.headers.get('link') ?? '') };
+  const next = /<[^>]*(\?[^>]*)>;\s*rel="?next/.exec(reply.headers.get('link') ?? '');
+  return { items: await reply.json(), more: Boolean(next), next: next ? path.split('?')[0] + next[1] : undefined };
 };
 /** @param {string} path @param {any} [body] @param {More} [more] */
 export const post = async (path, body = {}, more = {}) => read(await request('POST', path, { ...more, body }));

@@ -31,6 +31,8 @@ export function useDraft(key, first) {
   }];
 }
 
+/** @param {string} key */
+export const draftOf = (key) => mine().get(key);
 /** @param {string} key @param {any} value */
 export const keepDraft = (key, value) => void mine().set(key, value);
 

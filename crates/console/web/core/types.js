@@ -21,7 +21,7 @@
  *   version: number}} PersonRequest
  * @typedef {{handle: string, status: string, joined_at?: number, left_at?: number}} Participant
  * @typedef {{id: string, state: string, topic?: string | null, participants: Participant[], created_at: number,
- *   ended_at?: number | null}} Session
+ *   ended_at?: number | null, last_event_at?: number}} Session
  * @typedef {{handle: string, kind: string, tokens_issued: number, display_name: string, description: string | null, policy: 'allowlist' | 'open',
  *   allowlist: string[], visibility: string, self_service: boolean, hold_runs?: boolean, hold_invitations?: boolean, card_body: string | null, created_at: number}} Agent
  * @typedef {{name: string, purpose: string, handle: string, stopped?: boolean, instances?: number, operations?: any[],

@@ -4,11 +4,18 @@
 import { request } from '../core/api.js';
 import { sayFailure } from './toast.js';
 
+const STEM_MAX = 100;
+/** A name with letters and digits of any script; what is too long is cut before its extension. @param {string} name */
+export const fileName = (name) => {
+  const [, stem, extension = ''] = /** @type {RegExpExecArray} */ (/^(.*?)(\.\w{1,8})?$/s.exec(name));
+  return ([...stem.replace(/[^\p{L}\p{M}\p{N}.@ _-]+/gu, '_')].slice(0, STEM_MAX).join('') || 'file') + extension;
+};
+
 /** @param {Blob} blob @param {string} name */
 export const save = (blob, name) => {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
-  link.download = name.replace(/[^\w.@ -]+/g, '_').slice(0, 120) || 'file';
+  link.download = fileName(name);
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 };

@@ -68,7 +68,7 @@ function blocks(text, depth) {
       n++;
       const code = take((other) => !other.trimStart().startsWith(fence[1]));
       n++;
-      nodes.push(html`<pre class="code" tabindex="0" aria-label="Code"><code>${visible(code.join('\n'))}</code></pre>`);
+      nodes.push(html`<pre class="code" tabindex="0" role="group" aria-label="Code"><code>${visible(code.join('\n'))}</code></pre>`);
     } else if (HEADING.test(line)) {
       const [, marks, title] = /** @type {RegExpExecArray} */ (HEADING.exec(line));
       n++;
@@ -83,7 +83,7 @@ function blocks(text, depth) {
       nodes.push(list(take((other) => BULLET.test(other) || /^\s{2,}\S/.test(other)), depth));
     } else if (isTable(lines, n)) {
       const [head, , ...rows] = take((other) => other.includes('|'));
-      nodes.push(html`<div class="scroll-x" tabindex="0" role="region" aria-label="A table"><table class="table"><thead><tr>${cellsOf(head).map((cell) => html`<th scope="col" dir="auto">${inline(cell)}</th>`)}</tr></thead>
+      nodes.push(html`<div class="scroll-x" tabindex="0" role="group" aria-label="A table"><table class="table"><thead><tr>${cellsOf(head).map((cell) => html`<th scope="col" dir="auto">${inline(cell)}</th>`)}</tr></thead>
         <tbody>${rows.map((row) => html`<tr>${cellsOf(row).map((cell) => html`<td dir="auto">${inline(cell)}</td>`)}</tr>`)}</tbody></table></div>`);
     } else {
       const said = take((other) => !!other.trim() && !FENCE.test(other) && !HEADING.test(other) && !BULLET.test(other) && !/^\s{0,3}>/.test(other) && !isTable(lines, n));

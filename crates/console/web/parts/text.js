@@ -57,4 +57,4 @@ export const Json = ({ value }) => html`<pre class="code" tabindex="0"><code>${v
 
 /** Lines of code; a growing text is scrolled to its end. @param {{text: string, label?: string, grows?: boolean}} props */
 export const Code = ({ text, label, grows = false }) =>
-  html`<pre class=${grows ? 'code grows' : 'code'} tabindex="0" aria-label=${label ?? 'Code'}><code>${visible(grows ? text.slice(-SHOWN_MAX) : text.slice(0, SHOWN_MAX))}</code></pre>`;
+  html`<pre class=${grows ? 'code grows' : 'code'} tabindex="0" role="group" aria-label=${label ?? 'Code'}><code>${visible(grows ? text.slice(-SHOWN_MAX) : text.slice(0, SHOWN_MAX))}</code></pre>`;

@@ -319,6 +319,9 @@ async fn a_console_is_not_opened_in_the_name_of_an_agent() {
     }
     let unnamed = cli.run(&["console", "--role", "owner"]).await;
     assert!(unnamed.code == 2 && unnamed.err.contains("--owner NAME"), "{unnamed:?}");
+    let agent = server.agent("@ida.laptop").await;
+    let ran = cli.run(&["--token", agent.token(), "console"]).await;
+    assert!(ran.code == 4 && ran.err.contains("an agent's token opens no console"), "{ran:?}");
 }
 
 #[tokio::test]

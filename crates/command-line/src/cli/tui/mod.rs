@@ -61,7 +61,9 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     let decider = decider(context).await?;
     // Report an error of the token or the server before the page opens.
     let mut model = Model::default();
-    model.replace(waiting(&client).await?);
+    let (requests, has_more) = waiting(&client).await?;
+    model.replace(requests);
+    model.has_more = has_more;
     let query = WatchQuery { rooms: Some("requests".to_owned()), ..WatchQuery::default() };
     let stream = client.watch(&query, None, StreamOptions::default());
     let mut terminal = ratatui::try_init().map_err(|error| broken(&error))?;
@@ -70,8 +72,8 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     outcome
 }
 
-/// The waiting requests, oldest first.
-async fn waiting(client: &Client) -> Result<Vec<Value>, Failure> {
+/// The waiting requests, oldest first, and whether there are more than are shown.
+async fn waiting(client: &Client) -> Result<(Vec<Value>, bool), Failure> {
     let (mut all, mut cursor) = (Vec::new(), None::<String>);
     loop {
         let mut page = client.requests(&RequestsQuery::default(), cursor.as_deref()).await?.value;
@@ -82,7 +84,7 @@ async fn waiting(client: &Client) -> Result<Vec<Value>, Failure> {
             Some(next) if cursor.as_deref() != Some(next) && all.len() < SHOWN_MAX => {
                 cursor = Some(next.to_owned());
             }
-            Some(_) | None => return Ok(all),
+            next => return Ok((all, next.is_some())),
         }
     }
 }
@@ -128,9 +130,8 @@ async fn show(
                     return Ok(());
                 }
                 if !matches!(act, Act::Nothing) {
-                    if let Err(failure) = perform(decider, &mut model, act).await {
-                        model.note = describe(&failure);
-                    }
+                    let failure = perform(decider, &mut model, act).await.err();
+                    model.finish(failure.as_ref().map(describe));
                     refresh(client, &mut model).await;
                 }
             }
@@ -155,7 +156,10 @@ async fn show(
 
 async fn refresh(client: &Client, model: &mut Model) {
     match waiting(client).await {
-        Ok(requests) => model.replace(requests),
+        Ok((requests, has_more)) => {
+            model.replace(requests);
+            model.has_more = has_more;
+        }
         Err(failure) => model.note = describe(&failure),
     }
 }

@@ -57,6 +57,8 @@ pub(super) enum Act {
 pub(super) struct Model {
     /// The waiting requests, oldest first.
     pub(super) requests: Vec<Value>,
+    /// Whether more requests wait than are in the list.
+    pub(super) has_more: bool,
     selected: Option<String>,
     lost: Option<LostSelection>,
     picked: BTreeSet<String>,
@@ -142,6 +144,14 @@ impl Model {
             format!("answered {}; u takes it back for {UNDO_SECONDS} s; an arrow key goes on", ids.len());
         self.picked.clear();
         self.undoable = ids;
+    }
+
+    /// Records the outcome of an act: a failure, or none. A typed text stays until the server has taken it.
+    pub(super) fn finish(&mut self, failure: Option<String>) {
+        match failure {
+            Some(failure) => self.note = failure,
+            None => self.typing = None,
+        }
     }
 
     /// Handles a key.
@@ -273,8 +283,9 @@ impl Model {
             KeyCode::Backspace => drop(text.pop()),
             KeyCode::Char(c) if text.chars().count() < TYPED_CHARS_MAX => text.push(c),
             KeyCode::Enter => return self.send_typed(),
-            _ => {}
+            _ => return Act::Nothing,
         }
+        self.note.clear();
         Act::Nothing
     }
 
@@ -296,12 +307,8 @@ impl Model {
             TextEntry::Delegate(text) if text.trim().len() < 2 => {
                 return self.show_note("name a person, @OWNER.NAME");
             }
-            TextEntry::Delegate(text) => {
-                self.typing = None;
-                return Act::Delegate(id, text.trim().to_owned());
-            }
+            TextEntry::Delegate(text) => return Act::Delegate(id, text.trim().to_owned()),
         }
-        self.typing = None;
         Act::Answer(vec![(id, body)])
     }
 }
@@ -352,6 +359,7 @@ pub(super) mod tests {
         assert_eq!(model.note, "it accepts no ignore");
         let response = json!({"type": "respond", "text": "no q", "version": 1, "undo_seconds": UNDO_SECONDS});
         assert_eq!(press(&mut model, "rno q\n"), Act::Answer(vec![("b".into(), response)]));
+        model.finish(None);
         for modifiers in [KeyModifiers::CONTROL, KeyModifiers::ALT] {
             let prefixed = KeyEvent::new(KeyCode::Char('a'), modifiers);
             assert_eq!(model.key(prefixed), Act::Nothing, "a key of the terminal answers nothing");
@@ -378,6 +386,24 @@ pub(super) mod tests {
         assert_eq!(press(&mut model, "d\n"), Act::Nothing);
         assert_eq!(model.note, "name a person, @OWNER.NAME");
         assert_eq!(press(&mut model, "nick.bob\n"), Act::Delegate("a".into(), "@nick.bob".into()));
+        model.finish(None);
+        assert_eq!(model.typing, None);
+    }
+
+    #[test]
+    fn a_typed_text_stays_until_the_server_has_taken_it() {
+        let mut model = model(&["a", "b"]);
+        assert!(matches!(press(&mut model, "rno\n"), Act::Answer(_)));
+        model.finish(Some("nothing listens".into()));
+        assert_eq!(
+            (&model.typing, &*model.note),
+            (&Some(TextEntry::Respond("no".into())), "nothing listens")
+        );
+        assert_eq!(press(&mut model, "t"), Act::Nothing);
+        assert_eq!(model.note, "", "the field has the whole line again");
+        let Act::Answer(answers) = press(&mut model, "\n") else { panic!("an answer") };
+        assert_eq!(answers[0].1["text"], "not");
+        model.finish(None);
         assert_eq!(model.typing, None);
     }
 

@@ -29,8 +29,9 @@ fn text(value: &Value) -> String {
     clean(value.as_str().unwrap_or_default()).into_owned()
 }
 
-fn waiting(requests: usize) -> String {
+fn waiting(requests: usize, has_more: bool) -> String {
     match requests {
+        number if has_more => format!("more than {number} requests wait for you"),
         1 => "1 request waits for you".to_owned(),
         number => format!("{number} requests wait for you"),
     }
@@ -43,7 +44,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, now: TimestampMs) {
     let live = if model.live { "live" } else { "not connected" };
     let bold = Style::default().add_modifier(Modifier::BOLD);
     let title = Line::from(vec![
-        Span::styled(format!(" {} ", waiting(model.requests.len())), bold),
+        Span::styled(format!(" {} ", waiting(model.requests.len(), model.has_more)), bold),
         Span::raw(format!("· {live}")),
     ]);
     frame.render_widget(Paragraph::new(title), head);
@@ -248,6 +249,14 @@ mod tests {
         model.replace(vec![urgent, request("ask_2")]);
         let page = drawn(&model, (140, 16));
         assert_eq!(page.matches("ends in 30 s").count(), 1, "{page}");
+    }
+
+    #[test]
+    fn the_title_says_when_more_requests_wait_than_are_shown() {
+        let mut model = model(&["ask_1", "ask_2"]);
+        model.has_more = true;
+        let page = drawn(&model, (100, 16));
+        assert!(page.starts_with(" more than 2 requests wait for you · live\n"), "{page}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 import { html, useState } from '../../core/preact.js';
 import { post } from '../../core/api.js';
+import { useSend } from '../../core/send.js';
 import { Dialog, Secret } from '../../parts/dialog.js';
 import { Handle } from '../../parts/text.js';
 
@@ -24,12 +25,14 @@ export function Issue({ agents, handle, close, made }) {
   const [token, setToken] = useState(/** @type {any} */ (undefined));
   const [of, setOf] = useState(handle);
   const [trouble, setTrouble] = useState('');
+  const { busy, send: sendOnce } = useSend('new token');
   const send = async (/** @type {any} */ event) => {
     event.preventDefault();
     const fields = new FormData(event.target);
     const [name, seconds] = [String(fields.get('name')).trim(), Number(fields.get('lasts'))];
+    const body = { scope: scopeIn(fields), ...(name ? { name } : {}), ...(seconds ? { expires_in: seconds } : {}) };
     try {
-      setToken(await post(`/_admin/agents/${of}/tokens`, { scope: scopeIn(fields), ...(name ? { name } : {}), ...(seconds ? { expires_in: seconds } : {}) }));
+      await sendOnce([of, body], async (key) => setToken(await post(`/_admin/agents/${of}/tokens`, body, { key })));
       made();
     } catch (error) {
       setTrouble(error instanceof Error ? error.message : String(error));
@@ -47,5 +50,5 @@ export function Issue({ agents, handle, close, made }) {
       <label>Only these sessions, channels and projects <input name="only" placeholder="session:ID channel:ID project:ID" spellcheck=${false} autocomplete="off" /></label>` : null}
     <label>It lasts <select name="lasts">${LASTS.map(([says, seconds]) => html`<option value=${seconds} selected=${seconds === 2_592_000}>${says}</option>`)}</select></label>
     ${trouble ? html`<p class="trouble" role="alert">${trouble}</p>` : null}
-    <div class="answer-bar"><button class="primary">Make it</button><button type="button" class="quiet" onClick=${close}>Leave</button></div></form><//>`;
+    <div class="answer-bar"><button class="primary" disabled=${busy}>Make it</button><button type="button" class="quiet" onClick=${close}>Cancel</button></div></form><//>`;
 }

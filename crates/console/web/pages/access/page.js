@@ -4,6 +4,7 @@
 import { html, useState } from '../../core/preact.js';
 import { get, me, mayWrite, post, remove } from '../../core/api.js';
 import { useOverview } from '../../core/overview.js';
+import { useSend } from '../../core/send.js';
 import { useResource } from '../../core/store.js';
 import { clock, span } from '../../core/time.js';
 import { Secret } from '../../parts/dialog.js';
@@ -21,6 +22,7 @@ export function Page() {
   const sessions = useResource('console-sessions', () => get('/console/sessions'), ({ room }) => room === 'accounts', 2000);
   const overview = useOverview();
   const [link, setLink] = useState(/** @type {any} */ (undefined));
+  const { busy, send } = useSend('link');
   const people = (overview.data.value?.agents ?? []).filter((/** @type {any} */ one) => one.kind === 'person');
   /** @type {any[]} */
   const list = [...(sessions.data.value?.sessions ?? [])].sort((a, b) => Number(b.current) - Number(a.current));
@@ -39,8 +41,9 @@ export function Page() {
     event.preventDefault();
     const fields = new FormData(event.target);
     const person = String(fields.get('person') ?? '');
+    const body = { role: String(fields.get('role')), ...(person ? { person } : {}) };
     try {
-      setLink(await post('/console/links', { role: String(fields.get('role')), ...(person ? { person } : {}) }));
+      await send(body, async () => setLink(await post('/console/links', body)));
     } catch (error) {
       sayFailure(error);
     }
@@ -59,7 +62,7 @@ export function Page() {
     overview.reload();
   };
   return html`<div class="page"><header class="page-head"><div><h1>Access</h1><p class="lead">Who may look at this console, and act in it; what speaks as the agents.</p></div></header>
-    <section class="panel" aria-labelledby="signed-in"><h2 id="signed-in">Signed in <small><span class="num">${list.length}</span> of ${SESSIONS_MAX}</small></h2>
+    <section class="panel" aria-labelledby="signed-in"><h2 id="signed-in">Signed in ${sessions.data.value ? html`<small><span class="num">${list.length}</span> of ${SESSIONS_MAX}</small>` : null}</h2>
       ${list.length >= SESSIONS_MAX && idlest ? html`<p class="banner" role="status">No session is left: whoever signs in next ends the one that was idle longest, ${idlest.current ? 'which is this one' : html`that of ${idlest.person ? html`<${Handle} handle=${idlest.person} />` : 'the operator'}, last used <${Age} at=${idlest.last_used_at} suffix=" ago" />`}. End those that nobody needs.</p>` : null}
       ${sessions.error.value ? html`<p class="trouble">${sessions.error.value.message}</p>` : null}
       <div class="scroll-x" tabindex="0" role="region" aria-label="Sessions, a table"><table class="table"><thead><tr><th scope="col">Who</th><th scope="col">Role</th><th scope="col" class="wide-only">From</th><th scope="col" class="wide-only">With</th><th scope="col" class="r wide-only">Began</th><th scope="col" class="r">Last used</th><th scope="col"><span class="unseen">End it</span></th></tr></thead>
@@ -73,7 +76,7 @@ export function Page() {
         ${me.value?.owner ? html`<form class="field-row spaced" onSubmit=${add}><input aria-label="The name of a person" placeholder="name" spellcheck=${false} autocomplete="off" required disabled=${!mayWrite()} /><button disabled=${!mayWrite()}>Add a person</button></form>` : null}</section>
       <section class="panel spaced" aria-labelledby="links"><h2 id="links">A link to sign in with</h2>
         <form class="field-row wrap" onSubmit=${invite}><select name="role" aria-label="Role">${me.value?.role === 'operator' ? html`<option>operator</option>` : html`<option>owner</option>`}<option>viewer</option></select>
-          <select name="person" aria-label="Who"><option value="">for yourself</option>${people.map((/** @type {any} */ one) => html`<option value=${one.handle}>${one.handle}</option>`)}</select><button class="primary" disabled=${!mayWrite()}>Make a link</button></form>
+          <select name="person" aria-label="Who"><option value="">for yourself</option>${people.map((/** @type {any} */ one) => html`<option value=${one.handle}>${one.handle}</option>`)}</select><button class="primary" disabled=${!mayWrite() || busy}>Make a link</button></form>
         <p class="aside spaced">It works once, within five minutes. A viewer sees everything and changes nothing.</p></section>
     </div>
     <${Tokens} />

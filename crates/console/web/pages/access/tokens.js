@@ -52,6 +52,7 @@ export function Tokens() {
   const counts = asked.map(({ tokens_issued }) => tokens_issued).join(' ');
   useEffect(() => void tokens.reload(), [counts]);
   useKeys('Access', [{ keys: 'n', says: 'A new token', run: () => able.length && mayWrite() && issue(list[0]?.handle ?? able[0].handle) }]);
+  const trouble = agents.error.value ?? tokens.error.value;
   const rowsOf = (/** @type {string} */ handle) => tokens.data.value?.get(handle) ?? [];
   const clients = list.flatMap(({ handle }) => grantsIn(rowsOf(handle)).map((row) => ({ handle, row })));
   const revoke = async () => {
@@ -69,7 +70,7 @@ export function Tokens() {
       <button disabled=${!mayWrite() || !able.length} onClick=${() => issue(list[0]?.handle ?? able[0].handle)}>New token <kbd>n</kbd></button></header>
       <p class="aside">A token is below the one that it was made with: it does no more, lasts no longer, and ends with it.</p>
       <div class="filters spaced"><input type="search" data-search placeholder="An agent" aria-label="Search agents" value=${words} onInput=${(/** @type {any} */ event) => search(event.target.value)} /></div>
-      ${agents.error.value || tokens.error.value ? html`<p class="trouble">${(agents.error.value ?? tokens.error.value).message}</p>` : null}
+      ${trouble ? html`<p class="trouble">${trouble.message}</p>` : null}
       ${found.length > list.length ? html`<p class="banner" role="status">${list.length} of ${found.length} agents; search for the others.</p>` : null}
       ${list.length ? html`<div class="scroll-x" tabindex="0" role="region" aria-label="Tokens, a table"><table class="table tree"><thead><tr><th scope="col">Token</th><th scope="col" class="wide-only">Made with</th><th scope="col">May</th><th scope="col">Ends</th><th scope="col">Last used</th><th scope="col"><span class="unseen">End it</span></th></tr></thead>
         ${list.map((agent) => html`<tbody key=${agent.handle}><${Own} agent=${agent} />${rowsOf(agent.handle).map((row) => html`<${Row} key=${row.token.id} row=${row} rows=${rowsOf(agent.handle)} end=${() => end({ handle: agent.handle, row })} />`)}</tbody>`)}</table></div>`
@@ -78,10 +79,11 @@ export function Tokens() {
       ${clients.length ? html`<div class="scroll-x" tabindex="0" role="region" aria-label="Clients, a table"><table class="table"><thead><tr><th scope="col">Client</th><th scope="col">Speaks as</th><th scope="col">May</th><th scope="col" class="wide-only">Since</th><th scope="col">Ends</th><th scope="col">Last used</th><th scope="col"><span class="unseen">End it</span></th></tr></thead>
         <tbody>${clients.map(({ handle, row }) => html`<tr key=${row.token.id}><th scope="row"><${Text} text=${row.token.client?.name ?? ''} /> <span class="aside num"><${Text} text=${hostOf(row.token.client?.id ?? '')} /></span></th><td><${Handle} handle=${handle} /></td><td><${Scope} scope=${row.token.scope} /></td><td class="wide-only"><${Age} at=${row.token.created_at} suffix=" ago" /></td><td><${Until} at=${row.token.expires_at} /></td><td><${Used} at=${row.last_used_at} /></td>
           <td class="r"><button disabled=${!mayWrite()} aria-label=${`Revoke the access of ${nameOf(row.token)} as ${handle}`} onClick=${() => end({ handle, row })}>Revoke</button></td></tr>`)}</tbody></table></div>`
-      : html`<p class="aside">None. A client on the web asks you on a page of this server, and speaks as the agent that you choose there.</p>`}</section>
+      : trouble ? html`<p class="trouble">The clients cannot be read: ${trouble.message}</p>`
+      : html`<p class="aside">${agents.data.value && tokens.data.value ? 'None. A client on the web asks you on a page of this server, and speaks as the agent that you choose there.' : 'Looking …'}</p>`}</section>
     ${issuing ? html`<${Issue} agents=${able} handle=${issuing} close=${() => issue('')} made=${() => tokens.reload()} />` : null}
     ${ending ? html`<${Dialog} title="Revoke it?" close=${() => end(undefined)}><p><b><${Text} text=${nameOf(ending.row.token)} /></b> of <${Handle} handle=${ending.handle} /> ends at once${ending.row.below ? `, with the ${ending.row.below} below it` : ''}. Its connections close.</p>
-      <div class="answer-bar"><button class="primary" onClick=${revoke}>Revoke</button><button class="quiet" onClick=${() => end(undefined)}>Leave</button></div><//>` : null}`;
+      <div class="answer-bar"><button class="primary" onClick=${revoke}>Revoke</button><button class="quiet" onClick=${() => end(undefined)}>Cancel</button></div><//>` : null}`;
 }
 
 /** The agent's own token, the root of its tree. @param {{agent: Agent}} props */

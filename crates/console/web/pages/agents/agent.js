@@ -3,6 +3,7 @@
 
 import { html, useState } from '../../core/preact.js';
 import { get, mayWrite, patch, post, remove } from '../../core/api.js';
+import { useAgents } from '../../core/agents.js';
 import { href, refine } from '../../core/route.js';
 import { useResource } from '../../core/store.js';
 import { date } from '../../core/time.js';
@@ -74,6 +75,26 @@ const SWITCHES = [
   ['hold_invitations', 'Invitations of others wait until a person accepts them'],
 ];
 
+/**
+ * Shows what is asked for until the server has answered, and then what the agent has.
+ * @param {{agent: import('../../core/types.js').Agent, name: 'self_service' | 'hold_runs' | 'hold_invitations', says: string}} props
+ */
+function Switch({ agent, name, says }) {
+  const agents = useAgents();
+  const [asked, ask] = useState(/** @type {boolean | undefined} */ (undefined));
+  const turn = async () => {
+    ask(!agent[name]);
+    try {
+      await patch(`/_admin/agents/${agent.handle}`, { [name]: !agent[name] });
+      await agents.reload();
+    } catch (error) {
+      sayFailure(error);
+    }
+    ask(undefined);
+  };
+  return html`<p><label><input type="checkbox" checked=${asked ?? agent[name] ?? false} disabled=${!mayWrite() || asked !== undefined} onChange=${turn} />${' '}${says}</label></p>`;
+}
+
 /** @param {{agent: import('../../core/types.js').Agent}} props */
 function Dangerous({ agent }) {
   const [asking, ask] = useState('');
@@ -92,17 +113,10 @@ function Dangerous({ agent }) {
     }
     ask('');
   };
-  const set = async (/** @type {object} */ change) => {
-    try {
-      await patch(path, change);
-    } catch (error) {
-      sayFailure(error);
-    }
-  };
-  return html`${SWITCHES.map(([name, says]) => html`<p><label><input type="checkbox" checked=${agent[name] ?? false} disabled=${!mayWrite()} onChange=${() => set({ [name]: !agent[name] })} />${' '}${says}</label></p>`)}
+  return html`${SWITCHES.map(([name, says]) => html`<${Switch} agent=${agent} name=${name} says=${says} />`)}
     <p class="acts"><button disabled=${!mayWrite()} onClick=${() => ask('rotate')}>New token</button><button class="danger" disabled=${!mayWrite()} onClick=${() => ask('delete')}>Delete</button></p>
     ${asking ? html`<${Dialog} title=${asking === 'rotate' ? 'A new token?' : 'Delete the agent?'} close=${() => ask('')}>
       <p>${asking === 'rotate' ? html`The token that <${Handle} handle=${agent.handle} /> has now is dead at once, and its connections close.` : html`<${Handle} handle=${agent.handle} /> leaves every conversation. Its name stays taken.`}</p>
-      <div class="answer-bar"><button class="primary" onClick=${act}>${asking === 'rotate' ? 'Make a new token' : 'Delete it'}</button><button class="quiet" onClick=${() => ask('')}>Leave</button></div><//>` : null}
+      <div class="answer-bar"><button class="primary" onClick=${act}>${asking === 'rotate' ? 'Make a new token' : 'Delete it'}</button><button class="quiet" onClick=${() => ask('')}>Cancel</button></div><//>` : null}
     ${token ? html`<${Secret} title="The new token" close=${() => setToken('')} text=${token} label="The token">It is shown once.<//>` : null}`;
 }

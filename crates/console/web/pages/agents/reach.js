@@ -3,7 +3,8 @@
 // Must not know: the source of the policies.
 
 /**
- * @typedef {{handle: string, policy: 'allowlist' | 'open', allowlist: string[], blocks: string[]} | {handle: string, unknown: true}} Side
+ * `blocks` are undefined while they are not known.
+ * @typedef {{handle: string, policy: 'allowlist' | 'open', allowlist: string[], blocks: string[] | undefined} | {handle: string, unknown: true}} Side
  * @typedef {{holds: boolean | undefined, says: string, who: string, mend?: {what: 'allow' | 'unblock' | 'open', of: string, entry: string}}} Step
  */
 
@@ -19,7 +20,8 @@ function stepsOf(side, other) {
   if ('unknown' in side) return [{ who: handle, holds: undefined, says: `What ${handle} allows, only its owner knows.` }];
   /** @type {Step[]} */
   const steps = [];
-  if (side.blocks.includes(other.handle)) {
+  if (!side.blocks) steps.push({ who: handle, holds: undefined, says: `What ${handle} blocks is not known.` });
+  else if (side.blocks.includes(other.handle)) {
     steps.push({ who: handle, holds: false, says: `${handle} blocks ${other.handle}.`, mend: { what: 'unblock', of: handle, entry: other.handle } });
   } else steps.push({ who: handle, holds: true, says: `${handle} does not block ${other.handle}.` });
   const entry = entryFor(side.allowlist, other.handle);

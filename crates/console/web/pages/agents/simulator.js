@@ -19,7 +19,7 @@ import { reach } from './reach.js';
  * @returns {import('./reach.js').Side}
  */
 const sideOf = (agent, handle, blocks) =>
-  agent ? { handle, policy: agent.policy, allowlist: agent.allowlist, blocks: blocks ?? [] } : { handle, unknown: true };
+  agent ? { handle, policy: agent.policy, allowlist: agent.allowlist, blocks } : { handle, unknown: true };
 
 const HANDLE = /^@[a-z0-9][a-z0-9_-]*\.[a-z0-9][a-z0-9_-]*$/;
 
@@ -46,8 +46,10 @@ function Verdict({ agent, other, known }) {
       .then((page) => setReachable(page.agents.some((/** @type {any} */ one) => one.handle === other)), () => setReachable(undefined));
   }, [other, agent.handle, agent.allowlist.join(), agent.policy]);
   const told = reach(sideOf(agent, agent.handle, blocks.data.value), sideOf(known, other, theirs?.data.value));
-  const may = told.may ?? (known ? undefined : reachable);
-  const because = told.may === undefined && reachable === true ? 'Both sides admit it.' : told.may === undefined && reachable === false ? `${agent.handle} cannot see it: it is absent, or does not admit ${agent.handle}. Nobody can tell which.` : told.because;
+  // What the server shows of a foreign agent counts only if no block of the own agent can be in the way.
+  const seen = blocks.data.value ? reachable : undefined;
+  const may = told.may ?? (known ? undefined : seen);
+  const because = told.may === undefined && seen === true ? 'Both sides admit it.' : told.may === undefined && seen === false ? `${agent.handle} cannot see it: it is absent, or does not admit ${agent.handle}. Nobody can tell which.` : told.because;
   const mend = async (/** @type {NonNullable<import('./reach.js').Step['mend']>} */ step) => {
     try {
       await (step.what === 'unblock' ? unblock(step.of, step.entry) : allow(step.of, step.entry));

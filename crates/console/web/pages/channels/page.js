@@ -3,8 +3,8 @@
 
 import { html, useRef, useState } from '../../core/preact.js';
 import { get, getPage, me, mayWrite, post } from '../../core/api.js';
-import { byPerson, useAgents } from '../../core/agents.js';
 import { refine, route } from '../../core/route.js';
+import { useSend } from '../../core/send.js';
 import { useResource } from '../../core/store.js';
 import { List } from '../../parts/list.js';
 import { Markdown } from '../../parts/markdown.js';
@@ -12,27 +12,18 @@ import { Age, Mark } from '../../parts/marks.js';
 import { Handle, Json, Text } from '../../parts/text.js';
 import { Dialog } from '../../parts/dialog.js';
 import { say, sayFailure } from '../../parts/toast.js';
+import { useChannels, useLinked } from './channels.js';
 
 const LIMIT = 100;
 
-/** The channels of these agents, each with an agent that may read it. @param {import('../../core/types.js').Agent[]} agents */
-const readAll = async (agents) => {
-  const names = agents.length ? agents.map(({ handle }) => handle) : [undefined];
-  const lists = await Promise.all(names.map(async (as) => ({ as, channels: await get(`/agent-channel?include_closed=true&limit=${LIMIT}`, { as }).catch((error) => ({ error })) })));
-  // An agent that may not read channels has none. Without an answer, nobody knows.
-  const failed = lists.find(({ channels: { error } }) => error && !(error.status < 429));
-  if (failed) throw failed.channels.error;
-  const all = new Map();
-  for (const { as, channels } of lists) for (const channel of channels.error ? [] : channels) if (!all.has(channel.id)) all.set(channel.id, { ...channel, as });
-  return [...all.values()].sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
-};
-
 export function Page() {
   const { id } = route.value;
-  const agents = byPerson(useAgents().data.value);
-  const channels = useResource(`channels:${agents.map(({ handle }) => handle)}`, () => readAll(agents), ({ room }) => room === 'channels', 2000);
+  const channels = useChannels();
   const items = channels.data.value ?? [];
-  const one = id ? items.find((channel) => channel.id === id) : items[0];
+  const listed = id ? items.find((channel) => channel.id === id) : items[0];
+  const linked = useLinked(id && !listed && channels.data.value ? id : '');
+  const one = listed ?? linked.data.value;
+  const why = linked.error.value?.status === 404 ? 'There is no such channel, or it is not yours.' : linked.error.value ? `The channel cannot be read: ${linked.error.value.message}` : 'Looking …';
   return html`<div class=${id ? 'page split open' : 'page split'}>
     <h1 class="unseen">Channels</h1>
     <section class="split-list" aria-label="Channels"><header class="page-head slim"><p class="title" aria-hidden="true">Channels</p></header>
@@ -40,7 +31,7 @@ export function Page() {
       <${List} items=${items} height=${62} label="Channels" keyOf=${(/** @type {any} */ item) => item.id} selected=${one?.id ?? ''} select=${(/** @type {string} */ key) => refine({ id: key })}
         empty=${channels.error.value ? null : channels.data.value ? 'No channel yet.' : 'Looking …'} row=${(/** @type {any} */ item) => html`<div class="session-row"><p class="row-title"><${Mark} state=${item.closed_at ? 'ended' : 'active'} label /> <${Text} text=${item.title} /></p><p class="row-foot"><${Handle} handle=${item.created_by} plain /><span class="aside"><${Age} at=${item.created_at} /></span></p></div>`} /></section>
     <section class="split-detail" aria-label="The channel">${one ? html`<${Channel} key=${one.id} channel=${one} again=${channels.reload} />` : html`${id ? html`<p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All channels</button></p>` : null}
-      <p class="quiet-note center" role="status">${id && channels.data.value ? 'There is no such channel, or it is not yours.' : ''}</p>`}</section>
+      <p class="quiet-note center" role="status">${id && channels.data.value ? why : ''}</p>`}</section>
   </div>`;
 }
 
@@ -77,13 +68,13 @@ function Channel({ channel, again }) {
   };
   const presence = useResource(`channel-presence:${channel.id}`, () => get(`${path}/presence`, more), stale);
   const [text, set] = useState('');
+  const { busy, send } = useSend(`channel ${channel.id}`);
   const shown = view.data.value;
   const onboarding = shown?.onboarding ?? '';
   const act = async (/** @type {Promise<any>} */ done, /** @type {string} */ says) => {
     try {
       await done;
       say(says);
-      set('');
     } catch (error) {
       sayFailure(error);
     }
@@ -91,19 +82,28 @@ function Channel({ channel, again }) {
   };
   const end = async () => {
     setClosing(false);
-    await act(post(`${path}/close`, {}, more), 'Closed.');
+    await act(post(`${path}/close`, {}, { as }), 'Closed.');
     again();
   };
-  const as = me.value?.person ?? channel.as;
+  // In a channel that trust opens to one agent, only that agent writes.
+  const as = channel.as ?? me.value?.person ?? undefined;
+  const says = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (busy || !text.trim()) return;
+    act(send([as, text], async (key) => {
+      await post(`${path}/event`, { kind: 'comms', payload: { text } }, { as, key });
+      set('');
+    }), 'Posted.');
+  };
   return html`<article class="detail-scroll" tabindex="0" aria-labelledby="channel-title">
     <p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All channels</button></p>
     <header class="agent-head"><div><h2 id="channel-title"><${Text} text=${channel.title} /></h2><p class="lead">by <${Handle} handle=${channel.created_by} />, <${Age} at=${channel.created_at} suffix=" ago" /></p></div>
       ${channel.closed_at ? html`<p class="big-state"><${Mark} state="ended" /> closed</p>` : html`<button disabled=${!mayWrite()} onClick=${() => setClosing(true)}>Close the channel …</button>`}</header>
     ${closing ? html`<${Dialog} title="Close the channel?" close=${() => setClosing(false)}><p>Nobody can post in it again. What was posted stays.</p>
-      <div class="answer-bar"><button class="primary" onClick=${end}>Close the channel</button><button class="quiet" onClick=${() => setClosing(false)}>Leave</button></div><//>` : null}
+      <div class="answer-bar"><button class="primary" onClick=${end}>Close the channel</button><button class="quiet" onClick=${() => setClosing(false)}>Cancel</button></div><//>` : null}
     <section class="block"><h3>Alive</h3>${presence.data.value?.agents?.length ? html`<ul class="people">${presence.data.value.agents.map((/** @type {any} */ one) => html`<li><${Mark} state=${one.presumed_dead ? 'failed' : 'working'} /> <${Handle} handle=${one.agent} /> <span class="aside">${one.presumed_dead ? 'presumed dead, ' : ''}heard ${one.silent_seconds} s ago</span></li>`)}</ul>` : html`<p class="aside">Nobody has posted a status.</p>`}</section>
     <section class="block"><h3>What was posted</h3>
-      ${channel.closed_at ? null : html`<form class="field-row" onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); if (text.trim()) act(post(`${path}/event`, { kind: 'comms', payload: { text } }, { as }), 'Posted.'); }}><input aria-label="What to post" placeholder=${`Post as ${as}`} value=${text} disabled=${!mayWrite()} onInput=${(/** @type {any} */ event) => set(event.target.value)} /><button disabled=${!mayWrite() || !text.trim()}>Post</button></form>`}
+      ${channel.closed_at ? null : html`<form class="field-row" onSubmit=${says}><input aria-label="What to post" placeholder="Post" value=${text} disabled=${!mayWrite()} onInput=${(/** @type {any} */ event) => set(event.target.value)} /><button disabled=${!mayWrite() || busy || !text.trim()}>Post as ${as ?? 'the operator'}</button></form>`}
       <ol class="posts" aria-label="Posts, newest first">${[...known.posts.values()].sort((a, b) => b.id - a.id).map((event) => html`<li key=${event.id}><p class="message-head"><${Handle} handle=${event.author} /><span class="kind"><${Text} text=${event.kind} /></span><span class="message-foot"><${Age} at=${event.created_at} suffix=" ago" /></span></p>${typeof event.payload?.text === 'string' ? html`<${Markdown} text=${event.payload.text} />` : html`<${Payload} value=${event.payload} />`}</li>`)}</ol>
       ${known.more ? html`<p><button onClick=${older}>Older posts</button></p>` : null}</section>
     <section class="block"><h3>What a newcomer is told <span class="aside">about ${Math.ceil(onboarding.length / 4).toLocaleString('en')} tokens</span></h3><div class="document"><${Markdown} text=${onboarding} /></div></section>

@@ -64,7 +64,7 @@ export function Facts({ project }) {
       <thead><tr><th scope="col">Subject</th><th scope="col">Predicate</th><th scope="col">Value</th><th scope="col" class="wide-only">Since</th><th scope="col" class="wide-only">By</th><th scope="col" class="r">History</th><th scope="col"><span class="unseen">End it</span></th></tr></thead>
       <tbody>${shown.map((fact) => html`<${Row} key=${fact.fact_id} fact=${fact} stands=${was.has(fact.fact_id)} history=${all.filter((other) => other.subject === fact.subject && other.predicate === fact.predicate)} end=${() => end(fact)} />`)}</tbody>
     </table></div>
-    ${facts.data.value && !shown.length ? html`<p class="quiet-note">No fact held then.</p>` : null}
+    ${facts.data.value && !shown.length ? html`<p class="quiet-note">${words ? 'No fact has these words.' : params.as_of ? 'No fact held then.' : 'No fact holds now.'}</p>` : null}
   </div>`;
 }
 

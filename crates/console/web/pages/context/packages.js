@@ -1,7 +1,7 @@
 // The packages of a project, newest first or ranked by a query, and one of them in full.
 // Must not know: facts.
 
-import { html, useEffect, useState } from '../../core/preact.js';
+import { html, useEffect, useRef, useState } from '../../core/preact.js';
 import { get, query } from '../../core/api.js';
 import { refine, route } from '../../core/route.js';
 import { useResource } from '../../core/store.js';
@@ -17,10 +17,21 @@ const PAGE = 50;
 export function Packages({ project, review }) {
   const { params } = route.value;
   const [words, setWords] = useState(params.q ?? '');
+  const written = useRef(words);
   useEffect(() => {
-    const timer = setTimeout(() => refine({ params: { q: words || undefined } }), 250);
+    const timer = setTimeout(() => {
+      written.current = words;
+      refine({ params: { q: words || undefined } });
+    }, 250);
     return () => clearTimeout(timer);
   }, [words]);
+  // A link or Back changes the address too, and then the field.
+  useEffect(() => {
+    const asked = params.q ?? '';
+    if (asked === written.current) return;
+    written.current = asked;
+    setWords(asked);
+  }, [params.q]);
   const base = `/v1/projects/${encodeURIComponent(project)}`;
   const q = params.q ?? '';
   const read = async () => {

@@ -21,7 +21,7 @@ export function Page() {
   return html`<div class=${params.package ? 'page context open' : 'page context'}>
     <header class="page-head slim"><div><h1>Context</h1>${one?.description ? html`<p class="lead">${plainly(one.description)}</p>` : null}</div>
       ${list.length ? html`<div class="filters"><select aria-label="Project" value=${project ?? ''} onChange=${(/** @type {any} */ event) => refine({ id: event.target.value, params: { package: undefined, with: undefined, q: undefined } })}>
-        ${list.map((/** @type {any} */ each) => html`<option value=${each.project_id}>${plainly(each.name || each.project_id)}</option>`)}</select></div>` : null}</header>
+        ${one ? null : html`<option value=${project}>${plainly(project)}</option>`}${list.map((/** @type {any} */ each) => html`<option value=${each.project_id}>${plainly(each.name || each.project_id)}</option>`)}</select></div>` : null}</header>
     <div class="segments" role="group" aria-label="What of it">${TABS.map(([name, title]) => html`<button aria-pressed=${tab === name ? 'true' : 'false'} onClick=${() => refine({ params: { tab: name === 'packages' ? undefined : name, package: undefined, with: undefined, q: undefined } })}>${title}</button>`)}</div>
     ${projects.error.value ? html`<p class="trouble">The projects cannot be read: ${projects.error.value.message}</p>` : null}
     ${!project ? html`<p class="quiet-note">${projects.error.value ? null : projects.data.value ? 'No project yet. The first package that an agent deposits makes one.' : 'Looking …'}</p>`

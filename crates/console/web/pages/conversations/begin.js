@@ -2,13 +2,18 @@
 // Must not know: the list of conversations.
 
 import { html, useState } from '../../core/preact.js';
-import { me, post } from '../../core/api.js';
+import { ApiError, me, post } from '../../core/api.js';
 import { go } from '../../core/route.js';
+import { useSend } from '../../core/send.js';
 import { Dialog } from '../../parts/dialog.js';
+
+/** Why the server refuses an invitation: it gives one answer for agents that do not exist and for those that cannot be reached. @param {string[]} handles @param {string} as */
+const notReached = (handles, as) => `${handles.length === 1 ? `${handles[0]} does` : 'One or more of these do'} not exist, or ${handles.length === 1 ? 'does' : 'do'} not admit ${as}. Nobody can tell which.`;
 
 /** @param {{agents: import('../../core/types.js').Agent[], close: () => void}} props */
 export function Begin({ agents, close }) {
   const [trouble, setTrouble] = useState('');
+  const { busy, send: sendOnce } = useSend('begin');
   // The choice stays when events update the list.
   const [as, speakAs] = useState('');
   const send = async (/** @type {any} */ event) => {
@@ -16,16 +21,19 @@ export function Begin({ agents, close }) {
     const fields = new FormData(event.target);
     const text = (/** @type {string} */ name) => String(fields.get(name) ?? '').trim();
     const invite = text('invite').split(/[\s,]+/).filter(Boolean);
+    const body = {
+      invite,
+      ...(text('topic') ? { topic: text('topic') } : {}),
+      ...(text('message') ? { initial_message: { content: text('message') } } : {}),
+    };
     try {
-      const made = await post('/sessions', {
-        invite,
-        ...(text('topic') ? { topic: text('topic') } : {}),
-        ...(text('message') ? { initial_message: { content: text('message') } } : {}),
-      }, { as: text('as') });
-      close();
-      go('conversations', made.session_id);
+      await sendOnce([text('as'), body], async (key) => {
+        const made = await post('/sessions', body, { as: text('as'), key });
+        close();
+        go('conversations', made.session_id);
+      });
     } catch (error) {
-      setTrouble(error instanceof Error ? error.message : String(error));
+      setTrouble(error instanceof ApiError && error.status === 404 ? notReached(invite, text('as')) : error instanceof Error ? error.message : String(error));
     }
   };
   return html`<${Dialog} title="A new conversation" close=${close}>
@@ -36,7 +44,7 @@ export function Begin({ agents, close }) {
       <label>About <input name="topic" maxlength="200" /></label>
       <label>First message <textarea name="message" rows="4"></textarea></label>
       ${trouble ? html`<p class="trouble" role="alert">${trouble}</p>` : null}
-      <div class="answer-bar"><button class="primary">Begin</button><button type="button" class="quiet" onClick=${close}>Leave</button></div>
+      <div class="answer-bar"><button class="primary" disabled=${busy}>Begin</button><button type="button" class="quiet" onClick=${close}>Cancel</button></div>
     </form>
   <//>`;
 }

@@ -48,13 +48,14 @@ const File = ({ part, reader }) => html`<p class="file"><b><${Text} text=${part.
 /** @param {{event: any}} props */
 function What({ event }) {
   const payload = event.payload ?? event;
-  const agent = payload.agent ?? payload.invitee ?? payload.by;
+  const agent = payload.agent ?? payload.invitee;
+  const by = payload.ended_by ?? payload.reopened_by;
   switch (event.type) {
     case 'session.invited': return html`<${Handle} handle=${payload.invitee} /> was invited by <${Handle} handle=${payload.by ?? payload.invited_by} />`;
     case 'session.joined': return html`<${Handle} handle=${agent} /> joined`;
     case 'session.left': return html`<${Handle} handle=${agent} /> left`;
-    case 'session.ended': return html`ended${payload.by ? html` by <${Handle} handle=${payload.by} />` : ''}`;
-    case 'session.reopened': return html`opened again${payload.by ? html` by <${Handle} handle=${payload.by} />` : ''}`;
+    case 'session.ended': return html`ended${by ? html` by <${Handle} handle=${by} />` : ''}`;
+    case 'session.reopened': return html`opened again${by ? html` by <${Handle} handle=${by} />` : ''}`;
     default: return html`<${Text} text=${String(event.type).replace('session.', '').replaceAll('_', ' ')} /> ${agent ? html`<${Handle} handle=${agent} />` : null}`;
   }
 }

@@ -31,7 +31,7 @@ export function Export({ session, reader, close }) {
     setBusy(true);
     try {
       const { events, cut } = await readEvents(session.id, reader);
-      const { seen_by: _seen, touched: _touched, ...own } = session;
+      const { seen_by: _seen, touched: _touched, last_event_at: _last, ...own } = session;
       save(new Blob([kind === 'md' ? markdown(own, events) : jsonLines(own, events)], { type: kind === 'md' ? 'text/markdown' : 'application/x-ndjson' }), `${session.topic ?? session.id}.${kind}`);
       say(cut ? `The first ${EVENTS_MAX.toLocaleString('en')} events are saved; there are more.` : `${events.length.toLocaleString('en')} ${events.length === 1 ? 'event is' : 'events are'} saved.`, { bad: cut });
       close();

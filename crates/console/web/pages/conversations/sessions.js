@@ -1,4 +1,4 @@
-// All sessions of the person's agents, newest first, kept up to date by the stream.
+// All sessions of the person's agents, the latest event first, kept up to date by the stream.
 // Must not know: their presentation.
 
 import { computed, effect, signal } from '../../core/preact.js';
@@ -32,7 +32,7 @@ export const sessionOf = (id) => {
 const keep = (session, agents, at) => {
   const was = all.get(session.id);
   const seenBy = [...new Set([...(was?.seen_by ?? []), ...agents])];
-  const touched = Math.max(was?.touched ?? 0, session.ended_at ?? 0, session.created_at, at ?? 0);
+  const touched = Math.max(was?.touched ?? 0, session.last_event_at ?? 0, session.ended_at ?? 0, session.created_at, at ?? 0);
   all.set(session.id, { ...session, seen_by: seenBy, touched });
 };
 

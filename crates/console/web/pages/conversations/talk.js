@@ -2,7 +2,7 @@
 // Must not know: the list of conversations.
 
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../../core/preact.js';
-import { me, mayWrite, post } from '../../core/api.js';
+import { ApiError, me, mayWrite, post } from '../../core/api.js';
 import { useKeys } from '../../core/keys.js';
 import { refine, route } from '../../core/route.js';
 import { date, dayOf } from '../../core/time.js';
@@ -14,6 +14,7 @@ import { Event } from './event.js';
 import { Export } from './export.js';
 import { useHeld } from './held.js';
 import { refresh } from './sessions.js';
+import { useSpeaker } from './speaker.js';
 import { useTicks } from './ticks.js';
 
 /** @param {{session: import('./sessions.js').Known, agents: import('../../core/types.js').Agent[]}} props */
@@ -21,6 +22,9 @@ export function Talk({ session, agents }) {
   const mine = useMemo(() => new Set(agents.map(({ handle }) => handle)), [agents]);
   const inside = session.participants.filter(({ handle }) => mine.has(handle));
   const joined = inside.filter(({ status }) => status === 'joined');
+  const person = me.value?.person ?? undefined;
+  const own = joined.map(({ handle }) => handle);
+  const { as, choose } = useSpeaker(own, person);
   const reader = [...joined, ...inside][0]?.handle ?? session.seen_by[0];
   const at = Number(route.value.params.at ?? 0);
   // The events are read again only if the message of the address is not among them.
@@ -63,15 +67,29 @@ export function Talk({ session, agents }) {
   }, [events.length, at]);
   const [saving, setSaving] = useState(false);
   const over = session.state !== 'active';
-  const act = async (/** @type {string} */ what, /** @type {any} */ body, /** @type {string} */ done, /** @type {string | undefined} */ as = joined[0]?.handle) => {
+  const act = async (/** @type {string} */ what, /** @type {any} */ body, /** @type {string} */ done, by = as) => {
     try {
-      await post(`/sessions/${encodeURIComponent(session.id)}/${what}`, body, { as });
+      await post(`/sessions/${encodeURIComponent(session.id)}/${what}`, body, { as: by });
       say(done);
+    } catch (error) {
+      sayFailure(error);
+    }
+    await refresh(session.id, session.seen_by);
+  };
+  const invite = async (/** @type {string[]} */ handles) => {
+    try {
+      const none = (/** @type {any} */ error) => (error instanceof ApiError && error.status === 404 ? { invited: [] } : Promise.reject(error));
+      const { invited } = await post(`/sessions/${encodeURIComponent(session.id)}/invite`, { invite: handles }, { as }).catch(none);
+      const others = handles.filter((handle) => !invited.includes(handle));
+      if (invited.length) say(`Invited ${invited.join(', ')} as ${as}.`);
+      if (others.length) say(`Not invited: ${others.join(', ')}. Such an agent takes part already, does not exist, or does not admit ${as}; nobody can tell which.`, { bad: true });
     } catch (error) {
       sayFailure(error);
     }
     refresh(session.id, session.seen_by);
   };
+  // Only those that took part at the end may open it again.
+  const opener = as || inside[0]?.handle;
   useKeys('Conversation', [
     { keys: 'r', says: 'Write', run: () => document.getElementById('compose')?.focus() },
     { keys: 'Escape', says: 'Back to the list', run: () => refine({ id: '' }), hidden: true },
@@ -82,8 +100,8 @@ export function Talk({ session, agents }) {
       <div class="talk-title"><h2 id="talk-title">${session.topic ? html`<${Text} text=${session.topic} />` : 'Without a topic'}</h2>
         <div class="acts">
           <button disabled=${!reader} onClick=${() => setSaving(true)}>Save</button>
-          ${over ? html`<button disabled=${!mayWrite()} onClick=${() => act('reopen', {}, 'Open again.', inside[0]?.handle)}>Reopen</button>` : html`<${Invite} invite=${(/** @type {string[]} */ invite) => act('invite', { invite }, `Invited ${invite.join(', ')}.`)} disabled=${!mayWrite() || !joined.length} />
-          <button disabled=${!mayWrite() || !joined.length} onClick=${() => act('end', {}, 'Ended.')}>End</button>`}
+          ${over ? html`<button disabled=${!mayWrite()} onClick=${() => act('reopen', {}, `Open again, as ${opener}.`, opener)}>Reopen${opener === person ? '' : ` as ${opener}`}</button>` : html`<${Invite} invite=${invite} as=${as} disabled=${!mayWrite() || !joined.length} />
+          <button disabled=${!mayWrite() || !joined.length} title=${`End it as ${as}`} onClick=${() => act('end', {}, `Ended as ${as}.`)}>End</button>`}
         </div></div>
       <ul class="people">${session.participants.map(({ handle, status }) => html`<li title=${status}><${Mark} state=${status} /><${Handle} handle=${handle} />${status === 'joined' ? null : html` <span class="aside">${status}</span>`}</li>`)}</ul>
     </header>
@@ -95,12 +113,12 @@ export function Talk({ session, agents }) {
       ${over ? html`<p class="event-line">This conversation has ended.</p>` : null}
     </div>
     ${saving && reader ? html`<${Export} session=${session} reader=${reader} close=${() => setSaving(false)} />` : null}
-    ${over ? null : html`<${Compose} session=${session} sent=${() => isWhole || newest()} joined=${joined.map(({ handle }) => handle)} invited=${inside.filter(({ status }) => status === 'invited').map(({ handle }) => handle)} person=${me.value?.person ?? undefined} act=${act} />`}
+    ${over ? null : html`<${Compose} session=${session} sent=${() => isWhole || newest()} joined=${own} events=${events} as=${as} choose=${choose} invited=${inside.filter(({ status }) => status === 'invited').map(({ handle }) => handle)} person=${person} act=${act} />`}
   </article>`;
 }
 
-/** @param {{invite: (handles: string[]) => void, disabled: boolean}} props */
-function Invite({ invite, disabled }) {
+/** @param {{invite: (handles: string[]) => void, as: string, disabled: boolean}} props */
+function Invite({ invite, as, disabled }) {
   const [open, setOpen] = useState(false);
   const send = (/** @type {any} */ event) => {
     event.preventDefault();
@@ -109,6 +127,6 @@ function Invite({ invite, disabled }) {
     if (handles.length) invite(handles);
     setOpen(false);
   };
-  if (!open) return html`<button disabled=${disabled} onClick=${() => setOpen(true)}>Invite</button>`;
-  return html`<form class="invite" onSubmit=${send}><input aria-label="Whom to invite" placeholder="@owner.agent" list="known-handles" autofocus spellcheck=${false} /><button>Invite</button><button type="button" class="quiet" onClick=${() => setOpen(false)}>Leave</button></form>`;
+  if (!open) return html`<button disabled=${disabled} title=${`Invite as ${as}`} onClick=${() => setOpen(true)}>Invite</button>`;
+  return html`<form class="invite" onSubmit=${send}><input aria-label="Whom to invite" placeholder="@owner.agent" list="known-handles" autofocus spellcheck=${false} /><button>Invite</button><button type="button" class="quiet" onClick=${() => setOpen(false)}>Cancel</button></form>`;
 }

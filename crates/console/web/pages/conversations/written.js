@@ -37,7 +37,8 @@ export function markdown(session, events) {
   const body = events.flatMap((event) => {
     if (event.type === 'session.message') return [`## ${event.sequence}. ${oneLine(event.sender)}, ${time(event.created_at)}`, '', quoted(said(event.content ?? event.payload?.content)), ''];
     const payload = event.payload ?? event;
-    const who = payload.invitee ?? payload.agent ?? payload.by;
+    const by = payload.ended_by ?? payload.reopened_by;
+    const who = payload.invitee ?? payload.agent ?? (by && `by ${by}`);
     return [`*${event.sequence}. ${oneLine(String(event.type).replace('session.', '').replaceAll('_', ' '))}${who ? ` ${oneLine(who)}` : ''}, ${time(event.created_at)}*`, ''];
   });
   return [...head, ...body].join('\n');

@@ -16,10 +16,11 @@ import { parse } from './samples.js';
 import { Writing } from './writing.js';
 
 const every = () => true;
+const OWNERS_MAX = 100;
 
 export function Page() {
   const health = useResource('health', () => get('/healthz'), every, 5000, 5000);
-  const usage = useResource('usage', () => (me.value?.role === 'operator' ? get('/_admin/owners?limit=100') : get('/usage')), every, 5000);
+  const usage = useResource('usage', () => (me.value?.role === 'operator' ? get(`/_admin/owners?limit=${OWNERS_MAX}`) : get('/usage')), every, 5000);
   const overview = useOverview();
   const metrics = useResource('metrics', async () => (me.value?.role === 'operator' ? parse(await get('/metrics', { accept: 'text/plain' })) : []), every, 5000);
   const up = health.data.value;
@@ -46,7 +47,7 @@ export function Page() {
     </dl>
     <section class="panel spaced" aria-labelledby="lag"><h2 id="lag">How far agents are <small>unread items, and positions in the log</small></h2><${Cursors} agents=${overview.data.value?.agents ?? []} /></section>
     ${me.value?.role === 'operator' ? html`<section class="panel spaced" aria-labelledby="writing"><h2 id="writing">Commits and queues</h2><${Writing} samples=${metrics.data.value ?? []} /></section>
-      <section class="panel spaced" aria-labelledby="owners"><h2 id="owners">What owners store</h2><table class="table"><thead><tr><th scope="col">Owner</th><th scope="col" class="r">Events</th><th scope="col" class="r">Bytes</th></tr></thead><tbody>${(usage.data.value?.owners ?? []).map((/** @type {any} */ one) => html`<tr><th scope="row"><${Text} text=${one.owner} /></th><td class="r num">${one.stored_events.toLocaleString('en')}</td><td class="r num">${bytes(one.stored_bytes)}</td></tr>`)}</tbody></table></section>
+      <section class="panel spaced" aria-labelledby="owners"><h2 id="owners">What owners store</h2><table class="table"><thead><tr><th scope="col">Owner</th><th scope="col" class="r">Events</th><th scope="col" class="r">Bytes</th></tr></thead><tbody>${(usage.data.value?.owners ?? []).map((/** @type {any} */ one) => html`<tr><th scope="row"><${Text} text=${one.owner} /></th><td class="r num">${one.stored_events.toLocaleString('en')}</td><td class="r num">${bytes(one.stored_bytes)}</td></tr>`)}</tbody></table>${usage.data.value?.next_cursor ? html`<p class="aside spaced">The first ${OWNERS_MAX}; there are more.</p>` : null}</section>
       <section class="panel spaced" aria-labelledby="counters"><h2 id="counters">Counters</h2><div class="scroll-x counters" tabindex="0" role="region" aria-label="Counters, a table"><table class="table"><tbody>${(metrics.data.value ?? []).filter(({ name, value }) => value && !name.includes('_bucket')).slice(0, 300).map(({ name, value }) => html`<tr><th scope="row"><code>${name}</code></th><td class="r num">${value.toLocaleString('en')}</td></tr>`)}</tbody></table></div></section>` : null}
   </div>`;
 }

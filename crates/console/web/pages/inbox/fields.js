@@ -82,7 +82,7 @@ export function Fields({ schema, draft, close, give, says = 'Send', disabled = f
   };
   return html`<form class=${close ? 'answer-form fields' : 'answer-form fields last'} ref=${form} onKeyDown=${byKey} onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); send(); }}>
     ${fields.map((field, n) => html`<${Input} key=${field.name} field=${field} n=${n} value=${held[field.name]} set=${(/** @type {any} */ value) => hold({ ...held, [field.name]: value })} />`)}
-    <div class="answer-bar"><button class="primary" disabled=${disabled}>${says} <kbd>Ctrl ↵</kbd></button>${children}${close ? html`<button type="button" class="quiet" onClick=${close}>Leave</button>` : null}</div>
+    <div class="answer-bar"><button class="primary" disabled=${disabled}>${says} <kbd>Ctrl ↵</kbd></button>${children}${close ? html`<button type="button" class="quiet" onClick=${close}>Cancel</button>` : null}</div>
   </form>`;
 }
 

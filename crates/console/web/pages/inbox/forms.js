@@ -55,7 +55,7 @@ export function Edit({ one, close, give }) {
       <textarea ref=${n === 0 ? first : null} rows=${Math.min(8, values[name].split('\n').length)} spellcheck=${false} class="mono" value=${values[name]}
         onInput=${(/** @type {any} */ event) => set({ ...values, [name]: event.target.value })} onKeyDown=${sendBy(send)}></textarea></label>`)}
     ${trouble ? html`<p class="trouble" role="alert">${trouble}</p>` : null}
-    <div class="answer-bar"><button class="primary">${asks ? 'Answer' : 'Accept'} with these <kbd>Ctrl ↵</kbd></button><button type="button" class="quiet" onClick=${close}>Leave</button></div>
+    <div class="answer-bar"><button class="primary">${asks ? 'Answer' : 'Accept'} with these <kbd>Ctrl ↵</kbd></button><button type="button" class="quiet" onClick=${close}>Cancel</button></div>
   </form>`;
 }
 
@@ -69,6 +69,6 @@ export function Respond({ one, close, give }) {
   return html`<form class="answer-form" onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); send(); }}>
     <label>Your reply to <b>${plainly(askerOf(one))}</b>
       <textarea ref=${field} rows="3" value=${text} onInput=${(/** @type {any} */ event) => set(event.target.value)} onKeyDown=${sendBy(send)}></textarea></label>
-    <div class="answer-bar"><button class="primary" disabled=${!text.trim()}>Send <kbd>Ctrl ↵</kbd></button><button type="button" class="quiet" onClick=${close}>Leave</button></div>
+    <div class="answer-bar"><button class="primary" disabled=${!text.trim()}>Send <kbd>Ctrl ↵</kbd></button><button type="button" class="quiet" onClick=${close}>Cancel</button></div>
   </form>`;
 }

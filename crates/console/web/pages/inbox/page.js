@@ -12,7 +12,8 @@ import { Age, Deadline, Mark } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
 import { Detail } from './detail.js';
 import { KINDS, askerOf, thenOf } from './kinds.js';
-import { allOpen, answerAll, answered, failure, find, isMine, known, loading, openRequests, readAnswered, snoozed } from './requests.js';
+import { decided, progress, readDecided, readOlder } from './decided.js';
+import { allOpen, answerAll, failure, find, isMine, known, loading, openRequests, snoozed } from './requests.js';
 import { Rules } from './rules.js';
 
 const STATES = [['open', 'Open'], ['snoozed', 'Snoozed'], ['answered', 'Decided'], ['rules', 'Rules']];
@@ -22,9 +23,9 @@ export function Page() {
   const state = params.state ?? 'open';
   const [picked, pick] = useState(/** @type {Set<string>} */ (new Set()));
   useEffect(() => {
-    if (state === 'answered') readAnswered();
+    if (state === 'answered') readDecided();
   }, [state]);
-  const everyone = { open: allOpen, snoozed, answered }[state]?.value ?? [];
+  const everyone = { open: allOpen, snoozed, answered: decided }[state]?.value ?? [];
   const isAll = params.whose === 'all' || state === 'answered';
   const all = isAll ? everyone : everyone.filter(isMine);
   const words = (params.q ?? '').toLowerCase();
@@ -66,6 +67,8 @@ export function Page() {
     pick(new Set());
     await answerAll(many, type);
   };
+  const [trouble, reading] = state === 'answered' ? [progress.value.failure, progress.value.reading] : [failure.value, loading.value];
+  const isOlder = state === 'answered' && Object.keys(progress.value.cursors).length > 0;
   useKeys('Inbox', [
     { keys: 'x', says: 'Pick for a batch', run: () => toggle(one?.request_id) },
     { keys: 'X', says: 'Pick all, or none', run: () => pick(picked.size ? new Set() : new Set(items.map(({ request_id }) => request_id))) },
@@ -84,11 +87,12 @@ export function Page() {
         <button class="primary" disabled=${!takes('accept')} onClick=${() => together('accept')}>${label('accept', 'Accept')}</button>
         <button disabled=${!takes('ignore')} onClick=${() => together('ignore')}>${label('ignore', 'Ignore')}</button>
         <button class="quiet" onClick=${() => pick(new Set())}>None</button></div>` : null}
-      ${failure.value ? html`<p class="trouble">The requests cannot be read: ${failure.value.message}</p>` : null}
+      ${trouble ? html`<p class="trouble">The requests cannot be read: ${trouble.message}</p>` : null}
       ${state === 'rules' ? html`<${Rules} />` : html`<${List} items=${items} height=${76} label="Requests" keyOf=${(/** @type {any} */ item) => item.request_id} selected=${one?.request_id ?? ''}
         select=${(/** @type {string} */ key) => refine({ id: key })}
-        empty=${failure.value ? null : loading.value ? 'Looking …' : state === 'open' ? 'Nothing waits for you.' : 'None.'}
+        empty=${trouble ? null : reading ? 'Looking …' : state === 'open' ? 'Nothing waits for you.' : 'None.'}
         row=${(/** @type {any} */ item) => html`<${Row} one=${item} picked=${picked.has(item.request_id)} toggle=${state === 'open' || state === 'snoozed' ? () => toggle(item.request_id) : undefined} />`} />`}
+      ${isOlder ? html`<p class="list-more"><button disabled=${reading} onClick=${readOlder}>Older decisions</button>${items.length < all.length ? html` <span class="aside">Searched: the ${all.length.toLocaleString('en')} that are read.</span>` : null}</p>` : null}
     </section>
     <section class="split-detail" aria-label="The request">
       ${one && state !== 'rules' ? html`<${Guard} key=${one.request_id}><${Detail} one=${one} advance=${advance} /><//>` : html`${id ? html`<p class="back"><button class="quiet" onClick=${() => leave({})}>‹ All requests</button></p>` : null}

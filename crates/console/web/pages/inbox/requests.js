@@ -13,7 +13,6 @@ const PAGE = 100;
 const KEPT_MAX = 20_000;
 const BATCH_MAX = 100;
 const BACK_MS = 5_000;
-const DECIDED = ['answered', 'expired', 'withdrawn'];
 export const UNDO_S = 8;
 const WAITS = 'plenary.answers-wait';
 
@@ -32,7 +31,7 @@ export const loading = signal(true);
 export const failure = signal(/** @type {any} */ (undefined));
 
 /** @param {PersonRequest[]} more */
-const keep = (more) => {
+export const keep = (more) => {
   const next = new Map(known.value);
   for (const one of more) {
     const was = next.get(one.request_id);
@@ -41,7 +40,7 @@ const keep = (more) => {
   known.value = next;
 };
 
-const byAge = (/** @type {PersonRequest} */ a, /** @type {PersonRequest} */ b) => a.created_at - b.created_at;
+export const byAge = (/** @type {PersonRequest} */ a, /** @type {PersonRequest} */ b) => a.created_at - b.created_at;
 /** @param {string} state */
 const inState = (state) => computed(() => [...known.value.values()].filter((one) => one.state === state).sort(byAge));
 
@@ -52,9 +51,6 @@ export const allOpen = inState('open');
 /** The requests that wait for the signed-in person. */
 export const openRequests = computed(() => allOpen.value.filter(isMine));
 export const snoozed = inState('snoozed');
-export const answered = computed(() =>
-  [...known.value.values()].filter(({ state }) => state !== 'open' && state !== 'snoozed').sort((a, b) => byAge(b, a)),
-);
 
 /** Reads all pages of a state, oldest first. @param {string} state */
 async function readAll(state) {
@@ -79,16 +75,6 @@ export const reload = async () => {
     failure.value = error;
   }
   loading.value = false;
-};
-
-/** Reads the decided and expired requests, when a person opens their list. */
-export const readAnswered = async () => {
-  try {
-    const pages = await Promise.all(DECIDED.map((state) => get(`/requests${query({ state, limit: PAGE })}`)));
-    keep(pages.flatMap(({ requests }) => requests));
-  } catch (error) {
-    sayFailure(error);
-  }
 };
 
 /** Reads a request; returns why it could not be read, or an empty text. @param {string} id @returns {Promise<string>} */

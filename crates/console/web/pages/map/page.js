@@ -9,7 +9,7 @@ import { useResource } from '../../core/store.js';
 import { useOverview } from '../../core/overview.js';
 import { Mark } from '../../parts/marks.js';
 import { Handle } from '../../parts/text.js';
-import { begin, sessions } from '../conversations/sessions.js';
+import { begin, failure, reading, sessions } from '../conversations/sessions.js';
 import { Canvas } from './canvas.js';
 import { Chosen } from './chosen.js';
 import { edgesOf, layout, NODES_MAX } from './layout.js';
@@ -25,14 +25,18 @@ const NONE = [];
 
 export function Page() {
   const overview = useOverview();
-  const agents = useAgents().data.value ?? NONE;
+  const known = useAgents();
+  const agents = known.data.value ?? NONE;
   const { id, params } = route.value;
   const byReach = params.lines === 'reach';
   useEffect(begin, []);
   const now = useMemo(() => new Map((overview.data.value?.agents ?? []).map((one) => [one.handle, one])), [overview.data.value]);
   const talks = useMemo(() => edgesOf(sessions.value), [sessions.value]);
   const few = agents.length > 0 && agents.length <= PAIRS_OF_MAX;
-  const pairs = useResource(`pairs:${few && byReach}`, () => (few && byReach ? readPairs() : Promise.resolve([])), ({ room }) => room === 'accounts', 2000).data.value ?? NONE;
+  const read = useResource(`pairs:${few && byReach}`, () => (few && byReach ? readPairs() : Promise.resolve([])), ({ room }) => room === 'accounts', 2000);
+  const pairs = read.data.value ?? NONE;
+  const trouble = known.error.value ?? (byReach ? read.error.value : failure.value);
+  const isRead = known.data.value && (byReach ? read.data.value : !reading.value);
   const tall = innerWidth < innerHeight;
   const names = [...new Set([...agents.map(({ handle }) => handle), ...now.keys(), ...talks.flatMap(({ a, b }) => [a, b])])];
   const { nodes, groups, box } = useMemo(() => layout(names, tall), [names.join(), tall]);
@@ -70,13 +74,14 @@ export function Page() {
       <div class="filters"><${Choose} id=${id} knows=${(/** @type {string} */ handle) => at.has(handle)} choose=${choose} />
         <datalist id="map-agents">${names.slice(0, ROWS_MAX).map((handle) => html`<option value=${handle}></option>`)}</datalist>
         <div class="segments" role="group" aria-label="Lines"><button aria-pressed=${byReach ? 'false' : 'true'} onClick=${() => refine({ params: { lines: undefined } })}>Talk</button><button aria-pressed=${byReach ? 'true' : 'false'} onClick=${() => refine({ params: { lines: 'reach' } })}>Reach</button></div></div></header>
+    ${trouble ? html`<p class="trouble">${byReach ? 'Who may write to whom' : 'The conversations'} cannot be read: ${trouble.message}</p>` : null}
     <div class=${id ? 'map-grid chosen' : 'map-grid'}>
       <${Canvas} picture=${{ nodes, groups, edges, states, chosen: id }} box=${box} choose=${choose} says=${says} label="The agents and the lines between them; the table below has the same" />
       ${id ? html`<${Chosen} handle=${id} agent=${one} now=${now.get(id)} byReach=${byReach} verdicts=${verdicts} talks=${talks} why=${params.why ?? ''} close=${() => choose('')} />` : null}
     </div>
     <p class="map-key" aria-hidden="true">${['working', 'waiting', 'idle'].map((state) => html`<span><${Mark} state=${state} /> ${state}</span>`)}<span><svg class="mark broken" viewBox="0 0 12 12" width="12" height="12"><circle cx="6" cy="6" r="4.25" /></svg> gone, or of another owner</span><span class="r">${nodes.length.toLocaleString('en')} ${nodes.length === 1 ? 'agent' : 'agents'}${names.length > NODES_MAX ? ` of ${names.length.toLocaleString('en')}` : ''}, ${edges.length.toLocaleString('en')} ${edges.length === 1 ? 'line' : 'lines'}</span></p>
     <section class="panel spaced" aria-labelledby="pairs"><h2 id="pairs">The same as a table</h2>
-      ${byReach ? html`<${ReachTable} pairs=${one ? verdicts.map(({ handle, may, because }) => ({ a: id, b: handle, may, because })) : pairs} few=${few || Boolean(one)} />` : html`<${TalkTable} talks=${talks} now=${now} />`}</section>
+      ${byReach ? html`<${ReachTable} pairs=${one ? verdicts.map(({ handle, may, because }) => ({ a: id, b: handle, may, because })) : pairs} few=${few || Boolean(one)} />` : html`<${TalkTable} talks=${talks} now=${now} none=${trouble ? null : isRead ? 'No two of them share a conversation.' : 'Looking …'} />`}</section>
   </div>`;
 }
 
@@ -102,7 +107,7 @@ const ReachTable = ({ pairs, few }) => html`<div class="scroll-x" tabindex="0" r
   <tbody>${pairs.slice(0, ROWS_MAX).map(({ a, b, may, because }) => html`<tr key=${a + b}><th scope="row"><a href=${href('agents', a, { other: b })}><${Handle} handle=${a} /></a></th><td><a href=${href('agents', b, { other: a })}><${Handle} handle=${b} /></a></td><td><${Mark} state=${may === undefined ? 'queued' : may ? 'done' : 'failed'} /> ${may === undefined ? because : may ? 'yes' : `no: ${because}`}</td></tr>`)}</tbody></table></div>
   ${few ? null : html`<p class="aside">Of more than ${PAIRS_OF_MAX} agents, choose one.</p>`}<${Rest} count=${pairs.length} />`;
 
-/** @param {{talks: {a: string, b: string, count: number}[], now: Map<string, any>}} props */
-const TalkTable = ({ talks, now }) => talks.length ? html`<div class="scroll-x" tabindex="0" role="region" aria-label="Who talks with whom, a table"><table class="table"><thead><tr><th scope="col">One</th><th scope="col">The other</th><th scope="col" class="r">Conversations</th></tr></thead>
+/** @param {{talks: {a: string, b: string, count: number}[], now: Map<string, any>, none: string | null}} props */
+const TalkTable = ({ talks, now, none }) => talks.length ? html`<div class="scroll-x" tabindex="0" role="region" aria-label="Who talks with whom, a table"><table class="table"><thead><tr><th scope="col">One</th><th scope="col">The other</th><th scope="col" class="r">Conversations</th></tr></thead>
   <tbody>${talks.slice(0, ROWS_MAX).map(({ a, b, count }) => html`<tr key=${a + b}><th scope="row"><${Mark} state=${now.get(a)?.state ?? 'gone'} /> <${Handle} handle=${a} /></th><td><${Handle} handle=${b} /></td><td class="r num"><a href=${href('conversations', '', { agent: a, q: b })}>${count}</a></td></tr>`)}</tbody></table></div><${Rest} count=${talks.length} />`
-  : html`<p class="aside">No two of them share a conversation.</p>`;
+  : html`<p class="aside">${none}</p>`;

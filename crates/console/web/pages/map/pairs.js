@@ -1,8 +1,7 @@
 // Which of the owner's agents may write to which, each pair with its reason.
 // Must not know: the drawing.
 
-import { get } from '../../core/api.js';
-import { readAgents } from '../../core/agents.js';
+import { readAgents, readBlocks } from '../../core/agents.js';
 import { reach } from '../agents/reach.js';
 
 const AGENTS_MAX = 60;
@@ -16,8 +15,7 @@ export async function readPairs() {
   const left = [...agents];
   const next = async () => {
     for (let one = left.shift(); one; one = left.shift()) {
-      const { blocks } = await get(`/_admin/agents/${one.handle}/blocks?limit=100`);
-      sides.push({ handle: one.handle, policy: one.policy, allowlist: one.allowlist, blocks: blocks.map((/** @type {any} */ block) => block.blocked_handle) });
+      sides.push({ handle: one.handle, policy: one.policy, allowlist: one.allowlist, blocks: await readBlocks(one.handle) });
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, next));

@@ -2,7 +2,7 @@
 // Must not know: the drawing.
 
 import { useEffect, useMemo, useState } from '../../core/preact.js';
-import { get } from '../../core/api.js';
+import { readBlocks } from '../../core/agents.js';
 import { onEvent, onGap } from '../../core/store.js';
 import { reach } from '../agents/reach.js';
 
@@ -34,7 +34,7 @@ export const KINDS = {
 
 /** @param {Agent} one @param {Agent | string} other an agent of the owner, or a foreign handle @returns {Verdict} */
 export function verdict(one, other) {
-  const side = (/** @type {Agent} */ agent) => ({ handle: agent.handle, policy: agent.policy, allowlist: agent.allowlist, blocks: blocks.get(agent.handle) ?? [] });
+  const side = (/** @type {Agent} */ agent) => ({ handle: agent.handle, policy: agent.policy, allowlist: agent.allowlist, blocks: blocks.get(agent.handle) });
   const told = reach(side(one), typeof other === 'string' ? { handle: other, unknown: true } : side(other));
   const handle = typeof other === 'string' ? other : other.handle;
   const mend = told.steps.find(({ holds }) => holds === false)?.mend;
@@ -56,8 +56,8 @@ export function useReachable(one, agents, foreign) {
     left.sort((a, b) => Number(b === one.handle) - Number(a === one.handle));
     const next = async () => {
       for (let handle = left.shift(); handle && !ended; handle = left.shift()) {
-        const read = await get(`/_admin/agents/${handle}/blocks?limit=100`).catch(() => undefined);
-        if (read) blocks.set(handle, read.blocks.map((/** @type {any} */ block) => block.blocked_handle));
+        const read = await readBlocks(handle).catch(() => undefined);
+        if (read) blocks.set(handle, read);
       }
     };
     const timer = setInterval(() => again((n) => n + 1), SHOW_MS);

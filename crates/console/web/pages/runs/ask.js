@@ -4,22 +4,27 @@
 import { html, useState } from '../../core/preact.js';
 import { request } from '../../core/api.js';
 import { go } from '../../core/route.js';
+import { useSend } from '../../core/send.js';
 import { Dialog } from '../../parts/dialog.js';
 import { plainly } from '../../parts/text.js';
 
 /** @param {{what: {name?: string, as?: string, input?: string}, runners: import('../../core/types.js').Runner[], close: () => void}} props */
 export function Ask({ what, runners, close }) {
   const [trouble, setTrouble] = useState('');
+  const { busy, send: sendOnce } = useSend('ask');
   // The choice stays when events update the list.
   const [asked, choose] = useState('');
   const send = async (/** @type {any} */ event) => {
     event.preventDefault();
     const fields = new FormData(event.target);
+    const [name, body] = [String(fields.get('name')), { input: String(fields.get('input')) }];
     try {
-      const reply = await request('POST', `/agent/${encodeURIComponent(String(fields.get('name')))}/run`, { body: { input: String(fields.get('input')) }, as: what.as });
-      close();
-      const run = reply.headers.get('X-Run-Id');
-      if (run) go('runs', run);
+      await sendOnce([name, body, what.as], async (key) => {
+        const reply = await request('POST', `/agent/${encodeURIComponent(name)}/run`, { body, as: what.as, key });
+        close();
+        const run = reply.headers.get('X-Run-Id');
+        if (run) go('runs', run);
+      });
     } catch (error) {
       setTrouble(error instanceof Error ? error.message : String(error));
     }
@@ -28,5 +33,5 @@ export function Ask({ what, runners, close }) {
     <label>Agent <select name="name" value=${asked || (what.name ?? runners[0]?.name)} onChange=${(/** @type {any} */ event) => choose(event.target.value)}>${runners.map(({ name, purpose }) => html`<option value=${name}>${name}${purpose ? ` · ${plainly(purpose.slice(0, 60))}` : ''}</option>`)}</select></label>
     <label>What <textarea name="input" rows="5" required autofocus>${what.input ?? ''}</textarea></label>
     ${trouble ? html`<p class="trouble" role="alert">${trouble}</p>` : null}
-    <div class="answer-bar"><button class="primary">Ask</button><button type="button" class="quiet" onClick=${close}>Leave</button></div></form><//>`;
+    <div class="answer-bar"><button class="primary" disabled=${busy}>Ask</button><button type="button" class="quiet" onClick=${close}>Cancel</button></div></form><//>`;
 }

@@ -17,6 +17,8 @@ import { Step, steps } from './steps.js';
 
 const KEPT_MAX = 5_000;
 const RETRY_MS = 1_500;
+/** The status of a run with this end. @param {string} reason */
+const statusOf = (reason) => (reason === 'success' ? 'completed' : reason === 'canceled' ? 'canceled' : 'error');
 
 /** The events of a run from its beginning, and the text in progress. @param {import('./runs.js').Run} run */
 function useEvents(run) {
@@ -58,8 +60,10 @@ export function Run({ run, rerun }) {
   useEffect(() => {
     if (near.current && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [events.length, writing]);
-  const ended = events.some(({ type }) => type === 'RunCompleted');
-  const status = ended && report && ['running', 'waiting'].includes(report.status) ? 'completed' : report?.status;
+  const end = events.find(({ type }) => type === 'RunCompleted');
+  const ended = end !== undefined;
+  // The event may come before the report that it changes.
+  const status = ended && report && ['running', 'waiting'].includes(report.status) ? statusOf(end.finish_reason) : report?.status;
   const path = `/agent/${encodeURIComponent(run.name)}/run`;
   const cancel = async () => {
     try {

@@ -328,3 +328,33 @@ async fn the_sessions_of_all_agents_are_one_list() {
         caller.get(&format!("/_admin/sessions{query}")).await.assert_refused(404, "not_found");
     }
 }
+
+/// The list of all sessions says when the last event happened that the agent may read.
+#[tokio::test]
+async fn the_list_of_all_sessions_says_when_something_last_happened() {
+    let server = Server::start().await;
+    let (bob, carol) = (server.owner("bob").await, server.owner("carol").await);
+    let (one, other) = (server.agent("@bob.one").await, server.agent("@carol.c").await);
+    let opened = other.open(json!({"topic": "t", "invite": ["@bob.one"]})).await;
+    let id = opened["session_id"].as_str().expect("an id");
+    let last = async |owner: &Caller| {
+        owner.get("/_admin/sessions").await.ok(200)["sessions"][0]["last_event_at"].clone()
+    };
+    let newest = async |agent: &Agent| {
+        let page = agent.get(&format!("/sessions/{id}/events")).await.ok(200);
+        page["events"]
+            .as_array()
+            .and_then(|events| Some(events.last()?["created_at"].clone()))
+            .expect("an event")
+    };
+    assert_eq!(last(&bob).await, newest(&one).await, "its invitation");
+    one.join(id).await;
+    other.say(id, "to both").await;
+    assert_eq!(last(&bob).await, newest(&other).await);
+    one.leave(id).await;
+    for n in 0..3 {
+        other.say(id, format!("to nobody else {n}")).await;
+    }
+    assert_eq!((last(&bob).await, last(&carol).await), (newest(&one).await, newest(&other).await));
+    assert_ne!(newest(&one).await, newest(&other).await, "one that left is shown nothing later");
+}
