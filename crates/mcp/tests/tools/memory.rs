@@ -1,7 +1,8 @@
-//! What `recall` finds.
+//! What `recall` finds, and what `note_fact` answers.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
+use futures_util::future::join_all;
 use plenary_accounts::{TokenOwner, limits::SEARCHES_PER_OWNER_MAX};
 use serde_json::{Value, json};
 
@@ -77,4 +78,34 @@ async fn recall_waits_for_its_turn_to_search() {
     };
     let (found, ()) = tokio::join!(alice.call("recall", json!({"query": "okapi"})), ending);
     assert_eq!(found["said"], json!([]));
+}
+
+#[tokio::test]
+async fn every_value_is_named_to_whoever_replaced_it() {
+    let house = House::new().await;
+    let alice = house.agent("@nick.alice").await;
+    alice.call("deposit", json!({"title": "The gate"})).await;
+    let note = |nth: usize| {
+        alice.call("note_fact", json!({"subject": "gate", "predicate": "is", "value": nth.to_string()}))
+    };
+    let noted = join_all((0..8).map(note)).await;
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let mut values: Vec<_> = noted.iter().filter_map(|noted| text(&noted["replaced"]["value"])).collect();
+    let current = alice.call("recall", json!({"query": "gate", "project_id": "nick"})).await;
+    values.extend(text(&current["facts"][0]["value"]));
+    values.sort();
+    assert_eq!(values, ["0", "1", "2", "3", "4", "5", "6", "7"], "{noted:?}");
+}
+
+#[tokio::test]
+async fn a_proposal_needs_a_source_that_exists() {
+    let house = House::new().await;
+    let alice = house.agent("@nick.alice").await;
+    let mut fact = json!({"subject": "gate", "predicate": "is", "value": "open", "propose": true});
+    fact["source_package_id"] = json!("pkg_none");
+    assert_eq!(alice.refused("note_fact", fact.clone()).await, "invalid_arguments", "there is no project");
+    let kept = alice.call("deposit", json!({"title": "The gate"})).await;
+    assert_eq!(alice.refused("note_fact", fact.clone()).await, "invalid_arguments");
+    fact["source_package_id"] = kept["package_id"].clone();
+    assert!(alice.call("note_fact", fact).await["package_id"].is_string());
 }
