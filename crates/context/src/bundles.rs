@@ -194,16 +194,16 @@ impl Context {
             }
         };
         let (mut digest_counts, mut facts, mut questions) = (DigestCounts::default(), Vec::new(), Vec::new());
-        let mut counts = Vec::new();
+        let (mut counts, mut has_more_facts, mut has_more_questions) = (Vec::new(), false, false);
         let references = ambiguous(by, &projects);
         for (id, project) in &projects {
             let before = digest_counts.packages;
             is_cut |= self.count(id, since, &mut digest_counts).await?;
             let page = self.facts(id, &FactSelection::default(), LIST_MAX).await?;
-            is_cut |= page.next_cursor.is_some();
+            has_more_facts |= page.next_cursor.is_some();
             let OpenQuestions { questions: open_questions, is_cut: has_more } =
                 self.questions(id, since, Drafts::None).await?;
-            is_cut |= has_more;
+            has_more_questions |= has_more;
             counts.push(DigestProject {
                 project_id: project.project_id.clone(),
                 reference: references.get(id.as_str()).cloned(),
@@ -215,7 +215,9 @@ impl Context {
             questions.extend(open_questions);
         }
         questions.sort_by_key(|(_, open): &(String, OpenQuestion)| Reverse(Moment::parse(&open.created_at)));
-        is_cut |= facts.len() > LIST_MAX || questions.len() > QUESTIONS_MAX;
+        has_more_facts |= facts.len() > LIST_MAX;
+        has_more_questions |= questions.len() > QUESTIONS_MAX;
+        is_cut |= has_more_facts || has_more_questions;
         facts.truncate(LIST_MAX);
         questions.truncate(QUESTIONS_MAX);
         let questions = self.without_damaged_packages(questions).await?;
@@ -226,7 +228,9 @@ impl Context {
             }
             Some(_) | None => Vec::new(),
         };
-        let text = digest_counts.text(selection.window_days, facts.len(), questions.len());
+        let facts_count = (facts.len(), has_more_facts);
+        let text =
+            digest_counts.text(selection.window_days, facts_count, (questions.len(), has_more_questions));
         Ok(Digest {
             project: single_project.as_ref().map(|(_, project)| (&**project).into()),
             focus: selection.focus.as_ref().map(|focus| focus.text().to_owned()),
@@ -295,17 +299,29 @@ impl DigestCounts {
         self.last = self.last.max(Some(at));
     }
 
-    fn text(&self, window_days: u64, facts: usize, questions: usize) -> String {
+    /// The counts as a sentence. Those of facts and questions each say whether there are more.
+    fn text(&self, window_days: u64, facts: (usize, bool), questions: (usize, bool)) -> String {
         let kinds: Vec<String> = self.by_type.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
         let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
         let Self { packages, .. } = self;
-        let s = |is_one: bool| if is_one { "" } else { "s" };
+        let counted = |name: &str, (count, has_more): (usize, bool)| {
+            let (more, s) = (if has_more { "more than " } else { "" }, if count == 1 { "" } else { "s" });
+            format!("{more}{count} {name}{s}")
+        };
+        let (facts, questions) = (counted("active fact", facts), counted("open question", questions));
+        let s = if *packages == 1 { "" } else { "s" };
         let days = if window_days == 1 { "day" } else { "days" };
-        format!(
-            "{packages} package{} in {window_days} {days}{kinds}; {facts} active fact{}; {questions} open question{}.",
-            s(*packages == 1),
-            s(facts == 1),
-            s(questions == 1)
-        )
+        format!("{packages} package{s} in {window_days} {days}{kinds}; {facts}; {questions}.")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_digest_says_what_is_only_a_part() {
+        let text = DigestCounts::default().text(7, (LIST_MAX, true), (1, false));
+        assert_eq!(text, "0 packages in 7 days; more than 1000 active facts; 1 open question.");
     }
 }

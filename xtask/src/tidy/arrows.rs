@@ -75,8 +75,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("command-line", &["kernel", "client", "hosts", "mcp", "runs"]),
     // Between a room and the programs that it runs: each kind of agent is a file here.
     ("hosts", &["kernel", "log", "hub", "edge", "room", "accounts", "outward", "runs", "a2a-schema"]),
-    // It calls the rooms through the router, like every client; the engine has the clock.
-    ("mcp", &["kernel", "engine", "telemetry", "edge", "accounts", "outward"]),
+    // It calls the rooms through the router, like every client; the engine has the clock, and the retrieval the words
+    // of a query.
+    ("mcp", &["kernel", "engine", "telemetry", "edge", "accounts", "outward", "retrieval"]),
     // For clients of other protocols; it calls the rooms through the router too. The crate for
     // notifications also sends, signs and repeats its push messages to clients.
     (

@@ -14,8 +14,9 @@ use super::{
     api::{Answer, Refusal, Route, ToolApi, get, has},
     composed,
     core::{
-        project::{self, listed},
-        recall::{FACTS, PACKAGE, PULL, found, terms},
+        known::{known, searched},
+        project::listed,
+        recall::{FACTS, PACKAGE, PULL},
         results::with,
     },
 };
@@ -71,17 +72,16 @@ pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
 
 async fn search(api: ToolApi, arguments: Searching) -> Answer {
     let text: String = arguments.query.trim().chars().take(QUERY_CHARS_MAX).collect();
-    let terms = terms(&text);
-    if terms.is_empty() {
+    if !text.contains(char::is_alphanumeric) {
         return Err(Refusal::arguments("`query` must have a word."));
     }
     let base = api.operations.base_url(&api.caller);
-    let messages = api.read(&MESSAGES, &[], &[("q", &text), ("limit", MESSAGES_FOUND)]).await?;
+    let messages = searched(&api, &MESSAGES, &[], &[("q", &text), ("limit", MESSAGES_FOUND)]).await?;
     let mut results: Vec<Value> =
         listed(&messages, "messages").iter().filter_map(|message| of_message(&base, message)).collect();
-    let projects = project::all(&api).await?;
-    let packages = found(&api, &projects, &text, &terms).await?;
-    results.extend(listed(&packages, "packages").iter().filter_map(|package| {
+    let known = known(&api, &text).await?;
+    let packages = known.lists.iter().filter(|(name, _)| *name == "packages").flat_map(|(_, items)| items);
+    results.extend(packages.filter_map(|package| {
         let (project, id) = (package["project_id"].as_str()?, package["package_id"].as_str()?);
         let (shown, url) = (format!("package/{}/{}", part(project), part(id)), page_of(&base, project, id));
         Some(json!({"id": shown, "title": package["title"], "url": url}))

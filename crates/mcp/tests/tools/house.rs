@@ -40,6 +40,7 @@ pub(crate) struct House {
     pub(crate) tools: Tools,
     /// How many requests the tools have made.
     pub(crate) requests: Arc<AtomicUsize>,
+    pub(crate) accounts: Accounts,
     router: Router,
 }
 
@@ -156,7 +157,7 @@ impl House {
         let metrics = Metrics::new();
         let router = plenary_edge::routes(plenary_accounts::operations(), &metrics)
             .unwrap()
-            .with_state(accounts)
+            .with_state(accounts.clone())
             .merge(plenary_sessions::routes(sessions, &metrics).unwrap())
             .merge(plenary_channels::routes(channels, origin(), &metrics).unwrap())
             .merge(plenary_frames::routes(frames, &metrics).unwrap())
@@ -173,7 +174,7 @@ impl House {
         }));
         let operations = Operations::new(counted, docs()).at(origin());
         let tools = tools::all(&operations);
-        Self { operations, tools, requests, router }
+        Self { operations, tools, requests, accounts, router }
     }
 
     /// An open agent with tools.

@@ -8,5 +8,6 @@ mod budgets;
 mod core;
 mod frames;
 mod house;
+mod memory;
 mod relay;
 mod whole;

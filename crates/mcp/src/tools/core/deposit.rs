@@ -1,9 +1,13 @@
 //! Durable knowledge: a package of context, a fact.
 //! Must not know: how it is found again.
 
+use plenary_kernel::{
+    TimestampMs,
+    rfc3339::{self, Utc},
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     me::Me,
@@ -128,38 +132,60 @@ pub(crate) async fn note_fact(api: ToolApi, arguments: NoteArguments) -> Answer 
     let Some(value) = arguments.value else {
         return Err(Refusal::arguments("`value` is missing. To end the fact, set `end` instead."));
     };
-    let current = current(&api, &project_id, &arguments.subject, &arguments.predicate).await;
-    let replaced = current.filter(|fact| fact["value"] != value);
+    let (subject, predicate) = (arguments.subject, arguments.predicate);
     let source = arguments.source_package_id;
     if arguments.propose == Some(true) {
-        let proposed = Proposed { subject: arguments.subject, predicate: arguments.predicate, value, source };
-        return proposed.deposited(&api, &me, &project_id, replaced).await;
+        let proposed = Proposed { subject, predicate, value, source };
+        return proposed.deposited(&api, &me, &project_id).await;
     }
-    let mut fact = Map::new();
-    for (name, text) in [("subject", arguments.subject), ("predicate", arguments.predicate), ("value", value)]
-    {
-        fact.insert(name.into(), text.into());
-    }
+    let mut fact = json!({"subject": subject, "predicate": predicate, "value": value});
     if let Some(source) = source {
-        fact.insert("source_package_id".into(), source.into());
+        fact["source_package_id"] = source.into();
     }
-    let fact = api.write(&ASSERT, &[&project_id], &Value::from(fact)).await?;
+    let fact = api.write(&ASSERT, &[&project_id], &fact).await?;
     let mut noted = json!({"fact_id": fact["fact_id"], "project_id": fact["project_id"], "valid_from": fact["valid_from"]});
-    if let Some(replaced) = replaced {
-        noted["replaced"] = replaced;
+    // Read after the write: until then another agent may have asserted something else.
+    if let Some(before) = fact["valid_from"].as_str().and_then(micro_before)
+        && let Some(earlier) = fact_of(&api, &project_id, [&subject, &predicate], Some(&before)).await
+        && earlier["value"] != value
+    {
+        noted["replaced"] = earlier;
     }
     Ok(noted)
 }
 
-/// The current fact in short, with its source; `None` if it cannot be read, for example in a project that does not exist yet.
-async fn current(api: &ToolApi, project: &str, subject: &str, predicate: &str) -> Option<Value> {
-    let key = [("subject", subject), ("predicate", predicate)];
-    let found = api.read(&FACTS, &[project], &key).await.ok()?;
-    let fact = listed(&found, "facts").first()?;
-    Some(json!({
-        "value": fact["value"], "by": fact["asserted_by"]["id"], "since": fact["valid_from"],
-        "source_package_id": fact["source_package_id"],
-    }))
+/// The microsecond before a time of the server, which has microseconds.
+fn micro_before(time: &str) -> Option<String> {
+    let ms = u64::try_from(rfc3339::parse(time)?).ok()?;
+    let micros: u64 = time.get(23..26)?.parse().ok()?;
+    let before = (ms * 1_000 + micros).checked_sub(1)?;
+    let text = Utc(TimestampMs(before / 1_000)).to_string();
+    Some(format!("{}{:03}Z", text.trim_end_matches('Z'), before % 1_000))
+}
+
+/// The fact of a subject and predicate now, or at a time, in short, with its source; `None` if it cannot be read, for example
+/// in a project that does not exist yet.
+async fn fact_of(
+    api: &ToolApi,
+    project: &str,
+    [subject, predicate]: [&str; 2],
+    as_of: Option<&str>,
+) -> Option<Value> {
+    let mut cursor = None::<String>;
+    loop {
+        let mut query = vec![("subject", subject), ("predicate", predicate)];
+        query.extend(as_of.map(|time| ("as_of", time)));
+        query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
+        let page = api.read(&FACTS, &[project], &query).await.ok()?;
+        if let Some(fact) = listed(&page, "facts").first() {
+            return Some(json!({
+                "value": fact["value"], "by": fact["asserted_by"]["id"], "since": fact["valid_from"],
+                "source_package_id": fact["source_package_id"],
+            }));
+        }
+        // A page of a long history may have none.
+        cursor = Some(page["next_cursor"].as_str()?.to_owned());
+    }
 }
 
 /// A fact that awaits review. It is a package, so that it has a source and a history, and is listed with other reviews.
@@ -171,8 +197,16 @@ struct Proposed {
 }
 
 impl Proposed {
-    async fn deposited(self, api: &ToolApi, me: &Me, project: &str, contradicts: Option<Value>) -> Answer {
+    async fn deposited(self, api: &ToolApi, me: &Me, project: &str) -> Answer {
         let Self { subject, predicate, value, source } = self;
+        // A deposit accepts any parent; a fact needs a source that exists.
+        if let Some(source) = &source {
+            let absent = || Refusal::arguments("`source_package_id` names no package of this project.");
+            let read = api.read(&PACKAGE, &[source], &[("project", project)]).await;
+            read.map_err(|refusal| if refusal.code.ends_with("_not_found") { absent() } else { refusal })?;
+        }
+        let current = fact_of(api, project, [&subject, &predicate], None).await;
+        let contradicts = current.filter(|fact| fact["value"] != value);
         let title: String =
             format!("Fact: {subject} {predicate}: {value}").chars().take(PROPOSED_TITLE).collect();
         let mut package = json!({
@@ -201,4 +235,20 @@ fn contradiction(current: &Value) -> String {
     let text = |name: &str| current[name].as_str().unwrap_or_default().to_owned();
     let source = current["source_package_id"].as_str().map(|id| format!(", from {id}")).unwrap_or_default();
     format!("Does this replace \"{}\", by {} since {}{source}?", text("value"), text("by"), text("since"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_microsecond_before_may_be_in_an_earlier_second() {
+        for (time, before) in [
+            ("2026-05-22T10:00:00.123456Z", "2026-05-22T10:00:00.123455Z"),
+            ("2026-05-22T10:00:00.123000Z", "2026-05-22T10:00:00.122999Z"),
+            ("2026-05-22T10:00:00.000000Z", "2026-05-22T09:59:59.999999Z"),
+        ] {
+            assert_eq!(micro_before(time).as_deref(), Some(before));
+        }
+    }
 }

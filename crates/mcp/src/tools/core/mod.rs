@@ -7,6 +7,7 @@ mod claims;
 pub(super) mod deposit;
 mod handover;
 mod inbox;
+pub(super) mod known;
 pub(super) mod me;
 mod person;
 pub(super) mod project;

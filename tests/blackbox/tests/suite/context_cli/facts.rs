@@ -1,6 +1,6 @@
 //! Facts from the command line: now, as of a moment, and ever.
 
-use blackbox::Server;
+use blackbox::{Cli, Server};
 use serde_json::json;
 
 use super::{desk, json_of};
@@ -38,4 +38,23 @@ async fn ap_47_ap_51_ap_52_a_fact_is_asserted_superseded_asked_for_and_ended() {
     assert_eq!(ended, json!({"invalidated": 1}), "AP-66");
     assert_eq!(ann.run(&get).await.code, 1);
     assert!(ann.run(&["context", "fact", "get"]).await.err.contains("context fact assert"));
+}
+
+/// D.4: what a person accepts is the person's fact, also with the operator's token.
+#[tokio::test]
+async fn ap_57_a_person_asserts_in_its_own_name() {
+    let server = Server::start().await;
+    let (_, ann) = desk(&server).await;
+    let id = ann.run_ok(&["context", "deposit", "--title", "The lexer is done"]).await;
+    let operator = server.operator();
+    let person = Cli::new(&[
+        ("PLENARY_URL", &server.url()),
+        ("PLENARY_AS", "@nick.ann"),
+        ("PLENARY_OPERATOR_TOKEN", operator.token()),
+        ("PLENARY_PROJECT", "parser"),
+    ]);
+    let assert =
+        ["context", "--human", "fact", "assert", "lexer", "status", "done", "--source", &id, "--json"];
+    let made = json_of(&person.run_ok(&assert).await);
+    assert_eq!(made["asserted_by"], json!({"id": "nick", "type": "human"}));
 }

@@ -1,16 +1,17 @@
 //! The tools through the Model Context Protocol alone: two agents that know nothing but `/mcp`.
 
 mod assistant;
+mod memory;
 mod together;
 mod verbs;
 
-use blackbox::Agent;
+use blackbox::Caller;
 use serde_json::{Value, json};
 
 const REVISION: &str = "2026-07-28";
 
 /// An answer to one message of the stateless revision.
-async fn rpc(agent: &Agent, sets: &str, method: &str, name: &str, mut params: Value) -> Value {
+async fn rpc(agent: &Caller, sets: &str, method: &str, name: &str, mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": REVISION,
         "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "0"},
@@ -34,13 +35,13 @@ async fn rpc(agent: &Agent, sets: &str, method: &str, name: &str, mut params: Va
 }
 
 /// What a call of a tool came to.
-async fn called(agent: &Agent, tool: &str, arguments: Value) -> Value {
+async fn called(agent: &Caller, tool: &str, arguments: Value) -> Value {
     let answer = rpc(agent, "all", "tools/call", tool, json!({"name": tool, "arguments": arguments})).await;
     answer["result"].clone()
 }
 
 /// What a call that succeeds brings, as its one block of text has it.
-pub(crate) async fn done(agent: &Agent, tool: &str, arguments: Value) -> Value {
+pub(crate) async fn done(agent: &Caller, tool: &str, arguments: Value) -> Value {
     let result = called(agent, tool, arguments).await;
     assert_ne!(result["isError"], true, "{tool}: {result}");
     assert_eq!(result["content"].as_array().map(Vec::len), Some(1), "{result}");
@@ -55,7 +56,7 @@ pub(crate) async fn done(agent: &Agent, tool: &str, arguments: Value) -> Value {
 }
 
 /// The code with which a call is refused.
-async fn refused(agent: &Agent, tool: &str, arguments: Value) -> String {
+async fn refused(agent: &Caller, tool: &str, arguments: Value) -> String {
     let result = called(agent, tool, arguments).await;
     assert_eq!(result["isError"], true, "{tool}: {result}");
     let text = result["content"][0]["text"].as_str().expect("text");
@@ -64,7 +65,7 @@ async fn refused(agent: &Agent, tool: &str, arguments: Value) -> String {
 }
 
 /// The names that a list has.
-async fn listed(agent: &Agent, sets: &str) -> Vec<String> {
+async fn listed(agent: &Caller, sets: &str) -> Vec<String> {
     let answer = rpc(agent, sets, "tools/list", "", json!({})).await;
     let tools = answer["result"]["tools"].as_array().expect("tools").clone();
     tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
