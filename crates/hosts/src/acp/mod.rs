@@ -84,6 +84,14 @@ impl Acp {
         Ok(Self { settings, program, rest, opening_max, resting: Mutex::default() })
     }
 
+    /// Whether its program can be started here, as far as its files show.
+    ///
+    /// # Errors
+    /// Why it cannot, as text for people.
+    pub fn check_program(&self) -> Result<(), String> {
+        self.program.check()
+    }
+
     async fn carry_out(&self, request: &RunRequest, run: Run) -> RunEnd {
         let Run { output, mut input } = run;
         let Some(text) = request.input.clone() else {
