@@ -7,6 +7,7 @@ mod link;
 mod parked;
 mod permission;
 mod question;
+mod subject;
 #[cfg(test)]
 mod tests;
 mod tools;
