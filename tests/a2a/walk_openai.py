@@ -80,7 +80,7 @@ def main() -> None:
                 lambda: client.chat.completions.create(
                     model="echo", messages=hello, extra_body={"metadata": {"demo": ["fail"]}}  # type: ignore[arg-type]
                 ),
-                openai.InternalServerError,
+                openai.UnprocessableEntityError,
             ),
         ]:
             try:

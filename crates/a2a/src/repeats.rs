@@ -10,7 +10,12 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 
 /// Marks a response that repeats the one to an earlier, equal request.
-const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// The key of the client, if it sent one; otherwise why it is none, as a sentence.
+pub(crate) fn client_key(headers: &HeaderMap) -> Result<Option<&str>, String> {
+    idempotency_key(headers).map_err(|why| format!("{why}."))
+}
 
 /// Derives the keys of a request's messages.
 #[derive(Debug, Clone, Default)]
@@ -21,7 +26,7 @@ pub(crate) struct MessageKeys {
 
 impl MessageKeys {
     pub(crate) fn from_headers(headers: &HeaderMap) -> Result<Self, Failure> {
-        let client_key = idempotency_key(headers).map_err(|why| Failure::params(format!("{why}.")))?;
+        let client_key = client_key(headers).map_err(Failure::params)?;
         Ok(Self { client_key: client_key.map(str::to_owned) })
     }
 

@@ -14,6 +14,7 @@ use crate::{
     access::version,
     calls::{Call, CallResult},
     failure::Failure,
+    repeats::REPLAYED,
 };
 
 /// A call, as received.
@@ -90,6 +91,14 @@ fn envelope(mut sent: Map<String, Value>) -> Result<Envelope, Failure> {
 
 fn result(id: &Value, value: &Value) -> Response {
     json_response(&json!({"jsonrpc": "2.0", "id": id, "result": value}))
+}
+
+/// Marks a response that repeats the one to an earlier, equal request.
+pub(crate) fn replayed(mut response: Response, is_replayed: bool) -> Response {
+    if is_replayed {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    response
 }
 
 /// A JSON response.

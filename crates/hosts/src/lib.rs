@@ -54,16 +54,31 @@ pub fn runner(
     let variable = around.variable;
     match kind {
         "a2a" => Ok(Arc::new(a2a::A2a::new(config::read(table)?, variable)?)),
-        "acp" => Ok(Arc::new(acp::Acp::new(config::read(table)?, &around.launcher)?)),
+        "acp" => {
+            let acp = acp::Acp::new(config::read(table)?, &around.launcher)?;
+            warn_about(handle, acp.check_program());
+            Ok(Arc::new(acp))
+        }
         "connected" => {
             Ok(Arc::new(connected::ConnectedRunner::new(config::read(table)?, handle, &around.attaching)?))
         }
-        "exec" => Ok(Arc::new(exec::Exec::new(config::read(table)?, &around.launcher)?)),
+        "exec" => {
+            let exec = exec::Exec::new(config::read(table)?, &around.launcher)?;
+            warn_about(handle, exec.check_program());
+            Ok(Arc::new(exec))
+        }
         "openai" => {
             Ok(Arc::new(openai::OpenAi::new(config::read(table)?, around.toolbox.clone(), variable)?))
         }
         "remote" => Ok(Arc::new(remote::Remote::new(config::read(table)?, variable)?)),
         kind => Err(ConfigFault::UnknownKind(kind.to_owned())),
+    }
+}
+
+/// The program may be installed later, so the agent is served; until then its runs fail.
+fn warn_about(handle: &AgentHandle, checked: Result<(), String>) {
+    if let Err(why) = checked {
+        tracing::warn!(agent = %handle, why, "the runs of an agent will fail");
     }
 }
 

@@ -176,6 +176,9 @@ impl Participation {
                 | Rejection::TooManyRunsOfOwner
                 | Rejection::TooManyQueuedOfOwner,
             )) => self.refuse(listener, SilenceReason::TooManyPending).await,
+            Err(StartError::Rejected(Rejection::AgentStopped)) => {
+                self.refuse(listener, SilenceReason::Stopped).await
+            }
             Err(StartError::OverQuota(exceeded)) => {
                 let (agent, session) = (&listener.agent.handle, listener.session);
                 tracing::warn!(%agent, %session, ?exceeded, "a run was not started: the owner's quota is used up");

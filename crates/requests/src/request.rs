@@ -10,7 +10,7 @@ use crate::{
     ANSWER_BYTES_MAX, CHOICES_MAX, CONTENT_BYTES_MAX, NAME_CHARS_MAX, RULE_DAYS_MAX, TITLE_CHARS_MAX,
     UNDO_SECONDS_MAX,
     command::{Answer, MakeRequest, Source},
-    wire::{Allow, AnswerType, Content, NewAnswer, NewRequest, NewRule, RequestView},
+    wire::{Allow, AnswerType, Content, Kind, NewAnswer, NewRequest, NewRule, RequestView},
 };
 
 fn malformed(code: &'static str, text: impl Into<String>) -> Refusal {
@@ -178,15 +178,30 @@ impl NewAnswer {
     }
 }
 
-/// Whether the arguments of an answer match the form of the request.
+/// Whether the arguments of an answer match the form of the request, or the values that a run waits for.
 pub(crate) fn check_form(
     request: &RequestView,
     answer: AnswerType,
     args: Option<&Map<String, Value>>,
 ) -> Result<(), Refusal> {
-    let (Some(form), AnswerType::Edit, Some(args)) = (&request.form, answer, args) else { return Ok(()) };
+    let (AnswerType::Edit, Some(args)) = (answer, args) else { return Ok(()) };
+    let Some(form) = &request.form else { return check_values(request, args) };
     let result = Form::read(form).and_then(|form| form.check(args));
     result.map_err(|reason| malformed("invalid_answer", format!("`args`: {reason}.")))
+}
+
+/// Whether the answer to a run has a value for each key that the run asks for, and no other. The run would get the
+/// answer as it is, and it cannot be corrected.
+fn check_values(request: &RequestView, args: &Map<String, Value>) -> Result<(), Refusal> {
+    let asked = request.action.as_ref().filter(|_| request.kind == Kind::RunInput);
+    let Some(asked) = asked.map(|action| &action.args).filter(|asked| !asked.is_empty()) else {
+        return Ok(());
+    };
+    if asked.keys().eq(args.keys()) {
+        return Ok(());
+    }
+    let keys = asked.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    Err(malformed("invalid_answer", format!("`args` must have exactly these values: {keys}.")))
 }
 
 /// The id in a path; an invalid id counts as an unknown request.

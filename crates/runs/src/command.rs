@@ -41,6 +41,8 @@ pub struct StartRun {
     pub is_new: bool,
     /// The request.
     pub request: Request,
+    /// Whether the agent is stopped.
+    pub is_stopped: bool,
     /// The process that carries the run out if no other run of the thread is active.
     pub node: Arc<str>,
 }

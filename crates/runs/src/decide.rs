@@ -35,6 +35,8 @@ pub enum Rejection {
     Unauthenticated,
     /// The agent does not exist, or not for the caller.
     AgentNotFound,
+    /// The agent is stopped.
+    AgentStopped,
     /// The thread does not exist, or not for the caller.
     ThreadNotFound,
     /// The run does not exist, or not for the caller.
@@ -86,6 +88,9 @@ pub fn start(
     command: &StartRun,
 ) -> RunDecision<RunStart> {
     standing.may_run()?;
+    if command.is_stopped {
+        return Err(Rejection::AgentStopped);
+    }
     match (&state.opened, command.is_new) {
         (None, true) => {}
         (Some(_), true) => return Err(Rejection::IdTaken),

@@ -75,7 +75,7 @@ pub(crate) fn stopping() -> RunRefusal {
     Refusal::new(Class::Unavailable, "stopping", "The server is stopping; try again later.").into()
 }
 
-pub(crate) fn agent_stopped() -> RunRefusal {
+fn agent_stopped() -> RunRefusal {
     let text = "The agent is stopped and accepts no runs until its owner or the operator starts it.";
     Refusal::conflict("agent_stopped", text).into()
 }
@@ -116,6 +116,7 @@ impl From<Rejection> for RunRefusal {
         match rejection {
             Rejection::Unauthenticated => unauthenticated(),
             Rejection::AgentNotFound => agent_not_found(),
+            Rejection::AgentStopped => agent_stopped(),
             Rejection::ThreadNotFound => thread_not_found(),
             Rejection::RunNotFound => run_not_found(),
             // Ids are random, so a caller never sees this.

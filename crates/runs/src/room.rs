@@ -16,7 +16,7 @@ use crate::{
     },
     decide::{self, CallerStanding, Rejection},
     event::{Artifact, Leaves, ThreadEvent},
-    id::ThreadId,
+    id::{RunId, ThreadId},
     state::ThreadState,
 };
 
@@ -28,6 +28,8 @@ pub(crate) const OPENED: &str = "runs.opened";
 pub(crate) const RUNS: &str = "runs.runs";
 /// Threads with an active or queued run, each with the process that carries it out; empty if none is active.
 pub(crate) const BUSY: &str = "runs.busy";
+/// Held runs, `<thread>/<run>`.
+pub(crate) const HELD: &str = "runs.held";
 /// The place of an artifact, by its id.
 pub(crate) const ARTIFACTS: &str = "runs.artifacts";
 
@@ -44,6 +46,14 @@ fn put(name: &'static str, key: String, value: impl Into<Bytes>) -> IndexOp {
 
 fn no_longer_busy(id: &str) -> IndexOp {
     IndexOp::Delete { name: BUSY, key: id.to_owned() }
+}
+
+fn held_key(id: &str, run: RunId) -> String {
+    format!("{id}/{run}")
+}
+
+fn no_longer_held(id: &str, run: RunId) -> IndexOp {
+    IndexOp::Delete { name: HELD, key: held_key(id, run) }
 }
 
 /// Threads as a room of the engine.
@@ -95,6 +105,9 @@ impl Room for ThreadRoom {
         match event {
             ThreadEvent::RunQueued(event) => {
                 let mut rows = vec![put(RUNS, event.run.to_string(), id.to_owned())];
+                if event.held {
+                    rows.push(put(HELD, held_key(id, event.run), Bytes::new()));
+                }
                 if let Some(opens) = &event.opens {
                     let key = format!("{}/{:014}/{id}", opens.agent, opens.created.0);
                     rows.push(put(OPENED, format!("{}/{key}", event.by), Bytes::new()));
@@ -115,11 +128,13 @@ impl Room for ThreadRoom {
                 Leaves::Waiting => vec![put(BUSY, id.to_owned(), Bytes::new())],
                 Leaves::Next => Vec::new(),
             },
-            ThreadEvent::QueuedRunCanceled(event) if event.idle => vec![no_longer_busy(id)],
-            ThreadEvent::RunReleased(_)
-            | ThreadEvent::RunResumed(_)
-            | ThreadEvent::CancelRequested(_)
-            | ThreadEvent::QueuedRunCanceled(_) => Vec::new(),
+            ThreadEvent::QueuedRunCanceled(event) => {
+                let idle = event.idle.then(|| no_longer_busy(id));
+                let held = event.held.then(|| no_longer_held(id, event.run));
+                idle.into_iter().chain(held).collect()
+            }
+            ThreadEvent::RunReleased(event) => vec![no_longer_held(id, event.run)],
+            ThreadEvent::RunResumed(_) | ThreadEvent::CancelRequested(_) => Vec::new(),
         }
     }
 }

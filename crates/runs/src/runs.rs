@@ -251,13 +251,15 @@ impl Runs {
         key: Option<&KeyUse>,
     ) -> Result<Executed<RunStart>, ExecuteError<Rejection>> {
         let payer = payer_of(&caller);
+        // The decider refuses it, so that a repeated request still gets its run.
+        let is_stopped = self.stopped(&caller.agent).await?.is_some();
         let is_held =
             is_held(&self.0.accounts, &caller, &mut Vec::new()).await.map_err(ExecuteError::Fault)?;
         let is_queued = is_held || !is_new && self.fresh(thread).await?.active().is_some();
         let shares = &self.0.shares;
         let take = |is_queued| if is_queued { shares.queue(&payer) } else { shares.run(&payer) };
         let share = take(is_queued).map_err(ExecuteError::Rejected)?;
-        let command = StartRun { caller, thread, is_new, request, node: self.0.node.clone() };
+        let command = StartRun { caller, thread, is_new, request, is_stopped, node: self.0.node.clone() };
         let context = CommandContext { accounts: self.0.accounts.clone(), command };
         let id = thread.to_string();
         let done = match is_new {

@@ -196,12 +196,15 @@ impl RunState {
             }
             ThreadEvent::EventEmitted(event) => {
                 self.last_event_id = event.id;
-                if event.kind == EventKind::WaitForInput {
+                if event.kind == EventKind::WaitForInput && !self.cancel_requested {
                     (self.status, self.waits, self.asks) = (RunStatus::Waiting, version, event.id);
                 }
             }
             ThreadEvent::RunResumed(_) => (self.status, self.resumed) = (RunStatus::Running, version),
-            ThreadEvent::CancelRequested(_) => self.cancel_requested = true,
+            // A run that was told to stop waits for no answer: it cannot continue.
+            ThreadEvent::CancelRequested(_) => {
+                (self.status, self.cancel_requested) = (RunStatus::Running, true);
+            }
             ThreadEvent::RunCompleted(event) => {
                 (self.status, self.ended) = (event.finish_reason.into(), version);
                 self.last_event_id = event.id;

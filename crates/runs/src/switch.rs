@@ -17,7 +17,7 @@ use crate::{
     access::may_configure,
     command::{Caller, CancelAll},
     id::ThreadId,
-    room::BUSY,
+    room::{BUSY, HELD},
 };
 
 /// The switch was turned.
@@ -158,7 +158,7 @@ impl Runs {
         seal(async move { Ok(self.0.switches.fresh(agent).await?.0.stopped) })
     }
 
-    /// Stops or starts an agent. When it stops, active runs are canceled and queued runs end.
+    /// Stops or starts an agent. When it stops, active runs are canceled, and queued and held runs end.
     pub(crate) async fn turn(
         &self,
         caller: Caller,
@@ -184,14 +184,18 @@ impl Runs {
             opened == agent
                 || self.0.registry.get(opened).is_some_and(|registered| registered.name() == agent)
         };
-        let mut rows = self.log().index_rows(BUSY, "", Order::Ascending);
-        while let Some(row) = rows.next().await? {
-            let Ok(thread) = row.key.parse() else { continue };
-            let state = self.fresh(thread).await;
-            let state = Fault::skip_corrupt(state, "a damaged thread is left out of a cancellation")?;
-            let Some(state) = state else { continue };
-            if state.opened.as_ref().is_some_and(|opened| is_of_agent(&opened.agent)) {
-                self.cancel_thread(thread, by).await?;
+        // A thread that has only held runs is not busy.
+        for index in [BUSY, HELD] {
+            let mut rows = self.log().index_rows(index, "", Order::Ascending);
+            while let Some(row) = rows.next().await? {
+                let key = row.key.split_once('/').map_or(&*row.key, |(thread, _)| thread);
+                let Ok(thread) = key.parse() else { continue };
+                let state = self.fresh(thread).await;
+                let state = Fault::skip_corrupt(state, "a damaged thread is left out of a cancellation")?;
+                let Some(state) = state else { continue };
+                if state.opened.as_ref().is_some_and(|opened| is_of_agent(&opened.agent)) {
+                    self.cancel_thread(thread, by).await?;
+                }
             }
         }
         Ok(())

@@ -83,8 +83,9 @@ impl Sources {
             ignore: true,
         };
         let args = if form.is_some() { Map::new() } else { keys };
+        let first_paragraph = text.split("\n\n").next().unwrap_or_default();
         let content = Content {
-            title: line(&format!("{} waits for input: {text}", waiting.agent)),
+            title: line(&format!("{} waits for input: {first_paragraph}", waiting.agent)),
             on_behalf_of: None,
             action: Some(Action { name: line(&waiting.agent), args }),
             detail: Some(Detail { text: Some(text.clone()), ..Detail::default() }),

@@ -86,7 +86,9 @@ pub(crate) fn concern(event: &StoredEvent) -> Option<Concern> {
         return (!is_silent).then_some(Concern::Package);
     }
     match (event.stream.category(), &*event.kind) {
-        (Runs::CATEGORY, "RunResumed" | "RunCompleted" | "QueuedRunCanceled") => Some(Concern::Run),
+        (Runs::CATEGORY, "RunResumed" | "CancelRequested" | "RunCompleted" | "QueuedRunCanceled") => {
+            Some(Concern::Run)
+        }
         (Runs::CATEGORY, "RunQueued") => {
             let is_held = match ThreadEvent::decode(event) {
                 Ok(ThreadEvent::RunQueued(queued)) => queued.held,

@@ -4222,6 +4222,7 @@ ErrorCode = Literal[
     "request_too_large",
     "request_withdrawn",
     "response_not_found",
+    "run_failed",
     "run_not_active",
     "run_not_found",
     "scope-unauthorised",

@@ -4019,6 +4019,7 @@ export type ErrorCode =
   | "request_too_large"
   | "request_withdrawn"
   | "response_not_found"
+  | "run_failed"
   | "run_not_active"
   | "run_not_found"
   | "scope-unauthorised"

@@ -29,6 +29,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     A2a,
     failure::challenge,
+    repeats::client_key,
     rooms::{RoomClient, RoomRefusal},
     rpc::json_response,
 };
@@ -62,6 +63,11 @@ impl LangGraphError {
     /// 422: the requested feature does not exist here.
     fn unsupported(message: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "not_supported", message)
+    }
+
+    /// 422: the `Idempotency-Key` is none.
+    fn invalid_key(message: String) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_idempotency_key", message)
     }
 
     fn not_found(kind: &str) -> Self {
@@ -104,6 +110,8 @@ struct Request<'a> {
     body: Value,
     /// The `Last-Event-ID` of the client.
     last_event: Option<&'a str>,
+    /// The `Idempotency-Key` of the client: a repeated request refers to the same run.
+    key: Option<&'a str>,
 }
 
 /// The parameters of a query, which may be repeated.
@@ -168,7 +176,6 @@ fn doc(id: &'static str, method: Method, summary: &'static str) -> OperationDoc 
     OperationDoc::new(id, method, "/langgraph/{*path}", summary)
         .auth(Auth::Any)
         .no_tool("for programs that know LangGraph's API; the tools have the same agents by runs")
-        .without_key()
         .path_parameter::<String>("path", "The path of LangGraph's API.")
         .reply::<Value>()
         .or_reply_type("text/event-stream")
@@ -208,11 +215,12 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
         .description(
             "`assistants/search`, `assistants/count`, `threads`, `threads/search`, `threads/count`, `threads/{id}/history`, \
              `threads/{id}/runs`, its `wait` and its `stream`, the same under `runs` in a new thread, and \
-             `threads/{id}/runs/{run}/cancel`.",
+             `threads/{id}/runs/{run}/cancel`. The key counts where a run is begun, resumed or canceled.",
         )
         .query::<Parameters>()
         .optional_request::<Map<String, Value>>()
         .errors(Class::Malformed, &["invalid_json"])
+        .errors(Class::Unprocessable, &["invalid_idempotency_key"])
         .errors(Class::Conflict, &["thread_exists", "run_not_active", "agent_stopped", "thread_full"]);
     vec![Operation::new(read_doc, read), Operation::new(write_doc, write)]
 }
@@ -253,8 +261,9 @@ async fn answered(a2a: &A2a, path: &str, mut parts: Parts, body: Result<Value, L
         }
         let path: Vec<&str> = path.trim_end_matches('/').split('/').collect();
         let last_event = parts.headers.get("last-event-id").and_then(|id| id.to_str().ok());
+        let key = client_key(&parts.headers).map_err(LangGraphError::invalid_key)?;
         let query = Query(parts.uri.query().unwrap_or_default());
-        let request = Request { rooms, path: &path, query, body, last_event };
+        let request = Request { rooms, path: &path, query, body, last_event, key };
         if parts.method == Method::GET || parts.method == Method::HEAD {
             request.read().await
         } else {

@@ -12,9 +12,13 @@ use super::{
 };
 use crate::{
     limits::{LISTED_MAX, PAGE_MAX, SEARCHED},
+    repeats::is_replayed,
     rooms::{RoomClient, RoomRefusal, encoded},
-    rpc::json_response,
+    rpc::{json_response, replayed},
 };
+
+/// The statuses of runs in LangGraph's API.
+const STATUSES: [&str; 6] = ["pending", "running", "error", "success", "timeout", "interrupted"];
 
 /// A run that was started or resumed.
 #[derive(Clone)]
@@ -26,6 +30,8 @@ pub(super) struct StartedRun {
     pub(super) input: Value,
     /// The event after which the output for this request starts.
     pub(super) after: u64,
+    /// Whether the request is a repeated one.
+    pub(super) is_replayed: bool,
 }
 
 /// A run in LangGraph's form.
@@ -50,7 +56,7 @@ fn status(report: &Value) -> &'static str {
 }
 
 /// The id in a header of a response.
-pub(super) fn named(headers: &HeaderMap, name: &str) -> String {
+fn named(headers: &HeaderMap, name: &str) -> String {
     headers.get(name).and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned()
 }
 
@@ -75,21 +81,31 @@ impl RunAsk {
     }
 
     /// Starts or resumes a run, without waiting for it.
-    async fn begin(&self, rooms: &RoomClient, thread: Option<&str>) -> Result<StartedRun, LangGraphError> {
+    async fn begin(
+        &self,
+        rooms: &RoomClient,
+        thread: Option<&str>,
+        key: Option<&str>,
+    ) -> Result<StartedRun, LangGraphError> {
         match &self.act {
             Act::Start(input) => {
                 let path = format!("/agent/{}/run", encoded(&self.assistant));
-                let reply = rooms.post(&path, &self.request(input, thread), None).await.map_err(of_thread)?;
-                let (run, thread) = (named(&reply.headers, "x-run-id"), named(&reply.headers, "x-thread-id"));
-                let (agent, input) = (self.assistant.clone(), input.as_str().into());
-                Ok(StartedRun { agent, thread, run, input, after: 0 })
+                let reply = rooms.post(&path, &self.request(input, thread), key).await.map_err(of_thread)?;
+                Ok(self.started(input, &reply.headers))
             }
             Act::Resume(answer) => {
                 let thread = thread
                     .ok_or_else(|| LangGraphError::invalid("Only a run of a thread can be resumed."))?;
-                self.resume(rooms, thread, answer).await
+                self.resume(rooms, thread, answer, key).await
             }
         }
+    }
+
+    /// The run that the headers of a response name.
+    pub(super) fn started(&self, input: &str, headers: &HeaderMap) -> StartedRun {
+        let (run, thread) = (named(headers, "x-run-id"), named(headers, "x-thread-id"));
+        let (agent, input, is_replayed) = (self.assistant.clone(), input.into(), is_replayed(headers));
+        StartedRun { agent, thread, run, input, after: 0, is_replayed }
     }
 
     /// Answers the waiting last run of a thread.
@@ -98,6 +114,7 @@ impl RunAsk {
         rooms: &RoomClient,
         thread: &str,
         answer: &Value,
+        key: Option<&str>,
     ) -> Result<StartedRun, LangGraphError> {
         let thread = ThreadView::find(rooms, thread).await?;
         let report = match thread.runs().last() {
@@ -114,12 +131,14 @@ impl RunAsk {
         let answers = answers(answer, &questions, &interrupt_id(&run, event));
         let body =
             json!({"type": "ResumeWithInput", "run_id": run, "event_id": event, "request_keys": answers});
-        rooms
-            .post(&format!("/agent/{}/run", encoded(&self.assistant)), &body, None)
+        let answered = rooms
+            .post(&format!("/agent/{}/run", encoded(&self.assistant)), &body, key)
             .await
             .map_err(of_thread)?;
         let (agent, after) = (thread.agent().to_owned(), event.as_u64().unwrap_or_default());
-        Ok(StartedRun { agent, thread: thread.id().to_owned(), run, input: Value::Null, after })
+        let (thread, input, is_replayed) =
+            (thread.id().to_owned(), Value::Null, is_replayed(&answered.headers));
+        Ok(StartedRun { agent, thread, run, input, after, is_replayed })
     }
 }
 
@@ -132,7 +151,7 @@ async fn outcome(rooms: &RoomClient, run: &StartedRun) -> Result<Value, LangGrap
 /// Adds the URL of a run to a response.
 fn located(mut response: Response, run: &StartedRun) -> Response {
     set(&mut response, header::CONTENT_LOCATION, &format!("/threads/{}/runs/{}", run.thread, run.run));
-    response
+    replayed(response, run.is_replayed)
 }
 
 /// Sets a header of a response.
@@ -144,14 +163,14 @@ pub(super) fn set(response: &mut Response, name: HeaderName, value: &str) {
 
 impl Request<'_> {
     pub(super) async fn create(&self, thread: Option<&str>) -> Answer {
-        let run = RunAsk::read(&self.body)?.begin(&self.rooms, thread).await?;
+        let run = RunAsk::read(&self.body)?.begin(&self.rooms, thread, self.key).await?;
         let path = format!("/agent/{}/runs/{}", encoded(&run.agent), encoded(&run.run));
         let report = self.rooms.get(&path).await?.value;
         Ok(located(json_response(&shown(&report)), &run))
     }
 
     pub(super) async fn wait(&self, thread: Option<&str>) -> Answer {
-        let run = RunAsk::read(&self.body)?.begin(&self.rooms, thread).await?;
+        let run = RunAsk::read(&self.body)?.begin(&self.rooms, thread, self.key).await?;
         self.followed(&run).await?;
         Ok(located(json_response(&outcome(&self.rooms, &run).await?), &run))
     }
@@ -162,6 +181,10 @@ impl Request<'_> {
         let limit = count(&number("limit"), "limit", SEARCHED, PAGE_MAX)?;
         let offset = count(&number("offset"), "offset", 0, usize::MAX)?;
         let status = self.query.one("status");
+        if let Some(status) = status.as_ref().filter(|status| !STATUSES.contains(&status.as_str())) {
+            let text = format!("`status` must be one of {}, not {status:?}.", STATUSES.join(", "));
+            return Err(LangGraphError::invalid(text));
+        }
         // With a status filter, each skipped run must be read.
         let looked_at = if status.is_some() { LISTED_MAX } else { usize::MAX };
         let (mut runs, mut passed) = (Vec::new(), 0);
@@ -195,10 +218,8 @@ impl Request<'_> {
         let thread = ThreadView::find(&self.rooms, thread).await?;
         let report = thread.run(&self.rooms, run).await?;
         let (agent, input) = (thread.agent().to_owned(), report["request"]["input"].clone());
-        Ok((
-            StartedRun { agent, thread: thread.id().to_owned(), run: run.to_owned(), input, after: 0 },
-            report,
-        ))
+        let (thread, run) = (thread.id().to_owned(), run.to_owned());
+        Ok((StartedRun { agent, thread, run, input, after: 0, is_replayed: false }, report))
     }
 
     pub(super) async fn join(&self, thread: &str, run: &str) -> Answer {
@@ -219,7 +240,7 @@ impl Request<'_> {
         known.after = report["last_event_id"].as_u64().unwrap_or_default();
         let body = json!({"type": "CancelRequest", "run_id": run});
         let path = format!("/agent/{}/run", encoded(&known.agent));
-        self.rooms.post(&path, &body, None).await.map_err(of_thread)?;
+        self.rooms.post(&path, &body, self.key).await.map_err(of_thread)?;
         if self.query.one("wait").is_some_and(|wait| wait == "1" || wait == "true") {
             self.ended(&known).await?;
         }

@@ -16,12 +16,13 @@ use super::{
     Answer, LangGraphError, Request,
     input::{Act, Modes, RunAsk},
     output::{End, RunText},
-    runs::{StartedRun, named, of_thread, set},
+    runs::{StartedRun, of_thread, set},
     state::{RunView, ThreadView, ai, human, interrupt_id, values},
 };
 use crate::{
     limits::EVENT_BYTES_MAX,
     rooms::{RoomClient, encoded},
+    rpc::replayed,
 };
 
 /// The events of a run from the room of runs.
@@ -92,15 +93,12 @@ impl Request<'_> {
                 let path = format!("/agent/{}/stream_request", encoded(&ask.assistant));
                 let body = ask.request(input, thread);
                 let response =
-                    self.rooms.open(Method::POST, &path, Some(&body), None).await.map_err(of_thread)?;
-                let headers = response.headers();
-                let (run, thread) = (named(headers, "x-run-id"), named(headers, "x-thread-id"));
-                let (agent, input) = (ask.assistant.clone(), input.as_str().into());
-                let run = StartedRun { agent, thread, run, input, after: 0 };
+                    self.rooms.open(Method::POST, &path, Some(&body), self.key).await.map_err(of_thread)?;
+                let run = ask.started(input, response.headers());
                 (run, RunEvents::new(response.into_body().into_data_stream()))
             }
             (Act::Resume(answer), Some(thread)) => {
-                let run = ask.resume(&self.rooms, thread, answer).await?;
+                let run = ask.resume(&self.rooms, thread, answer, self.key).await?;
                 let events = RunEvents::open(&self.rooms, &run).await?;
                 (run, events)
             }
@@ -164,7 +162,7 @@ impl Request<'_> {
                 before.push(human(&run.run, run.input.as_str().unwrap_or_default()));
             }
         }
-        let (thread, id) = (run.thread.clone(), run.run.clone());
+        let (thread, id, is_replayed) = (run.thread.clone(), run.run.clone(), run.is_replayed);
         let query = modes.query();
         let is_resumed = run.after > 0;
         let rooms = self.rooms.clone();
@@ -175,7 +173,7 @@ impl Request<'_> {
         let path = format!("/threads/{thread}/runs/{id}");
         set(&mut response, header::LOCATION, &format!("{path}/stream?{query}"));
         set(&mut response, header::CONTENT_LOCATION, &path);
-        Ok(response)
+        Ok(replayed(response, is_replayed))
     }
 }
 

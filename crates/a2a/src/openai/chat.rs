@@ -16,11 +16,16 @@ use super::{
     rooms,
     run::{End, Piece, RunOutput, Usage},
 };
-use crate::{A2a, rpc::json_response};
+use crate::{
+    A2a,
+    repeats::client_key,
+    rpc::{json_response, replayed},
+};
 
 pub(super) async fn complete(State(a2a): State<A2a>, parts: Parts, JsonBody(body): JsonBody) -> Response {
     let answered = async {
         let rooms = rooms(&a2a, &parts).await?;
+        let key = client_key(&parts.headers).map_err(OpenAiError::invalid_key)?;
         let body: Value = body?.parse()?;
         let model = model(&body)?.to_owned();
         check_supported(&body)?;
@@ -33,12 +38,15 @@ pub(super) async fn complete(State(a2a): State<A2a>, parts: Parts, JsonBody(body
             "input": input,
             "request_metadata": {"openai": {"messages": messages}, "demo": body["metadata"]["demo"]},
         });
-        let output = RunOutput::begin(rooms, &model, &request).await?;
+        let output = RunOutput::begin(rooms, &model, &request, key).await?;
+        let is_replayed = output.is_replayed;
         let chat = Chat { created: Utc::now().timestamp(), model, output };
-        if is_stream {
-            return Ok(pieces(ChatStream { chat, reports_usage, step: Step::Role }));
-        }
-        chat.whole().await
+        let response = if is_stream {
+            pieces(ChatStream { chat, reports_usage, step: Step::Role })
+        } else {
+            chat.whole().await?
+        };
+        Ok(replayed(response, is_replayed))
     };
     answered.await.unwrap_or_else(|wrong: OpenAiError| wrong.response())
 }

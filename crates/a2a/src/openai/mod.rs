@@ -69,6 +69,12 @@ impl OpenAiError {
         response
     }
 
+    /// 400: the `Idempotency-Key` is none.
+    fn invalid_key(message: String) -> Self {
+        let (status, kind) = (StatusCode::BAD_REQUEST, "invalid_request_error");
+        Self { status, kind, code: "invalid_idempotency_key".into(), param: None, message }
+    }
+
     /// 404: the response does not exist, or the caller may not see it.
     fn no_response() -> Self {
         let (status, kind) = (StatusCode::NOT_FOUND, "invalid_request_error");
@@ -76,9 +82,9 @@ impl OpenAiError {
         Self { status, kind, code: "response_not_found".into(), param: Some("response_id"), message }
     }
 
-    /// The error of a failed run.
+    /// The error of a failed run. No 5xx: clients repeat those by themselves, and each repetition is a run.
     fn run_failed(why: &str) -> Self {
-        let (status, kind) = (StatusCode::INTERNAL_SERVER_ERROR, "server_error");
+        let (status, kind) = (StatusCode::UNPROCESSABLE_ENTITY, "server_error");
         Self { status, kind, code: "run_failed".into(), param: None, message: why.to_owned() }
     }
 }
@@ -110,7 +116,6 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
     OperationDoc::new(id, method, path, summary)
         .auth(Auth::Any)
         .no_tool(NO_TOOL)
-        .without_key()
         .errors(Class::Unauthenticated, &["invalid_api_key"])
         .error_body::<Map<String, Value>>()
         .reply::<Map<String, Value>>()
@@ -140,7 +145,8 @@ fn run_operations() -> Vec<Operation<A2a>> {
         .description(
             "Each request is a run in a new thread. Of several messages the agent gets the whole conversation as one text, \
              and the messages in `request_metadata.openai`.",
-        );
+        )
+        .errors(Class::Unprocessable, &["run_failed"]);
     let response_doc = starting_run(doc("openai.response", Method::POST, "/v1/responses", "Ask an agent (OpenAI, responses)"))
         .description(
             "`previous_response_id` continues the same thread, and answers a question at the end of that response. With \
@@ -172,6 +178,7 @@ fn stored_operations() -> Vec<Operation<A2a>> {
         "/v1/responses/{response_id}/cancel",
         "Cancel a response (OpenAI)",
     )
+    .without_key()
     .description(
         "One that has ended stays as it is. The answer says `in_progress` until the agent has stopped.",
     );

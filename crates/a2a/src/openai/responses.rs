@@ -16,12 +16,13 @@ use super::{
     id::ResponseId,
     input::{check_supported, conversation, model, switch},
     rooms,
-    run::{End, OutputText, Piece, RunOutput, Usage},
+    run::{AgentQuestion, End, OutputText, Piece, RunOutput, Usage},
 };
 use crate::{
     A2a,
+    repeats::client_key,
     rooms::{RoomClient, RoomRefusal, encoded},
-    rpc::json_response,
+    rpc::{json_response, replayed},
 };
 
 /// The members of a response's request that the run stores.
@@ -31,18 +32,21 @@ const STORED_MEMBERS: [&str; 6] =
 pub(super) async fn respond(State(a2a): State<A2a>, parts: Parts, JsonBody(body): JsonBody) -> Response {
     let answered = async {
         let rooms = rooms(&a2a, &parts).await?;
+        let key = client_key(&parts.headers).map_err(OpenAiError::invalid_key)?;
         let body: Value = body?.parse()?;
         let (is_stream, is_background) = (switch(&body, "stream")?, switch(&body, "background")?);
-        let mut answer = begin(rooms, body).await?;
-        if is_stream {
-            return Ok(pieces(ResponseStream { answer, step: Step::Begin, number: 0 }));
-        }
-        // The run continues without a reader.
-        if is_background {
-            return Ok(json_response(&answer.sheet.shape("in_progress")));
-        }
-        while answer.output.next().await.is_some() {}
-        Ok(json_response(&answer.body()))
+        let mut answer = begin(rooms, body, key).await?;
+        let is_replayed = answer.output.is_replayed;
+        let response = if is_stream {
+            pieces(ResponseStream { answer, step: Step::Begin, number: 0 })
+        } else if is_background {
+            // The run continues without a reader.
+            json_response(&answer.sheet.shape("in_progress"))
+        } else {
+            while answer.output.next().await.is_some() {}
+            json_response(&answer.body())
+        };
+        Ok(replayed(response, is_replayed))
     };
     answered.await.unwrap_or_else(|wrong: OpenAiError| wrong.response())
 }
@@ -62,7 +66,7 @@ pub(super) struct Sheet {
     pub(super) body: Value,
 }
 
-async fn begin(rooms: RoomClient, body: Value) -> Result<Answer, OpenAiError> {
+async fn begin(rooms: RoomClient, body: Value, key: Option<&str>) -> Result<Answer, OpenAiError> {
     let model = model(&body)?.to_owned();
     check_supported(&body)?;
     let input = match (body["input"].as_str(), body["input"].as_array()) {
@@ -76,14 +80,13 @@ async fn begin(rooms: RoomClient, body: Value) -> Result<Answer, OpenAiError> {
         }
     }
     let before = match body["previous_response_id"].as_str() {
-        Some(id) => Some(report(&rooms, &model, id).await?),
+        Some(id) => Some(PreviousResponse::find(&rooms, &model, id).await?),
         None => None,
     };
     let created = Utc::now().timestamp();
-    if let Some(report) = before.as_ref().filter(|report| report["status"] == "waiting") {
-        let number = report["last_event_id"].as_u64().unwrap_or_default();
-        let output = RunOutput::resume(rooms, &model, report, &input).await?;
-        let id = ResponseId::new(&output.run, number, &model);
+    if let Some(PreviousResponse { run, question: Some(question), .. }) = &before {
+        let output = RunOutput::resume(rooms, &model, (run, question), &input, key).await?;
+        let id = ResponseId::new(&output.run, question.number, &model);
         return Ok(Answer { output, sheet: Sheet { id, created, body } });
     }
     let input = match body["instructions"].as_str() {
@@ -95,23 +98,38 @@ async fn begin(rooms: RoomClient, body: Value) -> Result<Answer, OpenAiError> {
     let request = json!({
         "type": "ChatRequest",
         "input": input,
-        "thread_id": before.map(|report| report["thread_id"].clone()),
+        "thread_id": before.map(|before| before.thread),
         "request_metadata": {"openai": stored, "demo": body["metadata"]["demo"]},
     });
-    let output = RunOutput::begin(rooms, &model, &request).await?;
+    let output = RunOutput::begin(rooms, &model, &request, key).await?;
     let id = ResponseId::new(&output.run, 0, &model);
     Ok(Answer { output, sheet: Sheet { id, created, body } })
 }
 
-/// The run of an earlier response.
-async fn report(rooms: &RoomClient, model: &str, id: &str) -> Result<Value, OpenAiError> {
-    let unknown = || OpenAiError::param("previous_response_id", "There is no such response of this model.");
-    let id = ResponseId::read(id).ok_or_else(unknown)?;
-    let path = format!("/agent/{}/runs/{}", encoded(model), encoded(&id.run));
-    match rooms.get(&path).await {
-        Ok(yes) => Ok(yes.value),
-        Err(RoomRefusal { code, .. }) if code == "run_not_found" => Err(unknown()),
-        Err(no) => Err(no.into()),
+/// An earlier response, which the new one continues.
+struct PreviousResponse {
+    run: String,
+    thread: Value,
+    /// The question with which it ended; `None` if the run ended without an answer to it, too.
+    question: Option<AgentQuestion>,
+}
+
+impl PreviousResponse {
+    async fn find(rooms: &RoomClient, model: &str, id: &str) -> Result<Self, OpenAiError> {
+        let unknown =
+            || OpenAiError::param("previous_response_id", "There is no such response of this model.");
+        let ResponseId { run, number, .. } = ResponseId::read(id).ok_or_else(unknown)?;
+        let refused = |no: RoomRefusal| if no.code == "run_not_found" { unknown() } else { no.into() };
+        let path = format!("/agent/{}/runs/{}", encoded(model), encoded(&run));
+        let report = rooms.get(&path).await.map_err(refused)?.value;
+        let text = OutputText::read(rooms, model, &run, number).await.map_err(refused)?;
+        // The run of a question that nobody answered ends with the next event, and no success.
+        let is_given_up = |question: &AgentQuestion| {
+            let is_over = matches!(report["status"].as_str(), Some("canceled" | "error"));
+            is_over && report["last_event_id"].as_u64() == Some(question.number + 1)
+        };
+        let question = text.question.filter(|question| !is_given_up(question));
+        Ok(Self { run, thread: report["thread_id"].clone(), question })
     }
 }
 

@@ -9,9 +9,10 @@ use http::Method;
 use plenary_outward::sse::{Item, Parser, SseEvent};
 use serde_json::{Value, json};
 
-use super::OpenAiError;
+use super::{OpenAiError, id::ResponseId};
 use crate::{
     limits::{ANSWER_TEXT_BYTES_MAX, EVENT_BYTES_MAX},
+    repeats::is_replayed,
     rooms::{RoomClient, RoomRefusal, encoded},
 };
 
@@ -56,10 +57,31 @@ pub(super) struct RunOutput {
     rooms: RoomClient,
     model: String,
     pub(super) run: String,
+    /// Whether the request is a repeated one, and this is its run.
+    pub(super) is_replayed: bool,
     body: BodyDataStream,
     parser: Parser,
     pieces: VecDeque<Piece>,
     text: OutputText,
+}
+
+/// A question of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct AgentQuestion {
+    /// The number of its event.
+    pub(super) number: u64,
+    /// The requested values.
+    keys: Vec<String>,
+}
+
+impl AgentQuestion {
+    fn read(event: &Value) -> Self {
+        let keys = event["request_keys"].as_object().into_iter().flatten();
+        Self {
+            number: event["id"].as_u64().unwrap_or_default(),
+            keys: keys.map(|(key, _)| key.clone()).collect(),
+        }
+    }
 }
 
 /// The text of a run so far.
@@ -72,46 +94,63 @@ pub(super) struct OutputText {
     /// Whether the text exceeded the limit and the rest is omitted.
     pub(super) is_cut: bool,
     pub(super) end: Option<End>,
+    /// The question with which it ended.
+    pub(super) question: Option<AgentQuestion>,
     pub(super) usage: Usage,
 }
 
 impl RunOutput {
-    /// Starts a new run.
-    pub(super) async fn begin(rooms: RoomClient, model: &str, body: &Value) -> Result<Self, OpenAiError> {
+    /// Starts a new run; with a key only once.
+    pub(super) async fn begin(
+        rooms: RoomClient,
+        model: &str,
+        body: &Value,
+        key: Option<&str>,
+    ) -> Result<Self, OpenAiError> {
         let path = format!("/agent/{}/stream_request", encoded(model));
-        let response = rooms.open(Method::POST, &path, Some(body), None).await?;
+        let response = rooms.open(Method::POST, &path, Some(body), key).await?;
         let run =
             response.headers().get("x-run-id").and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned();
-        Ok(Self::new(rooms, model, run, response.into_body().into_data_stream()))
+        let is_replayed = is_replayed(response.headers());
+        Ok(Self::new(rooms, model, (run, is_replayed), response.into_body().into_data_stream()))
     }
 
-    /// Answers a waiting run; `report` is its report.
+    /// Answers this question of a run, and no later one; with a key only once.
     pub(super) async fn resume(
         rooms: RoomClient,
         model: &str,
-        report: &Value,
+        (run, question): (&str, &AgentQuestion),
         text: &str,
+        key: Option<&str>,
     ) -> Result<Self, OpenAiError> {
-        let run = report["run_id"].as_str().unwrap_or_default().to_owned();
-        let keys = report["request_keys"].as_object().into_iter().flatten();
-        let answers: Value =
-            keys.map(|(key, _)| (key.clone(), Value::from(text))).collect::<serde_json::Map<_, _>>().into();
-        let body = json!({"type": "ResumeWithInput", "run_id": run, "request_keys": answers});
-        rooms.post(&format!("/agent/{}/run", encoded(model)), &body, None).await?;
-        let since = &report["last_event_id"];
-        let path = format!(
-            "/agent/{}/get_events?run_id={}&stream=true&since={since}",
-            encoded(model),
-            encoded(&run)
-        );
+        let since = question.number;
+        let keys = question.keys.iter().map(|key| (key.clone(), Value::from(text)));
+        let answers: Value = keys.collect::<serde_json::Map<_, _>>().into();
+        let body =
+            json!({"type": "ResumeWithInput", "run_id": run, "event_id": since, "request_keys": answers});
+        let answered = rooms.post(&format!("/agent/{}/run", encoded(model)), &body, key).await;
+        let answered = answered.map_err(|no| match &*no.code {
+            "run_not_active" => {
+                let next = ResponseId::new(run, since, model);
+                let message = format!(
+                    "The question at the end of that response waits for no answer any more. To continue after \
+                     it, give `{next}` as `previous_response_id`."
+                );
+                RoomRefusal { message, ..no }
+            }
+            _ => no,
+        })?;
+        let path =
+            format!("/agent/{}/get_events?run_id={}&stream=true&since={since}", encoded(model), encoded(run));
         let response = rooms.open(Method::GET, &path, None, None).await?;
+        let run = (run.to_owned(), is_replayed(&answered.headers));
         Ok(Self::new(rooms, model, run, response.into_body().into_data_stream()))
     }
 
-    fn new(rooms: RoomClient, model: &str, run: String, body: BodyDataStream) -> Self {
+    fn new(rooms: RoomClient, model: &str, (run, is_replayed): (String, bool), body: BodyDataStream) -> Self {
         let parser = Parser::holding(EVENT_BYTES_MAX);
         let (pieces, text) = (VecDeque::new(), OutputText::default());
-        Self { rooms, model: model.to_owned(), run, body, parser, pieces, text }
+        Self { rooms, model: model.to_owned(), run, is_replayed, body, parser, pieces, text }
     }
 
     /// The next piece; `None` at the end.
@@ -222,7 +261,7 @@ impl OutputText {
                 return None;
             }
             "WaitForInput" => {
-                self.end = Some(End::Waits);
+                (self.end, self.question) = (Some(End::Waits), Some(AgentQuestion::read(&value)));
                 let keys = value["request_keys"].as_object().into_iter().flatten();
                 let questions = keys.map(|(key, value)| value.as_str().unwrap_or(key).to_owned());
                 let questions = questions.collect::<Vec<_>>().join("\n");
@@ -300,8 +339,10 @@ mod tests {
 
     #[test]
     fn a_question_ends_it_and_a_result_is_said() {
-        let (texts, found) = output_of(&[("WaitForInput", json!({"request_keys": {"name": "Who?"}}))]);
+        let asks = ("WaitForInput", json!({"id": 2, "request_keys": {"name": "Who?"}}));
+        let (texts, found) = output_of(&[asks]);
         assert_eq!((texts, found.end), (vec!["Who?".to_owned()], Some(End::Waits)));
+        assert_eq!(found.question, Some(AgentQuestion { number: 2, keys: vec!["name".into()] }));
         let (texts, _) =
             output_of(&[("RunCompleted", json!({"finish_reason": "success", "result": "done"}))]);
         assert_eq!(texts, ["done"]);

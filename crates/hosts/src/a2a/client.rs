@@ -4,7 +4,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, Response, Uri, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -103,6 +103,23 @@ impl Binding {
     }
 }
 
+/// Why a call has no result, as text for people.
+#[derive(Debug)]
+pub(super) enum CallError {
+    /// The agent was not reached, or its answer was lost: the call may be repeated.
+    Unreachable(String),
+    /// The agent refused, or its answer is not valid.
+    Refused(String),
+}
+
+impl CallError {
+    pub(super) fn text(self) -> String {
+        match self {
+            Self::Unreachable(text) | Self::Refused(text) => text,
+        }
+    }
+}
+
 /// The response to a call.
 pub(super) enum Answer {
     /// One result.
@@ -128,7 +145,8 @@ impl Client {
     /// The endpoint of the agent, from its card.
     pub(super) async fn endpoint(&self) -> Result<Endpoint, String> {
         let uri: Uri = format!("{}{CARD}", self.url).parse().map_err(|_| self.error("its URL is none"))?;
-        let card = self.accepted(self.ask(Method::GET, uri.clone(), None).await).await?;
+        let card = self.accepted(self.ask(Method::GET, uri.clone(), None).await).await;
+        let card = card.map_err(CallError::text)?;
         let card = timeout(ANSWER_TIME, within(card.into_body(), CARD_BYTES_MAX)).await;
         let card = card
             .map_err(|_| self.error("its card did not come in time"))?
@@ -175,7 +193,7 @@ impl Client {
         endpoint: &Endpoint,
         method: &str,
         params: &Value,
-    ) -> Result<Answer, String> {
+    ) -> Result<Answer, CallError> {
         let mut params = params.clone();
         // With HTTP+JSON the tenant is in the path.
         if let Some(tenant) = endpoint.tenant.as_ref().filter(|_| endpoint.binding != Binding::HttpJson) {
@@ -188,7 +206,8 @@ impl Client {
         if let Some(tenant) = endpoint.tenant.as_ref().filter(|_| endpoint.binding == Binding::HttpJson) {
             path = format!("/{}{path}", utf8_percent_encode(tenant, ENCODED));
         }
-        let uri = below(&endpoint.url, &path).ok_or_else(|| self.error("its card names an odd interface"))?;
+        let uri = below(&endpoint.url, &path)
+            .ok_or_else(|| CallError::Refused(self.error("its card names an odd interface")))?;
         let answer = self.accepted(self.ask(verb, uri, body.as_ref()).await).await?;
         let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
@@ -199,22 +218,27 @@ impl Client {
         }
         let body = timeout(ANSWER_TIME, within(answer.into_body(), ANSWER_BYTES_MAX)).await;
         let body = body
-            .map_err(|_| self.error("its answer did not come in time"))?
-            .map_err(|error| self.error(&error))?;
-        self.result(endpoint.binding, &body).map(Answer::Whole)
+            .map_err(|_| CallError::Unreachable(self.error("its answer did not come in time")))?
+            .map_err(|error| CallError::Unreachable(self.error(&error)))?;
+        self.result(endpoint.binding, &body).map(Answer::Whole).map_err(CallError::Refused)
     }
 
-    async fn call_grpc(&self, endpoint: &Endpoint, method: &str, params: Value) -> Result<Answer, String> {
-        let timed_out = || self.error("it did not answer in time");
+    async fn call_grpc(&self, endpoint: &Endpoint, method: &str, params: Value) -> Result<Answer, CallError> {
+        let timed_out = || CallError::Unreachable(self.error("it did not answer in time"));
         let opening = grpc::open(&self.http2, &endpoint.url, method, params, self.token.as_ref());
         let response = timeout(ANSWER_TIME, opening).await.map_err(|_| timed_out())?;
-        let mut results = response.map_err(|status| self.refusal_text(&status))?;
+        let mut results = response.map_err(|status| self.call_error(&status))?;
         if grpc::is_stream(method) {
             return Ok(Answer::Stream(Box::new(EventStream::Grpc(Box::new(results)))));
         }
         let result = timeout(ANSWER_TIME, results.message()).await.map_err(|_| timed_out())?;
-        let result = result.map_err(|status| self.refusal_text(&status))?;
-        result.map(Answer::Whole).ok_or_else(|| self.error("its answer is empty"))
+        let result = result.map_err(|status| self.call_error(&status))?;
+        result.map(Answer::Whole).ok_or_else(|| CallError::Refused(self.error("its answer is empty")))
+    }
+
+    fn call_error(&self, status: &Status) -> CallError {
+        let text = self.refusal_text(status);
+        if is_broken(status.code()) { CallError::Unreachable(text) } else { CallError::Refused(text) }
     }
 
     fn refusal_text(&self, status: &Status) -> String {
@@ -237,7 +261,7 @@ impl Client {
         method: Method,
         uri: Uri,
         body: Option<&Value>,
-    ) -> Result<Response<Incoming>, String> {
+    ) -> Result<Response<Incoming>, CallError> {
         let body = body.map(Value::to_string).unwrap_or_default();
         let mut request = Request::new(Full::new(Bytes::from(body)));
         (*request.method_mut(), *request.uri_mut()) = (method, uri);
@@ -247,16 +271,17 @@ impl Client {
         if let Some(token) = &self.token {
             headers.insert(header::AUTHORIZATION, token.clone());
         }
-        match timeout(ANSWER_TIME, self.pool.send(request)).await {
+        let answer = match timeout(ANSWER_TIME, self.pool.send(request)).await {
             Ok(answer) => answer.map_err(|error| self.error(&deepest(&error))),
             Err(_) => Err(self.error("it did not answer in time")),
-        }
+        };
+        answer.map_err(CallError::Unreachable)
     }
 
     async fn accepted(
         &self,
-        answer: Result<Response<Incoming>, String>,
-    ) -> Result<Response<Incoming>, String> {
+        answer: Result<Response<Incoming>, CallError>,
+    ) -> Result<Response<Incoming>, CallError> {
         let answer = answer?;
         let status = answer.status();
         if status.is_success() {
@@ -266,7 +291,13 @@ impl Client {
         let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
         let detail = serde_json::from_slice(&body)
             .map_or(String::new(), |error| format!(": {}", redacted_error(&error, self.token.as_ref())));
-        Err(self.error(&format!("it answered {status}{detail}")))
+        let text = self.error(&format!("it answered {status}{detail}"));
+        // What a proxy answers while the agent's server restarts.
+        let is_passing = matches!(
+            status,
+            StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
+        );
+        Err(if is_passing { CallError::Unreachable(text) } else { CallError::Refused(text) })
     }
 
     pub(super) fn error(&self, problem: &str) -> String {

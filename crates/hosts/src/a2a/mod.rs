@@ -18,7 +18,7 @@ use tokio::time::{sleep, timeout};
 
 pub(crate) use self::http2::Http2;
 use self::{
-    client::{Answer, Client, Endpoint, EventStream},
+    client::{Answer, CallError, Client, Endpoint, EventStream},
     progress::{TaskOutput, TaskProgress},
 };
 use crate::{ConfigFault, key, threads::RemoteThreads, until_canceled};
@@ -149,7 +149,7 @@ impl A2a {
         if !endpoint.streams {
             params["configuration"] = json!({"returnImmediately": true});
         }
-        let mut answer = self.client.call(endpoint, method, &params).await?;
+        let mut answer = self.client.call(endpoint, method, &params).await.map_err(CallError::text)?;
         let mut retries = RetryPolicy::default();
         loop {
             let pause_reason = match answer {
@@ -166,15 +166,32 @@ impl A2a {
             let Some(task) = progress.task.clone() else {
                 return Err(self.client.error("its answer ended before its task had begun"));
             };
-            let pause = retries.pause();
-            sleep(pause.ok_or_else(|| self.client.error("its stream ended before the task did"))?).await;
-            let id = json!({"id": task});
-            answer = self.follow_again(endpoint, &id).await?;
+            answer = self.follow_again(endpoint, &json!({"id": task}), &mut retries).await?;
         }
     }
 
+    /// Follows a task again after a pause. An agent that is not reached, like one that restarts, is asked again: its
+    /// task goes on.
+    async fn follow_again(
+        &self,
+        endpoint: &Endpoint,
+        id: &Value,
+        retries: &mut RetryPolicy,
+    ) -> Result<Answer, String> {
+        let mut error = self.client.error("its stream ended before the task did");
+        while let Some(pause) = retries.pause() {
+            sleep(pause).await;
+            match self.look_at(endpoint, id).await {
+                Ok(answer) => return Ok(answer),
+                Err(CallError::Unreachable(text)) => error = text,
+                Err(CallError::Refused(text)) => return Err(text),
+            }
+        }
+        Err(error)
+    }
+
     /// Subscribes to a task, or reads it: a task that has ended meanwhile cannot be subscribed to.
-    async fn follow_again(&self, endpoint: &Endpoint, id: &Value) -> Result<Answer, String> {
+    async fn look_at(&self, endpoint: &Endpoint, id: &Value) -> Result<Answer, CallError> {
         if endpoint.streams
             && let Ok(answer) = self.client.call(endpoint, "SubscribeToTask", id).await
         {
@@ -207,7 +224,7 @@ impl A2a {
         if let Some(task) = &progress.task
             && let Err(error) = self.client.call(endpoint, "CancelTask", &json!({"id": task})).await
         {
-            tracing::debug!(why = error, "a foreign task was not canceled");
+            tracing::debug!(why = error.text(), "a foreign task was not canceled");
         }
         RunEnd::canceled()
     }

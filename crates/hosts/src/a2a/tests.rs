@@ -49,6 +49,25 @@ async fn an_agent_without_streams_is_asked_and_looked_at() {
 }
 
 #[tokio::test]
+async fn an_agent_that_is_not_reached_for_a_while_is_asked_again() {
+    let restarting = "HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    let script = vec![
+        card(false),
+        result(&json!({"task": task("WORKING", "")})),
+        // The connection closes without an answer.
+        String::new(),
+        restarting.to_owned(),
+        result(&task("COMPLETED", "abc")),
+    ];
+    let (origin, _serving) = scripted(script).await;
+    let request = request(&json!({"input": "hi"}));
+    let (ours, mut receiver) = run(&request);
+    let run_end = agent(&origin).run(request, ours).await;
+    assert_eq!(run_end.finish_reason, FinishReason::Success, "{:?}", run_end.error);
+    assert_eq!(receiver.event().await, Some(Event::text("abc")));
+}
+
+#[tokio::test]
 async fn a_run_that_fails_cancels_the_task() {
     let long = "x".repeat(plenary_runs::limits::EVENT_BYTES_MAX + 1);
     let script =

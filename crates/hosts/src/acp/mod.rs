@@ -7,6 +7,7 @@ mod link;
 mod parked;
 mod permission;
 mod question;
+mod subject;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -82,6 +83,14 @@ impl Acp {
         let opening_max = opening.transpose()?.unwrap_or(OPENING_MAX);
         let rest = rest.unwrap_or(REST);
         Ok(Self { settings, program, rest, opening_max, resting: Mutex::default() })
+    }
+
+    /// Whether its program can be started here, as far as its files show.
+    ///
+    /// # Errors
+    /// Why it cannot, as text for people.
+    pub fn check_program(&self) -> Result<(), String> {
+        self.program.check()
     }
 
     async fn carry_out(&self, request: &RunRequest, run: Run) -> RunEnd {

@@ -4,6 +4,8 @@
 use plenary_runs::Event;
 use serde_json::{Map, Value, json};
 
+use super::subject::CallSubject;
+
 /// The key of the answer.
 const KEY: &str = "permission";
 
@@ -11,6 +13,8 @@ const KEY: &str = "permission";
 #[derive(Debug, PartialEq)]
 pub(super) struct Permission {
     title: String,
+    /// What the tool call would do, as text.
+    subject: String,
     options: Vec<Choice>,
 }
 
@@ -24,8 +28,8 @@ struct Choice {
 }
 
 impl Permission {
-    /// Parses the parameters of `session/request_permission`.
-    pub(super) fn new(params: &Value) -> Self {
+    /// Parses the parameters of `session/request_permission`. `known` is what earlier reports said about the call.
+    pub(super) fn new(params: &Value, mut known: CallSubject) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let options = params["options"].as_array().into_iter().flatten();
         let options = options.map(|option| Choice {
@@ -33,7 +37,8 @@ impl Permission {
             name: text(&option["name"]),
             kind: text(&option["kind"]),
         });
-        Self { title: text(&params["toolCall"]["title"]), options: options.collect() }
+        known.update(&params["toolCall"]);
+        Self { title: text(&params["toolCall"]["title"]), subject: known.text(), options: options.collect() }
     }
 
     /// The question to the caller: as text, and as options for a program.
@@ -48,7 +53,9 @@ impl Permission {
         let options: Vec<_> =
             self.options.iter().map(|Choice { id, name, .. }| format!("{id} ({name})")).collect();
         let title = if self.title.is_empty() { "The agent asks for permission." } else { &self.title };
-        let text = format!("{title} Answer with one of: {}", options.join(", "));
+        let subject = &self.subject;
+        let subject = if subject.is_empty() { " ".to_owned() } else { format!("\n\n{subject}\n\n") };
+        let text = format!("{title}{subject}Answer with one of: {}", options.join(", "));
         Map::from_iter([(KEY.to_owned(), text.into())])
     }
 

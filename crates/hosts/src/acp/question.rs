@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::{
     elicitation::{self, Elicitation},
     permission::{self, Permission},
+    tools::Tools,
 };
 
 /// A question, with the id of its request.
@@ -24,10 +25,14 @@ pub(super) enum AgentQuestion {
 }
 
 impl AgentQuestion {
-    /// Parses a request of the agent; `None` for a method that this client does not offer.
-    pub(super) fn read(method: &str, params: &Value) -> Option<Result<Self, String>> {
+    /// Parses a request of the agent; `None` for a method that this client does not offer. `tools` are the active tool
+    /// calls.
+    pub(super) fn read(method: &str, params: &Value, tools: &Tools) -> Option<Result<Self, String>> {
         match method {
-            "session/request_permission" => Some(Ok(Self::Permission(Permission::new(params)))),
+            "session/request_permission" => {
+                let known = tools.subject(&params["toolCall"]);
+                Some(Ok(Self::Permission(Permission::new(params, known))))
+            }
             "elicitation/create" => Some(Elicitation::new(params).map(Self::Values)),
             _ => None,
         }

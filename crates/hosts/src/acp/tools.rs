@@ -6,16 +6,29 @@ use std::collections::HashMap;
 use plenary_runs::Event;
 use serde_json::{Map, Value};
 
-use super::turn::TEXT_BYTES_MAX;
+use super::{subject::CallSubject, turn::TEXT_BYTES_MAX};
 
 /// Most active tool calls of a run; further ones are ignored.
 const CALLS_MAX: usize = 256;
 
-/// The active calls, by id, with their titles.
+/// The active calls, by id.
 #[derive(Debug, Default)]
-pub(super) struct Tools(HashMap<String, String>);
+pub(super) struct Tools(HashMap<String, ToolCall>);
+
+/// An active call.
+#[derive(Debug)]
+struct ToolCall {
+    title: String,
+    subject: CallSubject,
+}
 
 impl Tools {
+    /// What is known about a call that a request is about.
+    pub(super) fn subject(&self, call: &Value) -> CallSubject {
+        let known = call["toolCallId"].as_str().and_then(|id| self.0.get(id));
+        known.map(|call| call.subject.clone()).unwrap_or_default()
+    }
+
     /// The events for a `tool_call` or `tool_call_update`.
     pub(super) fn update(&mut self, update: &Value) -> Vec<Event> {
         let Some(id) = update["toolCallId"].as_str() else { return Vec::new() };
@@ -26,9 +39,11 @@ impl Tools {
             let title = title.unwrap_or(id);
             let args = update["rawInput"].as_object().cloned();
             events.push(Event::tool_call(title, &args.unwrap_or_else(Map::new)));
-            self.0.insert(id.to_owned(), title.to_owned());
+            self.0
+                .insert(id.to_owned(), ToolCall { title: title.to_owned(), subject: CallSubject::default() });
         }
-        let Some(name) = self.0.get_mut(id) else { return events };
+        let Some(ToolCall { title: name, subject }) = self.0.get_mut(id) else { return events };
+        subject.update(update);
         if let Some(title) = title {
             title.clone_into(name);
         }

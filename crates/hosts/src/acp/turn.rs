@@ -106,7 +106,7 @@ impl<'a> Turn<'a> {
                     self.update(&params["update"]).await?;
                 }
                 Some(Message::Request { id, method, params }) => {
-                    match AgentQuestion::read(&method, &params) {
+                    match AgentQuestion::read(&method, &params, &self.tools) {
                         Some(Ok(question)) if self.link.is_of_session(&params) => {
                             self.question(Question { id, question }).await?;
                         }

@@ -73,6 +73,14 @@ impl Exec {
         let program = Program::new(&settings.command, settings.directory.as_ref(), &settings.env, launcher)?;
         Ok(Self { settings, program })
     }
+
+    /// Whether its program can be started here, as far as its files show.
+    ///
+    /// # Errors
+    /// Why it cannot, as text for people.
+    pub fn check_program(&self) -> Result<(), String> {
+        self.program.check()
+    }
 }
 
 impl Runner for Exec {

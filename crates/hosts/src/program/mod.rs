@@ -5,6 +5,7 @@
 pub(crate) mod ending;
 pub(crate) mod launcher;
 pub(crate) mod lines;
+mod lookup;
 pub(crate) mod process;
 pub(crate) mod stderr;
 

@@ -168,7 +168,10 @@ impl Events {
         loop {
             while let Some(item) = self.items.pop_front() {
                 if let Item::Event(event) = item {
-                    self.after.clone_from(&event.id);
+                    // The parser of a resumed stream knows no id before its first event with one.
+                    if event.id.is_some() {
+                        self.after.clone_from(&event.id);
+                    }
                     self.failures = 0;
                     return Ok(event);
                 }

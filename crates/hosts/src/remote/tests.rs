@@ -73,6 +73,24 @@ async fn sc_22_events_are_said_again_one_call_deeper_and_a_stream_that_breaks_is
 }
 
 #[tokio::test]
+async fn a_stream_that_breaks_in_a_text_is_resumed_after_the_last_stored_event() {
+    let delta = json!({"type": "TextDelta", "content": "tw"});
+    let first = [
+        json!({"id": 1, "type": "RunStarted", "run_id": "r", "thread_id": "t"}),
+        json!({"id": 2, "type": "TextOutput", "content": "one "}),
+        delta.clone(),
+    ];
+    let end = json!({"id": 3, "type": "RunCompleted", "finish_reason": "success"});
+    let (origin, serving) = scripted(vec![stream(&first), stream(&[delta]), stream(&[end])]).await;
+    let request = request(&json!({"input": "hi"}));
+    let (agent_run, _receiver) = run(&request);
+    assert_eq!(agent(&origin).run(request, agent_run).await, RunEnd::success());
+    for resumed in &serving.await.unwrap()[1..] {
+        assert!(resumed.head.contains("last-event-id: 2"), "{}", resumed.head);
+    }
+}
+
+#[tokio::test]
 async fn a_refusal_and_an_absent_endpoint_are_told() {
     let refusal = "HTTP/1.1 404 Not Found\r\ncontent-length: 28\r\nconnection: close\r\n\r\n{\"detail\":\"no such an agent\"}";
     let (origin, _serving) = scripted(vec![refusal.into()]).await;

@@ -126,10 +126,14 @@ impl LimitsTable {
         if time_max.is_zero() {
             bail!("`time_max` must be more than 0");
         }
+        let events_max = self.events_max.unwrap_or(others.events_max);
+        if events_max == 0 {
+            bail!("`events_max` must be more than 0");
+        }
         Ok(RunLimits {
             time_max,
             waiting_max: time("waiting_max", &self.waiting_max, others.waiting_max)?,
-            events_max: self.events_max.unwrap_or(others.events_max),
+            events_max,
             bytes_max: self.bytes_max.unwrap_or(others.bytes_max),
         })
     }
@@ -365,6 +369,7 @@ mod tests {
             ("[agents.a]\nkind = \"echo\"\ntime_max = \"soon\"", "time_max"),
             ("[runs]\ntime_max = 0", "[runs]: `time_max` must be more than 0"),
             ("[agents.a]\nkind = \"echo\"\ntime_max = \"0s\"", "[agents.a]: `time_max` must be more than 0"),
+            ("[agents.a]\nkind = \"echo\"\nevents_max = 0", "[agents.a]: `events_max` must be more than 0"),
             ("[agents.a]\nkind = \"connected\"\nattach_wait = true", "write a time"),
             ("[agents.a]\npurpose = \"x\"", "kind"),
             ("[runs]\necko = true", "ecko"),

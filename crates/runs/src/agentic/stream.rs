@@ -69,8 +69,9 @@ impl<P> TranslatedStream<P> {
         match self.shape {
             Shape::Json => out.push_str(&format!("event: message\ndata: {}\n\n", event.json(&self.agent))),
             Shape::Text => {
-                for line in event.text(&self.agent).split('\n') {
-                    out.push_str(&format!("data: {}\n", line.trim_end_matches('\r')));
+                // A lone carriage return ends a line of the stream, too: the rest would be a field of its own.
+                for line in event.text(&self.agent).replace("\r\n", "\n").split(['\n', '\r']) {
+                    out.push_str(&format!("data: {line}\n"));
                 }
                 out.push('\n');
             }
@@ -120,5 +121,12 @@ mod tests {
         );
         let text = all(pieces(), Shape::Text).await;
         assert!(text.contains("data: a\ndata: b\n\n"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn each_line_of_a_text_is_data_whatever_ends_it() {
+        let piece = "id: 2\nevent: TextOutput\ndata: {\"depth\":0,\"content\":\"50%\\r\\revent: evil\\r\\n100%\"}\n\n";
+        let text = all(vec![piece], Shape::Text).await;
+        assert_eq!(text, "data: 50%\ndata: \ndata: event: evil\ndata: 100%\n\n");
     }
 }

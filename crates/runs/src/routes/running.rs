@@ -164,7 +164,7 @@ async fn run(
             let thread = runs.interrupted(&caller, agent, run, thread).await?;
             let key = request::key(
                 scope("resume", &caller, agent.name()),
-                &thread.to_string(),
+                &place(thread, ids),
                 &headers,
                 body.bytes(),
             )?;
@@ -177,7 +177,7 @@ async fn run(
             let thread = visible_agent.reveal(runs.interrupted(&caller, agent, run, thread).await)?;
             let key = request::key(
                 scope("cancel", &caller, agent.name()),
-                &thread.to_string(),
+                &place(thread, ids),
                 &headers,
                 body.bytes(),
             )?;
@@ -236,6 +236,11 @@ fn accepted(name: &str, thread: ThreadId, done: &Executed<InterruptReceipt>) -> 
     replayed(response, done.replayed)
 }
 
+/// The place of a request to a run, as a part of its idempotency key: the body need not contain the run.
+fn place(thread: ThreadId, ids: Ids<'_>) -> String {
+    ids.run.map_or_else(|| thread.to_string(), |run| format!("{thread}/{run}"))
+}
+
 /// The scope within which an operation's idempotency keys are unique.
 fn scope(operation: &str, caller: &RequestCaller, agent: &str) -> String {
     format!("runs/{operation}/{agent}/{}", caller.actor())
@@ -279,9 +284,6 @@ impl Runs {
         }
         if self.0.stop.is_cancelled() {
             return Err(refusals::stopping());
-        }
-        if self.stopped(agent.name()).await?.is_some() {
-            return Err(refusals::agent_stopped());
         }
         let StartPlace { thread, is_new, is_chosen } = place;
         let thread_text = if is_chosen { thread.to_string() } else { String::new() };

@@ -276,6 +276,18 @@ fn sc_46_who_was_told_to_stop_was_canceled_whatever_it_says() {
 }
 
 #[test]
+fn sc_46_who_was_told_to_stop_waits_for_no_answer() {
+    let mut thread = Thread::default();
+    let run = thread.start().run;
+    for _ in 0..2 {
+        thread.emit(run, vec![Event::wait_for_input(&Map::new())]);
+        thread.cancel("@a.b", Some(run)).unwrap();
+        assert_eq!(thread.status(run), RunStatus::Running);
+        assert_eq!(thread.resume("@a.b", Some(run)), Err(Rejection::RunNotActive));
+    }
+}
+
+#[test]
 fn sc_46_a_queued_run_is_over_at_once() {
     let mut thread = Thread::default();
     let (first, second) = (thread.start(), thread.start());

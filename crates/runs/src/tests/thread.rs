@@ -86,6 +86,7 @@ impl Thread {
                 trace: None,
                 body: "{\"input\":\"hi\"}".into(),
             },
+            is_stopped: false,
             node: "0".into(),
         };
         let decision = decide::start(&self.state, standing, &stamp, &command);

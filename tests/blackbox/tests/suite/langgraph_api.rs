@@ -45,6 +45,23 @@ fn refused(answer: &Response, status: u16, code: &str) {
     assert!(body["detail"].is_string(), "{answer}");
 }
 
+/// With a key a repeated request is the same run.
+#[tokio::test]
+async fn a_request_with_a_key_is_one_run() {
+    let (_server, nick) = served().await;
+    for path in ["/langgraph/runs", "/langgraph/runs/wait", "/langgraph/runs/stream"] {
+        let key = path.replace('/', "-");
+        let post = async |text: &str| {
+            nick.call("POST", path, &[("Idempotency-Key", &*key)], Some(&user(text))).await
+        };
+        let (first, again) = (post("Hello").await, post("Hello").await);
+        assert_eq!((first.status, again.status), (200, 200), "{again}");
+        assert_eq!(first.header("content-location"), again.header("content-location"), "{path}");
+        assert_eq!((first.is_replayed(), again.is_replayed()), (false, true), "{path}");
+        refused(&post("Other").await, 409, "idempotency_key_reused");
+    }
+}
+
 #[tokio::test]
 async fn a_thread_has_the_messages_of_its_runs() {
     let (_server, nick) = served().await;

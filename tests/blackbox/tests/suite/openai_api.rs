@@ -128,8 +128,78 @@ async fn errors_have_openais_form() {
     assert_error(&nick.post_raw(chat, b"{").await, 400, "invalid_json", &Value::Null);
     let fails = json!({"model": "echo", "messages": user("x"), "metadata": {"demo": [{"fail": "it broke"}]}});
     let failed = nick.post(chat, fails).await;
-    assert_error(&failed, 500, "run_failed", &Value::Null);
+    // Clients repeat a 5xx by themselves, and each repetition would be a run.
+    assert_error(&failed, 422, "run_failed", &Value::Null);
     assert!(failed.text().contains("it broke"), "{failed}");
+}
+
+/// With a key a repeated request is the same run, also where it answers a question.
+#[tokio::test]
+async fn a_request_with_a_key_is_one_run() {
+    let (_server, nick) = served().await;
+    let asked = json!({"model": "echo", "messages": user("Hello")});
+    let demo = json!({"demo": [{"wait_for_input": {"name": "Your name"}}]});
+    let asks = json!({"model": "echo", "input": "A form", "metadata": demo});
+    let asks = nick.post("/v1/responses", asks).await.ok(200);
+    let answers = json!({"model": "echo", "input": "Nick", "previous_response_id": asks["id"]});
+    for (path, body) in [("/v1/chat/completions", asked), ("/v1/responses", answers)] {
+        let post =
+            async |body: &Value| nick.call("POST", path, &[("Idempotency-Key", "kk1")], Some(body)).await;
+        let first = post(&body).await;
+        assert!(!first.is_replayed(), "{first}");
+        let again = post(&body).await;
+        assert!(again.is_replayed(), "{again}");
+        let (first, mut again) = (first.ok(200), again.ok(200));
+        for time in ["created", "created_at"] {
+            if !first[time].is_null() {
+                again[time] = first[time].clone();
+            }
+        }
+        assert_eq!(again, first);
+        let mut other = body;
+        other["model"] = json!("@plenary.echo");
+        other["input"] = json!("Other");
+        other["messages"] = user("Other");
+        assert_error(&post(&other).await, 409, "idempotency_key_reused", &Value::Null);
+    }
+}
+
+/// What answers a question twice begins no run, and is told how to continue.
+#[tokio::test]
+async fn a_question_is_answered_once() {
+    let (_server, nick) = served().await;
+    let demo = json!({"demo": [{"wait_for_input": {"name": "Your name"}}]});
+    let asks = json!({"model": "echo", "input": "A form", "metadata": demo});
+    let asks = nick.post("/v1/responses", asks).await.ok(200);
+    let answers = json!({"model": "echo", "input": "Nick", "previous_response_id": asks["id"]});
+    let answered = nick.post("/v1/responses", answers.clone()).await.ok(200);
+    let again = nick.post("/v1/responses", answers).await;
+    assert_error(&again, 409, "run_not_active", &Value::Null);
+    assert!(again.text().contains(&id_of(&answered)), "{again}");
+    let next = json!({"model": "echo", "input": "Next", "previous_response_id": answered["id"]});
+    assert_eq!(said(&nick.post("/v1/responses", next).await.ok(200)), "Next");
+}
+
+/// A question that nobody answered before its run was canceled: the conversation goes on.
+#[tokio::test]
+async fn a_question_that_was_given_up_does_not_end_the_conversation() {
+    let (_server, nick) = served().await;
+    let demo = json!({"demo": [{"wait_for_input": {"name": "Your name"}}]});
+    let asks = json!({"model": "echo", "input": "A form", "metadata": demo});
+    let asks = nick.post("/v1/responses", asks).await.ok(200);
+    let id = id_of(&asks);
+    let run = id.trim_start_matches("resp_").split('.').next().expect("a run");
+    let cancel = json!({"type": "CancelRequest", "run_id": run});
+    assert_eq!(nick.post("/agent/echo/run", cancel).await.status, 202);
+    loop {
+        let report = nick.get(&format!("/agent/echo/runs/{run}")).await.ok(200);
+        if report["status"] == "canceled" {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    let next = json!({"model": "echo", "input": "Next", "previous_response_id": id});
+    assert_eq!(said(&nick.post("/v1/responses", next).await.ok(200)), "Next");
 }
 
 fn said(response: &Value) -> &str {

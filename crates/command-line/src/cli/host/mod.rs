@@ -115,21 +115,28 @@ fn runner(args: &Host) -> Result<Arc<dyn Runner>, Failure> {
     }
     let (command, env): (_, BTreeMap<_, _>) = (args.command.clone(), args.env.iter().cloned().collect());
     let (purpose, tools, launcher) = (String::new(), Vec::new(), Launcher::this_binary());
-    let runner: Result<Arc<dyn Runner>, ConfigFault> = match args.kind {
+    let wrong = |fault: ConfigFault| {
+        Failure::usage(fault.to_string(), "end the command line with `-- PROGRAM ARGUMENT …`")
+    };
+    let (runner, checked): (Arc<dyn Runner>, _) = match args.kind {
         Kind::Exec => {
             let request_types = Vec::new();
             let settings = exec::Settings { command, directory, env, purpose, tools, request_types };
-            Exec::new(settings, &launcher).map(|exec| Arc::new(exec) as Arc<dyn Runner>)
+            let exec = Exec::new(settings, &launcher).map_err(wrong)?;
+            let checked = exec.check_program();
+            (Arc::new(exec), checked)
         }
         Kind::Acp => {
             let settings =
                 acp::Settings { command, directory, env, rest: None, opening_max: None, purpose, tools };
-            Acp::new(settings, &launcher).map(|acp| Arc::new(acp) as Arc<dyn Runner>)
+            let acp = Acp::new(settings, &launcher).map_err(wrong)?;
+            let checked = acp.check_program();
+            (Arc::new(acp), checked)
         }
     };
-    runner.map_err(|fault| {
-        Failure::usage(fault.to_string(), "end the command line with `-- PROGRAM ARGUMENT …`")
-    })
+    // A host that fails each run at once would get the runs of all others: it is always the least busy.
+    checked.map_err(|why| Failure::usage(why, "name an installed program after `--`"))?;
+    Ok(runner)
 }
 
 #[cfg(test)]
@@ -171,10 +178,15 @@ mod tests {
     #[test]
     fn what_can_t_be_started_anywhere_is_wrong_usage() {
         let refused = |args: &[&str]| runner(&parse(args).unwrap()).err().unwrap();
-        for wrong in
-            [&["--directory", "/nonexistent", "--", "x"][..], &["--", ""], &["--kind", "acp", "--", ""]]
-        {
+        for wrong in [
+            &["--directory", "/nonexistent", "--", "sh"][..],
+            &["--", ""],
+            &["--kind", "acp", "--", ""],
+            &["--", "/nonexistent/program"],
+            &["--kind", "acp", "--", "/nonexistent/program"],
+        ] {
             assert!(matches!(refused(wrong), Failure::Usage { .. }), "{wrong:?}");
         }
+        assert!(runner(&parse(&["--", "sh"]).unwrap()).is_ok());
     }
 }

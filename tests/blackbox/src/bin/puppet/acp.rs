@@ -155,7 +155,13 @@ impl Turn<'_> {
                 "tool" => self.tool(rest, "completed").await,
                 "toolfail" => self.tool(rest, "failed").await,
                 "update" => self.update(rest, json!({})).await,
-                "ask" => answer = self.permission(rest).await,
+                "ask" => {
+                    answer = self.permission(json!({"title": rest})).await;
+                }
+                // `askcall {"title":…,"rawInput":…}`: the members of the tool call.
+                "askcall" => {
+                    answer = self.permission(serde_json::from_str(rest).unwrap_or_default()).await;
+                }
                 "answer" => self.text(&answer["result"]["outcome"].to_string()).await,
                 "elicit" => self.elicit(rest).await,
                 "session" => self.text(&self.name).await,
@@ -201,10 +207,10 @@ impl Turn<'_> {
             .await;
     }
 
-    async fn permission(&self, title: &str) -> Value {
+    async fn permission(&self, mut call: Value) -> Value {
         let options = json!([{"optionId": "yes", "name": "Allow", "kind": "allow_once"},
             {"optionId": "no", "name": "Reject", "kind": "reject_once"}]);
-        let call = json!({"toolCallId": "call-0", "title": title, "kind": "execute"});
+        (call["toolCallId"], call["kind"]) = (json!("call-0"), json!("execute"));
         let params = json!({"sessionId": self.name, "toolCall": call, "options": options});
         self.request("session/request_permission", &params).await
     }

@@ -109,6 +109,16 @@ async fn a_run_that_a_person_refuses_is_canceled_and_one_that_is_canceled_needs_
 }
 
 #[tokio::test]
+async fn a_held_run_of_an_agent_that_is_stopped_is_canceled() {
+    let (_server, owner, stranger) = holding().await;
+    let held = run(&stranger, "one").await;
+    listed(&owner, "hold", 1).await;
+    owner.post_empty("/agent/echo/stop").await.ok(200);
+    becomes(&stranger, &held, "canceled").await;
+    listed(&owner, "hold", 0).await;
+}
+
+#[tokio::test]
 async fn runs_of_ones_own_and_runs_after_the_switch_are_not_held() {
     let (server, owner, stranger) = holding().await;
     let own = server.agent("@acme.own").await;

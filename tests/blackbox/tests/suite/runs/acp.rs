@@ -104,6 +104,23 @@ async fn sc_44_sc_45_permissions_are_questions() {
     }
 }
 
+/// Who is asked for a permission sees what it is for, and not only how the agent calls that.
+#[tokio::test]
+async fn sc_44_a_permission_shows_what_it_is_for() {
+    let (server, nick) = editing().await;
+    let owner = server.owner("nick").await;
+    let diff = json!({"type": "diff", "path": "/etc/passwd", "oldText": "a\n", "newText": "root::0:0\n"});
+    let call = json!({"title": "Run tests", "rawInput": {"command": "rm -rf ~"}, "content": [diff]});
+    let run = chat(&nick, AGENT, &format!("askcall {call}")).await;
+    let request = crate::requests::listed(&owner, "run_input", 1).await["requests"][0].clone();
+    let shown = request["detail"]["text"].as_str().expect("a text");
+    for part in ["Run tests", "rm -rf ~", "--- /etc/passwd", "-a", "+root::0:0", "yes (Allow)"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    super::speak::tell(&nick, &run, "CancelRequest", json!({})).await;
+    whole(&nick, &run).await;
+}
+
 /// An answer that is no option is never taken as a permission.
 #[tokio::test]
 async fn sc_45_an_odd_answer_permits_nothing() {

@@ -3,7 +3,9 @@
 use blackbox::{Caller, eventually};
 use serde_json::json;
 
-use super::speak::{PUPPET, Run, chat, playing, refused, resume, said, status, status_becomes, tell, whole};
+use super::speak::{
+    PUPPET, Run, cancel, chat, playing, refused, resume, said, status, status_becomes, tell, whole,
+};
 use crate::requests::{at, listed};
 
 #[tokio::test]
@@ -33,6 +35,36 @@ async fn a_run_that_was_answered_elsewhere_waits_for_no_person() {
     listed(&owner, "run_input", 0).await;
     let page = owner.get("/requests?state=withdrawn").await.ok(200);
     assert_eq!(page["requests"][0]["kind"], "run_input");
+}
+
+#[tokio::test]
+async fn a_run_that_is_told_to_stop_waits_for_nobody() {
+    let (server, nick) = playing().await;
+    let owner = server.owner("nick").await;
+    let run = chat(&nick, PUPPET, "insist\nask name=Your name?\nwhole-answer").await;
+    status_becomes(&nick, &run, "waiting").await;
+    listed(&owner, "run_input", 1).await;
+    cancel(&nick, &run).await;
+    // The agent does not listen, so the run ends some seconds later.
+    let late = json!({"request_keys": {"name": "Ann"}});
+    assert_eq!(refused(&tell(&nick, &run, "ResumeWithInput", late).await, 409), "run_not_active");
+    listed(&owner, "run_input", 0).await;
+}
+
+/// A person gives each value that the run asks for.
+#[tokio::test]
+async fn an_answer_has_each_value_and_no_other() {
+    let (server, nick) = playing().await;
+    let owner = server.owner("nick").await;
+    let run = chat(&nick, PUPPET, "ask a=A?\nwhole-answer").await;
+    let request = listed(&owner, "run_input", 1).await["requests"][0].clone();
+    let path = at(request["request_id"].as_str().expect("an id"), "/answer");
+    let answer = |args| json!({"type": "edit", "args": args, "version": request["version"]});
+    for wrong in [json!({}), json!({"a": "1", "b": "2"}), json!({"zzz": 1})] {
+        owner.post(&path, answer(wrong)).await.assert_refused(400, "invalid_answer");
+    }
+    owner.post(&path, answer(json!({"a": "1"}))).await.ok(200);
+    status_becomes(&nick, &run, "completed").await;
 }
 
 /// The agent asks at once again when it was answered: an answer to its first question that stands only then is none to the next.

@@ -78,6 +78,38 @@ async fn a_chosen_thread_is_opened_once_under_one_key() {
     assert_eq!(runs.len(), 1);
 }
 
+/// The run in the query is a part of the request, as it is in the body.
+#[tokio::test]
+async fn a_key_for_one_run_is_none_for_another() {
+    let (_server, nick) = echoing().await;
+    let first = chat(&nick, ECHO, &json!({"demo": ["slow"]}).to_string()).await;
+    let second = chat_on(&nick, &first, "two").await;
+    let third = chat_on(&nick, &first, "three").await;
+    let mut answers = Vec::new();
+    for run in [&second, &third] {
+        let path = at(ECHO, &format!("run?run_id={}", run.id));
+        let body = json!({"type": "CancelRequest"});
+        answers.push(nick.call("POST", &path, &[("Idempotency-Key", "k-1")], Some(&body)).await);
+    }
+    assert_eq!(answers[0].status, 202, "{}", answers[0]);
+    assert_eq!(refused(&answers[1], 409), "idempotency_key_reused");
+    assert_eq!(status(&nick, &third).await["status"], "queued");
+    cancel(&nick, &first).await;
+}
+
+/// What was begun before its agent was stopped is found again under its key.
+#[tokio::test]
+async fn a_repeated_request_to_a_stopped_agent_gets_its_run() {
+    let (server, nick) = echoing().await;
+    let body = json!({"input": "one"});
+    let post =
+        async |key: &str| nick.call("POST", &at(ECHO, "run"), &[("Idempotency-Key", key)], Some(&body)).await;
+    let first = accepted(ECHO, &post("k-1").await).id;
+    server.operator().post_empty(&at(ECHO, "stop")).await.ok(200);
+    assert_eq!(accepted(ECHO, &post("k-1").await).id, first);
+    assert_eq!(refused(&post("k-2").await, 409), "agent_stopped");
+}
+
 /// D.8: a thread that is unknown, of another agent, or none at all is 404, and never made.
 #[tokio::test]
 async fn sc_16_an_unknown_thread_is_404() {

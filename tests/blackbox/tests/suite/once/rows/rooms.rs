@@ -342,17 +342,20 @@ impl Scene {
             ),
             row(
                 "openai.chat",
-                EachTime("the API knows no key"),
+                OnceByHead,
                 bob,
                 ("POST", "/v1/chat/completions"),
-                (json!({"model": "echo", "messages": [{"role": "user", "content": "a"}]}), Value::Null),
+                (
+                    json!({"model": "echo", "messages": [{"role": "user", "content": "a"}]}),
+                    json!({"model": "echo", "messages": [{"role": "user", "content": "b"}]}),
+                ),
             ),
             row(
                 "openai.response",
-                EachTime("the API knows no key"),
+                OnceByHead,
                 bob,
                 ("POST", "/v1/responses"),
-                (json!({"model": "echo", "input": "a"}), Value::Null),
+                (json!({"model": "echo", "input": "a"}), json!({"model": "echo", "input": "b"})),
             ),
             row(
                 "openai.cancel",
@@ -363,10 +366,13 @@ impl Scene {
             ),
             row(
                 "langgraph.write",
-                EachTime("the API knows no key"),
+                OnceByHead,
                 bob,
                 ("POST", "/langgraph/runs"),
-                (json!({"assistant_id": "echo", "input": "a"}), Value::Null),
+                (
+                    json!({"assistant_id": "echo", "input": "a"}),
+                    json!({"assistant_id": "echo", "input": "b"}),
+                ),
             ),
         ]
     }

@@ -1,5 +1,7 @@
 //! How hosted runs end: canceled, crashed, and with the host. Whatever happens, no process stays behind.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use blackbox::TempDir;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -65,7 +67,7 @@ async fn sc_46_canceling_is_told() {
     host.note_with(&format!("run {}: canceled", run.id)).await;
 }
 
-/// SC-26: a program that is not there, and one that crashes, are errors that say what is wrong; the host goes on.
+/// SC-26: a program that cannot be started, and one that crashes, are errors that say what is wrong; the host goes on.
 #[tokio::test]
 async fn sc_26_broken_programs_are_errors_that_say_why() {
     let (scene, mut host) = Scene::playing().await;
@@ -75,13 +77,17 @@ async fn sc_26_broken_programs_are_errors_that_say_why() {
     host.note_with("failed: the program ended with exit code 3").await;
     assert_eq!(finish(&outcome(&scene.ann, AGENT, "text sound").await), "success");
     drop(host);
-    for (kind, command) in
-        [("exec", &["/nonexistent/agent"][..]), ("acp", &["/nonexistent/agent"]), ("acp", &["true"])]
-    {
+    // It looks like a program, and its interpreter is missing.
+    let directory = TempDir::new();
+    let broken = directory.path().join("broken-agent");
+    std::fs::write(&broken, "#!/nonexistent/interpreter\n").expect("a file");
+    std::fs::set_permissions(&broken, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    let broken = broken.to_str().expect("a path");
+    for (kind, command) in [("exec", &[broken][..]), ("acp", &[broken]), ("acp", &["true"])] {
         let _host = hosting(&scene.machine, &["--kind", kind], command).await;
         let events = outcome(&scene.ann, AGENT, "x").await;
         assert_eq!(finish(&events), "error");
-        let wanted = if command == ["true"] { "exit code 0" } else { "/nonexistent/agent cannot be started" };
+        let wanted = if command == ["true"] { "exit code 0" } else { "broken-agent" };
         assert!(why(&events).contains(wanted), "{kind}: {events:?}");
     }
 }

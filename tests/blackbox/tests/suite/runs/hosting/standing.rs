@@ -78,6 +78,8 @@ async fn wrong_usage_is_told_at_once() {
         &["agent", "host", HANDLE, "python3"],
         &["agent", "host", "helper", "--", "true"],
         &["agent", "host", HANDLE, "--directory", "/nonexistent", "--", "true"],
+        &["agent", "host", HANDLE, "--", "/nonexistent/program"],
+        &["agent", "host", HANDLE, "--kind", "acp", "--", "./no-such-program"],
         &["agent", "host", HANDLE, "--env", "A", "--", "true"],
         &["agent", "host", HANDLE, "--kind", "echo", "--", "true"],
         &["agent", "host", HANDLE, "--runs-max", "0", "--", "true"],
