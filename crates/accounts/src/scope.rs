@@ -120,6 +120,17 @@ impl Scope {
         self.admits(&demand(None)) || projects.iter().any(|project| self.admits(&demand(Some(project))))
     }
 
+    /// The ids in a room, sessions or projects, to which it is limited; `None` if it is not limited.
+    #[must_use]
+    pub fn limits_in(&self, room: &str) -> Option<Vec<&str>> {
+        let ids = match room {
+            "sessions" => Some(&self.sessions),
+            "context" => Some(&self.projects),
+            _ => None,
+        };
+        self.is_limited().then(|| ids.into_iter().flatten().map(String::as_str).collect())
+    }
+
     /// Whether it covers the other scope.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
@@ -332,6 +343,11 @@ mod tests {
             limited.reads("context", None, &project) && !limited.reads("context", None, &["q".to_owned()])
         );
         assert!(!limited.reads("channels", None, &[]) && !limited.reads("runs", None, &[]));
+        assert_eq!(
+            (limited.limits_in("sessions"), limited.limits_in("context")),
+            (Some(vec!["a"]), Some(vec!["p"]))
+        );
+        assert_eq!((limited.limits_in("channels"), all.limits_in("sessions")), (Some(Vec::new()), None));
         let room = scope("accounts:read channels:read");
         assert!(room.reads("channels", None, &[]) && !room.reads("sessions", Some("a"), &[]));
     }

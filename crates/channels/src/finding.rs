@@ -32,7 +32,7 @@ fn change(event: &StoredEvent) -> Option<Change> {
             return None;
         }
     };
-    Some(indexed(event, text(&appended)))
+    Some(indexed(event, event.at, text(&appended)))
 }
 
 impl Channels {

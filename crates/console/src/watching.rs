@@ -10,7 +10,7 @@ use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Position, Version};
 use plenary_log::{Fault, PageSize, StoredEvent, StreamName};
 use plenary_retrieval::{Change, Query};
-use plenary_room::{BURST_BYTES, Onlooker, OnlookerEvent, sse::Pieces, texts};
+use plenary_room::{BURST_BYTES, Onlooker, OnlookerEvent, Teller, sse::Pieces, text_of, texts};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
@@ -183,7 +183,8 @@ impl Watcher {
             Err(fault) => return Err(fault),
         };
         let may_know = self.onlooker.as_ref().is_none_or(|onlooker| (reported.audience)(onlooker));
-        let matches = may_know && self.filter.has(&reported) && self.matches_query(event, &reported).await?;
+        let matches =
+            may_know && self.filter.has(&reported) && self.matches_query(&**teller, event, &reported).await?;
         Ok(matches.then(|| shown(event, teller.room(), reported)))
     }
 
@@ -193,19 +194,26 @@ impl Watcher {
         OnlookerEvent { trace: reported.trace.filter(|_| !is_agent), ..reported }
     }
 
-    /// Whether an event contains all words of the query, in its indexed text, or else in the texts of its data.
-    async fn matches_query(&self, event: &StoredEvent, reported: &OnlookerEvent) -> Result<bool, Fault> {
+    /// Whether an event contains all words of the query: in its indexed text, or else in the texts of its data and of what it
+    /// is about.
+    async fn matches_query(
+        &self,
+        teller: &dyn Teller,
+        event: &StoredEvent,
+        reported: &OnlookerEvent,
+    ) -> Result<bool, Fault> {
         let Some(query) = &self.filter.query else { return Ok(true) };
         let change = match self.console.findable(&event.stream) {
             Some(room) => room.change(event).await?,
             None => None,
         };
         let text = match change.and_then(Change::document) {
-            Some(document) => {
-                let texts: Vec<String> = document.sections.into_iter().map(|section| section.text).collect();
-                texts.join("\n")
+            Some(document) => text_of(&document.sections),
+            None => {
+                let about =
+                    Fault::skip_corrupt(teller.text(event).await, "an event was matched without its text")?;
+                format!("{}\n{}", texts(&reported.data), about.flatten().unwrap_or_default())
             }
-            None => texts(&reported.data),
         };
         Ok(query.coverage(&text) >= 1.0)
     }

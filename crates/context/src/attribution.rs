@@ -38,6 +38,13 @@ pub fn is_own(by: &Actor, id: &str) -> bool {
     }
 }
 
+/// The author of what a bearer wrote under this name: the bearer itself, whichever of its own names it is. The operator's
+/// names, and with open attribution those of others, are free.
+#[must_use]
+pub fn author(by: &Actor, name: &str) -> String {
+    if is_own(by, name) { by.to_string() } else { name.to_owned() }
+}
+
 /// The actor for a request that names none: the bearer.
 #[must_use]
 pub fn itself(by: &Actor) -> Creator {
@@ -79,6 +86,12 @@ mod tests {
             assert!(speaks_as(by, &itself(by).id, Attribution::Own));
         }
         assert!(speaks_as(&Actor::Operator, "ann", Attribution::Own));
+        assert_eq!(author(&agent, "nick"), "@nick.cc-laptop", "the owner's name is the agent's too");
+        assert_eq!(author(&owner, "nick"), "~nick");
+        assert_eq!(
+            (author(&Actor::Operator, "nick"), author(&agent, "ann")),
+            ("nick".to_owned(), "ann".to_owned())
+        );
         let guest = Actor::Agent("@ida-at-rose.nick".parse().unwrap());
         for (id, is_own) in
             [("@ida-at-rose.nick", true), ("ida-at-rose.nick", true), ("ida-at-rose", false), ("nick", false)]

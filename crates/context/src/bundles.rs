@@ -39,6 +39,13 @@ struct Questions {
     questions: Vec<String>,
 }
 
+/// The times of the packages that a bundle shows.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    since: Moment,
+    until: Moment,
+}
+
 /// The open questions of a window.
 struct OpenQuestions {
     /// Each with the id of its package's stream.
@@ -57,10 +64,11 @@ pub(crate) struct DigestSelection {
 }
 
 impl Context {
-    /// The beginning of a window of `window_days` that ends now.
-    fn since(&self, window_days: u64) -> Moment {
-        let now = self.clock().now().0;
-        Moment::of(TimestampMs(now.saturating_sub(window_days.saturating_mul(DAY_MS))))
+    /// A window of `window_days` that ends now, or as much later as a package may be ahead.
+    fn window(&self, window_days: u64) -> Window {
+        let now = self.clock().now();
+        let since = TimestampMs(now.0.saturating_sub(window_days.saturating_mul(DAY_MS)));
+        Window { since: Moment::of(since), until: Moment::latest(now) }
     }
 
     /// An orientation: the recent state of a project, without ranking.
@@ -70,11 +78,17 @@ impl Context {
         by: &Actor,
         window_days: u64,
     ) -> Result<Orientation, Fault> {
-        let since = self.since(window_days);
-        let listing = PackageQuery { since: Some(since), drafts: Drafts::Own(by), ..PackageQuery::default() };
+        let window = self.window(window_days);
+        let listing = PackageQuery {
+            since: Some(window.since),
+            // A store may have packages of the future from before they were refused.
+            cursor: Some(window.until.as_str()),
+            drafts: Drafts::Own(by),
+            ..PackageQuery::default()
+        };
         let page = self.list(id, &listing, ORIENT_PACKAGES).await?;
         let facts = self.facts(id, &FactSelection::default(), LIST_MAX).await?;
-        let questions = self.questions(id, since, Drafts::Own(by)).await?;
+        let questions = self.questions(id, window, Drafts::Own(by)).await?;
         let is_short = page.next_cursor.is_some() && page.packages.len() < ORIENT_PACKAGES;
         let cut = [
             ("recent_packages", is_short),
@@ -100,10 +114,11 @@ impl Context {
     async fn questions(
         &self,
         project: &str,
-        since: Moment,
+        window: Window,
         drafts: Drafts<'_>,
     ) -> Result<OpenQuestions, Fault> {
-        let (prefix, mut after, mut questions) = (format!("{project}/"), None::<String>, Vec::new());
+        let (prefix, mut questions) = (format!("{project}/"), Vec::new());
+        let mut after = Some(format!("{prefix}{}", window.until.as_str()));
         loop {
             let rows = self
                 .log()
@@ -117,7 +132,7 @@ impl Context {
                 .await?;
             for row in &rows {
                 let rest = &row.key[prefix.len()..];
-                if rest < since.as_str() {
+                if rest < window.since.as_str() {
                     return Ok(OpenQuestions { questions, is_cut: false });
                 }
                 let Some(value) = &row.value else { continue };
@@ -181,7 +196,7 @@ impl Context {
         by: &Actor,
         selection: &DigestSelection,
     ) -> Result<Digest, Fault> {
-        let since = self.since(selection.window_days);
+        let window = self.window(selection.window_days);
         let is_global = single_project.is_none();
         let (projects, mut is_cut) = match &single_project {
             Some(project) => (vec![project.clone()], false),
@@ -198,11 +213,11 @@ impl Context {
         let references = ambiguous(by, &projects);
         for (id, project) in &projects {
             let before = digest_counts.packages;
-            is_cut |= self.count(id, since, &mut digest_counts).await?;
+            is_cut |= self.count(id, window, &mut digest_counts).await?;
             let page = self.facts(id, &FactSelection::default(), LIST_MAX).await?;
             has_more_facts |= page.next_cursor.is_some();
             let OpenQuestions { questions: open_questions, is_cut: has_more } =
-                self.questions(id, since, Drafts::None).await?;
+                self.questions(id, window, Drafts::None).await?;
             has_more_questions |= has_more;
             counts.push(DigestProject {
                 project_id: project.project_id.clone(),
@@ -224,7 +239,7 @@ impl Context {
         let snippets = match &selection.focus {
             Some(focus) if selection.snippets > 0 => {
                 let ids = projects.iter().map(|(id, _)| id.clone()).collect();
-                self.snippets(focus, ids, since, selection.snippets).await?
+                self.snippets(focus, ids, window.since, selection.snippets).await?
             }
             Some(_) | None => Vec::new(),
         };
@@ -245,13 +260,16 @@ impl Context {
     }
 
     /// Counts the packages of a window, without drafts. Returns whether a limit left some out.
-    async fn count(&self, project: &str, since: Moment, counts: &mut DigestCounts) -> Result<bool, Fault> {
+    async fn count(&self, project: &str, window: Window, counts: &mut DigestCounts) -> Result<bool, Fault> {
         let prefix = format!("{project}/");
         let mut rows = self.log().index_rows(PACKAGES, &prefix, Order::Descending).past_damage();
         while let Some(row) = rows.next().await? {
             let rest = &row.key[prefix.len()..];
-            if rest < since.as_str() {
+            if rest < window.since.as_str() {
                 break;
+            }
+            if rest > window.until.as_str() {
+                continue;
             }
             let at = rest.split_once('/').and_then(|(at, _)| Moment::parse(&format!("{at}Z")));
             let value = std::str::from_utf8(&row.value).unwrap_or_default();

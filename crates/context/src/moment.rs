@@ -9,6 +9,8 @@ use plenary_kernel::{
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::limits::AHEAD_MS_MAX;
+
 /// Length of `2026-04-18T20:00:00.000000000`, in bytes.
 const BYTES: usize = 29;
 /// Length of the part before the digits of the fraction.
@@ -49,6 +51,12 @@ impl Moment {
     #[must_use]
     pub fn of(at: TimestampMs) -> Self {
         Self::parse(&Utc(at).to_string()).expect("a time as it is written here can be read")
+    }
+
+    /// The latest moment that a document of another clock may state at `now`.
+    #[must_use]
+    pub fn latest(now: TimestampMs) -> Self {
+        Self::of(TimestampMs(now.0.saturating_add(AHEAD_MS_MAX)))
     }
 
     /// The moment a microsecond later (wire.md 0.4 row 11).

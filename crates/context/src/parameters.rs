@@ -101,7 +101,7 @@ impl Parameters {
         })
     }
 
-    /// Refuses all other parameters. For operations that delete: an unknown filter must not be ignored.
+    /// Refuses all other parameters. For operations that delete or import: an unknown restriction must not be ignored.
     pub(crate) fn only(&self, known: &[&str]) -> Result<(), ContextFault> {
         let unknown = self
             .0

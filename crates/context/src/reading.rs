@@ -37,6 +37,8 @@ pub(crate) struct StoredPackage {
     pub(crate) text: String,
     /// Its state.
     pub(crate) present: Present,
+    /// The bearer that deposited it.
+    pub(crate) by: Actor,
     /// Whether it matches its hash (AP-38, AP-99).
     pub(crate) is_sound: bool,
 }
@@ -178,10 +180,10 @@ impl Context {
             let event = PackageEvent::decode(&stored)?;
             state.evolve(&event);
             if let PackageEvent::PackageDeposited(event) = event {
-                deposited = Some(event.raw);
+                deposited = Some((event.by, event.raw));
             }
         }
-        let (Some(present), Some(deposited)) = (state.0, deposited) else { return Ok(None) };
+        let (Some(present), Some((by, deposited))) = (state.0, deposited) else { return Ok(None) };
         let deposited = std::str::from_utf8(&deposited)
             .map_err(|_| Fault::Corrupt(format!("the package {id} is no text")))?;
         let text = Document { deposited, status: present.status, review_type: present.review_type }.text();
@@ -189,7 +191,7 @@ impl Context {
         if !is_sound {
             tracing::error!(package = id, "a stored package does not match its hash; it is quarantined");
         }
-        Ok(Some(StoredPackage { text, present, is_sound }))
+        Ok(Some(StoredPackage { text, present, by, is_sound }))
     }
 
     /// Packages of a project, newest first.

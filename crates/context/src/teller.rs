@@ -6,13 +6,15 @@ use plenary_accounts::Actor;
 use plenary_engine::Room as _;
 use plenary_kernel::AgentHandle;
 use plenary_log::{Fault, StoredEvent, StreamName};
-use plenary_room::{Onlooker, OnlookerEvent, Teller, excerpt};
+use plenary_retrieval::Section;
+use plenary_room::{Onlooker, OnlookerEvent, Teller, excerpt, text_of};
 use plenary_telemetry::TraceParent;
 use serde_json::{Map, Value};
 
 use crate::{
     Context,
     activity::{event::ActivityNoted, room::ActivityRoom},
+    search::{fact_sections, sections},
 };
 
 /// The members of an event that a list shows, by the object that has them.
@@ -36,10 +38,7 @@ impl Teller for Context {
         Box::pin(async move {
             let entry = ActivityNoted::decode(event)?;
             let project = self.project(event.stream.id()).await?;
-            let Some(json) = Context::live_json(self, &project.project_id, &entry).await? else {
-                return Ok(None);
-            };
-            let full: Value = serde_json::from_str(&json).unwrap_or_default();
+            let Some(full) = self.full(&project.project_id, &entry).await? else { return Ok(None) };
             let agents: Vec<AgentHandle> =
                 full["by"].as_str().and_then(|by| by.parse().ok()).into_iter().collect();
             let trace = entry.trace.as_deref().and_then(TraceParent::trace_of);
@@ -60,6 +59,28 @@ impl Teller for Context {
             Ok(Some(OnlookerEvent { kind, stream, agents, data, trace, audience: Box::new(audience) }))
         })
     }
+
+    fn text<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<String>, Fault>> {
+        Box::pin(async move {
+            let full = self.full("", &ActivityNoted::decode(event)?).await?;
+            Ok(full.as_ref().map(searchable_text))
+        })
+    }
+}
+
+impl Context {
+    /// An event as the project's stream shows it; `None` for a damaged package.
+    async fn full(&self, project_id: &str, entry: &ActivityNoted) -> Result<Option<Value>, Fault> {
+        let json = Context::live_json(self, project_id, entry).await?;
+        Ok(json.map(|json| serde_json::from_str(&json).unwrap_or_default()))
+    }
+}
+
+/// The searchable text of the package or the fact of an event.
+fn searchable_text(full: &Value) -> String {
+    let of =
+        |name: &str, sections: fn(&Value) -> Vec<Section>| full.get(name).map(sections).unwrap_or_default();
+    text_of(&[of("package", sections), of("fact", fact_sections)].concat())
 }
 
 /// The members of an event that a list shows.

@@ -18,7 +18,7 @@ use tokio_postgres::Client;
 use crate::{changes, querying, unavailable};
 
 /// The format of the words; an index of another format is cleared and rebuilt.
-const FORM: i32 = 1;
+const FORM: i32 = 2;
 /// Connections for searches.
 const SEARCHING_CONNECTIONS: usize = 2;
 

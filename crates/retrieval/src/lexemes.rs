@@ -10,6 +10,9 @@ use crate::{
     analysis::{Purpose, words},
 };
 
+/// A word of each document of which a part is not indexed. No text has it: the words of texts are in lower case.
+pub(crate) const CUT: &str = "CUT";
+
 /// The weight of a word, given by its section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weight {
@@ -75,6 +78,9 @@ impl Lexemes {
                 words(&section.text, Purpose::Document, &mut |word| counter.count(word, weight));
             }
         }
+        if counter.is_cut {
+            counter.words.push(Word { text: CUT.to_owned(), counts: [0, 0, 0, 1] });
+        }
         Self { words: counter.words }
     }
 
@@ -94,20 +100,26 @@ struct WordCounter {
     hasher: DefaultHashBuilder,
     counted: usize,
     bytes: usize,
+    /// Whether a limit left a word out.
+    is_cut: bool,
 }
 
 impl WordCounter {
     /// Counts an occurrence, up to the limits of a document.
     fn count(&mut self, text: &str, weight: Weight) {
-        let Self { words, by_text, hasher, counted, bytes } = self;
+        let Self { words, by_text, hasher, counted, bytes, is_cut } = self;
         if *counted == DOCUMENT_WORDS_MAX {
+            *is_cut = true;
             return;
         }
         let same = |at: &usize| words[*at].text == text;
         let hash_at = |at: &usize| hasher.hash_one(words[*at].text.as_str());
         let at = match by_text.entry(hasher.hash_one(text), same, hash_at) {
             Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(_) if *bytes + text.len() > DOCUMENT_LEXEME_BYTES_MAX => return,
+            Entry::Vacant(_) if *bytes + text.len() > DOCUMENT_LEXEME_BYTES_MAX => {
+                *is_cut = true;
+                return;
+            }
             Entry::Vacant(new) => {
                 new.insert(words.len());
                 *bytes += text.len();
@@ -153,10 +165,14 @@ mod tests {
     fn past_its_limits_a_document_keeps_what_weighs_most() {
         let many: Vec<String> = (0..DOCUMENT_LEXEME_BYTES_MAX / 4).map(|nth| format!("w{nth}")).collect();
         let lexemes = Lexemes::of(&document(&[(Kind::Body, &many.join(" ")), (Kind::Title, "login")]));
-        let bytes: usize = lexemes.words.iter().map(|word| word.text.len()).sum();
+        assert_eq!(lexemes.words.last().map(|word| word.text.as_str()), Some(CUT));
+        let words = &lexemes.words[..lexemes.words.len() - 1];
+        let bytes: usize = words.iter().map(|word| word.text.len()).sum();
         assert!(bytes <= DOCUMENT_LEXEME_BYTES_MAX && bytes > DOCUMENT_LEXEME_BYTES_MAX - 8, "{bytes}");
         assert_eq!(lexemes.words[0].text, "login");
         let lexemes = Lexemes::of(&document(&[(Kind::Body, &"word ".repeat(DOCUMENT_WORDS_MAX + 9))]));
-        assert_eq!(lexemes.length(), DOCUMENT_WORDS_MAX as u64);
+        assert_eq!(lexemes.length(), DOCUMENT_WORDS_MAX as u64 + 1, "and that it is cut");
+        let lexemes = Lexemes::of(&document(&[(Kind::Body, &"word ".repeat(DOCUMENT_WORDS_MAX))]));
+        assert_eq!(lexemes.words.len(), 1, "a document within the limits is whole");
     }
 }

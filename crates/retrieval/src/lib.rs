@@ -10,6 +10,7 @@ mod evidence;
 mod fusion;
 mod index;
 mod lexemes;
+mod marks;
 mod parts;
 mod passages;
 mod query;
@@ -37,7 +38,7 @@ pub const QUERY_BYTES_MAX: usize = 4_096;
 pub const QUERY_WORDS_MAX: usize = 64;
 /// Longest word, in bytes; a longer one is cut.
 pub const WORD_BYTES_MAX: usize = 64;
-/// Most words of a document, repetitions included; further ones are not indexed.
+/// Most words of a document, repetitions included; further ones are not indexed. [`Query::or_cut`] finds such a document.
 pub const DOCUMENT_WORDS_MAX: usize = 65_536;
 /// Total bytes of the distinct words of a document; beyond it no new words are indexed.
 pub const DOCUMENT_LEXEME_BYTES_MAX: usize = 256 << 10;

@@ -1,11 +1,10 @@
 //! A query: the words of a text, combined with OR. Text of users is never query syntax.
 //! Must not know: the searched documents.
 
-use std::ops::Range;
-
 use crate::{
     QUERY_BYTES_MAX, QUERY_WORDS_MAX,
     analysis::{Purpose, words},
+    lexemes::CUT,
 };
 
 /// The reason why a text is not a valid query.
@@ -79,31 +78,20 @@ impl Query {
         Self { text: text.join(" "), words: rest }
     }
 
-    /// The byte ranges of a text that match a word of the query in any form, in text order.
+    /// The query that also finds the documents of which a part is not indexed.
     #[must_use]
-    pub fn matches(&self, text: &str) -> Vec<Range<usize>> {
-        let mut found = Vec::new();
-        let mut begin = None;
-        let ends = text.char_indices().map(|(at, c)| (at, c.is_alphanumeric()));
-        for (at, is_of_word) in ends.chain([(text.len(), false)]) {
-            match begin {
-                None if is_of_word => begin = Some(at),
-                Some(from) if !is_of_word => {
-                    begin = None;
-                    if self.has(&text[from..at]) {
-                        found.push(from..at);
-                    }
-                }
-                None | Some(_) => {}
-            }
-        }
-        found
+    pub fn or_cut(&self) -> Self {
+        let cut = std::iter::once(CUT.to_owned());
+        Self { text: self.text.clone(), words: self.words.iter().cloned().chain(cut).collect() }
     }
 
-    fn has(&self, text: &str) -> bool {
-        let mut has = false;
-        words(text, Purpose::Document, &mut |word| has |= self.words.iter().any(|own| own == word));
-        has
+    /// How often a text has words of the query, in any form.
+    pub(crate) fn count_in(&self, text: &str) -> usize {
+        let mut count = 0;
+        words(text, Purpose::Document, &mut |word| {
+            count += usize::from(self.words.iter().any(|own| own == word));
+        });
+        count
     }
 
     /// The share of the query's words that a text has, from 0 to 1.
@@ -153,15 +141,6 @@ mod tests {
         let names = Query::read("Caroline and Melanie").unwrap();
         assert_eq!(names.without(&common), names);
         assert_eq!(query.without(&[]), query);
-    }
-
-    #[test]
-    fn what_matches_is_marked_whatever_its_form() {
-        let query = Query::read("fix failing logins").unwrap();
-        let text = "Über: LOGIN fails, refixed; fix_login";
-        let marked: Vec<&str> = query.matches(text).into_iter().map(|range| &text[range]).collect();
-        assert_eq!(marked, ["LOGIN", "fails", "fix", "login"]);
-        assert!(query.matches("").is_empty() && query.matches("nothing of it").is_empty());
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::{collections::BTreeSet, str::FromStr};
 
 use futures_util::future::{BoxFuture, ready};
-use plenary_kernel::{AgentHandle, OwnerName, Version};
+use plenary_kernel::{AgentHandle, OwnerName, TimestampMs, Version};
 use plenary_log::{Fault, StoredEvent};
 use plenary_retrieval::{Change, Document, Hit, Kind, Query, Scope, Section};
 use serde_json::Value;
@@ -66,7 +66,7 @@ pub struct FoundItem {
     pub reference: Reference,
     /// The title of its container, on one line: the topic of a session, the title of a channel, a thread or a package.
     pub about: Option<String>,
-    /// The author, in the form of the room: a handle, `~owner`, `operator`, or a free name.
+    /// The author: a handle, `~owner`, `operator`, or a free name where the room allows one.
     pub by: Option<String>,
     /// The time, in milliseconds since 1970.
     pub at_ms: i64,
@@ -97,6 +97,15 @@ pub trait Findable: Send + Sync + 'static {
     /// The shelves that the searcher may search, newest first, at most `max`.
     fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>>;
 
+    /// The shelf that a token can be restricted to by this name (a session or a project), if the searcher may search it.
+    fn shelf<'a>(
+        &'a self,
+        _searcher: &'a Searcher,
+        _name: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Shelf>, Fault>> {
+        Box::pin(ready(Ok(None)))
+    }
+
     /// Reads an item by its id, if the searcher may read it now. Access is checked before the item is read.
     fn read<'a>(
         &'a self,
@@ -118,7 +127,7 @@ pub trait Findable: Send + Sync + 'static {
 /// The result of a word lookup in one room.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Matches {
-    /// The ids of the items that contain a word of the query, unordered.
+    /// The ids of the items that contain a word of the query, or text that is not indexed; unordered.
     pub ids: Vec<String>,
     /// Whether the list is complete and the index is up to date.
     pub is_whole: bool,
@@ -135,14 +144,14 @@ pub trait WordIndex: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Matches, Fault>>;
 }
 
-/// The index change that adds an event with this text; its shelf is its stream.
+/// The index change that adds an event of this time with this text; its shelf is its stream.
 #[must_use]
-pub fn indexed(event: &StoredEvent, text: String) -> Change {
+pub fn indexed(event: &StoredEvent, at: TimestampMs, text: String) -> Change {
     let stream = event.stream.id();
     Change::Add(Document {
         id: format!("{stream}/{}", event.version.0),
         project: stream.to_owned(),
-        created_at_ms: event.at.ms(),
+        created_at_ms: at.ms(),
         is_draft: false,
         sections: body(text),
     })
@@ -160,6 +169,13 @@ pub fn indexed_at<T: FromStr>(id: &str) -> Option<(T, Version)> {
 #[must_use]
 pub fn body(text: String) -> Vec<Section> {
     vec![Section { kind: Kind::Body, text }]
+}
+
+/// The text of all sections, one per line.
+#[must_use]
+pub fn text_of(sections: &[Section]) -> String {
+    let texts: Vec<&str> = sections.iter().map(|section| section.text.as_str()).collect();
+    texts.join("\n")
 }
 
 /// All strings in a JSON value, one per line; member names are left out.

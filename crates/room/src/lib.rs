@@ -17,7 +17,8 @@ mod watching;
 
 pub use closing::close;
 pub use findable::{
-    Findable, FoundItem, Matches, OwnHits, Searcher, Shelf, WordIndex, body, indexed, indexed_at, texts,
+    Findable, FoundItem, Matches, OwnHits, Searcher, Shelf, WordIndex, body, indexed, indexed_at, text_of,
+    texts,
 };
 pub use glance::{AttentionGlance, CodingGlance, Glance, Glancer, Glances};
 pub use idempotency::{IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_CHARS_MAX, InvalidIdempotencyKey, idempotency_key};

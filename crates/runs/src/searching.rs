@@ -61,7 +61,7 @@ fn change(event: &StoredEvent) -> Option<Change> {
         }
     };
     let (_, _, text) = searchable_text(&thread_event)?;
-    Some(indexed(event, text))
+    Some(indexed(event, event.at, text))
 }
 
 impl Runs {

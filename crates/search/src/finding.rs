@@ -9,28 +9,21 @@ use plenary_accounts::Scope as TokenScope;
 use plenary_kernel::{TimestampMs, rfc3339::Utc};
 use plenary_log::Fault;
 use plenary_retrieval::{Competition, HITS_MAX, Hit, Scope, Score, fuse};
-use plenary_room::{FoundItem, Searcher};
+use plenary_room::{Findable, FoundItem, Searcher, Shelf};
 
 use crate::{
-    COMPARED_MAX, HITS_READ_MAX, RANKED_BYTES_MAX, RANKED_MAX, READS_AT_ONCE, SHELVES_MAX, Search,
+    COMPARED_MAX, HITS_READ_MAX, READS_AT_ONCE, SHELVES_MAX, Search,
     request::SearchFilter,
+    selection::{Candidate, Selection},
     snippet::snippet,
     wire::{FoundHit, Why},
     within,
 };
 
-/// An item that competes in the ranking.
-struct Candidate {
-    id: String,
-    room: &'static str,
-    item: FoundItem,
-    score: Score,
-}
-
 /// All hits, best first.
 pub(crate) struct SearchHits {
     candidates: Vec<Candidate>,
-    /// Whether the index was up to date with the log.
+    /// Whether the index was up to date with the log, and everything that matches was looked at as far as it is ranked.
     pub(crate) is_complete: bool,
 }
 
@@ -67,6 +60,8 @@ impl Candidate {
 #[derive(Default)]
 struct Rankings {
     lists: Vec<Vec<Hit>>,
+    /// Whether more items contain words of the query than an index returned.
+    is_cut: bool,
     /// The similarity of items in meaning; `None` without a working model.
     meaning: Option<HashMap<String, f64>>,
 }
@@ -81,10 +76,12 @@ impl Search {
     ) -> Result<SearchHits, Fault> {
         // A filter by author may reject many hits, so look at more.
         let max = if filter.author.is_some() { HITS_MAX } else { HITS_READ_MAX };
-        let is_complete = self.0.words.is_fresh().await?;
+        let is_fresh = self.0.words.is_fresh().await?;
         let rankings = self.rankings(searcher, scope, filter, max).await?;
         let hits = fuse(&rankings.lists, max);
-        let mut candidates = self.read(searcher, filter, &hits).await?;
+        let selection = self.read(searcher, filter, &hits).await?;
+        let is_whole = selection.is_full() || !selection.is_exhausted() && !rankings.is_cut;
+        let mut candidates = selection.candidates;
         let mut competition = Competition::new(&filter.query);
         for candidate in &candidates {
             competition.add(&candidate.item.sections, candidate.item.at_ms);
@@ -100,7 +97,7 @@ impl Search {
             let newest_first = b.item.at_ms.cmp(&a.item.at_ms);
             b.score.total.total_cmp(&a.score.total).then(newest_first).then_with(|| a.id.cmp(&b.id))
         });
-        Ok(SearchHits { candidates, is_complete })
+        Ok(SearchHits { candidates, is_complete: is_fresh && is_whole })
     }
 
     /// The similarity of each candidate in meaning; empty without a working model. Of the candidates without
@@ -166,12 +163,7 @@ impl Search {
         let window = Scope { since_ms: filter.since_ms, until_ms: filter.until_ms, ..Scope::default() };
         let (mut rankings, mut all_shelves) = (Rankings::default(), window.clone());
         for room in self.0.sources.rooms.iter().filter(|room| filter.has_room(room.room())) {
-            let mut shelves = room.shelves(searcher, SHELVES_MAX).await?;
-            shelves.retain(|shelf| {
-                let may_read =
-                    |scope: &TokenScope| scope.reads(room.room(), shelf.session.as_deref(), &shelf.projects);
-                scope.is_none_or(may_read)
-            });
+            let shelves = shelves(&**room, searcher, scope).await?;
             all_shelves.projects.extend(shelves.iter().map(|shelf| within(room.room(), &shelf.name)));
             if shelves.is_empty() {
                 continue;
@@ -181,6 +173,7 @@ impl Search {
             let with_room_prefix = |hits: Vec<Hit>| -> Vec<Hit> {
                 hits.into_iter().map(|hit| Hit { id: within(room.room(), &hit.id), ..hit }).collect()
             };
+            rankings.is_cut |= room_hits.words.len() >= max;
             rankings.lists.push(with_room_prefix(room_hits.words));
             if let Some(meaning) = room_hits.meaning.map(with_room_prefix) {
                 let similarity = rankings.meaning.get_or_insert_default();
@@ -188,7 +181,9 @@ impl Search {
                 rankings.lists.push(meaning);
             }
         }
-        rankings.lists.push(self.0.words.search(&filter.query, &all_shelves, max).await?);
+        let hits = self.0.words.search(&filter.query, &all_shelves, max).await?;
+        rankings.is_cut |= hits.len() >= max;
+        rankings.lists.push(hits);
         Ok(rankings)
     }
 
@@ -198,22 +193,18 @@ impl Search {
         searcher: &Searcher,
         filter: &SearchFilter,
         hits: &[Hit],
-    ) -> Result<Vec<Candidate>, Fault> {
-        let (mut candidates, mut bytes) = (Vec::new(), 0);
+    ) -> Result<Selection, Fault> {
+        let mut selection = Selection::default();
         for chunk in hits.chunks(READS_AT_ONCE) {
             let reads = chunk.iter().map(|hit| self.read_one(searcher, &hit.id));
             for candidate in try_join_all(reads).await?.into_iter().flatten() {
-                // Things that the filter rejects count too: they were read.
-                bytes += candidate.item.sections.iter().map(|section| section.text.len()).sum::<usize>();
-                if matches(filter, &candidate.item) {
-                    candidates.push(candidate);
-                }
-                if candidates.len() == RANKED_MAX || bytes >= RANKED_BYTES_MAX {
-                    return Ok(candidates);
+                selection.add(filter, candidate);
+                if selection.is_full() || selection.is_exhausted() {
+                    return Ok(selection);
                 }
             }
         }
-        Ok(candidates)
+        Ok(selection)
     }
 
     async fn read_one(&self, searcher: &Searcher, id: &str) -> Result<Option<Candidate>, Fault> {
@@ -228,16 +219,26 @@ impl Search {
     }
 }
 
-/// Whether an item matches the filters for author and time.
-fn matches(filter: &SearchFilter, item: &FoundItem) -> bool {
-    let is_in_time = filter.since_ms.is_none_or(|since| item.at_ms >= since)
-        && filter.until_ms.is_none_or(|until| item.at_ms < until);
-    is_in_time
-        && filter.author.as_ref().is_none_or(|author| {
-            let author = author.to_string();
-            // Packages and facts may name their author without the leading `@` or `~`.
-            item.by.as_deref().is_some_and(|by| by == author || author.get(1..) == Some(by))
-        })
+/// The shelves of a room that the searcher may search and its token covers: of a token that is limited to sessions and
+/// projects, these, whether they are among the newest or not.
+async fn shelves(
+    room: &dyn Findable,
+    searcher: &Searcher,
+    scope: Option<&TokenScope>,
+) -> Result<Vec<Shelf>, Fault> {
+    let mut shelves = match scope.and_then(|scope| scope.limits_in(room.room())) {
+        Some(names) => try_join_all(names.iter().map(|name| room.shelf(searcher, name)))
+            .await?
+            .into_iter()
+            .flatten()
+            .collect(),
+        None => room.shelves(searcher, SHELVES_MAX).await?,
+    };
+    let may_read = |scope: &TokenScope, shelf: &Shelf| {
+        scope.reads(room.room(), shelf.session.as_deref(), &shelf.projects)
+    };
+    shelves.retain(|shelf| scope.is_none_or(|scope| may_read(scope, shelf)));
+    Ok(shelves)
 }
 
 /// The median, for items without vectors.
@@ -268,19 +269,6 @@ mod tests {
         let pairs: Vec<_> =
             query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         SearchFilter::read(&pairs).unwrap()
-    }
-
-    #[test]
-    fn a_filter_matches_author_and_time() {
-        let author_filter = filter(&[("q", "red"), ("who", "@nick.bot")]);
-        assert!(
-            matches(&author_filter, &item("@nick.bot", 0)) && matches(&author_filter, &item("nick.bot", 0))
-        );
-        assert!(!matches(&author_filter, &item("@nick.other", 0)) && !matches(&author_filter, &item("", 0)));
-        let time_filter = filter(&[("q", "red"), ("since", "1970-01-02"), ("until", "1970-01-02")]);
-        let day = 24 * 60 * 60 * 1_000;
-        let matches_at = |at_ms| matches(&time_filter, &item("@nick.bot", at_ms));
-        assert!(!matches_at(day - 1) && matches_at(day) && matches_at(2 * day - 1) && !matches_at(2 * day));
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod cursor;
 mod finding;
 mod request;
 mod routes;
+mod selection;
 mod served;
 mod snippet;
 mod wire;
@@ -32,8 +33,10 @@ pub const QUERY_CHARS_MAX: usize = 1_000;
 pub const SHELVES_MAX: usize = 500;
 /// Most items that are ranked for one query; further ones are not found.
 pub const RANKED_MAX: usize = 200;
-/// Bytes of text that one search reads; it stops after the item that exceeds them.
+/// Bytes of text that are ranked for one query; it stops after the item that exceeds them.
 pub const RANKED_BYTES_MAX: usize = 8 << 20;
+/// Bytes of text that one search reads, those that a filter rejects included; it stops after the item that exceeds them.
+pub const READ_BYTES_MAX: usize = 64 << 20;
 /// Most items of each ranking that are read; more than are ranked, because some are filtered out or not
 /// readable.
 pub const HITS_READ_MAX: usize = 2 * RANKED_MAX;
@@ -43,8 +46,8 @@ pub const COMPARED_MAX: usize = 20;
 pub const READS_AT_ONCE: usize = 16;
 /// Most characters of a snippet.
 pub const SNIPPET_CHARS_MAX: usize = 240;
-/// Bytes of an item from which its snippet is taken; later text is found but not shown.
-pub const SNIPPET_BYTES_MAX: usize = 256 << 10;
+/// Bytes of an item that are ranked, and from which its snippet is taken; later text is found but not shown.
+pub const ITEM_BYTES_MAX: usize = 256 << 10;
 
 /// The search over everything. Cheap to clone.
 #[derive(Clone)]

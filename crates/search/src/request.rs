@@ -111,7 +111,8 @@ impl SearchFilter {
 }
 
 fn rooms(pairs: &[(String, String)]) -> Result<Vec<&'static str>, Refusal> {
-    let parameters = pairs.iter().filter(|(name, _)| name == "room");
+    // `/watch` calls it `rooms`; a search must not ignore that name and search everything.
+    let parameters = pairs.iter().filter(|(name, _)| ["room", "rooms"].contains(&name.as_str()));
     let words =
         parameters.flat_map(|(_, value)| value.split(',')).map(str::trim).filter(|word| !word.is_empty());
     let parse_room = |word: &str| {
@@ -145,7 +146,7 @@ mod tests {
     #[test]
     fn a_parameter_occurs_once_and_rooms_may_repeat() {
         let filter =
-            read(&[("q", "red door"), ("room", "sessions,channels"), ("room", "runs"), ("x", "y")]).unwrap();
+            read(&[("q", "red door"), ("room", "sessions,channels"), ("rooms", "runs"), ("x", "y")]).unwrap();
         assert!(filter.has_room("runs") && filter.has_room("channels") && !filter.has_room("context"));
         assert!(!filter.has_agents());
         let filter = read(&[("q", "red door")]).unwrap();

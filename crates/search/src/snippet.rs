@@ -3,19 +3,16 @@
 
 use plenary_retrieval::{Kind, Query, Section, passages};
 
-use crate::{SNIPPET_BYTES_MAX, SNIPPET_CHARS_MAX, wire::Snippet};
+use crate::{SNIPPET_CHARS_MAX, wire::Snippet};
 
 /// The passage that has most of the query's words: the earlier one of equals, and the title only if no other
 /// passage has as
 /// many. If no passage has any, the beginning of the text: it was found by its meaning.
 pub(crate) fn snippet(query: &Query, sections: &[Section]) -> Snippet {
     let mut best: Option<(f64, bool, &str)> = None;
-    let mut remaining = SNIPPET_BYTES_MAX;
     for section in sections {
-        let text = truncate(&section.text, remaining);
-        remaining -= text.len();
         let is_text = section.kind != Kind::Title;
-        for passage in passages(text, SNIPPET_CHARS_MAX) {
+        for passage in passages(&section.text, SNIPPET_CHARS_MAX) {
             let coverage = query.coverage(passage);
             if best.is_none_or(|(best_coverage, was_text, _)| (coverage, is_text) > (best_coverage, was_text))
             {
@@ -37,15 +34,6 @@ fn marks(query: &Query, text: &str) -> Vec<[usize; 2]> {
         (chars, at) = (chars + length, range.end);
     }
     marks
-}
-
-/// The beginning of a text, at most `bytes_max` bytes.
-fn truncate(text: &str, bytes_max: usize) -> &str {
-    let mut end = text.len().min(bytes_max);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 #[cfg(test)]
@@ -78,11 +66,5 @@ mod tests {
         let snippet = snippet_of("gate", &[(Kind::Body, "The door is red")]);
         assert_eq!((snippet.text.as_str(), snippet.matches.len()), ("The door is red", 0));
         assert_eq!(snippet_of("gate", &[]).text, "");
-    }
-
-    #[test]
-    fn text_beyond_the_limit_is_not_read() {
-        let body = format!("{} needle", "hay ".repeat(SNIPPET_BYTES_MAX / 4));
-        assert!(snippet_of("needle", &[(Kind::Body, &body)]).matches.is_empty());
     }
 }

@@ -17,7 +17,8 @@ pub(crate) struct FoundAll {
     pub(crate) organizations: Vec<String>,
     /// What was said, the nearest first.
     pub(crate) hits: Vec<FoundHit>,
-    /// Whether everything up to now was searched; false while the index is built or behind.
+    /// Whether everything up to now was searched; false while the index is built or behind, and if so much matches that the
+    /// search could not read it all.
     pub(crate) complete: bool,
     /// The `cursor` of the next page; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]

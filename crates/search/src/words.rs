@@ -58,7 +58,9 @@ impl WordIndex for Words {
         Box::pin(async move {
             let is_fresh = self.is_fresh().await?;
             let projects = shelves.iter().map(|name| within(room, name)).collect();
-            let hits = self.search(query, &Scope { projects, ..Scope::default() }, HITS_MAX).await?;
+            // A text of which a part is not indexed may contain the words there.
+            let scope = Scope { projects, ..Scope::default() };
+            let hits = self.search(&query.or_cut(), &scope, HITS_MAX).await?;
             let is_whole =
                 self.follower().is_some() && is_fresh && !query.words().is_empty() && hits.len() < HITS_MAX;
             let prefix = within(room, "");

@@ -97,7 +97,8 @@ fn change(event: &StoredEvent) -> Option<Change> {
             return None;
         }
     };
-    Some(indexed(event, plain(&message)))
+    // A copy of a peer's session shows the host's times.
+    Some(indexed(event, event_time(&message.id, event.at), plain(&message)))
 }
 
 impl Findable for Sessions {
@@ -125,11 +126,60 @@ impl Findable for Sessions {
         })
     }
 
+    fn shelf<'a>(
+        &'a self,
+        searcher: &'a Searcher,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Shelf>, Fault>> {
+        Box::pin(async move {
+            // Only tokens of agents are restricted.
+            let (Searcher::Agent(agent), Ok(session)) = (searcher, name.parse::<SessionId>()) else {
+                return Ok(None);
+            };
+            let takes_part = self.takes_part(agent, &session).await?;
+            Ok(takes_part.then(|| Shelf { session: Some(name.to_owned()), ..Shelf::new(name) }))
+        })
+    }
+
     fn read<'a>(
         &'a self,
         searcher: &'a Searcher,
         id: &'a str,
     ) -> BoxFuture<'a, Result<Option<FoundItem>, Fault>> {
         Box::pin(self.read_item(searcher, id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::{Position, TimestampMs};
+
+    use super::*;
+    use crate::event::MessageSent;
+
+    #[test]
+    fn a_copied_message_is_indexed_under_the_time_of_its_host() {
+        let message = MessageSent {
+            id: "01ARZ3NDEKTSV4RRFFQ69G5FAV".to_owned(),
+            sender: "@nick-at-acme.cc".parse().unwrap(),
+            origin: None,
+            names: None,
+            trace: None,
+            members: br#""content":"late""#.to_vec().into(),
+        };
+        let (sent, arrived) = (1_469_922_850_259, TimestampMs(1_469_922_862_259));
+        let new = SessionEvent::MessageSent(message).encode();
+        let stored = StoredEvent {
+            position: Position(1),
+            stream: SessionRoom::stream("sess_01ARZ3NDEKTSV4RRFFQ69G5FAV"),
+            version: Version(2),
+            kind: new.kind.into(),
+            form: new.form,
+            at: arrived,
+            envelope: new.envelope,
+            payload: new.payload,
+        };
+        let document = change(&stored).and_then(Change::document).unwrap();
+        assert_eq!(document.created_at_ms, sent);
     }
 }

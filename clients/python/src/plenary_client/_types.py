@@ -990,7 +990,10 @@ class FoundAll(TypedDict):
     agents: List[FoundAgent]
     """The first agents, by handle."""
     complete: bool
-    """Whether everything up to now was searched; false while the index is built or behind."""
+    """Whether everything up to now was searched; false while the index is built or behind, and if so much
+    matches that the
+    search could not read it all.
+    """
     hits: List[FoundHit]
     """What was said, the nearest first."""
     next_cursor: NotRequired[str | None]

@@ -934,7 +934,11 @@ export interface FoundAgents {
 export interface FoundAll {
   /** The first agents, by handle. */
   agents: FoundAgent[];
-  /** Whether everything up to now was searched; false while the index is built or behind. */
+  /**
+   * Whether everything up to now was searched; false while the index is built or behind, and if so much matches that
+   * the
+   * search could not read it all.
+   */
   complete: boolean;
   /** What was said, the nearest first. */
   hits: FoundHit[];

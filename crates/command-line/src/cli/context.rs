@@ -266,6 +266,13 @@ impl Context {
         self.client_with(credential)
     }
 
+    /// A client that sees what an owner sees.
+    pub(crate) fn owner_client(&self, owner: &OwnerName) -> Result<Client, Failure> {
+        let (file, server) = (self.tokens_file(), self.server()?);
+        let credential = identity::owner_credential(self.given_token()?, owner, &server, file.as_ref())?;
+        self.client_with(credential)
+    }
+
     /// The last identity and token used, to explain a refusal.
     pub(crate) fn used(&self) -> Option<(Option<Identity>, Credential)> {
         self.used.borrow().clone()

@@ -43,14 +43,14 @@ pub(crate) struct Search {
     /// Continue after this cursor, which the previous page printed
     #[arg(long)]
     cursor: Option<String>,
-    /// Search as this owner, e.g. `nick`
+    /// Search as this owner, with its saved token, e.g. `nick`
     #[arg(long)]
     owner: Option<OwnerName>,
 }
 
 pub(crate) async fn run(context: &Context, args: Search) -> Result<(), Failure> {
     let client = match (&args.owner, context.identity()?) {
-        (Some(owner), _) => context.configuring_client(Realm::Owner(owner))?,
+        (Some(owner), _) => context.owner_client(owner)?,
         (None, Some(_)) => context.agent_client()?,
         // A caller who is not the operator searches as the person at this machine.
         (None, None) => match context.configuring_client(Realm::Everything) {
@@ -77,7 +77,10 @@ pub(crate) async fn run(context: &Context, args: Search) -> Result<(), Failure> 
             out.note("there are no hits");
         }
         if !page.complete {
-            out.note("the index is not up to date, so hits may be missing; search again in a moment");
+            out.note(
+                "hits may be missing: the index is not up to date, so search again in a moment; or more matches than a search \
+                 can read, so search for more words, in one room or in a shorter time",
+            );
         }
         if let Some(cursor) = &page.next_cursor {
             out.note(&format!("more: --cursor '{}'", clean(cursor)));

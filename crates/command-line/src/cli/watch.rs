@@ -23,7 +23,7 @@ without the operator's token, you see the events of your person. With --json eac
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Watch {
-    /// Watch as this owner, e.g. `nick`
+    /// Watch as this owner, with its saved token, e.g. `nick`
     #[arg(long)]
     owner: Option<OwnerName>,
     /// Only these rooms, separated by commas: accounts, sessions, channels, context, runs, requests
@@ -54,7 +54,7 @@ pub(crate) struct Watch {
 
 pub(crate) async fn run(context: &Context, args: Watch) -> Result<(), Failure> {
     let client = match (&args.owner, context.speaks_as_agent()) {
-        (Some(owner), _) => context.configuring_client(Realm::Owner(owner))?,
+        (Some(owner), _) => context.owner_client(owner)?,
         (None, true) => context.agent_client()?,
         // A caller who is not the operator watches as the person at this machine.
         (None, false) => match context.configuring_client(Realm::Everything) {

@@ -31,6 +31,7 @@ const ROOMS: &[&str] = &["accounts", "sessions", "channels", "context", "runs", 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct WatchQuery {
     /// Only these rooms, separated by commas: accounts, sessions, channels, context, runs, requests.
+    #[serde(alias = "room")]
     rooms: Option<String>,
     /// Only these kinds or families, separated by commas: `session.message`, or `session` for a family.
     kinds: Option<String>,
@@ -161,6 +162,10 @@ fn filter(query: &WatchQuery) -> Result<WatchFilter, Refusal> {
     let agents = agents.map_err(|wrong| Refusal::malformed("invalid_agents", format!("agents: {wrong}.")))?;
     let wrong = |fault| Refusal::malformed("invalid_query", format!("q: {fault}."));
     let text_query = query.q.as_deref().map(TextQuery::read).transpose().map_err(wrong)?;
+    if text_query.as_ref().is_some_and(|query| query.words().is_empty()) {
+        let text = "q has no word that a text could be found by; the commonest English words do not count.";
+        return Err(Refusal::malformed("invalid_query", text));
+    }
     Ok(WatchFilter { rooms, kinds, agents, query: text_query, trace: trace(query.trace.as_deref())? })
 }
 

@@ -152,6 +152,8 @@ async fn import(
             .ok_or_else(|| ContextFault::parameter("conflict", "one of skip, overwrite, rename"))?,
     };
     let dry_run = parameters.switch("dry_run")?;
+    // A misspelled `dry_run` must not write.
+    parameters.only(&["conflict", "dry_run", "into"])?;
     if matches!(authority.by, Actor::Agent(_) | Actor::Seed) {
         return Err(Rejection::NotPermitted.into());
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{lifecycle::Status, moment::Moment};
 
 /// The sections of a package.
-pub(super) fn sections(package: &Value) -> Vec<Section> {
+pub(crate) fn sections(package: &Value) -> Vec<Section> {
     let one = |name: &str| package[name].as_str().into_iter().collect::<Vec<_>>();
     let each = |name: &str| {
         let items = package[name].as_array().map_or(&[][..], Vec::as_slice);

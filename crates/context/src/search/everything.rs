@@ -7,6 +7,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use plenary_accounts::Actor;
 use plenary_engine::Room as _;
 use plenary_indexing::{FRESH_WITHIN, unavailable};
+use plenary_kernel::Version;
 use plenary_log::{Fault, Order, StoredEvent};
 use plenary_retrieval::{Change, Document, Hit, Kind, Query, Scope, Section};
 use plenary_room::{Findable, FoundItem, OwnHits, Reference, Searcher, Shelf};
@@ -14,7 +15,8 @@ use serde_json::Value;
 
 use super::documents::sections;
 use crate::{
-    Context,
+    Context, Failure,
+    attribution::author,
     fact::{event::FactEvent, room::FactRoom},
     index::CURRENT,
     moment::Moment,
@@ -26,7 +28,7 @@ const PACKAGE: &str = "package/";
 const FACT: &str = "fact/";
 
 /// The searchable text of a fact; subject and predicate are its title.
-fn fact_sections(document: &Value) -> Vec<Section> {
+pub(crate) fn fact_sections(document: &Value) -> Vec<Section> {
     let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
     let about = format!("{} {}", text("subject"), text("predicate"));
     let body = format!("{about}: {}", text("value"));
@@ -49,6 +51,27 @@ impl Context {
         Ok(row.and_then(|row| serde_json::from_slice(&row.value).ok()))
     }
 
+    /// The author of a current fact. The stream's last event has its bearer, unless it is of another fact: then the name that
+    /// the fact states counts.
+    async fn author_of(&self, id: &str, fact: &Value) -> Result<Option<String>, Fault> {
+        let Some(name) = fact["asserted_by"]["id"].as_str() else { return Ok(None) };
+        let (_, last) = self.fact_states().fresh(id).await?;
+        let stream = FactRoom::stream(id);
+        let stored = self.log().read_stream(&stream, Version(last.0.saturating_sub(1)), 1).await?.pop();
+        let event = stored.map(|stored| FactEvent::decode(&stored)).transpose()?;
+        let asserted = match event {
+            Some(FactEvent::FactAsserted(event)) => Some((event.by, event.document)),
+            Some(FactEvent::FactMerged(event)) => Some((event.by, event.document)),
+            Some(FactEvent::FactInvalidated(_) | FactEvent::FactShortened(_)) | None => None,
+        };
+        let is_it = |document: &[u8]| {
+            serde_json::from_slice::<Value>(document)
+                .is_ok_and(|document| document["fact_id"] == fact["fact_id"])
+        };
+        let by = asserted.filter(|(_, document)| is_it(document)).map(|(by, _)| by);
+        Ok(Some(by.map_or_else(|| name.to_owned(), |by| author(&by, name))))
+    }
+
     async fn found_package(&self, by: &Actor, id: &str) -> Result<Option<FoundItem>, Fault> {
         let Some((key, _)) = id.split_once('/') else { return Ok(None) };
         let project = self.project(key).await?;
@@ -65,7 +88,7 @@ impl Context {
             kind: "package",
             path: format!("/v1/packages/{path}?project={}", percent_encode(&project_id)),
             about: text("title"),
-            by: Some(present.created_by.id.clone()),
+            by: Some(author(&stored_package.by, &present.created_by.id)),
             at_ms: present.created_at.ms(),
             sections: sections(&package),
             reference: Reference { project_id: Some(project_id), package_id, ..Reference::default() },
@@ -90,7 +113,7 @@ impl Context {
             kind: "fact",
             path,
             about: Some(format!("{} {}", text("subject"), text("predicate"))),
-            by: fact["asserted_by"]["id"].as_str().map(str::to_owned),
+            by: self.author_of(id, &fact).await?,
             at_ms: created_ms(&fact),
             sections: fact_sections(&fact),
             reference: Reference { project_id: Some(project_id), ..Reference::default() },
@@ -135,6 +158,23 @@ impl Findable for Context {
                 Shelf { projects, ..Shelf::new(key.clone()) }
             });
             Ok(shelves.collect())
+        })
+    }
+
+    fn shelf<'a>(
+        &'a self,
+        searcher: &'a Searcher,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Shelf>, Fault>> {
+        Box::pin(async move {
+            let by = Actor::from(searcher);
+            let (key, project) = match self.readable(name, &by).await {
+                Ok(found) => found,
+                Err(Failure::Rejected(_) | Failure::OverQuota(_)) => return Ok(None),
+                Err(Failure::Fault(fault)) => return Err(fault),
+            };
+            let is_admitted = self.is_admitted(&by, &project).await?;
+            Ok(is_admitted.then(|| Shelf { projects: vec![name.to_owned()], ..Shelf::new(key) }))
         })
     }
 

@@ -18,11 +18,14 @@ use crate::{
     attribution::{Attribution, speaks_as},
     fact::event::FactEvent,
     hash::ContentHash,
-    limits::IMPORT_AHEAD_MS_MAX,
     malformed::ContextFault,
     moment::Moment,
     naming::Home,
-    package::{decide::enter, event::PackageEvent, state::PackageState},
+    package::{
+        decide::{enter, is_not_ahead},
+        event::PackageEvent,
+        state::PackageState,
+    },
     project::{
         decide::{InProject, too_many_extensions},
         event::{ProjectCreated, ProjectDescribed, ProjectEvent},
@@ -99,12 +102,14 @@ impl Import<'_> {
         state: &PackageState,
         (project, earlier): (&InProject, &[ContentHash]),
         arrival: &ArrivingPackage,
+        now: TimestampMs,
     ) -> TransferDecision<PackageEvent> {
         let ArrivingPackage { package, history, renamed_from } = arrival;
         self.enter(project)?;
         let author = Some((package.head.created_by.id.as_str(), "created_by.id"));
         let by = &self.authority.by;
         let Some(present) = &state.0 else {
+            is_not_ahead(&package.head, now)?;
             let events = history.events(package, renamed_from.as_deref(), by)?;
             return self.writes(project, author, events, Outcome::New);
         };
@@ -130,7 +135,7 @@ impl Import<'_> {
         now: TimestampMs,
     ) -> TransferDecision<FactEvent> {
         // A later beginning or end would block new assertions here until that time (wire.md D.7).
-        let latest = Moment::of(TimestampMs(now.0.saturating_add(IMPORT_AHEAD_MS_MAX)));
+        let latest = Moment::latest(now);
         if arrival.valid_from > latest {
             return Err(Rejection::InvalidValidFrom("not in the future"));
         }

@@ -13,6 +13,8 @@ use frostem::{Algorithm, Stemmer};
 use hashbrown::HashMap;
 use unicode_normalization::UnicodeNormalization as _;
 
+pub(crate) use script::is_without_spaces;
+
 use crate::WORD_BYTES_MAX;
 
 /// The use that a text is split into words for.

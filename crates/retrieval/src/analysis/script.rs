@@ -20,6 +20,6 @@ const WITHOUT_SPACES: [(char, char); 14] = [
 ];
 
 /// Whether a letter belongs to a script without spaces.
-pub(super) fn is_without_spaces(c: char) -> bool {
+pub(crate) fn is_without_spaces(c: char) -> bool {
     c >= WITHOUT_SPACES[0].0 && WITHOUT_SPACES.iter().any(|(first, last)| (*first..=*last).contains(&c))
 }

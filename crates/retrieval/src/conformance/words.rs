@@ -100,13 +100,17 @@ pub async fn a_query_without_words_finds_nothing<P: Storage>() {
     assert_eq!(Query::read(""), Err(QueryFault::Empty));
 }
 
-/// A document with more words than the limit is indexed up to it.
+/// A document with more words than the limit is indexed up to it, and found as one of which a part is missing.
 pub async fn a_large_document_is_taken<P: Storage>() {
     let storage = P::fresh().await;
     let index = storage.open().await;
     let words: Vec<String> = (0..120_000).map(|nth| format!("word{nth}")).collect();
     let text = format!("{} {} {}", words.join(" "), "again ".repeat(9_000), "x".repeat(100_000));
-    put(&*index, [document("a", &[(Kind::Title, "kestrel"), (Kind::Body, &text)])]).await;
+    let large = document("a", &[(Kind::Title, "kestrel"), (Kind::Body, &text)]);
+    put(&*index, [large, body("b", "cut")]).await;
+    let query = Query::read("absent").expect("it is a query").or_cut();
+    let hits = index.search(&query, &Scope::project("p"), 9).await.expect("it answers");
+    assert_eq!(hits.iter().map(|hit| hit.id.as_str()).collect::<Vec<_>>(), ["a"]);
     for query in ["kestrel", "word0", "word9999"] {
         let hits = index.search(&Query::read(query).expect("it is a query"), &Scope::project("p"), 9).await;
         assert_eq!(hits.expect("it answers").len(), 1, "{query}");

@@ -125,6 +125,7 @@ async fn a_search_is_narrowed_by_room_author_and_time() {
     append(&nick, &at, "a heron on a channel").await;
     assert_eq!(hits(&nick, "q=heron").await.len(), 3);
     assert_eq!(kinds(&nick, "q=heron&room=channels").await, ["channels.event"]);
+    assert_eq!(kinds(&nick, "q=heron&rooms=channels").await, ["channels.event"], "as `/watch` calls it");
     assert_eq!(hits(&nick, "q=heron&room=channels,sessions").await.len(), 3);
     assert_eq!(hits(&nick, "q=heron&room=channels&room=sessions").await.len(), 3);
     assert_eq!(hits(&nick, "q=heron&room=agents").await.len(), 0);
@@ -280,6 +281,51 @@ async fn ap_101_packages_and_facts_are_found_by_readers_of_their_project() {
     assert_eq!(kinds(&nick, "q=troll").await, ["context.fact"]);
     nick.delete("/v1/projects/p/facts?subject=parser&predicate=is%20made%20of").await.ok(200);
     assert_eq!(hits(&nick, "q=troll").await.len(), 0);
+}
+
+/// D.1: the author of a package or a fact is whoever wrote it, by whichever of its names; the operator names whom it likes.
+#[tokio::test]
+async fn an_author_is_found_by_its_handle() {
+    let server = Server::start().await;
+    let owner = server.owner("nick").await;
+    let nick = server.agent("@nick.bot").await;
+    let put = async |caller: &Caller, id: &str, name: &str| {
+        let package = json!({
+            "package_id": id, "project_id": "nick:p", "relay_version": "0.1", "title": "ibex", "status": "complete",
+            "package_type": "standard", "review_type": "none", "created_at": "2026-04-18T20:00:00Z",
+            "created_by": {"id": name, "type": "agent"},
+        });
+        caller.post("/v1/projects/nick:p/packages", package).await.ok(201);
+        let fact = json!({"subject": id, "predicate": "ibex", "value": "v", "asserted_by": {"id": name, "type": "agent"}});
+        caller.post("/v1/projects/nick:p/facts", fact).await.ok(201);
+    };
+    put(&owner, "of-owner", "nick").await;
+    put(&nick, "of-agent", "nick").await;
+    put(&server.operator(), "of-operator", "ann.bot").await;
+    for (who, about) in [("~nick", "of-owner"), ("@nick.bot", "of-agent"), ("@ann.bot", "of-operator")] {
+        let found = hits(&nick, &format!("q=ibex&who={who}")).await;
+        let mut ids: Vec<String> = found.iter().map(|hit| hit["path"].to_string()).collect();
+        ids.retain(|path| path.contains(&about.replace('-', "%2D")));
+        assert_eq!((found.len(), ids.len()), (2, 2), "{who}: {found:#?}");
+        let by = if who == "@ann.bot" { "ann.bot" } else { who };
+        assert!(found.iter().all(|hit| hit["by"] == by), "{found:#?}");
+    }
+}
+
+/// A token for one session finds its messages, however many newer sessions there are.
+#[tokio::test]
+async fn a_token_for_an_old_session_finds_its_messages() {
+    let server = Server::start().await;
+    let nick = server.agent("@nick.bot").await;
+    let old = nick.create(&[]).await;
+    nick.say(&old, "a gnome of old").await;
+    for _ in 0..20 {
+        futures_util::future::join_all((0..26).map(|_| nick.create(&[]))).await;
+    }
+    let made = nick.post("/agents/me/tokens", json!({"scope": format!("read session:{old}")})).await.ok(201);
+    let held = server.bearer(made["token"].as_str().expect("a token"));
+    assert_eq!(hits(&nick, "q=gnome").await.len(), 0, "of the newest sessions");
+    assert_eq!(texts(&held, "q=gnome").await, ["a gnome of old"]);
 }
 
 /// A token finds of each room what its scope admits there.

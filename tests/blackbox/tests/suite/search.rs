@@ -167,6 +167,18 @@ async fn messages_are_found_by_their_text() {
     assert_eq!(page["messages"][0], sent["payload"]);
 }
 
+/// The index has only the first 65,536 words of a text; a message is found by those after them too.
+#[tokio::test]
+async fn a_long_message_is_found_by_its_end() {
+    let server = Server::start().await;
+    let alice = server.agent("@alice.bot").await;
+    let id = alice.create(&[]).await;
+    let long = format!("{}gnomes", "w ".repeat(65_600));
+    alice.say(&id, long.as_str()).await;
+    alice.say(&id, "gnomes in short").await;
+    assert_eq!(texts(&alice, "q=gnome").await, ["gnomes in short", &long]);
+}
+
 /// ASP-70, ASP-80: a session of others, one that is not, what came after one left and what came before one was invited.
 #[tokio::test]
 async fn asp_18_messages_of_others_are_not_found() {

@@ -222,6 +222,42 @@ pub(crate) fn configuring_credential(
     })
 }
 
+/// The token of an owner whose view a command shows: a given one of an owner, or the saved one. The operator's token would
+/// show what the owner may not see.
+pub(crate) fn owner_credential(
+    given: Option<Credential>,
+    owner: &OwnerName,
+    server: &BaseUrl,
+    file: Option<&TokensFile>,
+) -> Result<Credential, Failure> {
+    if let Some(given) = given {
+        match given.token.kind() {
+            TokenKind::Owner => return Ok(given),
+            TokenKind::Unknown if given.source == TokenSource::Flag => return Ok(given),
+            TokenKind::Agent | TokenKind::Operator if given.source == TokenSource::Flag => {
+                let what = format!(
+                    "the token of --token is not that of an owner, and --owner asks for the view of {owner}"
+                );
+                return Err(Failure::usage(
+                    what,
+                    format!("give the token of {owner}, or leave out one of the two"),
+                ));
+            }
+            TokenKind::Agent | TokenKind::Operator | TokenKind::Unknown => {}
+        }
+    }
+    let holder = Holder::Owner(owner.clone());
+    saved(file, server, &holder)?.ok_or_else(|| {
+        Failure::no_token(
+            holder,
+            format!("there is no saved token of the owner {owner} for {server}"),
+            format!(
+                "save it with `plenary token add {owner}`; if it is lost, `plenary owner rotate-token {owner}` replaces it"
+            ),
+        )
+    })
+}
+
 /// The only owner with a saved token for this server, and the token.
 pub(crate) fn only_owner_credential(
     server: &BaseUrl,

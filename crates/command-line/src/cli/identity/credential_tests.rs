@@ -102,6 +102,26 @@ fn configuring_prefers_a_given_token_then_the_operator_then_the_owner_then_this_
 }
 
 #[test]
+fn the_view_of_an_owner_takes_a_token_of_an_owner_alone() {
+    let root = tempfile::tempdir().unwrap();
+    let nick: OwnerName = "nick".parse().unwrap();
+    let file = file_with(root.path(), &[("nick", "plw_saved"), ("operator", "plo_saved")]);
+    let chosen = |given, file: &TokensFile| {
+        owner_credential(given, &nick, &server(), Some(file))
+            .map(|chosen| chosen.token.reveal().to_owned())
+            .map_err(|failure| failure.exit())
+    };
+    let from_environment = |text| given(text, TokenSource::Environment("PLENARY_TOKEN"));
+    assert_eq!(chosen(given("plw_given", TokenSource::Flag), &file).as_deref(), Ok("plw_given"));
+    assert_eq!(chosen(None, &file).as_deref(), Ok("plw_saved"));
+    assert_eq!(chosen(from_environment("pla_agent"), &file).as_deref(), Ok("plw_saved"));
+    assert_eq!(chosen(given("plo_given", TokenSource::Flag), &file), Err(Exit::Usage));
+    let root = tempfile::tempdir().unwrap();
+    let file = file_with(root.path(), &[("operator", "plo_saved")]);
+    assert_eq!(chosen(None, &file), Err(Exit::Auth));
+}
+
+#[test]
 fn the_data_directory_counts_for_this_machine_only() {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("operator-token"), "plo_data\n").unwrap();

@@ -13,7 +13,7 @@ mod trusted;
 pub(crate) use clients::{ClientEntry, Clients, DIRECTORY as OWN_DIRECTORY, candidates, nearest, wakes};
 pub(crate) use credential::{
     Credential, Realm, TokenSource, agent_credential, configuring_credential, given_token,
-    only_owner_credential, remote_credential, saved, saved_elsewhere,
+    only_owner_credential, owner_credential, remote_credential, saved, saved_elsewhere,
 };
 pub(crate) use project::{Setting, find as find_in_project_file, write as write_project_file};
 pub(crate) use remembered::RememberedIdentities;

@@ -91,8 +91,29 @@ async fn what_is_told_can_be_chosen() {
         kinds(&until(&mut chosen, "last of the locked parsers").await),
         ["session.message", "session.message"]
     );
+    // Of packages and facts the texts that a search finds, which the stream does not show.
+    for (id, member) in [("body", "content_md"), ("note", "handoff_note"), ("none", "topic")] {
+        let mut package = json!({
+            "package_id": id, "project_id": "p", "relay_version": "0.1", "title": "T", "status": "complete",
+            "package_type": "standard", "review_type": "none", "created_at": "2026-01-01T00:00:00Z",
+            "created_by": {"id": "@nick.one", "type": "agent"},
+        });
+        package[member] = json!("the lemurs ran away");
+        one.post("/v1/projects/p/packages", package).await.ok(201);
+    }
+    let fact = json!({"subject": "s", "predicate": "p", "value": "a lemur"});
+    one.post("/v1/projects/p/facts", fact).await.ok(201);
+    one.post(&format!("/sessions/{id}/messages"), json!({"content": "a lemur"})).await.ok(201);
+    let mut chosen = browser.watch("?after=0&q=lemur").await;
+    assert_eq!(
+        kinds(&until(&mut chosen, "a lemur").await),
+        ["package.deposited", "package.deposited", "fact.asserted", "session.message"]
+    );
+    let mut chosen = browser.watch("?after=0&room=sessions&q=lemur").await;
+    assert_eq!(kinds(&until(&mut chosen, "a lemur").await), ["session.message"]);
     for (query, code) in [
         ("?q=", "invalid_query"),
+        ("?q=the", "invalid_query"),
         ("?rooms=cellar", "invalid_rooms"),
         ("?kinds=", "invalid_kinds"),
         ("?agents=nick", "invalid_agents"),

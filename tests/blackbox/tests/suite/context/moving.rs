@@ -127,6 +127,11 @@ async fn moves(from: &Server, to: &Server) {
     let text = first.join("\n");
     let dry = import(&to.operator(), "?dry_run=true", &text).await;
     assert_counts(&dry, [10, 0, 0, 0, 0, 0]);
+    // A misspelled parameter is no import.
+    to.operator()
+        .post_raw("/v1/import?dryrun=true", text.as_bytes())
+        .await
+        .assert_refused(400, "invalid_parameter");
     assert_eq!(exported(&to.operator()).await.len(), 1, "a dry run changes nothing");
     let report = import(&to.operator(), "", &text).await;
     assert_counts(&report, [10, 0, 0, 0, 0, 0]);
