@@ -75,7 +75,7 @@ mod tests {
     fn what_cannot_be_started_is_said() {
         for (name, directory, path, wanted) in [
             ("/nonexistent/x", None, None, "no executable file"),
-            ("/etc/hostname", None, None, "no executable file"),
+            (concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"), None, None, "no executable file"),
             ("/", None, None, "no executable file"),
             ("sh", None, Some("/nonexistent"), "in PATH"),
             ("sh", Some("/nonexistent"), None, "there is no directory /nonexistent"),

@@ -305,6 +305,8 @@ impl Scene {
     /// What clients of other protocols ask.
     pub(in crate::once) fn foreign(&self) -> Vec<Row> {
         let bob = &self.bob;
+        let chat = |text: &str| json!({"model": "echo", "messages": [{"role": "user", "content": text}]});
+        let graph = |text: &str| json!({"assistant_id": "echo", "input": text});
         vec![
             row(
                 "a2a.rpc",
@@ -340,16 +342,7 @@ impl Scene {
                 ("POST", "/lf.a2a.v1.A2AService/SendMessage"),
                 (json!({}), Value::Null),
             ),
-            row(
-                "openai.chat",
-                OnceByHead,
-                bob,
-                ("POST", "/v1/chat/completions"),
-                (
-                    json!({"model": "echo", "messages": [{"role": "user", "content": "a"}]}),
-                    json!({"model": "echo", "messages": [{"role": "user", "content": "b"}]}),
-                ),
-            ),
+            row("openai.chat", OnceByHead, bob, ("POST", "/v1/chat/completions"), (chat("a"), chat("b"))),
             row(
                 "openai.response",
                 OnceByHead,
@@ -364,16 +357,7 @@ impl Scene {
                 ("POST", "/v1/responses/resp_nothing/cancel"),
                 (Value::Null, Value::Null),
             ),
-            row(
-                "langgraph.write",
-                OnceByHead,
-                bob,
-                ("POST", "/langgraph/runs"),
-                (
-                    json!({"assistant_id": "echo", "input": "a"}),
-                    json!({"assistant_id": "echo", "input": "b"}),
-                ),
-            ),
+            row("langgraph.write", OnceByHead, bob, ("POST", "/langgraph/runs"), (graph("a"), graph("b"))),
         ]
     }
 }
