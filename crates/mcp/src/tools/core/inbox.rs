@@ -1,9 +1,11 @@
 //! The agent's inbox: read, wait, acknowledge.
 
+use plenary_kernel::inbox::{JOINS_MAX, invites_to_message, sibling_invitation};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::session::JOIN;
 use crate::tools::{
     api::{Answer, Refusal, Route, ToolApi, get, post},
     bounds,
@@ -43,10 +45,18 @@ pub(super) async fn inbox(api: ToolApi, arguments: InboxArguments) -> Answer {
             "`wait_s` is at most {WAIT_S_MAX}; call again to wait longer."
         )));
     }
-    let found = match arguments.wait_s.filter(|seconds| *seconds > 0) {
+    let mut found = match arguments.wait_s.filter(|seconds| *seconds > 0) {
         Some(seconds) => page(&api, &WAIT, arguments.after.as_deref(), limit, Some(seconds)).await?,
         None => page(&api, &LIST, arguments.after.as_deref(), limit, None).await?,
     };
+    let mut joined = sibling_invitations(&found);
+    joined.retain(invites_to_message);
+    if !joined.is_empty() {
+        join(&api, &joined).await;
+        found = page(&api, &LIST, arguments.after.as_deref(), limit, None).await?;
+        // What is left of them is news without a message.
+        joined.retain(|invitation| !is_of_session(&found, &invitation["ref"]["session_id"]));
+    }
     let items = found["items"].as_array().map(Vec::as_slice).unwrap_or_default();
     let fitting = bounds::fitting(items);
     let is_whole = fitting == items.len();
@@ -72,7 +82,36 @@ pub(super) async fn inbox(api: ToolApi, arguments: InboxArguments) -> Answer {
         }
         api.write(&ACK, &[], &body).await?;
     }
+    // Later messages of these sessions arrive by themselves.
+    join(&api, &sibling_invitations(&shown)).await;
+    if let Some(items) = shown["items"].as_array_mut() {
+        items.splice(..0, joined);
+    }
     Ok(shown)
+}
+
+/// Whether a page has an item of a session.
+fn is_of_session(page: &Value, session: &Value) -> bool {
+    let items = page["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+    items.iter().any(|item| item["ref"]["session_id"] == *session)
+}
+
+/// The invitations of a page from agents of the same owner.
+fn sibling_invitations(page: &Value) -> Vec<Value> {
+    let items = page["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let invited = items.iter().filter(|item| sibling_invitation(item).is_some());
+    invited.take(JOINS_MAX).cloned().collect()
+}
+
+/// Accepts invitations, as hooks do: an agent that was only invited gets no message of the session. Skips one whose session has
+/// ended, or that the token may not accept.
+async fn join(api: &ToolApi, invitations: &[Value]) {
+    for invitation in invitations {
+        let Some(session) = sibling_invitation(invitation) else { continue };
+        if let Err(refused) = api.write(&JOIN, &[session], &json!({})).await {
+            tracing::debug!(code = %refused.code, "an invitation was not accepted");
+        }
+    }
 }
 
 /// The report of an item whose text is cut.

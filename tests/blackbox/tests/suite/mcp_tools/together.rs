@@ -65,6 +65,25 @@ async fn a_question_is_answered_by_whoever_waits_for_it_or_its_deadline_passes()
     assert_eq!((&asked["unanswered"], &asked["timed_out"]), (&json!(["@nick.bob"]), &json!(true)));
 }
 
+/// An invitation that was shown keeps no later message away, and a message without a topic does not go into a session with one.
+#[tokio::test]
+async fn the_inbox_accepts_invitations_of_siblings_and_shows_their_messages() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let send = |text: &str, topic: Option<&str>| {
+        done(&alice, "send", json!({"to": ["@nick.bob"], "text": text, "topic": topic}))
+    };
+    let first = send("one", None).await["session_id"].clone();
+    let shown = done(&bob, "inbox", json!({})).await;
+    assert_eq!(shown["items"][0]["text"], "one", "{shown}");
+    assert_ne!(send("apart", Some("Build")).await["session_id"], first);
+    assert_eq!(send("two", None).await["session_id"], first);
+    let shown = done(&bob, "inbox", json!({"ack": shown["cursor"]})).await;
+    let texts: Vec<&Value> =
+        shown["items"].as_array().expect("items").iter().map(|item| &item["text"]).collect();
+    assert!(texts.contains(&&json!("two")) && texts.contains(&&json!("apart")), "{shown}");
+}
+
 /// A question that a stop of the server ends says where it was asked, and its answer comes there.
 #[tokio::test]
 async fn an_answer_comes_over_a_restart_of_the_server() {
