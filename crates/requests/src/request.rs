@@ -10,7 +10,7 @@ use crate::{
     ANSWER_BYTES_MAX, CHOICES_MAX, CONTENT_BYTES_MAX, NAME_CHARS_MAX, RULE_DAYS_MAX, TITLE_CHARS_MAX,
     UNDO_SECONDS_MAX,
     command::{Answer, MakeRequest, Source},
-    wire::{Allow, AnswerType, Content, NewAnswer, NewRequest, NewRule, RequestView},
+    wire::{Allow, AnswerType, Content, Kind, NewAnswer, NewRequest, NewRule, RequestView},
 };
 
 fn malformed(code: &'static str, text: impl Into<String>) -> Refusal {
@@ -64,6 +64,16 @@ pub(crate) fn content(content: &Content) -> Result<Bytes, Refusal> {
 }
 
 impl NewRequest {
+    /// The types of answer if the agent names none.
+    fn default_allow(&self) -> Allow {
+        if self.form.is_some() {
+            return Allow { accept: false, edit: true, respond: false, ignore: true };
+        }
+        // To accept a question with choices would choose none of them.
+        let is_choice = self.kind == Kind::Question && !self.choices.is_empty();
+        Allow { accept: !is_choice, ..Allow::default() }
+    }
+
     /// The command of the requesting agent.
     pub(crate) fn command(self, source: Source, agent: AgentHandle) -> Result<MakeRequest, Refusal> {
         if !self.kind.is_asked_by_agents() {
@@ -81,8 +91,7 @@ impl NewRequest {
                 "A `hold` of an agent may not have the `source.room` of a request that the server makes.";
             return Err(malformed("invalid_source", text));
         }
-        let allow_of_form = Allow { accept: false, edit: true, respond: false, ignore: true };
-        let allow = self.allow.unwrap_or(if self.form.is_some() { allow_of_form } else { Allow::default() });
+        let allow = self.allow.unwrap_or_else(|| self.default_allow());
         if allow.is_empty() {
             return Err(malformed("invalid_allow", "`allow` must permit at least one type of answer."));
         }
