@@ -68,8 +68,11 @@ pub(crate) fn passkey_invalid() -> Refusal {
     Refusal::new(Class::Unauthenticated, "passkey_invalid", text)
 }
 
-/// 403: the operation is outside the token's scope.
-pub(crate) fn insufficient_scope(scope: &str) -> Refusal {
-    let text = format!("The token's scope does not admit this; it takes one with {scope}.");
+/// 403: the operation is outside the token's scope. `is_limited` if only its limit to sessions, channels and projects excludes it.
+pub(crate) fn insufficient_scope(scope: &str, is_limited: bool) -> Refusal {
+    let mut text = format!("The token's scope does not admit this; it takes one with {scope}.");
+    if is_limited {
+        text.push_str(" The words `session:`, `channel:` and `project:` of its own exclude everything else, also lists.");
+    }
     Refusal::new(Class::Forbidden, "insufficient_scope", text)
 }

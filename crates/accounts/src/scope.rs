@@ -92,10 +92,15 @@ impl Scope {
         self.everywhere.max(self.rooms.get(room).copied())
     }
 
+    /// Whether it has the access to the room, whatever it is limited to.
+    pub(crate) fn grants(&self, demand: &Demand<'_>) -> bool {
+        self.access(demand.room) >= Some(demand.access)
+    }
+
     /// Whether a request is within it. A scope that is limited to sessions, channels and projects admits requests that name one
     /// of them, and reads of accounts; an inbox or a search would show other sessions.
     pub(crate) fn admits(&self, demand: &Demand<'_>) -> bool {
-        if self.access(demand.room) < Some(demand.access) {
+        if !self.grants(demand) {
             return false;
         }
         let is_among = |ids: &BTreeSet<String>, id: Option<&str>| id.is_some_and(|id| ids.contains(id));

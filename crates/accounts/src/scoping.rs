@@ -82,7 +82,7 @@ impl Accounts {
             return Err(invalid_authorization());
         }
         let missing_scope = match self.demand_of(parts) {
-            None => Some("no scope".to_owned()),
+            None => Some(("no scope".to_owned(), false)),
             Some(demand) if demand.is_free => None,
             Some(OperationDemand { room, access, project_by_query, .. }) => {
                 let path = Path::of(parts);
@@ -92,10 +92,12 @@ impl Accounts {
                 let (session, channel, project) =
                     (session.as_deref(), channel.as_deref(), project.as_deref());
                 let demand = Demand { room, access, session, channel, project };
-                (!token.scope.admits(&demand)).then(|| missing(&demand, token.scope.is_limited()))
+                let scope = &token.scope;
+                (!scope.admits(&demand))
+                    .then(|| (missing(&demand, scope.is_limited()), scope.grants(&demand)))
             }
         };
-        if let Some(demand) = missing_scope {
+        if let Some((demand, is_limited)) = missing_scope {
             let tokens = agent.state.issued();
             let is_clients = |id: &String| tokens.get(id).is_some_and(|parent| parent.client.is_some());
             if let Some(cell) = parts.extensions.get::<MissingScope>()
@@ -109,7 +111,7 @@ impl Accounts {
             {
                 challenge.misses(&demand);
             }
-            return Err(insufficient_scope(&demand));
+            return Err(insufficient_scope(&demand, is_limited));
         }
         self.note_token_use(&principal.token).await;
         Ok(())

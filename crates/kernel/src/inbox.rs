@@ -15,6 +15,25 @@ pub const DIGEST_CHARS_MAX: usize = 10_000;
 /// The topic prefix of a session that is addressed to one session of a coding agent; that session's id follows.
 pub const CODING_SESSION_TOPIC: &str = "coding session ";
 
+/// Maximum number of sibling invitations that are accepted at once; more are accepted at the next read.
+pub const JOINS_MAX: usize = 5;
+
+/// The session of an item that is an invitation by an agent of the same owner. Whoever reads it for the agent accepts it: an agent
+/// that was only invited gets no message of the session.
+#[must_use]
+pub fn sibling_invitation(item: &Value) -> Option<&str> {
+    let is_siblings = item["kind"] == "session.invited" && item["trust"] == "same_owner";
+    item["ref"]["session_id"].as_str().filter(|_| is_siblings)
+}
+
+/// Whether the session of an invitation has a message: one before the invitation, or one for a named coding session, for which a
+/// session was created first. Joining delivers it at once.
+#[must_use]
+pub fn invites_to_message(item: &Value) -> bool {
+    let is_later = item["ref"]["sequence"].as_u64().is_some_and(|sequence| sequence > 1);
+    is_later || item["subject"].as_str().unwrap_or_default().starts_with(CODING_SESSION_TOPIC)
+}
+
 /// Characters reserved for the last line.
 const REST_CHARS: usize = 80;
 

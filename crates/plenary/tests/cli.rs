@@ -49,6 +49,9 @@ fn errors_name_the_next_step_and_leave_standard_output_alone() {
     let error: Value = serde_json::from_str(&json.err).unwrap();
     assert_eq!((json.out.as_str(), &error["error"]["code"]), ("", &Value::from("not_found")));
     assert!(error["error"]["next"].is_string());
+    let page = Server::answering(&[("404 Not Found", "<html>no such page</html>")]);
+    let elsewhere = home.run(&page.url, &["session", "list", "--token", "pla_x"]);
+    assert!(elsewhere.err.contains("correct the URL of the server"), "{elsewhere:?}");
 }
 
 #[test]

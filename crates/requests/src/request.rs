@@ -64,6 +64,16 @@ pub(crate) fn content(content: &Content) -> Result<Bytes, Refusal> {
 }
 
 impl NewRequest {
+    /// The types of answer if the agent names none.
+    fn default_allow(&self) -> Allow {
+        if self.form.is_some() {
+            return Allow { accept: false, edit: true, respond: false, ignore: true };
+        }
+        // To accept a question with choices would choose none of them.
+        let is_choice = self.kind == Kind::Question && !self.choices.is_empty();
+        Allow { accept: !is_choice, ..Allow::default() }
+    }
+
     /// The command of the requesting agent.
     pub(crate) fn command(self, source: Source, agent: AgentHandle) -> Result<MakeRequest, Refusal> {
         if !self.kind.is_asked_by_agents() {
@@ -81,8 +91,7 @@ impl NewRequest {
                 "A `hold` of an agent may not have the `source.room` of a request that the server makes.";
             return Err(malformed("invalid_source", text));
         }
-        let allow_of_form = Allow { accept: false, edit: true, respond: false, ignore: true };
-        let allow = self.allow.unwrap_or(if self.form.is_some() { allow_of_form } else { Allow::default() });
+        let allow = self.allow.unwrap_or_else(|| self.default_allow());
         if allow.is_empty() {
             return Err(malformed("invalid_allow", "`allow` must permit at least one type of answer."));
         }

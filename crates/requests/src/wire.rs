@@ -278,7 +278,7 @@ pub struct NewRequest {
     /// The agent's working directory, an absolute path.
     #[serde(default)]
     pub directory: Option<String>,
-    /// The types of answer that it allows; all but `edit` when absent.
+    /// The types of answer that it allows; all but `edit` when absent, and for a question with choices all but `edit` and `accept`.
     #[serde(default)]
     pub allow: Option<Allow>,
     /// The choices; a free answer is accepted too.

@@ -2186,7 +2186,9 @@ class NewRequest(TypedDict):
     action: NotRequired[RequestedActionSent | None]
     """The action in question."""
     allow: NotRequired[AllowSent | None]
-    """The types of answer that it allows; all but `edit` when absent."""
+    """The types of answer that it allows; all but `edit` when absent, and for a question with choices all but
+    `edit` and `accept`.
+    """
     choices: NotRequired[List[str]]
     """The choices; a free answer is accepted too."""
     deadline_at: NotRequired[int | None]

@@ -2068,7 +2068,10 @@ export interface NewProject {
 export interface NewRequest {
   /** The action in question. */
   action?: RequestedActionSent | null;
-  /** The types of answer that it allows; all but `edit` when absent. */
+  /**
+   * The types of answer that it allows; all but `edit` when absent, and for a question with choices all but `edit`
+   * and `accept`.
+   */
   allow?: AllowSent | null;
   /** The choices; a free answer is accepted too. */
   choices?: string[];

@@ -50,7 +50,10 @@ impl Context {
     pub(crate) fn server_address(&self) -> Result<ServerAddress, Failure> {
         match &*self.elsewhere.borrow() {
             Some(url) => Ok(ServerAddress { url: url.clone(), source: UrlSource::Argument }),
-            None => server_address::resolve(self.global.url.as_ref(), &self.environment),
+            None => {
+                let (url, agent) = (self.global.url.as_ref(), self.global.speak_as.as_ref());
+                server_address::resolve(url, agent, &self.environment)
+            }
         }
     }
 
@@ -152,9 +155,19 @@ impl Context {
         credential.map(|credential| self.client_speaking(server, &credential)).transpose()
     }
 
-    fn builder(&self, server: BaseUrl) -> Builder {
-        let file =
+    /// The file with a server's certificate authority: `--cacert`, else `PLENARY_CACERT`, else the one with which the directory was
+    /// connected to this server.
+    pub(crate) fn cacert(&self, server: &BaseUrl) -> Option<PathBuf> {
+        let given =
             self.global.cacert.clone().or_else(|| self.environment.var("PLENARY_CACERT").map(PathBuf::from));
+        given.or_else(|| {
+            let recorded = server_address::recorded(self.global.speak_as.as_ref(), &self.environment)?;
+            recorded.cacert.filter(|_| recorded.url == *server)
+        })
+    }
+
+    fn builder(&self, server: BaseUrl) -> Builder {
+        let file = self.cacert(&server);
         let roots = file.map_or(Roots::System, Roots::File);
         Client::builder(server).roots(roots)
     }

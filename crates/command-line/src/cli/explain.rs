@@ -82,6 +82,15 @@ pub(super) fn network_next(context: &Context, fault: &NetworkFault) -> Option<St
                 file.display()
             ));
         }
+        FaultKind::Refused | FaultKind::Resolve | FaultKind::Unreachable
+            if let Some(UrlSource::Connected(file)) = source =>
+        {
+            return Some(format!(
+                "{} names that server, at which the coding agent was connected; ask its operator, or name another server with \
+                 --url",
+                file.display()
+            ));
+        }
         FaultKind::Refused => "start the server with `plenary serve`, or name another server with --url",
         FaultKind::Unreachable if let Some(UrlSource::DataDir(_)) = source => {
             "the server runs, but does not answer: see what its log says last"
@@ -128,6 +137,13 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
             return Some(next);
         }
         (404, code) if let Some(next) = missing_next(code) => next,
+        // The code of a reply that does not come from Plenary.
+        (404, "http_404") => {
+            return Some(match context.server_address() {
+                Ok(address) => format!("correct the URL of the server, which is from {}", address.source),
+                Err(_) => "correct the URL of the server".to_owned(),
+            });
+        }
         (409, "agent_stopped") => {
             "its owner can start it with `plenary agent start @OWNER.NAME`; `plenary runs agents` shows which agents are stopped"
         }

@@ -101,7 +101,8 @@ pub struct Global {
     #[arg(long = "as", global = true, value_name = "@OWNER.NAME", value_parser = AgentHandle::of_recipient)]
     pub speak_as: Option<AgentHandle>,
     /// URL of the server [env: PLENARY_URL] [default: the server that uses the data directory in PLENARY_DATA; without
-    /// PLENARY_DATA, the one that uses this machine's default data directory, else http://127.0.0.1:7420]
+    /// PLENARY_DATA, the one whose URL `connect` was given here, else the one that uses this machine's default data directory, else
+    /// http://127.0.0.1:7420]
     #[arg(long, global = true, value_name = "URL")]
     pub url: Option<BaseUrl>,
     /// Use this token instead of a saved one [env: PLENARY_TOKEN]

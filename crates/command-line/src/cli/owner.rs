@@ -6,6 +6,7 @@ use plenary_client::accounts::OwnerList;
 use plenary_kernel::OwnerName;
 
 use super::{
+    connect::default_owner,
     context::Context,
     failure::Failure,
     identity::{Holder, Realm},
@@ -45,7 +46,9 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
         Command::Add { owner, show_token } => {
             context.check_tokens_file()?;
             let reply = client.create_owner(&owner).await?;
+            let speaker = default_owner(context);
             let saved = context.save_token(&Holder::Owner(owner), &reply.token);
+            note_new_speaker(context, speaker);
             context.answer(&reply, |created| {
                 let line = if show_token { created.token.clone() } else { created.owner.to_string() };
                 Ok(context.out.line(&line)?)
@@ -74,5 +77,16 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             })?;
             saved
         }
+    }
+}
+
+/// Says so if a new token changes whom commands without `--as` speak as.
+fn note_new_speaker(context: &Context, before: Result<OwnerName, Failure>) {
+    if let (Ok(before), Ok(now)) = (before, default_owner(context))
+        && before != now
+    {
+        context.out.note(&format!(
+            "commands without --as now speak as @{now}; `--as @{before}` is who spoke before"
+        ));
     }
 }

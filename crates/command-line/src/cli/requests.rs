@@ -312,7 +312,9 @@ pub(crate) async fn ask(context: &Context, args: RequestArgs) -> Result<(), Fail
     let reply = client.wait_request(&id, args.wait).await?;
     context.answer(&reply, |request| answer_line(context, request))?;
     if reply.value["answer"].is_null() {
-        context.out.note(&format!("read a later answer with `plenary requests show {id} --wait 60`"));
+        if !matches!(reply.value["state"].as_str(), Some("expired" | "withdrawn")) {
+            context.out.note(&format!("read a later answer with `plenary requests show {id} --wait 60`"));
+        }
         return Err(Failure::Reported(Exit::Unanswered));
     }
     Ok(())

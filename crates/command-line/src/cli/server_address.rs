@@ -7,8 +7,14 @@ use std::{
 };
 
 use plenary_client::BaseUrl;
+use plenary_kernel::AgentHandle;
 
-use super::{environment::Environment, failure::Failure, identity::MovedServer, shell};
+use super::{
+    environment::Environment,
+    failure::Failure,
+    identity::{self, MovedServer, RecordedServer},
+    shell,
+};
 use crate::paths;
 
 /// The default URL of the server (wire.md D.1).
@@ -46,6 +52,8 @@ pub(crate) enum UrlSource {
     Environment,
     /// The file that a running server keeps in its data directory.
     DataDir(PathBuf),
+    /// The user's record of the server at which the directory was connected.
+    Connected(PathBuf),
     /// An argument that names a server, e.g. a channel's URL.
     Argument,
     /// The default.
@@ -57,15 +65,30 @@ impl fmt::Display for UrlSource {
         match self {
             Self::Flag => f.write_str("--url"),
             Self::Environment => f.write_str("PLENARY_URL"),
-            Self::DataDir(path) => write!(f, "{}", path.display()),
+            Self::DataDir(path) | Self::Connected(path) => write!(f, "{}", path.display()),
             Self::Argument => f.write_str("the argument"),
             Self::Default => f.write_str("the default"),
         }
     }
 }
 
-/// `--url`, else `PLENARY_URL`, else the server of this machine's data directory, else the default address.
-pub(crate) fn resolve(flag: Option<&BaseUrl>, environment: &Environment) -> Result<ServerAddress, Failure> {
+impl UrlSource {
+    /// Whether the server was given by its URL, now or when the directory was connected.
+    pub(crate) fn is_given(&self) -> bool {
+        match self {
+            Self::Flag | Self::Environment | Self::Connected(_) => true,
+            Self::DataDir(_) | Self::Argument | Self::Default => false,
+        }
+    }
+}
+
+/// `--url`, else `PLENARY_URL`, else the server of the data directory in `PLENARY_DATA`, else the one at which the directory was
+/// connected for this agent, else the server of this machine's data directory, else the default address.
+pub(crate) fn resolve(
+    flag: Option<&BaseUrl>,
+    agent: Option<&AgentHandle>,
+    environment: &Environment,
+) -> Result<ServerAddress, Failure> {
     if let Some(url) = flag {
         return Ok(ServerAddress { url: url.clone(), source: UrlSource::Flag });
     }
@@ -75,11 +98,23 @@ pub(crate) fn resolve(flag: Option<&BaseUrl>, environment: &Environment) -> Resu
             .map_err(|e| Failure::usage(format!("PLENARY_URL: {e}"), "correct it, or use --url"))?;
         return Ok(ServerAddress { url, source: UrlSource::Environment });
     }
+    if environment.var("PLENARY_DATA").is_none()
+        && let Some(RecordedServer { url, file, .. }) = recorded(agent, environment)
+    {
+        return Ok(ServerAddress { url, source: UrlSource::Connected(file) });
+    }
     if let Some(address) = of_data_dir(environment)? {
         return Ok(address);
     }
     let url = DEFAULT_URL.parse().map_err(|e| Failure::local(format!("the default URL: {e}")))?;
     Ok(ServerAddress { url, source: UrlSource::Default })
+}
+
+/// The server at which the directory was connected, for this agent or the one in `PLENARY_AS`.
+pub(crate) fn recorded(agent: Option<&AgentHandle>, environment: &Environment) -> Option<RecordedServer> {
+    let named = environment.var("PLENARY_AS").and_then(|text| AgentHandle::of_recipient(&text).ok());
+    let directory = environment.directory()?;
+    identity::recorded_server(environment, directory, agent.or(named.as_ref()))
 }
 
 /// The URL in this machine's data directory. A directory that `PLENARY_DATA` names must have one: a command for its

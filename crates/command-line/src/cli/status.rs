@@ -4,14 +4,25 @@
 use plenary_client::{Client, Error, Reply, ServerRefusal, health::Health, me::Usage};
 use serde_json::{Value, json};
 
-use super::{context::Context, failure::Failure, server_address::ServerAddress};
+use super::{
+    context::Context,
+    explain,
+    failure::Failure,
+    identity::{Identity, Source},
+    server_address::ServerAddress,
+};
 use crate::out::{Out, Style, clean, grouped, size, span};
 
 pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     let ServerAddress { url: server, source: named_by } = context.server_address()?;
     let health = context.client()?.health().await;
-    let identity = context.identity()?;
-    let speaker = context.agent_client();
+    let speaker = context.speaker();
+    let used = context.used();
+    // Without an agent, the person at this machine, as far as there is a token of theirs.
+    let identity = match context.identity()? {
+        Some(identity) => Some(identity),
+        None => used.as_ref().and_then(|(identity, _)| identity.clone()),
+    };
     let accepted = match (&health, &speaker) {
         (Ok(_), Ok(client)) => Some(accepted_handle(client).await),
         (Ok(_) | Err(_), Ok(_) | Err(_)) => None,
@@ -20,7 +31,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
         (Some(Ok(_)), Ok(client)) => usage(client).await,
         _ => Ok(None),
     };
-    let source = context.used().map(|(_, credential)| credential.source.to_string());
+    let source = used.map(|(_, credential)| credential.source.to_string());
     if context.out.is_json() {
         let up = health
             .as_ref()
@@ -44,6 +55,9 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
         };
         out.line(&format!("server  {server} (from {named_by})  {state}"))?;
         out.line(&match &identity {
+            Some(Identity { handle, source: Source::Person }) => {
+                format!("person  {handle} ({})", Source::Person)
+            }
             Some(identity) => format!("agent   {} (from {})", identity.handle, identity.source),
             None => "agent   none chosen".into(),
         })?;
@@ -62,7 +76,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
             Err(_) => out.line("stored  unknown")?,
         }
     }
-    finish(context, health.err(), identity.is_some(), speaker.err(), accepted)
+    finish(context, health.err(), identity.as_ref(), speaker.err(), accepted)
 }
 
 /// Whether the server says that it accepts writes.
@@ -108,7 +122,7 @@ pub(super) fn usage_line(usage: &Usage) -> String {
 fn finish(
     context: &Context,
     unreached: Option<Error>,
-    chosen: bool,
+    identity: Option<&Identity>,
     speechless: Option<Failure>,
     accepted: Option<Result<String, Error>>,
 ) -> Result<(), Failure> {
@@ -124,8 +138,17 @@ fn finish(
         None => {}
     }
     match (speechless, accepted) {
-        (Some(Failure::Auth { next, .. }), _) if !chosen => {
+        (Some(Failure::Auth { next, .. }), _) if identity.is_none() => {
             context.out.note(&next);
+            Ok(())
+        }
+        // The server does not know the person's owner yet.
+        (None, Some(Err(error @ Error::Refused(ServerRefusal { status: 401, .. }))))
+            if identity.is_some_and(|identity| identity.source == Source::Person) =>
+        {
+            let (what, next) = explain::describe(context, &error.into());
+            context.out.note(&what);
+            next.iter().for_each(|next| context.out.note(next));
             Ok(())
         }
         (Some(failure), _) => Err(failure),

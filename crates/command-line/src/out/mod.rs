@@ -101,6 +101,11 @@ impl Out {
         paint(self.color_out, style, text)
     }
 
+    /// A text in lines that fit the terminal, broken at blanks; one line for a program.
+    pub fn wrapped(&self, text: &str) -> Vec<String> {
+        self.width.map_or_else(|| vec![text.to_owned()], |width| wrap(text, width))
+    }
+
     /// One line of data.
     pub fn line(&self, text: &str) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
@@ -205,6 +210,20 @@ fn without_numbers(text: &str) -> String {
     cleaned
 }
 
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) | None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 fn paint(color: bool, style: Style, text: &str) -> String {
     if color { format!("\x1b[{}m{text}\x1b[0m", style.code()) } else { text.to_owned() }
 }
@@ -220,6 +239,13 @@ pub(crate) fn terminal_width() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_broken_at_blanks() {
+        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrap("one two", 7), ["one two"]);
+        assert_eq!(wrap("a verylongword b", 6), ["a", "verylongword", "b"]);
+    }
 
     #[test]
     fn a_number_of_the_system_is_left_out() {

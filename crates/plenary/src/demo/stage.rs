@@ -166,7 +166,7 @@ impl Stage {
         if follows || raw {
             out.line("")?;
         }
-        Ok(out.line(&out.paint(Style::Bold, text))?)
+        out.wrapped(text).iter().try_for_each(|line| Ok(out.line(&out.paint(Style::Bold, line))?))
     }
 
     /// Starts a scene, on a new screen once the person has read the last one.

@@ -87,6 +87,7 @@ async fn a_token_is_held_to_its_sessions() {
     ] {
         let answer = held.get(&path).await;
         assert_eq!(answer.status, 403, "{path}: {answer}");
+        assert!(answer.text().contains("The words `session:`"), "what stands in the way: {answer}");
     }
     held.post("/sessions", json!({"invite": []})).await.refusal_code(403);
     held.get("/agents/me/allowlist").await.ok(200);

@@ -4387,7 +4387,8 @@ class AsyncRequestOperations:
         kind: permission, question or hold.
         title: The question, one line.
         action: The action in question.
-        allow: The types of answer that it allows; all but `edit` when absent.
+        allow: The types of answer that it allows; all but `edit` when absent, and for a question with choices
+        all but `edit` and `accept`.
         choices: The choices; a free answer is accepted too.
         deadline_at: The deadline for an answer.
         detail: The details to read.

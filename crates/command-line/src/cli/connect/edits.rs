@@ -14,6 +14,7 @@ use crate::{
     cli::{
         context::Context,
         failure::Failure,
+        identity::{ClientEntry, Clients},
         settings::{File, diff},
     },
     out::{Style, clean},
@@ -118,6 +119,22 @@ fn made_in(created: &[String], label: &str) -> Vec<String> {
 pub(super) fn remove_directories(directory: &Path, created: &[String]) {
     for created in created.iter().rev().filter_map(|created| created.strip_suffix('/')) {
         let _not_empty = std::fs::remove_dir(directory.join(created));
+    }
+}
+
+/// Hands created directories that other coding agents still use to one of them, which removes them when it leaves.
+pub(super) fn hand_over_directories(directory: &Path, created: &[String], others: &mut Clients) {
+    let created = created.iter().rev().filter(|created| created.ends_with('/'));
+    for created in created.filter(|created| directory.join(created).exists()) {
+        let uses = |entry: &&mut ClientEntry| {
+            entry.created.iter().any(|other| other.starts_with(created.as_str()) && other != created)
+        };
+        // The outer ones come first in a record.
+        if let Some(heir) = others.0.values_mut().find(uses)
+            && !heir.created.contains(created)
+        {
+            heir.created.insert(0, created.clone());
+        }
     }
 }
 

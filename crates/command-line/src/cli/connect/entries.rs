@@ -15,6 +15,7 @@ use crate::cli::{
     context::Context,
     failure::Failure,
     settings::{Document, File},
+    shell,
 };
 use crate::out::clean;
 
@@ -32,6 +33,12 @@ pub(crate) struct ProgramEntries {
     scope: Scope,
 }
 
+/// The server that a command line names.
+fn url_of(line: &[String]) -> Option<&str> {
+    let named = line.iter().position(|argument| argument == "--url")?;
+    line.get(named + 1).map(String::as_str)
+}
+
 /// Flags with a value that may follow the arguments of the MCP server that `connect` writes.
 const MORE_ARGUMENTS: [&str; 1] = ["--toolsets"];
 
@@ -43,6 +50,12 @@ impl ProgramEntries {
     /// author may have written them.
     pub(crate) fn own(&self, context: &Context, agent: &AgentHandle) -> Result<(), Failure> {
         let invocation = super::program_command(context, agent.as_str(), false)?;
+        if let Some((line, _)) = self.program()
+            && line.first() == Some(&invocation.program)
+            && url_of(&line) != url_of(&invocation.arguments)
+        {
+            return Err(self.elsewhere(context, url_of(&line))?);
+        }
         if !self.server["command"].is_null() && !self.is_own_server(&invocation) {
             return Err(self.foreign(&self.server.to_string()));
         }
@@ -67,6 +80,27 @@ impl ProgramEntries {
             && self.server[variables] == expected[variables]
             && actual.starts_with(&expected_line)
             && more.chunks(2).all(is_known)
+    }
+
+    /// The failure if the settings name another server than this command.
+    fn elsewhere(&self, context: &Context, named: Option<&str>) -> Result<Failure, Failure> {
+        let (files, coding) = (self.files.join(" and "), self.coding.as_str());
+        let address = context.server_address()?;
+        let spoken = format!("this command speaks to {} (from {})", address.url, address.source);
+        let rewrite = format!("`plenary connect {coding}` writes them for this one");
+        Ok(match named {
+            Some(url) => {
+                let url = clean(url);
+                Failure::local_with(
+                    format!("{files} name the server {url}, and {spoken}"),
+                    format!("`plenary --url {} doctor` checks them; {rewrite}", shell::quoted(&url)),
+                )
+            }
+            None => Failure::local_with(
+                format!("{files} name no server, and {spoken}"),
+                format!("leave out --url and PLENARY_URL to check them; {rewrite}"),
+            ),
+        })
     }
 
     fn foreign(&self, line: &str) -> Failure {

@@ -16,7 +16,7 @@ use plenary_mcp::tools::CORE;
 use serde_json::{Map, Value, json};
 
 use super::{
-    SERVER, codex_trust,
+    SERVER, absolute_cacert, codex_trust,
     coding::{CodingAgent, Scope, SettingsRoots},
     linked_home, naming,
     plan::{Entry, Form, PlannedFile, ProgramCommand, server_line},
@@ -177,6 +177,7 @@ pub(crate) async fn prepare(
     process.env("PLENARY_AS", handle.as_str()).env(CLIENT_VAR, coding.as_str());
     if let Ok(server) = context.server() {
         process.env("PLENARY_URL", server.to_string());
+        process.envs(absolute_cacert(context, &server).map(|file| ("PLENARY_CACERT", file)));
     }
     Ok(process)
 }

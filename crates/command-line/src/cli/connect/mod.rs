@@ -1,10 +1,11 @@
-//! `plenary connect` and `disconnect`: make a coding agent an agent of the network, through its settings.
+//! `plenary connect`: make a coding agent an agent of the network, through its settings.
 //! Must not know: how settings are written; the form of any one of them.
 
 mod approving;
 mod change;
 mod codex_trust;
 mod coding;
+mod disconnect;
 mod edits;
 mod entries;
 mod ignored;
@@ -19,23 +20,25 @@ mod tools;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use plenary_client::context::{AboutProject, NewProject};
-use plenary_kernel::{AgentHandle, OwnerName};
+use plenary_client::{
+    BaseUrl,
+    context::{AboutProject, NewProject},
+};
+use plenary_kernel::OwnerName;
 use serde_json::{Value, json};
 
 use super::{
     agentic,
     context::Context,
     failure::Failure,
-    identity::{
-        ClientEntry, Clients, Holder, Realm, RememberedIdentities, Source, main_tree, nearest, project_root,
-    },
+    identity::{ClientEntry, Clients, RememberedIdentities, Source, main_tree, nearest, project_root},
     server_address::UrlSource,
     settings::File,
 };
 use crate::{duration::parse_seconds, listen_address::Listen, out::clean};
 pub(crate) use coding::{CodingAgent, Scope, SettingsRoots};
-use edits::{add_entries, apply, remove_directories, remove_entries};
+pub(crate) use disconnect::{Disconnect, disconnect};
+use edits::{add_entries, apply};
 pub(crate) use entries::{ProgramEntries, read_entries};
 use naming::ChosenAgent;
 pub(crate) use naming::{default_owner, ensure_token, first_use, has_valid_token};
@@ -99,23 +102,10 @@ pub(crate) struct Connect {
     dry_run: bool,
 }
 
-/// The arguments of `plenary disconnect`.
-#[derive(Debug, Args)]
-pub(crate) struct Disconnect {
-    /// The coding agent
-    #[arg(value_name = "CODING AGENT")]
-    coding: CodingAgent,
-    /// Also delete the agent permanently; its handle cannot be used again
-    #[arg(long)]
-    delete_agent: bool,
-    /// Show the changes without writing them
-    #[arg(long)]
-    dry_run: bool,
-}
-
 pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Failure> {
     let directory = working_directory(context)?;
     let scope = if args.user { Scope::User } else { Scope::Project };
+    let _turn = turn(context, args.dry_run).await?;
     let known = known(context, args.coding, scope, &directory)?;
     check_supported(&args)?;
     let approvals = args.approvals.or_else(|| known.as_ref()?.approvals);
@@ -145,6 +135,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
         (likely, preview)
     } else {
         serve::ensure_server(context, args.serve, args.listen).await?;
+        check_network(context, args.coding, known.as_ref()).await?;
         let agent =
             naming::agent(context, args.coding, &agent_directory, args.owner.as_ref(), before.as_ref())
                 .await?;
@@ -155,7 +146,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
         let server = context.client()?.health().await?.value.server_id;
         let entry = ClientEntry::of(agent.handle.clone(), server);
         let identities = RememberedIdentities::of(&context.environment)?;
-        identities.put(&agent_directory, args.coding.as_str(), entry.clone())?;
+        identities.put(&agent_directory, args.coding.as_str(), with_server(context, entry.clone())?)?;
         // Record the change before writing foreign settings: an unrecorded change could not be removed again.
         let (scope_name, plugin) = (scope.as_str().to_owned(), args.identity_only && created.is_empty());
         let excluded = match scope {
@@ -176,6 +167,66 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     let is_trusted =
         !args.dry_run && !ask && trust(context, args.coding, scope, &directory, &planned).await?;
     report(context, &args, &agent, &changed, (ask, is_trusted))
+}
+
+/// The lock that `connect` and `disconnect` hold, so that parallel ones do not overwrite each other's records, start two servers
+/// or create two agents. A dry run changes nothing, and needs none.
+async fn turn(context: &Context, dry_run: bool) -> Result<Option<std::fs::File>, Failure> {
+    if dry_run {
+        return Ok(None);
+    }
+    RememberedIdentities::of(&context.environment)?.lock_connection().await.map(Some)
+}
+
+/// Refuses to move a connected coding agent to another network, unless this command or its environment names the server: a
+/// terminal without the variables of the first `connect` would do so by accident.
+async fn check_network(
+    context: &Context,
+    coding: CodingAgent,
+    known: Option<&ClientEntry>,
+) -> Result<(), Failure> {
+    let address = context.server_address()?;
+    let is_named = matches!(address.source, UrlSource::Flag | UrlSource::Environment)
+        || context.environment.var("PLENARY_DATA").is_some();
+    let Some(known) = known.filter(|_| !is_named) else { return Ok(()) };
+    if !is_elsewhere(context, known).await? {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!(
+            "{} is connected here as {}, on another server than {}",
+            coding.title(),
+            known.agent,
+            address.url
+        ),
+        format!(
+            "name its server with --url; to connect it to this one, run `plenary disconnect {}` first",
+            coding.as_str()
+        ),
+    ))
+}
+
+/// Whether an agent belongs to another server than the one that answers. A new server without data has no id.
+async fn is_elsewhere(context: &Context, known: &ClientEntry) -> Result<bool, Failure> {
+    let server = context.client()?.health().await?.value.server_id;
+    Ok(known.server.is_some() && server != known.server)
+}
+
+/// The entry with the server's URL and certificate authority, if the server is given by its URL: so commands in other terminals
+/// reach the same server.
+fn with_server(context: &Context, entry: ClientEntry) -> Result<ClientEntry, Failure> {
+    let address = context.server_address()?;
+    if !address.source.is_given() {
+        return Ok(entry);
+    }
+    let cacert = absolute_cacert(context, &address.url);
+    Ok(ClientEntry { url: Some(address.url.to_string()), cacert, ..entry })
+}
+
+/// The file with the server's certificate authority, whatever directory a program starts in.
+fn absolute_cacert(context: &Context, server: &BaseUrl) -> Option<PathBuf> {
+    let file = context.cacert(server)?;
+    Some(context.environment.directory().map_or_else(|| file.clone(), |directory| directory.join(&file)))
 }
 
 /// Refuses options that the coding agent cannot honour.
@@ -327,87 +378,6 @@ fn likely(
     }
 }
 
-pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<(), Failure> {
-    let directory = working_directory(context)?;
-    let (mut clients, mut of_user) =
-        (Clients::load(&context.environment, &directory)?, Clients::of_user(&context.environment)?);
-    let name = args.coding.as_str();
-    let of_directory = clients.0.remove(name);
-    let (scope, known) = match of_directory.map(|of_directory| (Scope::Project, of_directory)) {
-        Some(record) => record,
-        None => match of_user.0.remove(name) {
-            Some(known) => {
-                // The agent of this directory, not of the one where it was connected.
-                let agent = before(context, args.coding, Scope::User, &directory, None)?;
-                let agent = agent.map_or_else(|| known.agent.clone(), |entry| entry.agent);
-                (Scope::User, ClientEntry { agent, ..known })
-            }
-            None => {
-                context.out.note(&format!("{} is not connected in this directory", args.coding.title()));
-                return Ok(());
-            }
-        },
-    };
-    let invocation = ProgramCommand {
-        program: String::new(),
-        variables: Vec::new(),
-        arguments: Vec::new(),
-        agent: known.agent.to_string(),
-        wake: known.wake,
-        approvals: known.approvals,
-        ask: false,
-        http: None,
-    };
-    let planned = planned(context, args.coding, scope, &directory, &invocation)?;
-    let edits = remove_entries(args.coding, base(scope, &directory), &planned, &known.created)?;
-    let changed = apply(context, &edits, args.dry_run)?;
-    if !args.dry_run {
-        remove_directories(base(scope, &directory), &known.created);
-        match scope {
-            Scope::Project => {
-                clients.save(&context.environment, &directory)?;
-                ignored::include(&directory, &known.excluded)?;
-            }
-            Scope::User => of_user.save_of_user(&context.environment)?,
-        }
-        if !known.trusted.is_empty() {
-            // Without Codex, nothing runs the hooks that it trusts.
-            let elsewhere = launch::state(context)?;
-            let _removed =
-                codex_trust::distrust(args.coding.tool().program, &known.trusted, &elsewhere).await;
-        }
-        if args.delete_agent {
-            delete_agent(context, &known.agent).await?;
-        }
-    }
-    if context.out.is_json() {
-        let answer = json!({"client": args.coding.as_str(), "agent": known.agent, "dry_run": args.dry_run,
-            "agent_deleted": args.delete_agent && !args.dry_run, "files": changed});
-        return Ok(context.out.line(&answer.to_string())?);
-    }
-    if !args.dry_run {
-        context.out.line(&format!("{} is no longer connected", args.coding.title()))?;
-        if !args.delete_agent {
-            context.out.note(&format!(
-                "the agent {0} and its messages still exist; `plenary agent rm {0}` deletes it permanently",
-                known.agent
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Deletes the agent on the server, and removes its token and its directory's entry here.
-async fn delete_agent(context: &Context, agent: &AgentHandle) -> Result<(), Failure> {
-    let owner = agent.owner_name();
-    context.configuring_client(Realm::Owner(&owner))?.delete_agent(agent).await?;
-    let (file, server) = (context.tokens_file_needed()?, context.server()?);
-    let holder = Holder::Agent(agent.clone());
-    file.change(|tokens| tokens.remove(&server, &holder))?;
-    RememberedIdentities::of(&context.environment)?.forget(agent)?;
-    Ok(())
-}
-
 fn working_directory(context: &Context) -> Result<PathBuf, Failure> {
     context.environment.directory().cloned().ok_or_else(|| Failure::local("the working directory is gone"))
 }
@@ -418,12 +388,12 @@ fn program_command(context: &Context, agent: &str, http: bool) -> Result<Program
         .map_err(|error| Failure::local(format!("the path of this program cannot be determined: {error}")))?;
     let address = context.server_address()?;
     let mut arguments = Vec::new();
-    if matches!(address.source, UrlSource::Flag | UrlSource::Environment) {
+    if address.source.is_given() {
         arguments.extend(["--url".to_owned(), address.url.to_string()]);
     }
-    let inherited = ["PLENARY_DATA", "PLENARY_CACERT"];
-    let variables =
-        inherited.iter().filter_map(|name| Some(((*name).to_owned(), context.environment.var(name)?)));
+    let cacert = absolute_cacert(context, &address.url).map(|file| file.to_string_lossy().into_owned());
+    let inherited = [("PLENARY_DATA", context.environment.var("PLENARY_DATA")), ("PLENARY_CACERT", cacert)];
+    let variables = inherited.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Ok(ProgramCommand {
         program: program.to_string_lossy().into_owned(),
         variables: variables.collect(),

@@ -100,7 +100,8 @@ pub(crate) async fn first_use(
     let server = context.client()?.health().await?.value.server_id;
     let chosen = agent(&context, coding, &root, Some(&owner), known.as_ref()).await?;
     if !context.speaks_as_agent() {
-        remembered.put(&root, name, ClientEntry::of(chosen.handle.clone(), server))?;
+        let entry = super::with_server(&context, ClientEntry::of(chosen.handle.clone(), server))?;
+        remembered.put(&root, name, entry)?;
     }
     Ok(Some(chosen.handle))
 }
@@ -123,13 +124,16 @@ pub(crate) fn proposed(
     format!("@{owner}.{name}").parse().map_err(|error| Failure::local(format!("the agent's name: {error}")))
 }
 
-/// The owner of the agents with saved tokens, else the only owner with a saved token, else the login name.
+/// The owner of the directory's agent, else the only owner with a saved token, else the login name. The operator, who saves the
+/// tokens of others too, is such an owner only if all agents with saved tokens are that owner's.
 pub(crate) fn default_owner(context: &Context) -> Result<OwnerName, Failure> {
     if let Some(identity) = context.identity()? {
         return Ok(identity.handle.owner_name());
     }
-    let file = context.tokens_file();
-    if let Some((owner, _)) = identity::only_owner_credential(&context.server()?, file.as_ref())? {
+    let (file, server) = (context.tokens_file(), context.server()?);
+    if let Some((owner, _)) = identity::only_owner_credential(&server, file.as_ref())?
+        && is_own(context, &owner)?
+    {
         return Ok(owner);
     }
     let login = ["USER", "LOGNAME"].iter().find_map(|name| context.environment.var(name));
@@ -142,6 +146,19 @@ pub(crate) fn default_owner(context: &Context) -> Result<OwnerName, Failure> {
             "name the owner with --owner NAME",
         )
     })
+}
+
+/// Whether the saved token of the only owner is that of the person at this machine.
+fn is_own(context: &Context, owner: &OwnerName) -> Result<bool, Failure> {
+    let (file, server) = (context.tokens_file(), context.server()?);
+    let environment = &context.environment;
+    if identity::configuring_credential(None, Realm::Server, &server, file.as_ref(), environment).is_err() {
+        return Ok(true);
+    }
+    let Some(tokens) = file.map(|file| file.load()).transpose()? else { return Ok(true) };
+    let tokens = tokens.of(&server);
+    let mut owners = tokens.agents().map(AgentHandle::owner_name).peekable();
+    Ok(owners.peek().is_some() && owners.all(|one| one == *owner))
 }
 
 /// The text as a valid name: lower-case letters, digits and hyphens.

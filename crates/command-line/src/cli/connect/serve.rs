@@ -61,7 +61,7 @@ pub(super) async fn ensure_server(
         Err(Error::Network(_)) if start => {}
         Err(error) => return Err(error.into()),
     }
-    if matches!(address.source, UrlSource::Flag | UrlSource::Environment) {
+    if address.source.is_given() {
         return Err(Failure::usage(
             format!("no server answers at {}, which {} names", address.url, address.source),
             "start it there, or leave out the URL: --serve starts a server on this machine",
@@ -85,10 +85,15 @@ async fn start_server(
             Err(Failure::Unreachable { .. }) => None,
             server => Some(server?),
         };
+        let has_ended = child.try_wait().ok().flatten();
         // Until the new server has published its URL, the other one answers.
         if let Some(url) = url.filter(|url| foreign.as_ref() != Some(url))
             && context.client()?.health().await.is_ok()
         {
+            // Another process has started a server meanwhile, on the same data directory.
+            if has_ended.is_some() {
+                return Ok(());
+            }
             note(context, child.id())?;
             context.out.note(&format!(
                 "a server now runs at {url} ({}), with its data in {} and its log in {}",
@@ -101,7 +106,7 @@ async fn start_server(
             ));
             return Ok(());
         }
-        if let Ok(Some(status)) = child.try_wait() {
+        if let Some(status) = has_ended {
             return Err(failed(&log, &format!("it ended with {status}")));
         }
         tokio::time::sleep(PAUSE).await;
@@ -115,8 +120,7 @@ const ANY_FREE_PORT: Listen = Listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALH
 /// Whether an unnamed server belongs to another user of this machine: no token for it is saved here, and it does not
 /// know the operator's token of this user's data directory.
 async fn is_foreign(context: &Context, address: &ServerAddress) -> Result<bool, Failure> {
-    if matches!(address.source, UrlSource::Flag | UrlSource::Environment | UrlSource::Argument)
-        || context.given_token()?.is_some()
+    if address.source.is_given() || address.source == UrlSource::Argument || context.given_token()?.is_some()
     {
         return Ok(false);
     }

@@ -30,7 +30,8 @@ pub(crate) use who::{WhoArgs, who};
 
 /// Shown under `plenary send --help`.
 const SEND_HELP: &str = "\
-The message goes into your session with exactly these recipients, or into a new one. Accepted does not mean read: \
+The message goes into your session with exactly these recipients, or into a new one; without --topic not into one that was \
+opened with a topic. Accepted does not mean read: \
 `plenary message status` shows the delivery state, and an answer arrives in your inbox. If no agent is named, \
 you speak as your person, `@OWNER`, with the token of the owner.
   plenary send @nick.claude-parser \"The schema changed: see db/schema.sql\"
@@ -150,7 +151,7 @@ async fn acknowledge(context: &Context, client: &Client, last: &last::LastMessag
 }
 
 fn print_sent(context: &Context, sent: &SentMessage) -> Result<(), Failure> {
-    let SentMessage { from, session, sequence, to } = sent;
+    let SentMessage { from, session, sequence, to, not_joined } = sent;
     if context.out.is_json() {
         let answer =
             json!({"session_id": session, "sequence": sequence, "from": from, "to": to, "state": "accepted"});
@@ -161,6 +162,13 @@ fn print_sent(context: &Context, sent: &SentMessage) -> Result<(), Failure> {
     context.out.note(&format!(
         "accepted from {from}; `plenary message status {session} {sequence}` shows its state"
     ));
+    if !not_joined.is_empty() {
+        let names: Vec<&str> = not_joined.iter().map(AgentHandle::as_str).collect();
+        context.out.note(&format!(
+            "invited before and not joined: {}; an invited agent sees messages once it joins",
+            names.join(", ")
+        ));
+    }
     Ok(())
 }
 

@@ -8,7 +8,10 @@ use plenary_client::{
         SendMessage, Session, SessionState, SessionsQuery,
     },
 };
-use plenary_kernel::{AgentHandle, SessionId, first_message_key, inbox::CODING_SESSION_TOPIC, text};
+use plenary_kernel::{
+    AgentHandle, SessionId, first_message_key, inbox::CODING_SESSION_TOPIC, is_untitled, opening,
+    takes_untitled,
+};
 use serde_json::{Map, Value};
 
 use super::{Recipient, suggestions};
@@ -20,8 +23,8 @@ use crate::{
 /// The page size of the session search, and the maximum number of pages; beyond them a new session is created.
 const PAGE: u32 = 100;
 const PAGES_MAX: usize = 5;
-/// Maximum length of a topic that is created from a message, in characters.
-const OPENING_CHARS_MAX: usize = 80;
+/// Maximum number of sessions whose first message is read; beyond them a new session is created.
+const FIRST_MESSAGES_MAX: usize = 20;
 
 /// A message to send.
 #[derive(Debug, Clone)]
@@ -56,6 +59,8 @@ pub(super) struct SentMessage {
     pub(super) session: SessionId,
     pub(super) sequence: u64,
     pub(super) to: Vec<AgentHandle>,
+    /// The recipients that were invited to the session before, and have not joined it.
+    pub(super) not_joined: Vec<AgentHandle>,
 }
 
 pub(super) async fn send(
@@ -86,7 +91,7 @@ pub(super) async fn send(
     }
     let mut body = CreateSession {
         invite: to.clone(),
-        topic: draft.topic.clone().or_else(|| opening(&draft.content)),
+        topic: draft.topic.clone().or_else(|| opening(&text_of(&draft.content))),
         initial_message: Some(InitialMessage {
             content: draft.content.clone(),
             metadata: draft.metadata.clone(),
@@ -107,7 +112,8 @@ pub(super) async fn send(
     match created {
         Ok(created) => {
             let sequence = created.value.sequence.unwrap_or(1);
-            Ok(SentMessage { from: me, session: created.value.session_id, sequence, to: to.clone() })
+            let (session, to, not_joined) = (created.value.session_id, to.clone(), Vec::new());
+            Ok(SentMessage { from: me, session, sequence, to, not_joined })
         }
         Err(Error::Refused(refused)) if refused.code == "not_found" => {
             Err(suggestions::unreached(context, client, Error::Refused(refused), to).await)
@@ -171,9 +177,9 @@ async fn send_to_coding(
     send_to_session(client, me, &session, draft).await
 }
 
-/// Whether the caller is invited and has not joined.
-fn is_invited(session: &Session, me: &AgentHandle) -> bool {
-    session.participants.iter().any(|p| p.handle == *me && p.status == ParticipantStatus::Invited)
+/// Whether the agent is invited and has not joined.
+fn is_invited(session: &Session, agent: &AgentHandle) -> bool {
+    session.participants.iter().any(|p| p.handle == *agent && p.status == ParticipantStatus::Invited)
 }
 
 /// Sends to a session; joins it first if the caller is only invited.
@@ -190,7 +196,9 @@ async fn send_to_session(
     let message = SendMessage { content: draft.content, metadata: draft.metadata, idempotency_key };
     let sent = client.send(&session.id, &message).await?;
     let to = others(session, me);
-    Ok(SentMessage { from: me.clone(), session: session.id.clone(), sequence: sent.value.sequence, to })
+    let not_joined = to.iter().filter(|agent| is_invited(session, agent)).cloned().collect();
+    let (id, sequence) = (session.id.clone(), sent.value.sequence);
+    Ok(SentMessage { from: me.clone(), session: id, sequence, to, not_joined })
 }
 
 /// Answers the message of a session that ended with its invitation: reopens the session with the answer.
@@ -214,7 +222,7 @@ pub(super) async fn reopen(
         }
     };
     let to = others(&client.session(session).await?.value, &me);
-    Ok(SentMessage { from: me, session: session.clone(), sequence, to })
+    Ok(SentMessage { from: me, session: session.clone(), sequence, to, not_joined: Vec::new() })
 }
 
 /// The participants and invited agents other than the caller, in order.
@@ -240,8 +248,8 @@ fn key(to: &[AgentHandle], topic: Option<&str>, earlier: Option<&SessionId>) -> 
     IdempotencyKey::new(first_message_key(to, topic, earlier.map(SessionId::as_str)))
 }
 
-/// Finds the newest active session with exactly these agents. With a topic, one with this topic; otherwise one that is not
-/// reserved for a coding session.
+/// Finds the newest active session with exactly these agents. With a topic, one with this topic; otherwise one that was opened
+/// without a topic.
 async fn shared(
     client: &Client,
     me: &AgentHandle,
@@ -249,12 +257,12 @@ async fn shared(
     topic: Option<&str>,
 ) -> Result<SharedSessions, Failure> {
     let (mut query, mut has_joined) = (SessionsQuery { before: None, limit: Some(PAGE) }, false);
-    let mut earlier = None;
+    let (mut earlier, mut reads_left) = (None, FIRST_MESSAGES_MAX);
     for _ in 0..PAGES_MAX {
         let page = client.sessions(&query).await?.value;
         let has_topic = |session: &Session| match (topic, session.topic.as_deref()) {
             (Some(topic), named) => named == Some(topic),
-            (None, named) => !named.is_some_and(|named| named.starts_with(CODING_SESSION_TOPIC)),
+            (None, named) => takes_untitled(named) != Some(false),
         };
         for session in page.sessions.into_iter().filter(has_topic) {
             if earlier.is_none() && is_with(&session, me, to) {
@@ -264,6 +272,9 @@ async fn shared(
                 continue;
             }
             if !is_invited(&session, me) {
+                if topic.is_none() && !is_opened_untitled(client, &session, &mut reads_left).await? {
+                    continue;
+                }
                 return Ok(SharedSessions { session: Some(session), earlier: None });
             }
             // An invited agent does not see the other invited agents. Only the newest invitation is joined to check: others may
@@ -273,7 +284,9 @@ async fn shared(
             }
             client.join_session(&session.id).await?;
             let session = client.session(&session.id).await?.value;
-            if others(&session, me) == to {
+            if others(&session, me) == to
+                && (topic.is_some() || is_opened_untitled(client, &session, &mut reads_left).await?)
+            {
                 return Ok(SharedSessions { session: Some(session), earlier: None });
             }
         }
@@ -283,6 +296,26 @@ async fn shared(
         }
     }
     Ok(SharedSessions { session: None, earlier })
+}
+
+/// Whether a joined session was opened without a topic; `false` if too many sessions were read for that.
+async fn is_opened_untitled(
+    client: &Client,
+    session: &Session,
+    reads_left: &mut usize,
+) -> Result<bool, Failure> {
+    let topic = session.topic.as_deref();
+    if let Some(decided) = takes_untitled(topic) {
+        return Ok(decided);
+    }
+    let Some(left) = reads_left.checked_sub(1) else { return Ok(false) };
+    *reads_left = left;
+    // Each invitation may precede it.
+    let limit = u32::try_from(session.participants.len() + 2).ok();
+    let query = EventsQuery { after_sequence: 0, limit };
+    let page = client.events(&session.id, query).await?.value;
+    let first = page.events.iter().find_map(message);
+    Ok(first.zip(topic).is_some_and(|(first, topic)| is_untitled(topic, &text_of(&first.content))))
 }
 
 /// Whether exactly these agents and the caller were ever in the session.
@@ -301,60 +334,20 @@ fn is_open_with(session: &Session, me: &AgentHandle, to: &[AgentHandle]) -> bool
         && others(session, me) == to
 }
 
-/// The beginning of a message, as the topic of a session without one: an invited agent sees only the topic before it joins.
-fn opening(content: &Content) -> Option<String> {
-    let text = match content {
-        Content::Text(text) => text,
+/// The text of a message.
+fn text_of(content: &Content) -> String {
+    match content {
+        Content::Text(text) => text.clone(),
         Content::Parts(parts) => {
-            parts.iter().find_map(|part| if let Part::Text { text } = part { Some(text) } else { None })?
-        }
-    };
-    let line = text.lines().map(one_line).find(|line| !line.is_empty())?;
-    let mut opening: String = line.chars().take(OPENING_CHARS_MAX).collect();
-    if opening.len() < line.len() {
-        opening.push('…');
-    }
-    Some(opening)
-}
-
-/// A line without escape sequences of a terminal and other characters that no topic may have.
-fn one_line(line: &str) -> String {
-    let (mut text, mut rest) = (String::new(), line.chars());
-    while let Some(character) = rest.next() {
-        if character == '\u{1b}' {
-            // `ESC [ … m`: the letter ends the sequence.
-            rest.by_ref().take_while(|next| !next.is_ascii_alphabetic()).for_each(drop);
-        } else {
-            text.push(if character.is_control() { ' ' } else { character });
+            let texts = parts
+                .iter()
+                .filter_map(|part| if let Part::Text { text } = part { Some(text.as_str()) } else { None });
+            texts.collect::<Vec<_>>().join("\n")
         }
     }
-    let hidden: Vec<usize> = text::hidden(&text).map(|(index, _)| index).collect();
-    let visible = text.char_indices().filter(|(index, _)| !hidden.contains(index));
-    visible.map(|(_, character)| character).collect::<String>().trim().to_owned()
 }
 
 /// The message of an event, if it is one.
 pub(super) fn message(event: &Event) -> Option<&Message> {
     if let EventBody::Message(message) = &event.body { Some(message) } else { None }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_topic_from_a_message_has_no_character_that_a_topic_may_not_have() {
-        for (text, topic) in [
-            ("hello", Some("hello")),
-            ("\n  a\tb  \nc", Some("a b")),
-            ("\u{1b}[01;34mdir\u{1b}[0m", Some("dir")),
-            ("\u{feff}\u{202e}hi", Some("hi")),
-            ("👩\u{200d}👧 and", Some("👩\u{200d}👧 and")),
-            ("\u{1b}[0m\n\u{200b}", None),
-        ] {
-            let opened = opening(&Content::Text(text.to_owned()));
-            assert_eq!(opened.as_deref(), topic, "{text:?}");
-            assert!(opened.is_none_or(|topic| text::check_line(&topic).is_ok()));
-        }
-    }
 }

@@ -22,8 +22,10 @@ pub(super) fn spawn(
     let failed = |error: std::io::Error| format!("the process of `{moment}` cannot be started: {error}");
     let mut command = Command::new(std::env::current_exe().map_err(failed)?);
     let address = context.server_address().map_err(|failure| journal::describe(&failure))?;
-    if address.source == UrlSource::Flag {
+    // The process runs in another directory.
+    if matches!(address.source, UrlSource::Flag | UrlSource::Connected(_)) {
         command.args(["--url", &address.url.to_string()]);
+        command.envs(context.cacert(&address.url).map(|file| ("PLENARY_CACERT", file)));
     }
     command.args(["hook", moment, "--client", event.coding.as_str()]);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());

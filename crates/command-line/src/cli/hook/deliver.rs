@@ -207,7 +207,7 @@ pub(super) async fn compose(
     if !joined.is_empty() {
         invitations::join(client, &Invitation::sessions(&joined)).await.map_err(failed)?;
         page = inbox::read(client, session, ITEMS_MAX).await.map_err(failed)?;
-        let silent = Invitation::silent(joined, &page);
+        let silent = Invitation::items(Invitation::silent(joined, &page));
         has_invitations = !silent.is_empty();
         head.push_str(&digest(handle, &json!({"items": silent, "unread": silent.len()})));
     }

@@ -1,66 +1,58 @@
-//! Invitations by agents of the same owner, which a coding agent accepts automatically: connecting it implies
-//! consent.
+//! Invitations by agents of the same owner, which a hook and `plenary inbox` accept: an owner's agents trust each other.
 //! Must not know: the output, and its time.
 
 use plenary_client::{Client, Error, inbox::InboxPage};
-use plenary_kernel::{SessionId, inbox::CODING_SESSION_TOPIC};
+use plenary_kernel::{
+    SessionId,
+    inbox::{JOINS_MAX, invites_to_message, sibling_invitation},
+};
 use serde_json::Value;
-
-/// Maximum number of sessions joined at once; more are joined at the next event.
-const JOINS_MAX: usize = 5;
 
 /// One invitation, as the inbox gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Invitation {
+pub(in crate::cli) struct Invitation {
     session: SessionId,
     item: Value,
 }
 
 impl Invitation {
     /// The invitations of a page from agents of the same owner.
-    pub(super) fn of_siblings(page: &InboxPage) -> Vec<Self> {
-        let theirs = page
-            .items
-            .iter()
-            .filter(|item| item["kind"] == "session.invited" && item["trust"] == "same_owner");
-        let invited = theirs.filter_map(|item| {
-            let session = item["ref"]["session_id"].as_str()?.parse().ok()?;
+    pub(in crate::cli) fn of_siblings(page: &InboxPage) -> Vec<Self> {
+        let invited = page.items.iter().filter_map(|item| {
+            let session = sibling_invitation(item)?.parse().ok()?;
             Some(Self { session, item: item.clone() })
         });
         invited.take(JOINS_MAX).collect()
     }
 
-    /// The sibling invitations whose session has a message: one before the invitation, or one for a named coding session,
-    /// for which a session was created first. Joining delivers it at once.
-    pub(super) fn with_messages(page: &InboxPage) -> Vec<Self> {
+    /// The sibling invitations whose session has a message.
+    pub(in crate::cli) fn with_messages(page: &InboxPage) -> Vec<Self> {
         let mut invited = Self::of_siblings(page);
-        invited.retain(|invited| {
-            let is_later = invited.item["ref"]["sequence"].as_u64().is_some_and(|sequence| sequence > 1);
-            let topic = invited.item["subject"].as_str().unwrap_or_default();
-            is_later || topic.starts_with(CODING_SESSION_TOPIC)
-        });
+        invited.retain(|invited| invites_to_message(&invited.item));
         invited
     }
 
     /// The sessions of these invitations.
-    pub(super) fn sessions(invited: &[Self]) -> Vec<SessionId> {
+    pub(in crate::cli) fn sessions(invited: &[Self]) -> Vec<SessionId> {
         invited.iter().map(|invited| invited.session.clone()).collect()
     }
 
-    /// The items of invitations whose sessions have no message in the page.
-    pub(super) fn silent(invited: Vec<Self>, page: &InboxPage) -> Vec<Value> {
+    /// The invitations whose sessions have no message in the page.
+    pub(in crate::cli) fn silent(mut invited: Vec<Self>, page: &InboxPage) -> Vec<Self> {
         let has_message =
             |session: &SessionId| page.items.iter().any(|item| item["ref"]["session_id"] == session.as_str());
+        invited.retain(|invited| !has_message(&invited.session));
         invited
-            .into_iter()
-            .filter(|invited| !has_message(&invited.session))
-            .map(|invited| invited.item)
-            .collect()
+    }
+
+    /// The items of these invitations.
+    pub(in crate::cli) fn items(invited: Vec<Self>) -> Vec<Value> {
+        invited.into_iter().map(|invited| invited.item).collect()
     }
 }
 
 /// Joins the sessions. Skips one that has ended, or whose invitation was withdrawn.
-pub(super) async fn join(client: &Client, sessions: &[SessionId]) -> Result<(), Error> {
+pub(in crate::cli) async fn join(client: &Client, sessions: &[SessionId]) -> Result<(), Error> {
     for session in sessions {
         match client.join_session(session).await {
             Ok(_) | Err(Error::Refused(_)) => {}
@@ -72,6 +64,7 @@ pub(super) async fn join(client: &Client, sessions: &[SessionId]) -> Result<(), 
 
 #[cfg(test)]
 mod tests {
+    use plenary_kernel::inbox::CODING_SESSION_TOPIC;
     use serde_json::json;
 
     use super::*;
@@ -97,7 +90,7 @@ mod tests {
         let invited = Invitation::with_messages(&inbox);
         assert_eq!(invited.len(), 1);
         assert!(Invitation::silent(invited.clone(), &inbox).is_empty());
-        assert_eq!(Invitation::silent(invited.clone(), &page(&json!([]))), [invited[0].item.clone()]);
+        assert_eq!(Invitation::silent(invited.clone(), &page(&json!([]))), invited);
         let mut addressed = item("session.invited", "same_owner", 1, 1);
         addressed["subject"] = json!(format!("{CODING_SESSION_TOPIC}4f1c"));
         assert_eq!(Invitation::with_messages(&page(&json!([addressed]))).len(), 1, "to one session by name");

@@ -8,7 +8,7 @@ mod deposit;
 mod elicitation;
 mod event;
 mod inbox;
-mod invitations;
+pub(super) mod invitations;
 mod journal;
 mod permission;
 mod person;

@@ -1,6 +1,6 @@
 //! `.plenary/clients.toml`: the agent of each coding agent in a directory and below it, and the entries written for
 //! it.
-//! Must not know: tokens or servers; the content and place of the entries.
+//! Must not know: tokens, or what a server answers; the content and place of the entries.
 
 use std::{
     collections::BTreeMap,
@@ -10,10 +10,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use plenary_client::BaseUrl;
 use plenary_kernel::AgentHandle;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    CLIENT_VAR,
     remembered::RememberedIdentities,
     tree::{directories, project},
     trusted::{self, TrustList},
@@ -45,6 +47,12 @@ pub(crate) struct ClientEntry {
     /// The `server_id` of the agent's server, independent of its address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// The server's URL, if one was given. Only in this program's own state: no file of a directory names a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The file with that server's certificate authority, if one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cacert: Option<PathBuf>,
     /// Whether its idle sessions are woken.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wake: bool,
@@ -74,8 +82,20 @@ impl ClientEntry {
         let scope = "project".to_owned();
         let (wake, ask, plugin, approvals) = (false, false, false, None);
         let (created, excluded, trusted) = (Vec::new(), Vec::new(), Vec::new());
-        Self { agent, scope, server, wake, approvals, ask, plugin, created, excluded, trusted }
+        let (url, cacert) = (None, None);
+        Self { agent, scope, server, url, cacert, wake, approvals, ask, plugin, created, excluded, trusted }
     }
+}
+
+/// The server at which a directory was connected, if it was given by its URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RecordedServer {
+    /// Its URL.
+    pub url: BaseUrl,
+    /// The file with its certificate authority.
+    pub cacert: Option<PathBuf>,
+    /// The file that records it.
+    pub file: PathBuf,
 }
 
 /// The file of one directory.
@@ -225,6 +245,59 @@ pub(crate) fn only(
     }
 }
 
+/// The server of the nearest connected directory at or above this one: that of the agent, if it is one of the directory, else of
+/// the coding agent that runs this command, else the one that all share. A file that cannot be used has none: whoever asks for
+/// its agent learns why.
+pub(crate) fn server(
+    environment: &Environment,
+    directory: &Path,
+    agent: Option<&AgentHandle>,
+) -> Option<RecordedServer> {
+    let (Clients(mut entries), place) = connected(environment, directory)?;
+    let running = environment.var(CLIENT_VAR);
+    let running = running.as_deref().or_else(|| {
+        RUNS.iter().find(|(_, variable)| environment.var(variable).is_some()).map(|(client, _)| *client)
+    });
+    if agent.is_some_and(|agent| entries.values().any(|entry| entry.agent == *agent)) {
+        entries.retain(|_, entry| Some(&entry.agent) == agent);
+    } else if running.is_some_and(|client| entries.contains_key(client)) {
+        entries.retain(|client, _| Some(client.as_str()) == running);
+    }
+    let remembered = RememberedIdentities::of(environment).ok()?;
+    let mut given = entries.iter().map(|(client, connected)| {
+        let entry = remembered.known(&place, client).ok().flatten();
+        entry
+            .filter(|entry| entry.agent == connected.agent)
+            .and_then(|entry| Some((entry.url?, entry.cacert)))
+    });
+    let first = given.next()??;
+    let is_shared = given.all(|other| other.as_ref() == Some(&first));
+    let (url, cacert) = first;
+    let file = remembered.path().to_owned();
+    url.parse().ok().filter(|_| is_shared).map(|url| RecordedServer { url, cacert, file })
+}
+
+/// The entries of the nearest connected directory, and the directory; else those of the user's settings with an agent here.
+fn connected(environment: &Environment, directory: &Path) -> Option<(Clients, PathBuf)> {
+    for ancestor in directories(directory) {
+        match read(environment, &file_in(&ancestor)) {
+            Ok(Some(clients)) if !clients.0.is_empty() => return Some((clients, ancestor)),
+            Ok(_) => {}
+            Err(_) => return None,
+        }
+    }
+    let (mut clients, place) = (Clients::of_user(environment).ok()?, project(directory));
+    let remembered = RememberedIdentities::of(environment).ok()?;
+    clients.0.retain(|client, entry| match remembered.known(&place, client) {
+        Ok(Some(here)) => {
+            entry.agent = here.agent;
+            true
+        }
+        Ok(None) | Err(_) => false,
+    });
+    Some((clients, place))
+}
+
 /// The agents of this directory's coding agents, when a command may concern any of them.
 pub(crate) fn candidates(environment: &Environment, directory: &Path) -> Vec<AgentHandle> {
     let read_clients = |ancestor: PathBuf| read(environment, &file_in(&ancestor)).ok().flatten();
@@ -272,6 +345,8 @@ mod tests {
             agent: agent.parse().unwrap(),
             scope: "project".into(),
             server: Some("5e".into()),
+            url: None,
+            cacert: None,
             wake: false,
             approvals: None,
             ask: false,
@@ -302,6 +377,41 @@ mod tests {
         assert_eq!(find(&environment, &inner, "claude").unwrap().unwrap().0.as_str(), "@nick.claude-x");
         Clients::default().save(&environment, root.path()).unwrap();
         assert!(!root.path().join(".plenary").exists());
+    }
+
+    #[test]
+    fn the_server_of_a_directory_is_the_one_whose_url_was_given() {
+        let root = tempfile::tempdir().unwrap();
+        let (inner, environment) = (root.path().join("a/b"), environment(root.path()));
+        fs::create_dir_all(&inner).unwrap();
+        let hub = "https://hub.example:7443";
+        let remembered = RememberedIdentities::of(&environment).unwrap();
+        let mut clients = Clients::default();
+        for (client, agent, url) in
+            [("claude", "@nick.claude-x", Some(hub)), ("codex", "@nick.codex-x", None)]
+        {
+            let entry = ClientEntry { url: url.map(str::to_owned), ..connected(agent) };
+            remembered.put(root.path(), client, entry).unwrap();
+        }
+        let url = |environment: &Environment, agent: Option<&str>| {
+            let agent = agent.map(|agent| agent.parse().unwrap());
+            server(environment, &inner, agent.as_ref()).map(|server| server.url.to_string())
+        };
+        assert_eq!(url(&environment, None), None, "not connected");
+        clients.0.insert("claude".into(), connected("@nick.claude-x"));
+        clients.save(&environment, root.path()).unwrap();
+        assert_eq!(url(&environment, None).as_deref(), Some(hub));
+        clients.0.insert("codex".into(), connected("@nick.codex-x"));
+        clients.save(&environment, root.path()).unwrap();
+        assert_eq!(url(&environment, None), None, "two servers, and nothing selects one");
+        assert_eq!(url(&environment, Some("@nick.claude-x")).as_deref(), Some(hub));
+        assert_eq!(url(&environment, Some("@nick.codex-x")), None);
+        let home = root.path().join("home").display().to_string();
+        let in_claude = Environment::of_test(root.path(), &[("HOME", &home), ("CLAUDECODE", "1")]);
+        assert_eq!(url(&in_claude, None).as_deref(), Some(hub));
+        let evil = ClientEntry { url: Some("https://evil.example".to_owned()), ..connected("@nick.other") };
+        Clients(BTreeMap::from([("claude".to_owned(), evil)])).save(&environment, root.path()).unwrap();
+        assert_eq!(url(&environment, None), None, "a file of the directory names no server");
     }
 
     #[test]

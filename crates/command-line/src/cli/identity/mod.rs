@@ -10,7 +10,10 @@ mod tokens_file;
 mod tree;
 mod trusted;
 
-pub(crate) use clients::{ClientEntry, Clients, DIRECTORY as OWN_DIRECTORY, candidates, nearest, wakes};
+pub(crate) use clients::{
+    ClientEntry, Clients, DIRECTORY as OWN_DIRECTORY, RecordedServer, candidates, nearest,
+    server as recorded_server, wakes,
+};
 pub(crate) use credential::{
     Credential, Realm, TokenSource, agent_credential, configuring_credential, given_token,
     only_owner_credential, owner_credential, remote_credential, saved, saved_elsewhere,
@@ -52,7 +55,7 @@ impl std::fmt::Display for Source {
             Self::Environment => f.write_str("PLENARY_AS"),
             Self::Project(path) | Self::Client(path) => write!(f, "{}", path.display()),
             Self::Argument => f.write_str("the argument"),
-            Self::Person => f.write_str("your user name: no agent is chosen"),
+            Self::Person => f.write_str("no agent is chosen"),
         }
     }
 }

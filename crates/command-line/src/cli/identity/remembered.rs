@@ -1,6 +1,6 @@
 //! `started.toml`, in this program's state: the agent of each coding agent in a directory, so that it stays the same
-//! however the coding agent is started there, and after `disconnect`.
-//! Must not know: the settings of coding agents; tokens or servers.
+//! however the coding agent is started there, and after `disconnect`; and its server, if the server's URL was given.
+//! Must not know: the settings of coding agents; tokens.
 
 use std::{
     collections::BTreeMap,
@@ -21,6 +21,8 @@ use crate::{
 const FILE: &str = "started.toml";
 /// How long another process may take to create an agent.
 const TURN_WITHIN: Duration = Duration::from_secs(10);
+/// How long another process may take to connect a coding agent; it may start a server first, and ask Codex.
+const CONNECTED_WITHIN: Duration = Duration::from_secs(60);
 /// The pause before a lock is tried again.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -68,8 +70,17 @@ impl RememberedIdentities {
 
     /// A lock held while an agent is looked up and created, so that two processes do not create two.
     pub(crate) async fn lock_creation(&self) -> Result<Handle, Failure> {
-        let lock = self.lock("turn")?;
-        let until = Instant::now() + TURN_WITHIN;
+        self.take_turn("turn", TURN_WITHIN).await
+    }
+
+    /// A lock held while the records of connected coding agents are read and changed.
+    pub(crate) async fn lock_connection(&self) -> Result<Handle, Failure> {
+        self.take_turn("connect", CONNECTED_WITHIN).await
+    }
+
+    async fn take_turn(&self, kind: &str, within: Duration) -> Result<Handle, Failure> {
+        let lock = self.lock(kind)?;
+        let until = Instant::now() + within;
         loop {
             match lock.try_lock() {
                 Ok(()) => return Ok(lock),

@@ -171,6 +171,11 @@ impl ServerTokens {
         operator.chain(owners).chain(self.agents.keys().cloned().map(Holder::Agent))
     }
 
+    /// The agents with a token.
+    pub(crate) fn agents(&self) -> impl Iterator<Item = &AgentHandle> {
+        self.agents.keys()
+    }
+
     /// The only owner with a token here, if there is exactly one.
     pub(crate) fn only_owner(&self) -> Option<&OwnerName> {
         let mut owners = self.owners.keys();

@@ -26,7 +26,7 @@ use super::{
     failure::Failure,
     identity::{CLIENT_VAR, session_directory},
     lines::{self, LINES_WAITING_MAX, Lines},
-    server_address::NOWHERE,
+    server_address::{NOWHERE, ServerAddress, UrlSource},
 };
 
 /// How long pending requests may take to finish after the client has closed its end.
@@ -124,6 +124,17 @@ async fn has_agent_now(context: &Context, forwarder: &Forwarder) -> bool {
     is_created
 }
 
+/// Follows the server of this machine's data directory to its present address. If that is unknown, the server has stopped, and
+/// may come back where it was.
+fn follow_server(context: &Context, forwarder: &Forwarder) {
+    if let Ok(ServerAddress { url, source: UrlSource::DataDir(_) }) = context.server_address()
+        && url != *forwarder.client().base()
+        && let Ok(speaker) = speaker(context)
+    {
+        forwarder.speak_as(speaker);
+    }
+}
+
 /// Reads lines until the input ends, and lets pending requests finish. `is_agent_missing` if the agent is still to be created.
 async fn read(
     context: &Context,
@@ -137,6 +148,9 @@ async fn read(
         while carried.try_join_next().is_some() {}
         let text = String::from_utf8_lossy(line);
         is_agent_missing = is_agent_missing && !has_agent_now(context, &forwarder).await;
+        if !is_agent_missing {
+            follow_server(context, &forwarder);
+        }
         if !is_reporting && !is_agent_missing {
             is_reporting = true;
             background.spawn(presence::report(forwarder.clone()));

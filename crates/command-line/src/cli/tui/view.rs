@@ -23,7 +23,11 @@ use crate::{
 
 /// From this width, the list and the request are side by side.
 const WIDE: u16 = 90;
-const KEYS: &str = "j k move · a accept · A always · e edit · r respond · i ignore · d delegate · x pick · z snooze 1 h · u undo · q quit";
+/// The keys, in two lines that fit the narrowest usual terminal.
+const KEYS: [&str; 2] = [
+    "j k move · x pick · z snooze 1 h · d delegate · u undo · q quit",
+    "a accept · A always · e edit · r respond · i ignore",
+];
 
 fn text(value: &Value) -> String {
     clean(value.as_str().unwrap_or_default()).into_owned()
@@ -39,7 +43,7 @@ fn waiting(requests: usize, has_more: bool) -> String {
 
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, now: TimestampMs) {
     let [head, body, foot] =
-        Layout::vertical([Constraint::Length(1), Constraint::Min(3), Constraint::Length(2)])
+        Layout::vertical([Constraint::Length(1), Constraint::Min(3), Constraint::Length(3)])
             .areas(frame.area());
     let live = if model.live { "live" } else { "not connected" };
     let bold = Style::default().add_modifier(Modifier::BOLD);
@@ -155,9 +159,9 @@ fn draw_detail(frame: &mut Frame<'_>, model: &Model, area: Rect) {
 
 fn draw_foot(frame: &mut Frame<'_>, model: &Model, area: Rect) {
     let below = match &model.typing {
-        Some(TextEntry::Edit(_)) => "Enter sends the arguments · Esc leaves them",
-        Some(TextEntry::Respond(_)) => "Enter sends the reply · Esc leaves it",
-        Some(TextEntry::Delegate(_)) => "Enter gives it to this person · Esc leaves it",
+        Some(TextEntry::Edit(_)) => ["Enter sends the arguments · Esc leaves them", ""],
+        Some(TextEntry::Respond(_)) => ["Enter sends the reply · Esc leaves it", ""],
+        Some(TextEntry::Delegate(_)) => ["Enter gives it to this person · Esc leaves it", ""],
         None => KEYS,
     };
     let above = match &model.typing {
@@ -171,7 +175,8 @@ fn draw_foot(frame: &mut Frame<'_>, model: &Model, area: Rect) {
         Some(_) | None => above,
     };
     let dim = Style::default().add_modifier(Modifier::DIM);
-    frame.render_widget(Paragraph::new(vec![Line::raw(above), Line::styled(below, dim)]), area);
+    let lines = [Line::raw(above)].into_iter().chain(below.map(|line| Line::styled(line, dim)));
+    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), area);
 }
 
 /// The end of a line that is too long, where the cursor is.
@@ -214,6 +219,14 @@ mod tests {
         let page = drawn(&model(&["ask_1"]), (60, 20));
         let row = |part: &str| page.lines().position(|line| line.contains(part)).unwrap();
         assert!(row("Requests") < row("┌ask_1"), "{page}");
+    }
+
+    #[test]
+    fn every_key_is_shown_on_a_narrow_page() {
+        let page = drawn(&model(&["ask_1"]), (80, 24));
+        for key in ["a accept", "i ignore", "z snooze", "u undo", "q quit"] {
+            assert!(page.contains(key), "{key} is in:\n{page}");
+        }
     }
 
     #[test]

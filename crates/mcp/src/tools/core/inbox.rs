@@ -1,5 +1,6 @@
 //! The agent's inbox: read, wait, acknowledge.
 
+use plenary_kernel::inbox::{JOINS_MAX, invites_to_message, sibling_invitation};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -19,8 +20,6 @@ pub(super) const ACK: Route = post("/inbox/ack");
 const WAIT_S_MAX: u64 = 60;
 /// Maximum size of one item's text, in tokens.
 const TEXT_TOKENS_MAX: usize = 1_200;
-/// Most sessions that one call joins; the next call joins more.
-const JOINS_MAX: usize = 5;
 /// Default number of items per call.
 const ITEMS_DEFAULT: u64 = 10;
 
@@ -46,15 +45,17 @@ pub(super) async fn inbox(api: ToolApi, arguments: InboxArguments) -> Answer {
             "`wait_s` is at most {WAIT_S_MAX}; call again to wait longer."
         )));
     }
-    let after = arguments.after.as_deref();
     let mut found = match arguments.wait_s.filter(|seconds| *seconds > 0) {
-        Some(seconds) => page(&api, &WAIT, after, limit, Some(seconds)).await?,
-        None => page(&api, &LIST, after, limit, None).await?,
+        Some(seconds) => page(&api, &WAIT, arguments.after.as_deref(), limit, Some(seconds)).await?,
+        None => page(&api, &LIST, arguments.after.as_deref(), limit, None).await?,
     };
-    let joined = join_siblings(&api, &found).await;
+    let mut joined = sibling_invitations(&found);
+    joined.retain(invites_to_message);
     if !joined.is_empty() {
-        found = page(&api, &LIST, after, limit, None).await?;
-        keep_silent(&mut found, joined);
+        join(&api, &joined).await;
+        found = page(&api, &LIST, arguments.after.as_deref(), limit, None).await?;
+        // What is left of them is news without a message.
+        joined.retain(|invitation| !is_of_session(&found, &invitation["ref"]["session_id"]));
     }
     let items = found["items"].as_array().map(Vec::as_slice).unwrap_or_default();
     let fitting = bounds::fitting(items);
@@ -64,7 +65,7 @@ pub(super) async fn inbox(api: ToolApi, arguments: InboxArguments) -> Answer {
     } else {
         // The cursor must match the shown items.
         let fewer = u64::try_from(fitting.max(1)).unwrap_or(1);
-        page(&api, &LIST, after, fewer, None).await?
+        page(&api, &LIST, arguments.after.as_deref(), fewer, None).await?
     };
     if let Some([only]) = shown["items"].as_array_mut().map(Vec::as_mut_slice) {
         shorten(only);
@@ -81,32 +82,36 @@ pub(super) async fn inbox(api: ToolApi, arguments: InboxArguments) -> Answer {
         }
         api.write(&ACK, &[], &body).await?;
     }
+    // Later messages of these sessions arrive by themselves.
+    join(&api, &sibling_invitations(&shown)).await;
+    if let Some(items) = shown["items"].as_array_mut() {
+        items.splice(..0, joined);
+    }
     Ok(shown)
 }
 
-/// Joins sessions to which agents of the same owner have invited the agent, as the hooks of coding agents do: an invited
-/// agent gets no messages. Returns the invitations.
-async fn join_siblings(api: &ToolApi, page: &Value) -> Vec<Value> {
+/// Whether a page has an item of a session.
+fn is_of_session(page: &Value, session: &Value) -> bool {
     let items = page["items"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let of_siblings =
-        items.iter().filter(|item| item["kind"] == "session.invited" && item["trust"] == "same_owner");
-    let mut joined = Vec::new();
-    for item in of_siblings.take(JOINS_MAX) {
-        // A session that has ended, or an invitation that waits for a person, is shown as it is.
-        let Some(session) = item["ref"]["session_id"].as_str() else { continue };
-        if api.write(&JOIN, &[session], &json!({})).await.is_ok() {
-            joined.push(item.clone());
-        }
-    }
-    joined
+    items.iter().any(|item| item["ref"]["session_id"] == *session)
 }
 
-/// Adds the invitations whose sessions have no message in the page.
-fn keep_silent(page: &mut Value, mut invitations: Vec<Value>) {
-    let Some(items) = page["items"].as_array_mut() else { return };
-    let session = |item: &Value| item["ref"]["session_id"].clone();
-    invitations.retain(|invitation| items.iter().all(|item| session(item) != session(invitation)));
-    items.splice(0..0, invitations);
+/// The invitations of a page from agents of the same owner.
+fn sibling_invitations(page: &Value) -> Vec<Value> {
+    let items = page["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let invited = items.iter().filter(|item| sibling_invitation(item).is_some());
+    invited.take(JOINS_MAX).cloned().collect()
+}
+
+/// Accepts invitations, as hooks do: an agent that was only invited gets no message of the session. Skips one whose session has
+/// ended, or that the token may not accept.
+async fn join(api: &ToolApi, invitations: &[Value]) {
+    for invitation in invitations {
+        let Some(session) = sibling_invitation(invitation) else { continue };
+        if let Err(refused) = api.write(&JOIN, &[session], &json!({})).await {
+            tracing::debug!(code = %refused.code, "an invitation was not accepted");
+        }
+    }
 }
 
 /// The report of an item whose text is cut.

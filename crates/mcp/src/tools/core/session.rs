@@ -1,7 +1,10 @@
 //! Sessions as the tools use them: found by participants, joined when invited, their events in short form.
 //! Must not know: the calling tool.
 
-use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs, first_message_key, inbox::CODING_SESSION_TOPIC};
+use plenary_kernel::{
+    AgentHandle, AllowEntry, TimestampMs, first_message_key, inbox::CODING_SESSION_TOPIC, is_untitled,
+    opening, takes_untitled,
+};
 use serde_json::{Map, Value, json};
 
 use super::{inbox, me::ME};
@@ -28,8 +31,8 @@ const PAGE: &str = "100";
 const PAGES_MAX: usize = 5;
 /// The sequence of a session's initial message.
 const FIRST: u64 = 1;
-/// Maximum length of a topic taken from a message, in characters.
-const OPENING_CHARS_MAX: usize = 80;
+/// Maximum number of sessions whose first message is read; beyond them a new session is created.
+const FIRST_MESSAGES_MAX: usize = 20;
 
 /// A message to send.
 pub(super) struct Message<'a> {
@@ -112,7 +115,8 @@ struct SharedSessions {
     earlier: Option<String>,
 }
 
-/// Finds the newest active session with exactly these agents; with this topic, if given.
+/// Finds the newest active session with exactly these agents: with this topic, if given, otherwise one that was opened without a
+/// topic.
 async fn find(
     api: &ToolApi,
     me: &AgentHandle,
@@ -123,6 +127,7 @@ async fn find(
     agents.sort_unstable();
     agents.dedup();
     let (mut before, mut has_joined, mut earlier) = (None, false, None);
+    let mut reads_left = FIRST_MESSAGES_MAX;
     for _ in 0..PAGES_MAX {
         let mut query = vec![("limit", PAGE)];
         query.extend(before.as_deref().map(|before| ("before", before)));
@@ -130,7 +135,7 @@ async fn find(
         for session in page["sessions"].as_array().map(Vec::as_slice).unwrap_or_default() {
             let has_topic = match (topic, session["topic"].as_str()) {
                 (Some(topic), named) => named == Some(topic),
-                (None, named) => !named.is_some_and(|named| named.starts_with(CODING_SESSION_TOPIC)),
+                (None, named) => takes_untitled(named) != Some(false),
             };
             let Some(id) = session["id"].as_str().filter(|_| has_topic) else { continue };
             if earlier.is_none() && is_with(session, me, &agents) {
@@ -147,7 +152,9 @@ async fn find(
             if is_invited && std::mem::replace(&mut has_joined, true) {
                 continue;
             }
-            if !is_invited || is_exactly(api, me, id, &agents).await? {
+            if (!is_invited || is_exactly(api, me, id, &agents).await?)
+                && (topic.is_some() || is_opened_untitled(api, session, &mut reads_left).await?)
+            {
                 return Ok(SharedSessions { id: Some(id.to_owned()), earlier: None });
             }
         }
@@ -157,6 +164,23 @@ async fn find(
         }
     }
     Ok(SharedSessions { id: None, earlier })
+}
+
+/// Whether a joined session was opened without a topic; `false` if too many sessions were read for that.
+async fn is_opened_untitled(api: &ToolApi, session: &Value, reads_left: &mut usize) -> Result<bool, Refusal> {
+    let topic = session["topic"].as_str();
+    if let Some(decided) = takes_untitled(topic) {
+        return Ok(decided);
+    }
+    let Some(left) = reads_left.checked_sub(1) else { return Ok(false) };
+    *reads_left = left;
+    let id = session["id"].as_str().unwrap_or_default();
+    // Each invitation may precede it.
+    let limit = session["participants"].as_array().map_or(0, Vec::len) + 2;
+    let page = api.read(&EVENTS, &[id], &[("limit", &limit.to_string())]).await?;
+    let events = page["events"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let first = events.iter().find(|event| event["type"] == "session.message");
+    Ok(first.zip(topic).is_some_and(|(first, topic)| is_untitled(topic, &text(&first["content"]))))
 }
 
 /// Whether exactly these agents and the caller were ever in the session.
@@ -213,7 +237,7 @@ async fn create(
 ) -> Answer {
     let mut body = Map::new();
     body.insert("invite".into(), to.iter().map(|handle| handle.as_str()).collect());
-    let topic = message.topic.map(str::to_owned).or_else(|| opening(&message.content));
+    let topic = message.topic.map(str::to_owned).or_else(|| opening(&text(&message.content)));
     body.extend(topic.map(|topic| ("topic".to_owned(), topic.into())));
     match message.key {
         // With a key, a retry that does not see the session yet gets the same one.
@@ -323,17 +347,6 @@ async fn unreached(api: &ToolApi, refused: Refusal, to: &[AgentHandle]) -> Refus
     Refusal::new(&refused.code, text)
 }
 
-/// The beginning of a message, as the topic of a session without one: an invited agent sees only the topic before it joins.
-fn opening(content: &Value) -> Option<String> {
-    let text = text(content);
-    let line = text.lines().find(|line| !line.trim().is_empty())?.trim();
-    let mut opening: String = line.chars().take(OPENING_CHARS_MAX).collect();
-    if opening.len() < line.len() {
-        opening.push('…');
-    }
-    Some(opening)
-}
-
 /// Sends in a session; the answer has the session's id and the message's sequence.
 pub(super) async fn send(api: &ToolApi, me: &AgentHandle, id: &str, message: &Message<'_>) -> Answer {
     let session = joined(api, me, id).await?;
@@ -344,9 +357,15 @@ pub(super) async fn send(api: &ToolApi, me: &AgentHandle, id: &str, message: &Me
     }
     let sent = api.write(&SEND, &[id], &body.into()).await?;
     report_activity(api, id).await;
-    Ok(
-        json!({"session_id": id, "sequence": sent["sequence"], "to": others(&session, me), "state": "accepted"}),
-    )
+    let to = others(&session, me);
+    let is_invited =
+        |handle: &&String| handle.parse().is_ok_and(|agent| standing(&session, &agent) == Some("invited"));
+    let not_joined: Vec<&String> = to.iter().filter(is_invited).collect();
+    let mut answer = json!({"session_id": id, "sequence": sent["sequence"], "to": to, "state": "accepted"});
+    if !not_joined.is_empty() {
+        answer["not_joined"] = json!(not_joined);
+    }
+    Ok(answer)
 }
 
 /// Reports that the model got the events of a session after one sequence up to another. If the report fails, the answer

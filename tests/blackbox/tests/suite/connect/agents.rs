@@ -1,7 +1,7 @@
 //! Which agent a coding agent becomes, and stays.
 //! Must not know: the form of settings.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use blackbox::{Cli, CommandOutput, binary};
 use serde_json::json;
@@ -260,4 +260,74 @@ async fn the_agent_of_a_directory_is_made_when_the_server_is_there() {
     let answered = tools.line_with("\"id\":3").await;
     assert!(answered.contains("@nick.claude-"), "{answered}");
     assert_eq!(tools.end().await.code, 0);
+}
+
+#[tokio::test]
+async fn a_deletion_that_fails_changes_nothing_and_can_be_repeated() {
+    let mut server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("a");
+    let claude = connected(&home, &directory, "claude").await;
+    let before = files(&directory);
+    let delete = ["disconnect", "claude", "--delete-agent"];
+    let shown = home.run_in(&directory, &[&delete[..], &["--dry-run"]].concat()).await;
+    let said = format!("nothing was changed; the agent {claude} would be deleted permanently");
+    assert!(shown.code == 0 && shown.err.contains(&said), "{shown:?}");
+    server.stop().await;
+    let failed = home.run_in(&directory, &delete).await;
+    assert_eq!(failed.code, 3, "{failed:?}");
+    assert_eq!(files(&directory), before);
+    server.restart().await;
+    // It counts as deleted if it is gone already.
+    done(&home.run_in(&directory, &["agent", "rm", &claude, "--yes"]).await);
+    let deleted = home.run_in(&directory, &delete).await;
+    assert!(
+        deleted.code == 0 && deleted.err.contains(&format!("{claude} is deleted permanently")),
+        "{deleted:?}"
+    );
+    assert!(!directory.join(".mcp.json").exists());
+}
+
+#[tokio::test]
+async fn the_operator_who_adds_an_owner_goes_on_speaking_as_before() {
+    let server = server().await;
+    let home = home(&server);
+    let fresh = home.run(&["status"]).await;
+    assert!(fresh.code == 0 && fresh.err.contains("has no owner `nick`"), "{fresh:?}");
+    let claude = connected(&home, &home.dir().join("a"), "claude").await;
+    home.run_ok(&["owner", "add", "bob"]).await;
+    let sent = json_of(&home.run_ok(&["send", &claude, "from nick", "--json"]).await);
+    assert_eq!(sent["from"], "@nick.nick");
+    let status = home.run_ok(&["status"]).await;
+    assert!(status.contains("person  @nick.nick") && status.contains("accepted as @nick.nick"), "{status}");
+    assert_eq!(connected(&home, &home.dir().join("b"), "codex").await, "@nick.codex-b");
+}
+
+#[tokio::test]
+async fn parallel_connections_lose_nothing() {
+    let server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("a");
+    let connect = |coding| connected(&home, &directory, coding);
+    tokio::join!(connect("claude"), connect("codex"), connect("gemini"), connect("cursor"));
+    for coding in ["claude", "codex", "gemini", "cursor"] {
+        done(&home.run_in(&directory, &["disconnect", coding]).await);
+    }
+    assert_eq!(files(&directory), BTreeMap::new());
+}
+
+#[tokio::test]
+async fn the_last_of_two_coding_agents_removes_a_directory_of_both() {
+    let server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("a");
+    for order in [["antigravity", "goose"], ["goose", "antigravity"]] {
+        for coding in ["antigravity", "goose"] {
+            connected(&home, &directory, coding).await;
+        }
+        for coding in order {
+            done(&home.run_in(&directory, &["disconnect", coding]).await);
+        }
+        assert_eq!(files(&directory), BTreeMap::new(), "{order:?}");
+    }
 }

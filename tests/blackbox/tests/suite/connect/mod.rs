@@ -2,6 +2,7 @@
 //! Must not know: how settings are written.
 
 mod agents;
+mod network;
 mod path;
 mod serving;
 mod settings;

@@ -71,6 +71,20 @@ async fn a_server_is_started_where_none_answers_and_goes_on() {
 }
 
 #[tokio::test]
+async fn parallel_connections_start_one_server_which_can_be_stopped() {
+    let home = Cli::new(&[("USER", "nick"), ("PATH", "/usr/bin:/bin"), ("PLENARY_LISTEN", "127.0.0.1:0")]);
+    let _ending = Ending(home.dir());
+    let directories = ["a", "b", "c"].map(|name| home.dir().join(name));
+    let connect = |directory| home.run_in(directory, &["connect", "claude", "--serve"]);
+    let ran = tokio::join!(connect(&directories[0]), connect(&directories[1]), connect(&directories[2]));
+    for ran in [ran.0, ran.1, ran.2] {
+        done(&ran);
+    }
+    assert_eq!(servers_of(&home.dir()).len(), 1);
+    assert_eq!(done(&home.run_in(&home.dir(), &["stop"]).await), "the server has stopped\n");
+}
+
+#[tokio::test]
 async fn where_the_server_of_somebody_else_answers_a_second_user_gets_one_at_a_free_port() {
     let other = server().await;
     let home = Cli::new(&[("USER", "nick"), ("PATH", "/usr/bin:/bin")]);

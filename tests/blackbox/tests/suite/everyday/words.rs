@@ -67,13 +67,15 @@ async fn a_reply_goes_to_the_last_that_came_also_when_it_was_read_before() {
 
 #[tokio::test]
 async fn a_reply_says_what_it_answers_and_the_inbox_how_an_invitation_is_accepted() {
-    let (_server, person, agent) = desk().await;
-    let sent = json_of(&person.run_ok(&["send", "@nick.claude-parser", "Which port?", "--json"]).await);
+    let (server, person, agent) = desk().await;
+    let stranger = Cli::of(&server, &server.agent("@acme.support").await, "s-2");
+    let sent = json_of(&stranger.run_ok(&["send", "@nick.claude-parser", "A gift", "--json"]).await);
     let id = sent["session_id"].as_str().expect("a session");
     let inbox = agent.run(&["inbox"]).await;
     for command in ["show", "join", "events"] {
         assert!(inbox.err.contains(&format!("`plenary session {command} {id}`")), "{inbox:?}");
     }
+    person.run_ok(&["send", "@nick.claude-parser", "Which port?"]).await;
     let replied = agent.run(&["reply", "7447"]).await;
     assert!(replied.err.contains("answers the invitation of @nick.nick: Which port?"), "{replied:?}");
     let replied = person.run(&["reply", "Thanks"]).await;
@@ -95,6 +97,45 @@ async fn a_reply_goes_to_no_older_invitation_of_a_stranger() {
     let last = json_of(&asked.run_ok(&["send", "@nick.claude-parser", "And I?", "--json"]).await);
     let replied = json_of(&agent.run_ok(&["reply", "You too", "--json"]).await);
     assert_eq!(replied["session_id"], last["session_id"], "this one came last");
+}
+
+/// An invitation that was shown and acknowledged keeps no later message away.
+#[tokio::test]
+async fn the_inbox_accepts_invitations_of_siblings_and_shows_every_message() {
+    let (_server, person, agent) = desk().await;
+    agent.run_ok(&["send", "@nick", "build is green"]).await;
+    let inbox = person.run_ok(&["inbox", "--ack"]).await;
+    assert!(inbox.contains("build is green"), "{inbox}");
+    agent.run_ok(&["send", "@nick", "production is down"]).await;
+    let inbox = person.run_ok(&["inbox"]).await;
+    assert!(inbox.contains("| production is down") && !inbox.contains("| build"), "{inbox}");
+}
+
+#[tokio::test]
+async fn a_message_without_a_topic_goes_into_no_session_with_one() {
+    let (_server, person, agent) = desk().await;
+    let send = async |from: &Cli, to: &str, text: &str, more: &[&str]| {
+        let sent = json_of(&from.run_ok(&[&["send", to, text, "--json"], more].concat()).await);
+        sent["session_id"].as_str().expect("a session").to_owned()
+    };
+    let to = "@nick.claude-parser";
+    let titled = send(&person, to, "about tabs", &["--topic", "Tabs"]).await;
+    let plain = send(&person, to, "plain 1", &[]).await;
+    assert_ne!(plain, titled);
+    let made = ["session", "create", "--invite", to, "--topic", "Created", "--message", "m", "--as", "@nick"];
+    person.run_ok(&made).await;
+    assert_eq!(send(&person, to, "plain 2", &[]).await, plain);
+    agent.run_ok(&["inbox"]).await;
+    assert_eq!(send(&agent, "@nick", "plain 3", &[]).await, plain, "the other side too");
+    assert_eq!(send(&agent, "@nick", "tabs", &["--topic", "Tabs"]).await, titled);
+}
+
+#[tokio::test]
+async fn a_request_that_expired_is_said_to_take_no_later_answer() {
+    let (_server, _person, agent) = desk().await;
+    let asked = agent.run(&["ask", "@nick", "Now?", "--deadline", "1s", "--wait", "30"]).await;
+    assert!(asked.code == 5 && asked.err.contains("the request is expired"), "{asked:?}");
+    assert!(!asked.err.contains("later answer"), "{asked:?}");
 }
 
 #[tokio::test]

@@ -135,6 +135,22 @@ async fn a_restart_goes_unnoticed() {
     assert_eq!(shim.end().await.code, 0);
 }
 
+/// A server of this machine that comes back at another port is followed there.
+#[tokio::test]
+async fn the_server_of_the_data_directory_is_followed_to_another_port() {
+    let mut server = served().await;
+    let agent = server.agent("@nick.bot").await;
+    let data = server.data().display().to_string();
+    let mut shim = Cli::new(&[("PLENARY_DATA", &data), ("PLENARY_TOKEN", agent.token())]).start(&["mcp"]);
+    begin(&mut shim).await;
+    let before = server.url();
+    server.crash().await;
+    assert_ne!(server.url(), before);
+    let me = ask(&mut shim, 1, "tools/call", json!({"name": "whoami", "arguments": {}})).await;
+    assert!(me["result"].to_string().contains("@nick.bot"), "{me}");
+    assert_eq!(shim.end().await.code, 0);
+}
+
 /// A token that is not taken is said to be so, as an answer to each request.
 #[tokio::test]
 async fn a_wrong_token_is_an_error_to_the_client() {

@@ -46,42 +46,6 @@ async fn two_agents_discover_converse_lock_hand_over_deposit_and_recall_through_
 }
 
 #[tokio::test]
-async fn the_inbox_joins_the_sessions_of_siblings_and_shows_their_messages() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
-    let stranger = server.agent("@eve.x").await;
-    let id = alice.create(&[&bob]).await;
-    alice.say(&id, "Hello").await;
-    let page = done(&bob, "inbox", json!({})).await;
-    assert_eq!(
-        (&page["items"][0]["text"], page["items"].as_array().map(Vec::len)),
-        (&json!("Hello"), Some(1)),
-        "{page}"
-    );
-
-    // Without a message, the invitation itself is news.
-    let silent = alice.create(&[&bob]).await;
-    let page = done(&bob, "inbox", json!({})).await;
-    let item = &page["items"][0];
-    assert_eq!(
-        (&item["kind"], &item["ref"]["session_id"]),
-        (&json!("session.invited"), &json!(silent)),
-        "{page}"
-    );
-    alice.say(&silent, "Later").await;
-    assert_eq!(done(&bob, "inbox", json!({})).await["items"][0]["text"], "Later");
-
-    let offered = stranger.create(&[&bob]).await;
-    assert_eq!(done(&bob, "inbox", json!({})).await["items"][0]["kind"], "session.invited");
-    let standing = bob.get(&format!("/sessions/{offered}")).await.ok(200);
-    let joined = standing["participants"].as_array().into_iter().flatten();
-    assert!(
-        !joined.into_iter().any(|agent| agent["handle"] == "@nick.bob" && agent["state"] == "joined"),
-        "{standing}"
-    );
-}
-
-#[tokio::test]
 async fn a_question_is_answered_by_whoever_waits_for_it_or_its_deadline_passes() {
     let server = Server::start().await;
     let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
@@ -99,6 +63,25 @@ async fn a_question_is_answered_by_whoever_waits_for_it_or_its_deadline_passes()
     let again = json!({"to": ["@nick.bob"], "text": "Still?", "timeout_s": 0});
     let asked = done(&alice, "ask", again).await;
     assert_eq!((&asked["unanswered"], &asked["timed_out"]), (&json!(["@nick.bob"]), &json!(true)));
+}
+
+/// An invitation that was shown keeps no later message away, and a message without a topic does not go into a session with one.
+#[tokio::test]
+async fn the_inbox_accepts_invitations_of_siblings_and_shows_their_messages() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let send = |text: &str, topic: Option<&str>| {
+        done(&alice, "send", json!({"to": ["@nick.bob"], "text": text, "topic": topic}))
+    };
+    let first = send("one", None).await["session_id"].clone();
+    let shown = done(&bob, "inbox", json!({})).await;
+    assert_eq!(shown["items"][0]["text"], "one", "{shown}");
+    assert_ne!(send("apart", Some("Build")).await["session_id"], first);
+    assert_eq!(send("two", None).await["session_id"], first);
+    let shown = done(&bob, "inbox", json!({"ack": shown["cursor"]})).await;
+    let texts: Vec<&Value> =
+        shown["items"].as_array().expect("items").iter().map(|item| &item["text"]).collect();
+    assert!(texts.contains(&&json!("two")) && texts.contains(&&json!("apart")), "{shown}");
 }
 
 /// A question that a stop of the server ends says where it was asked, and its answer comes there.

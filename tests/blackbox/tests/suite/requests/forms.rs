@@ -145,3 +145,15 @@ async fn a_one_tap_link_fills_a_form_in() {
     let values = json!({"branch": "next", "copies": 2, "notify": false, "days": ["mo", "tu"]});
     assert_eq!((&answer["type"], &answer["args"]), (&json!("edit"), &values));
 }
+
+#[tokio::test]
+async fn a_question_with_choices_takes_no_acceptance() {
+    let House { server: _server, owner, agent } = house().await;
+    let with_choices = |kind: &str| json!({"kind": kind, "title": "v1 or v2?", "choices": ["v1", "v2"]});
+    let id = ask(&agent, with_choices("question")).await;
+    assert_eq!(agent.get(&at(&id, "")).await.ok(200)["allow"]["accept"], false);
+    owner.post(&at(&id, "/answer"), json!({"type": "accept", "version": 1})).await.refusal_code(409);
+    owner.post(&at(&id, "/answer"), json!({"type": "respond", "text": "v2", "version": 1})).await.ok(200);
+    let id = ask(&agent, with_choices("permission")).await;
+    assert_eq!(agent.get(&at(&id, "")).await.ok(200)["allow"]["accept"], true);
+}

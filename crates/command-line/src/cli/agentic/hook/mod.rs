@@ -12,7 +12,7 @@ use super::{
     git::Repository,
     target::{ProjectArgs, ProjectSource, ProjectTarget, project_of},
 };
-use crate::cli::{context::Context, failure::Failure, identity::Source, server_address::UrlSource};
+use crate::cli::{context::Context, failure::Failure, identity::Source};
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -79,7 +79,7 @@ fn deposit_command(context: &Context, args: &ProjectArgs, from: &Path) -> Result
         .map_err(|error| Failure::local(format!("the path of this program cannot be determined: {error}")))?;
     let mut arguments = vec![executable.to_string_lossy().into_owned()];
     let address = context.server_address()?;
-    if matches!(address.source, UrlSource::Flag | UrlSource::Environment) {
+    if address.source.is_given() {
         arguments.extend(["--url".to_owned(), address.url.to_string()]);
     }
     if let Some(identity) = context.identity()?
