@@ -64,7 +64,7 @@ pub(crate) struct DigestSelection {
 }
 
 impl Context {
-    /// A window of `window_days` that ends now, or as much later as a package may be ahead.
+    /// A window of `window_days` that ends now, or a little later for clients whose clocks are ahead.
     fn window(&self, window_days: u64) -> Window {
         let now = self.clock().now();
         let since = TimestampMs(now.0.saturating_sub(window_days.saturating_mul(DAY_MS)));
@@ -81,7 +81,7 @@ impl Context {
         let window = self.window(window_days);
         let listing = PackageQuery {
             since: Some(window.since),
-            // A store may have packages of the future from before they were refused.
+            // Packages of the future would precede all later ones for ever.
             cursor: Some(window.until.as_str()),
             drafts: Drafts::Own(by),
             ..PackageQuery::default()

@@ -102,8 +102,8 @@ pub const NAMESAKES_MAX: usize = 16;
 pub const CLAIM_ATTEMPTS_MAX: usize = 8;
 /// Most renamed packages of one origin that are checked as the parent of a package.
 pub const RENAMED_LOOKED_AT_MAX: usize = 16;
-/// How far ahead of this server's clock a package may be created, and an imported fact begin or end, in milliseconds,
-/// because clocks differ.
+/// How far ahead of this server's clock an imported fact may begin or end, and a window ends, in milliseconds, because
+/// clocks differ.
 pub const AHEAD_MS_MAX: u64 = 60_000;
 /// Most running and waiting searches of all owners; a further one gets 503.
 pub const SEARCHES_WAITING_MAX: usize = 256;

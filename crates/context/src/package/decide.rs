@@ -2,7 +2,6 @@
 //! Must not know: how the package is stored.
 
 use plenary_engine::Decision;
-use plenary_kernel::TimestampMs;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -15,12 +14,9 @@ use crate::{
     document::Document,
     hash::ContentHash,
     lifecycle::{ReviewType, Status},
-    limits::{AHEAD_MS_MAX, STEPS_MAX},
-    malformed::ContextFault,
-    moment::Moment,
+    limits::STEPS_MAX,
     project::decide::InProject,
     rejection::Rejection,
-    schema::Head,
 };
 
 /// The result of a deposit.
@@ -50,7 +46,6 @@ pub fn deposit(
     state: &PackageState,
     facts: &InProject,
     command: &DepositPackage,
-    now: TimestampMs,
 ) -> Result<Decision<PackageEvent, DepositOutcome>, Rejection> {
     let DepositPackage { authority, package, .. } = command;
     let makes_project = enter(facts, &authority.by, command.makes_projects, |access| access.write)?;
@@ -68,7 +63,6 @@ pub fn deposit(
     if facts.project.archived_at.is_some() {
         return Err(Rejection::ProjectArchived);
     }
-    is_not_ahead(head, now)?;
     let event = PackageDeposited {
         by: authority.by.clone(),
         package_id: head.package_id.clone(),
@@ -88,17 +82,6 @@ pub fn deposit(
     };
     let reply = DepositOutcome { is_new: true, makes_project, hash: package.hash };
     Ok(Decision::new(vec![PackageEvent::PackageDeposited(event)], reply))
-}
-
-/// Checks that a package is not of the future, where it would precede all later ones for ever.
-pub(crate) fn is_not_ahead(head: &Head, now: TimestampMs) -> Result<(), ContextFault> {
-    if head.created_at <= Moment::latest(now) {
-        return Ok(());
-    }
-    let seconds = AHEAD_MS_MAX / 1_000;
-    let expected =
-        format!("at most {seconds} s ahead of the server's clock, which is at {}", Moment::of(now));
-    Err(ContextFault::field("created_at", &expected))
 }
 
 /// Checks the bearer's right in the project. Returns whether the project must be created.

@@ -158,9 +158,9 @@ impl Command<PackageRoom> for DepositWith<'_> {
         state: &PackageState,
         _: Version,
         facts: &InProject,
-        stamp: &Stamp,
+        _: &Stamp,
     ) -> Result<Decision<PackageEvent, DepositOutcome>, Rejection> {
-        decide::deposit(state, facts, self.command, stamp.now)
+        decide::deposit(state, facts, self.command)
     }
     fn side_events(&self, decided: &Decision<PackageEvent, DepositOutcome>, _: &Stamp) -> SideEvents {
         if !decided.reply.makes_project {

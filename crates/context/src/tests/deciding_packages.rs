@@ -1,7 +1,6 @@
 //! Given, when, then: a package and its project, a command, the decision.
 
 use plenary_engine::Decision;
-use plenary_kernel::TimestampMs;
 use serde_json::{Value, json};
 
 use super::samples::{archived, authority, inside, package, project};
@@ -12,7 +11,7 @@ use crate::{
     limits::STEPS_MAX,
     package::{
         command::{DepositPackage, MovePackage, Step},
-        decide::{self, DepositOutcome, go},
+        decide::{DepositOutcome, deposit, go},
         event::PackageEvent,
         state::PackageState,
     },
@@ -20,17 +19,6 @@ use crate::{
     rejection::Rejection,
     schema::Package,
 };
-
-/// A minute before the package of the samples.
-const NOW: TimestampMs = TimestampMs(1_776_542_340_000);
-
-fn deposit(
-    state: &PackageState,
-    facts: &InProject,
-    command: &DepositPackage,
-) -> Result<Decision<PackageEvent, DepositOutcome>, Rejection> {
-    decide::deposit(state, facts, command, NOW)
-}
 
 fn depositing(by: &str, package: &Value) -> DepositPackage {
     DepositPackage {
@@ -88,19 +76,6 @@ fn ap_83_ap_84_the_same_id_again() {
     assert_eq!(refused, Err(Rejection::DuplicatePackageId));
     let replay = deposit(&state, &inside(archived()), &depositing("@nick.a", &package())).unwrap();
     assert!(!replay.reply.is_new, "what was written is no write");
-}
-
-#[test]
-fn a_package_of_the_future_is_refused_and_its_replay_is_not() {
-    let mut ahead = package();
-    ahead["created_at"] = json!("2026-04-18T20:00:00.001Z");
-    let command = depositing("@nick.a", &ahead);
-    let refused = deposit(&PackageState::default(), &inside(project()), &command).unwrap_err();
-    let Rejection::Malformed(fault) = refused else { panic!("{refused:?}") };
-    assert_eq!(fault.field.as_deref(), Some("created_at"));
-    let later = TimestampMs(NOW.0 + 1);
-    let decision = decide::deposit(&PackageState::default(), &inside(project()), &command, later).unwrap();
-    assert!(!deposit(&after(&decision), &inside(project()), &command).unwrap().reply.is_new);
 }
 
 #[test]

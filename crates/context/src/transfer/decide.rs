@@ -21,11 +21,7 @@ use crate::{
     malformed::ContextFault,
     moment::Moment,
     naming::Home,
-    package::{
-        decide::{enter, is_not_ahead},
-        event::PackageEvent,
-        state::PackageState,
-    },
+    package::{decide::enter, event::PackageEvent, state::PackageState},
     project::{
         decide::{InProject, too_many_extensions},
         event::{ProjectCreated, ProjectDescribed, ProjectEvent},
@@ -102,14 +98,12 @@ impl Import<'_> {
         state: &PackageState,
         (project, earlier): (&InProject, &[ContentHash]),
         arrival: &ArrivingPackage,
-        now: TimestampMs,
     ) -> TransferDecision<PackageEvent> {
         let ArrivingPackage { package, history, renamed_from } = arrival;
         self.enter(project)?;
         let author = Some((package.head.created_by.id.as_str(), "created_by.id"));
         let by = &self.authority.by;
         let Some(present) = &state.0 else {
-            is_not_ahead(&package.head, now)?;
             let events = history.events(package, renamed_from.as_deref(), by)?;
             return self.writes(project, author, events, Outcome::New);
         };

@@ -113,9 +113,9 @@ impl Command<PackageRoom> for Placement<'_, ArrivingPackage> {
         state: &PackageState,
         _: Version,
         (project, earlier): &Self::Facts,
-        stamp: &Stamp,
+        _: &Stamp,
     ) -> Result<Decision<PackageEvent, Outcome>, Rejection> {
-        self.import.package(state, (project, earlier), self.record, stamp.now)
+        self.import.package(state, (project, earlier), self.record)
     }
 }
 
