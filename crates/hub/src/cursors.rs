@@ -13,20 +13,7 @@ use plenary_kernel::{AgentHandle, Clock, Position, limits::READ_ROWS_MAX};
 use plenary_log::{Batch, Fault, Log, RowOp};
 use serde::{Deserialize, Serialize};
 
-/// How long a node counts as alive after its last renewal, in milliseconds.
-pub const NODE_LEASE_MS: u64 = 10_000;
-
-/// One process on the store.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Node(String);
-
-impl Node {
-    /// Its name on the store.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+use crate::nodes::{Node, Nodes};
 
 /// An agent that was connected to a node that is no longer alive.
 #[derive(Debug, Clone)]
@@ -47,8 +34,7 @@ struct CursorState {
 /// The stored cursors, as one node sees them.
 pub struct Cursors {
     log: Log,
-    clock: Arc<dyn Clock>,
-    node: Node,
+    nodes: Nodes,
     /// Cursors that moved and are not written yet.
     moved: Mutex<HashMap<AgentHandle, CursorState>>,
     /// Held while moved cursors are written, so that no earlier state overwrites a later one.
@@ -56,18 +42,17 @@ pub struct Cursors {
 }
 
 fn row(handle: &AgentHandle, node: &Node) -> String {
-    format!("cursor/{handle}/{}", node.0)
+    format!("cursor/{handle}/{}", node.as_str())
 }
 
 impl Cursors {
     /// A store with a single process has one node, "0", the same after every start.
     #[must_use]
     pub fn new(log: Log, clock: Arc<dyn Clock>) -> Self {
-        let node = if log.shared() { clock.stamp().ulid(0).to_string() } else { "0".into() };
+        let name = if log.shared() { clock.stamp().ulid(0).to_string() } else { "0".into() };
         Self {
+            nodes: Nodes::new(log.clone(), clock, Node::named(&name)),
             log,
-            clock,
-            node: Node(node),
             moved: Mutex::default(),
             flushing: tokio::sync::Mutex::default(),
         }
@@ -76,7 +61,7 @@ impl Cursors {
     /// This node.
     #[must_use]
     pub fn node(&self) -> &Node {
-        &self.node
+        self.nodes.own()
     }
 
     /// Loads an agent's cursor: the lowest that any node has stored for it. On a shared store this also
@@ -86,17 +71,17 @@ impl Cursors {
         let pending = self.pending(handle);
         let stored = self.stored_states(handle).await?;
         let positions = stored.iter().map(|(node, state)| match pending {
-            Some(newer) if *node == self.node => newer.position,
+            Some(newer) if node == self.node() => newer.position,
             _ => state.position,
         });
         let start = positions.chain(pending.filter(|_| stored.is_empty()).map(|state| state.position)).min();
         let start = start.unwrap_or_default();
         let is_shared = self.log.shared();
-        if is_shared || stored.iter().any(|(node, _)| *node != self.node) {
+        if is_shared || stored.iter().any(|(node, _)| node != self.node()) {
             let alive = if is_shared { self.alive().await? } else { HashSet::new() };
             let unused = stored.iter().filter(|(node, state)| !state.live || !alive.contains(node));
             let mut rows: Vec<_> = unused
-                .filter(|(node, _)| *node != self.node)
+                .filter(|(node, _)| node != self.node())
                 .map(|(node, _)| RowOp { name: row(handle, node), expected: None, value: None })
                 .collect();
             rows.push(self.op(handle, CursorState { position: start, live: is_shared })?);
@@ -116,7 +101,7 @@ impl Cursors {
     pub async fn confirmed(&self, handle: &AgentHandle) -> Result<Position, Fault> {
         let pending = self.pending(handle);
         let stored = self.stored_states(handle).await?;
-        let elsewhere = stored.iter().filter(|(node, _)| *node != self.node || pending.is_none());
+        let elsewhere = stored.iter().filter(|(node, _)| node != self.node() || pending.is_none());
         let positions = elsewhere.map(|(_, state)| state.position).chain(pending.map(|state| state.position));
         Ok(positions.min().unwrap_or_default())
     }
@@ -139,7 +124,7 @@ impl Cursors {
         }
         let alive = self.alive().await?;
         let stored = self.stored_states(handle).await?;
-        Ok(stored.iter().any(|(node, state)| state.live && *node != self.node && alive.contains(node)))
+        Ok(stored.iter().any(|(node, state)| state.live && node != self.node() && alive.contains(node)))
     }
 
     /// Notes a moved cursor; the next flush writes it.
@@ -169,24 +154,25 @@ impl Cursors {
         Ok(())
     }
 
-    /// Renews this node's lease.
+    /// Begins this node's lease: from now on the others wait for a sign of life before they call it dead.
+    pub async fn begin_lease(&self) -> Result<(), Fault> {
+        self.nodes.begin_lease().await
+    }
+
+    /// Renews this node's lease, with a signal to the others; the first call begins it. Call it every
+    /// [`BEAT_EVERY`](crate::BEAT_EVERY).
     pub async fn beat(&self) -> Result<(), Fault> {
-        let until = self.clock.now().0 + NODE_LEASE_MS;
-        let name = format!("node/{}", self.node.0);
-        let value = Some(Bytes::from(until.to_string()));
-        self.log
-            .append(Batch { rows: vec![RowOp { name, expected: None, value }], ..Batch::default() })
-            .await?;
-        Ok(())
+        self.nodes.beat().await
     }
 
     /// Ends this node's lease early, so that no other node has to wait for it to expire.
     pub async fn end_lease(&self) -> Result<(), Fault> {
-        let name = format!("node/{}", self.node.0);
-        self.log
-            .append(Batch { rows: vec![RowOp { name, expected: None, value: None }], ..Batch::default() })
-            .await?;
-        Ok(())
+        self.nodes.end_lease().await
+    }
+
+    /// The nodes whose lease has not expired; always includes this one.
+    pub async fn alive(&self) -> Result<HashSet<Node>, Fault> {
+        self.nodes.alive().await
     }
 
     /// The agents whose row says that they are online at a node that is no longer alive. An agent that
@@ -229,32 +215,13 @@ impl Cursors {
     }
 
     fn op(&self, handle: &AgentHandle, state: CursorState) -> Result<RowOp, Fault> {
-        Ok(RowOp { name: row(handle, &self.node), expected: None, value: Some(encode(state)?) })
+        Ok(RowOp { name: row(handle, self.node()), expected: None, value: Some(encode(state)?) })
     }
 
     async fn stored_states(&self, handle: &AgentHandle) -> Result<Vec<(Node, CursorState)>, Fault> {
         let rows = self.log.read_rows(&format!("cursor/{handle}/"), None, READ_ROWS_MAX).await?;
         let parsed = rows.iter().filter_map(|(name, row)| parse(name, &row.value).transpose());
         parsed.map(|found| found.map(|(_, node, state)| (node, state))).collect()
-    }
-
-    /// The nodes whose lease has not expired; always includes this one.
-    pub async fn alive(&self) -> Result<HashSet<Node>, Fault> {
-        let now = self.clock.now().0;
-        let (mut alive, mut after) = (HashSet::from([self.node.clone()]), None::<String>);
-        loop {
-            let rows = self.log.read_rows("node/", after.as_deref(), READ_ROWS_MAX).await?;
-            for (name, row) in &rows {
-                let until = std::str::from_utf8(&row.value).ok().and_then(|text| text.parse::<u64>().ok());
-                if until.is_some_and(|until| until > now) {
-                    alive.insert(Node(name.trim_start_matches("node/").to_owned()));
-                }
-            }
-            if rows.len() < READ_ROWS_MAX {
-                return Ok(alive);
-            }
-            after = rows.into_iter().next_back().map(|(name, _)| name);
-        }
     }
 }
 
@@ -268,5 +235,5 @@ fn parse(name: &str, value: &[u8]) -> Result<Option<(AgentHandle, Node, CursorSt
     let Ok(handle) = handle.parse() else { return Ok(None) };
     let state = serde_json::from_slice(value)
         .map_err(|error| Fault::Corrupt(format!("the row {name} can't be read: {error}")))?;
-    Ok(Some((handle, Node(node.to_owned()), state)))
+    Ok(Some((handle, Node::named(node), state)))
 }

@@ -7,6 +7,7 @@ mod cursors;
 mod dispatch;
 mod lane;
 mod mailbox;
+mod nodes;
 mod presence;
 mod reactor;
 mod recent;
@@ -14,13 +15,14 @@ mod tail;
 #[cfg(test)]
 mod tests;
 
-pub use cursors::{Cursors, NODE_LEASE_MS, Node, Orphan};
+pub use cursors::{Cursors, Orphan};
 pub use dispatch::{Observer, dispatch};
 pub use lane::{
     Delivery, ENTRY_BYTES, Emission, EndReason, Lane, LaneLimits, LaneSize, Matches, SubscribeError,
     Subscription,
 };
 pub use mailbox::{CloseReason, Mailbox, Marks};
+pub use nodes::{BEAT_EVERY, Node, SILENT_BEATS};
 pub use presence::{ConnectError, Connection, LastClosed, Presence};
 pub use reactor::{REACTOR_BYTES_MAX, Reactor};
 pub use recent::Recent;

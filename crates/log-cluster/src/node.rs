@@ -211,11 +211,11 @@ impl Node {
         self.pens.own_epoch().is_some() && !self.waiting.units.is_empty()
     }
 
-    /// Queues jobs, in units of a group's size.
+    /// Queues jobs, in units of a group's size. They may have waited for an earlier group already.
     fn enqueue(&mut self, jobs: Vec<Job>) {
-        let until = Instant::now() + SETTLE_MAX;
         let mut jobs = jobs.into_iter().peekable();
-        while jobs.peek().is_some() {
+        while let Some(first) = jobs.peek() {
+            let until = Instant::from_std(first.reply.since()) + SETTLE_MAX;
             let (mut batches, mut replies, mut bytes) = (Vec::new(), Vec::new(), 0);
             while let Some(Job { batch, reply }) =
                 jobs.next_if(|job| batches.is_empty() || bytes + job.batch.bytes() <= GROUP_BYTES_MAX)

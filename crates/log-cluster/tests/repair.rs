@@ -16,7 +16,7 @@ use plenary_journal::{
 };
 use plenary_kernel::{TimestampMs, Version};
 use plenary_log::{Batch, Fault, Log, NewEvent, OpenedLog, Outcome, StreamName};
-use plenary_log_cluster::{Journals, OpenError, Options, StoreClose, open, verify};
+use plenary_log_cluster::{Journals, OpenError, Options, SETTLE_MAX, StoreClose, open, verify};
 
 struct Node {
     log: Log,
@@ -112,6 +112,28 @@ async fn a_node_that_is_cut_off_reads_on_and_comes_back() {
     assert_appended(node.append("d").await);
     let texts = node.texts().await;
     assert!(texts == ["a", "d"] || texts == ["a", "b", "d"], "{texts:?}");
+    node.close().await;
+}
+
+/// The journal answers, but takes no record.
+#[tokio::test]
+async fn an_append_behind_another_is_refused_after_its_own_time() {
+    let (directory, journal) = (tempfile::tempdir().expect("a directory"), Memory::new());
+    let node = node(directory.path(), &journal).await;
+    assert_appended(node.append("a").await);
+    journal.rig(Rig::LosePublications(usize::MAX));
+    let mut first = std::pin::pin!(node.append("b"));
+    let early = tokio::time::timeout(Duration::from_millis(500), &mut first).await;
+    assert!(early.is_err(), "its record is on the way: {early:?}");
+    tokio::time::pause();
+    let waiting_since = tokio::time::Instant::now();
+    let (first, second) = tokio::join!(first, node.append("c"));
+    assert!(matches!(first, Err(Fault::OutcomeUnknown(_))), "{first:?}");
+    assert!(matches!(second, Err(Fault::Unavailable(_))), "{second:?}");
+    let waited = waiting_since.elapsed();
+    assert!(waited < SETTLE_MAX + Duration::from_secs(1), "{waited:?}");
+    tokio::time::resume();
+    journal.rig(Rig::LosePublications(0));
     node.close().await;
 }
 

@@ -9,6 +9,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll},
+    time::Instant,
 };
 
 use parking_lot::Mutex;
@@ -38,7 +39,7 @@ pub struct Reply {
     to: Option<oneshot::Sender<Result<Outcome, Fault>>>,
     chain: Option<Chain>,
     written: Arc<LastWrite>,
-    _measured: AppendTimer,
+    measured: AppendTimer,
 }
 
 /// Whether the last answered write succeeded.
@@ -64,6 +65,11 @@ impl LastWrite {
 }
 
 impl Reply {
+    /// When the append began to wait.
+    #[must_use]
+    pub fn since(&self) -> Instant {
+        self.measured.since()
+    }
     /// Sends the outcome; returns it if the receiver is gone.
     pub fn send(mut self, outcome: Result<Outcome, Fault>) -> Result<(), Result<Outcome, Fault>> {
         if matches!(outcome, Ok(Outcome::Appended(_))) {
@@ -239,7 +245,7 @@ impl Slot {
     pub fn submit(self, batch: Batch) -> Pending {
         let (to, outcome) = oneshot::channel();
         let measured = self.1.metrics.begin();
-        let reply = Reply { to: Some(to), chain: batch.chain.clone(), written: self.1, _measured: measured };
+        let reply = Reply { to: Some(to), chain: batch.chain.clone(), written: self.1, measured };
         self.0.send(Some(Job { batch, reply }));
         Pending(outcome)
     }

@@ -37,6 +37,12 @@ impl AppendMetrics {
     }
 }
 
+impl AppendTimer {
+    pub(crate) fn since(&self) -> Instant {
+        self.since
+    }
+}
+
 impl Drop for AppendTimer {
     fn drop(&mut self) {
         self.metrics.waiting.dec();

@@ -259,6 +259,8 @@ fn leave(args: &LeaveArgs, out: &Out) -> anyhow::Result<()> {
 
 async fn verify(args: &VerifyArgs, out: &Out) -> anyhow::Result<bool> {
     let directory = directory_of(args.data.as_ref())?;
+    let is_replica = !plenary_log_sqlite::replica_links(&directory, 0, 1)?.is_empty();
+    anyhow::ensure!(is_replica, "{} is no replica of a cluster's log", directory.display());
     let nats = connect(&args.servers).await?;
     anyhow::ensure!(
         nats.health(LOG, Retention::Forever).await?.is_some(),
@@ -278,6 +280,12 @@ async fn verify(args: &VerifyArgs, out: &Out) -> anyhow::Result<bool> {
         out.line(&clean(finding))?;
     }
     let (records, replicated) = (verified.records, verified.replicated);
-    out.line(&format!("{records} records in the journal, {replicated} of them the same in the replica"))?;
+    let behind = match records.saturating_sub(replicated) {
+        missing if missing > 0 && is_sound => format!("; it lacks the last {missing}"),
+        _ => String::new(),
+    };
+    out.line(&format!(
+        "{records} records in the journal, {replicated} of them the same in the replica{behind}"
+    ))?;
     Ok(is_sound)
 }

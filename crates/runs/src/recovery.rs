@@ -29,7 +29,7 @@ impl Runs {
         self.recall_enlisted().await?;
         if self.log().shared() {
             // No other process may consider this one dead while its first runs start.
-            self.0.cursors.beat().await?;
+            self.0.cursors.begin_lease().await?;
         }
         let live_nodes = self.live_nodes().await?;
         self.count_queued(&live_nodes).await?;

@@ -123,12 +123,20 @@ impl Sessions {
     }
 
     /// Restarts the grace window for every agent whose transport had dropped when the server stopped
-    /// (wire.md D.9).
+    /// (wire.md D.9). An agent that is connected here has returned.
     pub async fn resume_grace(&self) -> Result<(), Fault> {
         let mut rows = self.log().index_rows(AWAY, "", Order::Ascending);
         while let Some(row) = rows.next().await? {
             let Some((handle, id)) = row.key.split_once('/') else { continue };
             let Ok(handle) = handle.parse() else { continue };
+            if self.0.presence.is_online(&handle) {
+                // Another process could not hear this one for a while, and took the agent for gone.
+                if let Some(cursor) = self.0.presence.cursor(&handle) {
+                    self.0.cursors.moved(&handle, cursor, true);
+                }
+                self.handle_online(&handle).await?;
+                continue;
+            }
             let result = self.await_grace(&handle, id).await;
             Fault::skip_corrupt(result, "a damaged session's grace window is not kept")?;
         }

@@ -12,7 +12,7 @@ use axum::{Router, body::Body};
 use http::Request;
 use plenary_accounts::{Accounts, Authority, Policy, TokenDigest, agent::command::RegisterAgent};
 use plenary_edge::Metrics;
-use plenary_hub::{Cursors, NODE_LEASE_MS, Presence};
+use plenary_hub::{Cursors, Presence, SILENT_BEATS};
 use plenary_kernel::{Clock, Stamp, TimestampMs, Version};
 use plenary_log::{
     Fault, Log, StreamName,
@@ -24,16 +24,15 @@ use tower::ServiceExt;
 /// More writes than the survivor makes for the two agents.
 const WRITES_MAX: usize = 14;
 
-/// A clock that is moved by hand, and ids that differ.
+/// A clock that stands, and ids that differ.
 #[derive(Default)]
-struct HandClock {
-    now: AtomicU64,
+struct StandingClock {
     stamps: AtomicU64,
 }
 
-impl Clock for HandClock {
+impl Clock for StandingClock {
     fn now(&self) -> TimestampMs {
-        TimestampMs(1_000_000 + self.now.load(Ordering::SeqCst))
+        TimestampMs(1_000_000)
     }
     fn stamp(&self) -> Stamp {
         let mut entropy = [0; 10];
@@ -52,7 +51,7 @@ struct Server {
 }
 
 impl Server {
-    async fn on(store: &Store, clock: &Arc<HandClock>) -> Self {
+    async fn on(store: &Store, clock: &Arc<StandingClock>) -> Self {
         let Process { log, rigging, .. } = store.process(true);
         let clock: Arc<dyn Clock> = clock.clone();
         let accounts = Accounts::new(log.clone(), clock.clone(), TokenDigest::of("plo"));
@@ -100,7 +99,7 @@ async fn asp_49_what_a_fault_left_undone_of_a_dead_process_is_done_next_time() {
     let unknown = || Fault::OutcomeUnknown("gone".into());
     for nth in 0..WRITES_MAX {
         for failing in [InjectedFault::Before(fault()), InjectedFault::After(unknown())] {
-            let (store, clock) = (Store::new(), Arc::<HandClock>::default());
+            let (store, clock) = (Store::new(), Arc::<StandingClock>::default());
             let (dead, survivor) = (Server::on(&store, &clock).await, Server::on(&store, &clock).await);
             let mut streams = Vec::new();
             for name in ["ann", "bob"] {
@@ -108,8 +107,10 @@ async fn asp_49_what_a_fault_left_undone_of_a_dead_process_is_done_next_time() {
                 streams.extend([dead.session(name).await, dead.session(name).await]);
                 dead.cursors.take_up(&format!("@{name}.bot").parse().unwrap()).await.unwrap();
             }
-            clock.now.fetch_add(NODE_LEASE_MS + 1, Ordering::SeqCst);
-            survivor.cursors.beat().await.unwrap();
+            survivor.cursors.alive().await.unwrap();
+            for _ in 0..SILENT_BEATS {
+                survivor.cursors.beat().await.unwrap();
+            }
 
             let mut writes = vec![InjectedFault::Not; nth];
             writes.push(failing.clone());

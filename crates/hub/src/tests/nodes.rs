@@ -9,7 +9,7 @@ use plenary_log::{
 };
 
 use super::{ByHand, Server, agent, server};
-use crate::NODE_LEASE_MS;
+use crate::SILENT_BEATS;
 
 async fn two() -> (Store, Arc<ByHand>, Server, Server) {
     let (store, clock) = (Store::new(), Arc::<ByHand>::default());
@@ -18,6 +18,14 @@ async fn two() -> (Store, Arc<ByHand>, Server, Server) {
     one.cursors.beat().await.unwrap();
     two.cursors.beat().await.unwrap();
     (store, clock, one, two)
+}
+
+/// The reader knows the other processes, and then hears itself so often that those that are silent are dead.
+async fn silence(reader: &Server) {
+    reader.cursors.alive().await.unwrap();
+    for _ in 0..SILENT_BEATS {
+        reader.cursors.beat().await.unwrap();
+    }
 }
 
 async fn orphans(server: &Server) -> Vec<AgentHandle> {
@@ -100,15 +108,17 @@ async fn asp_43_a_single_process_takes_over_what_those_of_a_shared_store_left() 
 
 #[tokio::test]
 async fn a_process_without_a_sign_of_life_is_dead_and_its_agents_are_orphans_until_adopted() {
-    let (_store, clock, one, two) = two().await;
+    let (_store, _clock, one, two) = two().await;
     let (ann, bob) = (agent("ann"), agent("bob"));
     one.cursors.take_up(&ann).await.unwrap();
     two.cursors.take_up(&bob).await.unwrap();
-    clock.pass(NODE_LEASE_MS - 1);
-    two.cursors.beat().await.unwrap();
+    assert!(two.cursors.is_online_elsewhere(&ann).await.unwrap());
+    for _ in 1..SILENT_BEATS {
+        two.cursors.beat().await.unwrap();
+    }
     assert!(two.cursors.orphans().await.unwrap().is_empty(), "a lease lasts");
     assert!(two.cursors.is_online_elsewhere(&ann).await.unwrap());
-    clock.pass(1);
+    two.cursors.beat().await.unwrap();
     assert!(!two.cursors.is_online_elsewhere(&ann).await.unwrap());
     for _ in 0..2 {
         assert_eq!(orphans(&two).await, std::slice::from_ref(&ann), "until it is adopted");
@@ -120,6 +130,80 @@ async fn a_process_without_a_sign_of_life_is_dead_and_its_agents_are_orphans_unt
     assert!(two.cursors.orphans().await.unwrap().is_empty());
     assert_eq!(two.cursors.take_up(&ann).await.unwrap(), Position::ZERO);
     assert_eq!(rows(&two).await.len(), 2, "the dead one's row is taken over");
+    one.cursors.beat().await.unwrap();
+    assert!(two.cursors.alive().await.unwrap().contains(one.cursors.node()), "it was only cut off");
+}
+
+#[tokio::test]
+async fn clocks_that_differ_do_not_decide_who_is_alive() {
+    let store = Store::new();
+    let (behind, ahead) = (Arc::<ByHand>::default(), Arc::<ByHand>::default());
+    ahead.pass(3_600_000);
+    let (one, two) = (server(&store, &behind, true), server(&store, &ahead, true));
+    for clock in [&behind, &ahead] {
+        for server in [&one, &two] {
+            server.cursors.beat().await.unwrap();
+        }
+        for server in [&one, &two] {
+            assert_eq!(server.cursors.alive().await.unwrap().len(), 2);
+        }
+        clock.pass(86_400_000);
+    }
+    silence(&two).await;
+    let alive = two.cursors.alive().await.unwrap();
+    assert!(!alive.contains(one.cursors.node()), "the clock of the dead one does not keep it alive");
+    silence(&one).await;
+    one.cursors.beat().await.unwrap();
+    assert_eq!(one.cursors.alive().await.unwrap().len(), 1, "whichever clock is ahead");
+}
+
+#[tokio::test]
+async fn a_process_that_does_not_hear_itself_takes_nobody_for_dead() {
+    let (_store, clock, one, two) = two().await;
+    two.cursors.alive().await.unwrap();
+    // Its own signals do not arrive, or it was paused; the others may have been silent or not.
+    clock.pass(3_600_000);
+    assert!(two.cursors.alive().await.unwrap().contains(one.cursors.node()));
+}
+
+#[tokio::test]
+async fn a_process_that_just_started_waits_before_it_takes_others_for_dead() {
+    let (store, clock, one, two) = two().await;
+    silence(&two).await;
+    assert!(!two.cursors.alive().await.unwrap().contains(one.cursors.node()));
+    let three = server(&store, &clock, true);
+    assert!(three.cursors.alive().await.unwrap().contains(one.cursors.node()), "it has heard nobody yet");
+    silence(&three).await;
+    assert!(!three.cursors.alive().await.unwrap().contains(one.cursors.node()));
+}
+
+#[tokio::test]
+async fn signs_of_life_write_nothing() {
+    let (_store, _clock, one, two) = two().await;
+    for _ in 0..10 * SILENT_BEATS {
+        one.cursors.beat().await.unwrap();
+    }
+    let row = format!("node/{}", one.cursors.node().as_str());
+    assert_eq!(two.log.read_row(&row).await.unwrap().map(|row| row.revision), Some(1));
+}
+
+/// Processes of earlier releases renew their rows, and send no signals.
+#[tokio::test]
+async fn a_process_that_renews_its_row_is_alive() {
+    let (_store, _clock, one, two) = two().await;
+    let renew = async || {
+        let rows = vec![RowOp { name: "node/earlier".into(), expected: None, value: Some("0".into()) }];
+        one.log.append(Batch { rows, ..Batch::default() }).await.unwrap();
+    };
+    let is_alive = async || two.cursors.alive().await.unwrap().iter().any(|node| node.as_str() == "earlier");
+    renew().await;
+    for _ in 0..2 * SILENT_BEATS {
+        assert!(is_alive().await);
+        two.cursors.beat().await.unwrap();
+        renew().await;
+    }
+    silence(&two).await;
+    assert!(!is_alive().await);
 }
 
 #[tokio::test]
@@ -137,7 +221,7 @@ async fn the_living_are_found_among_thousands_of_dead() {
     let (_store, _clock, one, two) = two().await;
     let ann = agent("ann");
     one.cursors.take_up(&ann).await.unwrap();
-    // Killed processes left their leases; the names of later processes sort after theirs.
+    // Killed processes left their rows; the names of later processes sort after theirs.
     for from in (0..3_000).step_by(500) {
         let rows = (from..from + 500).map(|nth| RowOp {
             name: format!("node/0{nth:025}"),
@@ -146,7 +230,10 @@ async fn the_living_are_found_among_thousands_of_dead() {
         });
         one.log.append(Batch { rows: rows.collect(), ..Batch::default() }).await.unwrap();
     }
+    silence(&two).await;
+    one.cursors.beat().await.unwrap();
     assert!(two.cursors.is_online_elsewhere(&ann).await.unwrap());
+    assert_eq!(two.cursors.alive().await.unwrap().len(), 2);
     assert!(two.cursors.orphans().await.unwrap().is_empty());
 }
 

@@ -147,6 +147,13 @@ impl Node {
         self.finish_answered();
     }
 
+    /// When the first append of this process will have waited too long.
+    pub(super) fn own_deadline(&self) -> Option<Instant> {
+        let own = self.waiting.units.iter().filter(|unit| unit.is_own());
+        let requested = self.waiting.request.iter().map(|request| &request.unit);
+        requested.chain(own).map(|unit| unit.until).min()
+    }
+
     /// Ends units that have waited too long.
     pub(super) fn expire(&mut self, now: Instant) {
         if let Some(request) = self.waiting.request.take_if(|request| request.unit.until <= now) {

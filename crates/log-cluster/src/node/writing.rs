@@ -55,7 +55,8 @@ impl Node {
         } else {
             self.catch_up().await?;
         }
-        let until = Instant::now() + SETTLE_MAX;
+        // Appends that waited behind an earlier record do not wait as long again.
+        let until = self.own_deadline().unwrap_or_else(|| Instant::now() + SETTLE_MAX);
         loop {
             let holder = self.pens.holder(Instant::now());
             if matches!(holder, PenHolder::Theirs(_)) && holder != before {

@@ -5,7 +5,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
-use plenary_hub::dispatch as hand_out;
+use plenary_hub::{BEAT_EVERY, dispatch as hand_out};
 use plenary_log::{Fault, Feed};
 use plenary_room::{PeriodicTask, ServedRoom};
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -15,8 +15,6 @@ use super::rooms::Rooms;
 
 /// How often changed cursors are written.
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
-/// How often this process renews its lease on a shared store: a fraction of the lease's time.
-const BEAT_EVERY: Duration = Duration::from_secs(2);
 /// How long the last writes may take.
 const LAST_WRITES: Duration = Duration::from_secs(1);
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use plenary_accounts::{Accounts, Actor, Authority, Policy, TokenDigest, agent::command::RegisterAgent};
 use plenary_engine::{Room, SystemClock};
-use plenary_hub::{Connection, Cursors, LastClosed, Presence};
+use plenary_hub::{Connection, Cursors, LastClosed, Presence, SILENT_BEATS};
 use plenary_kernel::{AgentHandle, Clock, SessionId, Version};
 use plenary_log::{
     Fault,
@@ -151,4 +151,24 @@ async fn asp_50_an_arrival_that_is_over_when_its_turn_comes_is_no_return() {
     let _connection = first.connect().await;
     first.sessions.handle_online(&ann()).await.unwrap();
     assert_eq!(first.kinds(&id).await, ["SessionCreated", "AgentDisconnected", "AgentReconnected"]);
+}
+
+/// A process that was cut off finds its agents away, although they were connected to it all the time.
+#[tokio::test]
+async fn asp_50_agents_of_a_process_that_was_taken_for_dead_return_when_it_is_back() {
+    let store = Store::new();
+    let (first, second) = (Server::on(&store).await, Server::on(&store).await);
+    let id = first.session().await;
+    let _connection = first.connect().await;
+    second.sessions.adopt_orphans().await.unwrap();
+    for _ in 0..SILENT_BEATS {
+        second.sessions.0.cursors.beat().await.unwrap();
+    }
+    second.sessions.adopt_orphans().await.unwrap();
+    assert_eq!(first.kinds(&id).await, ["SessionCreated", "AgentDisconnected"]);
+    first.sessions.0.cursors.beat().await.unwrap();
+    first.sessions.adopt_orphans().await.unwrap();
+    first.sessions.0.cursors.flush().await.unwrap();
+    assert_eq!(first.kinds(&id).await, ["SessionCreated", "AgentDisconnected", "AgentReconnected"]);
+    assert!(second.sessions.0.cursors.is_online_elsewhere(&ann()).await.unwrap());
 }

@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use blackbox::{Agent, Cli, NatsServers, Sender, Server, check_log, eventually_within, in_time, room};
+use blackbox::{
+    Agent, Cli, NatsServers, Sender, Server, check_log, eventually_within, in_time, room, strike_after,
+};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -164,6 +166,29 @@ async fn kills_of_nodes_and_of_the_leader_lose_nothing() {
     }
 }
 
+/// Nodes that do nothing say that they are alive, but not in the journal of the log, which is never trimmed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_idle_cluster_writes_nothing() {
+    let Some(nats) = NatsServers::one().await else { return };
+    let start = || Server::builder().arg("--cluster").arg(&nats.urls()).arg("--cluster-dev").start();
+    let (_a, _b) = tokio::join!(start(), start());
+    let records = async || {
+        eventually_within(ELECTED, "the journal answers", async || {
+            let (_, out) = asked(&nats, &["cluster", "status", "--json"]).await?;
+            let status: Value = serde_json::from_str(out.lines().next()?).ok()?;
+            status["last"].as_u64()
+        })
+        .await
+    };
+    // What they write at the start may still be on its way.
+    eventually_within(ELECTED, "six seconds pass without a record", async || {
+        let before = records().await;
+        strike_after(Duration::from_secs(6)).await;
+        (records().await == before).then_some(())
+    })
+    .await;
+}
+
 /// A replica that is gone, or whose last record is another, is built again; one that the journal has lost is left alone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_replica_is_built_again() {
@@ -305,6 +330,8 @@ async fn a_store_becomes_a_cluster_and_a_store_again() {
     let ran = cli.run(&["log", "copy", "--from", &data, "--to", &copied]).await;
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_ne!(cli.run(&["log", "copy", "--from", &data, "--to", &copied]).await.code, 0, "it is there");
+    let foreign = cli.run(&["cluster", "verify", "--data", &copied]).await;
+    assert!(foreign.code == 2 && foreign.err.contains("is no replica of a cluster's log"), "{foreign:?}");
     assert_ne!(cli.run(&["cluster", "begin", "--data", &data]).await.code, 0, "a server runs on it");
 
     single.stop().await;

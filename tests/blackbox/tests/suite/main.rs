@@ -13,6 +13,7 @@ mod backup;
 mod blocks;
 mod channels;
 mod channels_cli;
+mod clocks;
 mod cluster;
 mod confirmation;
 mod connect;
