@@ -122,7 +122,7 @@ async fn an_append_behind_another_is_refused_after_its_own_time() {
     let node = node(directory.path(), &journal).await;
     assert_appended(node.append("a").await);
     journal.rig(Rig::LosePublications(usize::MAX));
-    let mut first = std::pin::pin!(node.append("b"));
+    let mut first = Box::pin(node.append("b"));
     let early = tokio::time::timeout(Duration::from_millis(500), &mut first).await;
     assert!(early.is_err(), "its record is on the way: {early:?}");
     tokio::time::pause();
