@@ -54,8 +54,8 @@ async fn two_agents_discover_each_other_converse_lock_hand_over_deposit_and_reca
     assert_eq!(waiting["items"][0]["ref"]["session_id"], session);
     let read = bob.call("read", json!({"session_id": session})).await;
     assert_eq!((texts(&read), &read["topic"]), (vec!["Hello"], &json!("Build")));
-    let answer = json!({"to": ["@nick.alice"], "text": "Hi", "topic": "Build"});
-    assert_eq!(bob.call("send", answer).await["session_id"], session, "the session that they share");
+    let answer = bob.call("send", json!({"to": ["@nick.alice"], "text": "Hi"})).await;
+    assert_eq!(answer["session_id"], session, "the session that they share");
     assert_eq!(texts(&alice.call("read", json!({"session_id": session})).await), ["Hello", "Hi"]);
 
     let lock = alice.call("lock", json!({"resource": "src/a.rs", "intent": "rewrite"})).await;

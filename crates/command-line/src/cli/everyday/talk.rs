@@ -249,7 +249,7 @@ fn key(to: &[AgentHandle], topic: Option<&str>, earlier: Option<&SessionId>) -> 
 }
 
 /// Finds the newest active session with exactly these agents. With a topic, one with this topic; otherwise one that was opened
-/// without a topic.
+/// without a topic, or by another agent.
 async fn shared(
     client: &Client,
     me: &AgentHandle,
@@ -272,7 +272,7 @@ async fn shared(
                 continue;
             }
             if !is_invited(&session, me) {
-                if topic.is_none() && !is_opened_untitled(client, &session, &mut reads_left).await? {
+                if topic.is_none() && !is_for_untitled(client, me, &session, &mut reads_left).await? {
                     continue;
                 }
                 return Ok(SharedSessions { session: Some(session), earlier: None });
@@ -285,7 +285,7 @@ async fn shared(
             client.join_session(&session.id).await?;
             let session = client.session(&session.id).await?.value;
             if others(&session, me) == to
-                && (topic.is_some() || is_opened_untitled(client, &session, &mut reads_left).await?)
+                && (topic.is_some() || is_for_untitled(client, me, &session, &mut reads_left).await?)
             {
                 return Ok(SharedSessions { session: Some(session), earlier: None });
             }
@@ -298,9 +298,11 @@ async fn shared(
     Ok(SharedSessions { session: None, earlier })
 }
 
-/// Whether a joined session was opened without a topic; `false` if too many sessions were read for that.
-async fn is_opened_untitled(
+/// Whether a message without a topic belongs in a joined session: it was opened without one, or by a message of another agent,
+/// which this one may answer. `false` if too many sessions were read for that.
+async fn is_for_untitled(
     client: &Client,
+    me: &AgentHandle,
     session: &Session,
     reads_left: &mut usize,
 ) -> Result<bool, Failure> {
@@ -315,7 +317,9 @@ async fn is_opened_untitled(
     let query = EventsQuery { after_sequence: 0, limit };
     let page = client.events(&session.id, query).await?.value;
     let first = page.events.iter().find_map(message);
-    Ok(first.zip(topic).is_some_and(|(first, topic)| is_untitled(topic, &text_of(&first.content))))
+    Ok(first
+        .zip(topic)
+        .is_some_and(|(first, topic)| first.sender != *me || is_untitled(topic, &text_of(&first.content))))
 }
 
 /// Whether exactly these agents and the caller were ever in the session.

@@ -116,7 +116,7 @@ struct SharedSessions {
 }
 
 /// Finds the newest active session with exactly these agents: with this topic, if given, otherwise one that was opened without a
-/// topic.
+/// topic, or by another agent.
 async fn find(
     api: &ToolApi,
     me: &AgentHandle,
@@ -153,7 +153,7 @@ async fn find(
                 continue;
             }
             if (!is_invited || is_exactly(api, me, id, &agents).await?)
-                && (topic.is_some() || is_opened_untitled(api, session, &mut reads_left).await?)
+                && (topic.is_some() || is_for_untitled(api, me, session, &mut reads_left).await?)
             {
                 return Ok(SharedSessions { id: Some(id.to_owned()), earlier: None });
             }
@@ -166,8 +166,14 @@ async fn find(
     Ok(SharedSessions { id: None, earlier })
 }
 
-/// Whether a joined session was opened without a topic; `false` if too many sessions were read for that.
-async fn is_opened_untitled(api: &ToolApi, session: &Value, reads_left: &mut usize) -> Result<bool, Refusal> {
+/// Whether a message without a topic belongs in a joined session: it was opened without one, or by a message of another agent,
+/// which this one may answer. `false` if too many sessions were read for that.
+async fn is_for_untitled(
+    api: &ToolApi,
+    me: &AgentHandle,
+    session: &Value,
+    reads_left: &mut usize,
+) -> Result<bool, Refusal> {
     let topic = session["topic"].as_str();
     if let Some(decided) = takes_untitled(topic) {
         return Ok(decided);
@@ -180,7 +186,9 @@ async fn is_opened_untitled(api: &ToolApi, session: &Value, reads_left: &mut usi
     let page = api.read(&EVENTS, &[id], &[("limit", &limit.to_string())]).await?;
     let events = page["events"].as_array().map(Vec::as_slice).unwrap_or_default();
     let first = events.iter().find(|event| event["type"] == "session.message");
-    Ok(first.zip(topic).is_some_and(|(first, topic)| is_untitled(topic, &text(&first["content"]))))
+    Ok(first.zip(topic).is_some_and(|(first, topic)| {
+        first["sender"] != me.as_str() || is_untitled(topic, &text(&first["content"]))
+    }))
 }
 
 /// Whether exactly these agents and the caller were ever in the session.
