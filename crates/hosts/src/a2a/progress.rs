@@ -1,7 +1,7 @@
 //! The progress of a foreign task: converts its results one by one into events of the run. Pure.
 //! Must not know: connections.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -38,8 +38,8 @@ pub(super) enum TaskOutput {
 pub(super) struct TaskProgress {
     pub(super) task: Option<String>,
     pub(super) context: Option<String>,
-    /// Unfinished texts by artifact id.
-    texts: BTreeMap<String, String>,
+    /// Unfinished texts with their artifact ids, in the order in which they began.
+    texts: Vec<(String, String)>,
     /// The bytes of these texts.
     text_bytes: usize,
     /// The ids of the artifacts that were emitted.
@@ -102,7 +102,8 @@ impl TaskProgress {
         if self.emitted_ids.contains(id) {
             return Vec::new();
         }
-        let is_new = !self.texts.contains_key(id);
+        let known = self.texts.iter().position(|(text_id, _)| text_id == id);
+        let is_new = known.is_none();
         if id.len() > ID_BYTES_MAX || (is_new && self.emitted_ids.len() + self.texts.len() >= ARTIFACTS_MAX) {
             return too_large(&format!(
                 "more than {ARTIFACTS_MAX} artifacts, or one with an id of {} bytes",
@@ -115,7 +116,11 @@ impl TaskProgress {
             self.emitted_ids.insert(id.to_owned());
             return outputs;
         }
-        let partial_text = self.texts.entry(id.to_owned()).or_default();
+        let index = known.unwrap_or_else(|| {
+            self.texts.push((id.to_owned(), String::new()));
+            self.texts.len() - 1
+        });
+        let partial_text = &mut self.texts[index].1;
         // A replacement that does not continue the text is emitted once it is complete.
         let news =
             if append { Some(text.clone()) } else { text.strip_prefix(&**partial_text).map(str::to_owned) };
@@ -135,12 +140,17 @@ impl TaskProgress {
     }
 
     fn finish_text(&mut self, id: &str) -> Option<TaskOutput> {
-        let text = self.texts.remove(id)?;
+        let index = self.texts.iter().position(|(text_id, _)| text_id == id)?;
+        let (id, text) = self.texts.remove(index);
+        self.emit_text(id, text)
+    }
+
+    fn emit_text(&mut self, id: String, text: String) -> Option<TaskOutput> {
         self.text_bytes -= text.len();
         if text.is_empty() {
             return None;
         }
-        self.emitted_ids.insert(id.to_owned());
+        self.emitted_ids.insert(id);
         self.has_text = true;
         Some(TaskOutput::Event(Event::text(&text)))
     }
@@ -165,8 +175,8 @@ impl TaskProgress {
             self.last_message = text;
             return vec![TaskOutput::Event(event)];
         }
-        let ids: Vec<String> = self.texts.keys().cloned().collect();
-        let mut outputs: Vec<TaskOutput> = ids.iter().filter_map(|id| self.finish_text(id)).collect();
+        let texts = std::mem::take(&mut self.texts).into_iter();
+        let mut outputs: Vec<TaskOutput> = texts.filter_map(|(id, text)| self.emit_text(id, text)).collect();
         match state {
             "INPUT_REQUIRED" => {
                 outputs.push(TaskOutput::Question(if text.is_empty() {
@@ -339,6 +349,19 @@ mod tests {
         assert!(is_refused(
             TaskProgress::default().apply(&artifact_named(&"i".repeat(ID_BYTES_MAX + 1), "x"))
         ));
+    }
+
+    #[test]
+    fn unfinished_texts_end_in_the_order_in_which_they_began() {
+        let mut progress = TaskProgress::default();
+        for id in ["9", "10", "1"] {
+            let artifact = json!({"artifactId": id, "parts": [{"text": id}]});
+            progress
+                .apply(&json!({"artifactUpdate": {"taskId": "t", "contextId": "c", "artifact": artifact}}));
+        }
+        let ended = progress.apply(&status("COMPLETED", ""));
+        let texts = ["9", "10", "1"].map(|text| TaskOutput::Event(Event::text(text)));
+        assert_eq!(ended[..3], texts);
     }
 
     #[test]
