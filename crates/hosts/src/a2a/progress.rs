@@ -142,17 +142,17 @@ impl TaskProgress {
     fn finish_text(&mut self, id: &str) -> Option<TaskOutput> {
         let index = self.texts.iter().position(|(text_id, _)| text_id == id)?;
         let (id, text) = self.texts.remove(index);
-        self.emit_text(id, text)
+        self.emit_text(id, &text)
     }
 
-    fn emit_text(&mut self, id: String, text: String) -> Option<TaskOutput> {
+    fn emit_text(&mut self, id: String, text: &str) -> Option<TaskOutput> {
         self.text_bytes -= text.len();
         if text.is_empty() {
             return None;
         }
         self.emitted_ids.insert(id);
         self.has_text = true;
-        Some(TaskOutput::Event(Event::text(&text)))
+        Some(TaskOutput::Event(Event::text(text)))
     }
 
     /// The parts of a message or artifact, one event each.
@@ -176,7 +176,7 @@ impl TaskProgress {
             return vec![TaskOutput::Event(event)];
         }
         let texts = std::mem::take(&mut self.texts).into_iter();
-        let mut outputs: Vec<TaskOutput> = texts.filter_map(|(id, text)| self.emit_text(id, text)).collect();
+        let mut outputs: Vec<TaskOutput> = texts.filter_map(|(id, text)| self.emit_text(id, &text)).collect();
         match state {
             "INPUT_REQUIRED" => {
                 outputs.push(TaskOutput::Question(if text.is_empty() {
