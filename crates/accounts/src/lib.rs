@@ -26,7 +26,6 @@ pub mod limits;
 mod news;
 mod observing;
 mod once;
-mod onlooking;
 pub mod org;
 pub mod owner;
 mod person;
@@ -45,6 +44,7 @@ mod trust;
 #[cfg(test)]
 mod trust_tests;
 mod viewer;
+mod watch_events;
 pub mod wire;
 
 pub use accounts::{Accounts, Failure};

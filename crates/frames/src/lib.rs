@@ -15,7 +15,6 @@ pub mod limits;
 pub mod malformed;
 pub mod news;
 mod numbers;
-mod onlooking;
 mod parameters;
 mod rate;
 mod reconstructed;
@@ -34,6 +33,7 @@ pub mod submission;
 mod submit;
 #[cfg(test)]
 mod tests;
+mod watch_events;
 pub mod wire;
 
 pub use crossing::{AccordCarrier, ArrivingFrame, Carried, LeavingFrame, ReceiveError, SendError};

@@ -9,7 +9,7 @@ mod cut;
 mod feed;
 mod feeds;
 mod gathering;
-mod glancing;
+mod glance;
 mod handovers;
 mod inbox;
 mod items;

@@ -9,7 +9,7 @@ use plenary_log::{Fault, StreamName};
 use plenary_sessions::{
     event::{FIRST_MESSAGE, sequence},
     news::session_of,
-    reads::Runs,
+    seen_ranges::Runs,
     urgency::MessageUrgency,
 };
 

@@ -4,7 +4,7 @@
 use plenary_accounts::{AttentionChange, AttentionLevel, TrustTier};
 use plenary_kernel::{AgentHandle, Refusal, SessionId, TimestampMs};
 use plenary_room::Reference;
-use plenary_sessions::reads::Run;
+use plenary_sessions::seen_ranges::Run;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

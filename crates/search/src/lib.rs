@@ -4,7 +4,7 @@
 //! Must not know: the access rules of a room, or how an index is stored.
 
 mod cursor;
-mod finding;
+mod query;
 mod request;
 mod routes;
 mod selection;

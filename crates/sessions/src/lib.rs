@@ -3,28 +3,27 @@
 
 pub mod command;
 mod connect;
+mod connection_marks;
 mod content;
 pub mod crossing;
 pub mod decide;
 pub mod event;
 pub mod files;
-mod finding;
-mod glancing;
+mod findable;
+mod glance;
 mod inside;
+mod message_search;
 pub mod news;
-mod onlooking;
 mod owned;
 mod pump;
-mod reading;
-pub mod reads;
 pub mod receipts;
 mod refusals;
 pub mod request;
 mod room;
-mod router;
 mod routes;
-mod searching;
+pub mod seen_ranges;
 mod served;
+mod session_reader;
 mod sessions;
 pub mod state;
 #[cfg(test)]
@@ -32,6 +31,7 @@ mod tests;
 mod transport;
 pub mod urgency;
 pub mod views;
+mod watch_events;
 pub mod wire;
 
 pub use inside::Message;

@@ -21,7 +21,7 @@ use tokio::time::{Duration, Instant, Sleep, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::{Error as Broken, error::ProtocolError};
 
 use self::{confirmation::Confirmation, delivery::ReadLimit};
-use crate::{STALLED_MS_MAX, Sessions, reading::ReadPosition, room::SessionRoom, wire::Form};
+use crate::{STALLED_MS_MAX, Sessions, room::SessionRoom, session_reader::ReadPosition, wire::Form};
 
 /// Up to this distance, an agent in many sessions catches up by reading the log. Beyond it, and for all other agents,
 /// the pump checks each of the agent's sessions.

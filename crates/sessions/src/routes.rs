@@ -23,9 +23,9 @@ use crate::{
     request::{CreateRequest, Fields, InviteRequest, MessageRequest, ReopenRequest, digest, header_key},
 };
 
-mod overseeing;
-mod reading;
-mod searching;
+mod oversight;
+mod queries;
+mod search;
 
 impl FromRef<Sessions> for Accounts {
     fn from_ref(sessions: &Sessions) -> Self {
@@ -55,9 +55,9 @@ pub fn routes(sessions: Sessions, metrics: &Metrics) -> Result<Router, RegistryF
 pub fn operations() -> Vec<Operation<Sessions>> {
     [
         beginning(),
-        reading::operations(),
-        overseeing::operations(),
-        searching::operations(),
+        queries::operations(),
+        oversight::operations(),
+        search::operations(),
         taking_part(),
         ending(),
         files::routes::operations(),

@@ -4,8 +4,8 @@
 
 mod documents;
 mod everything;
-mod finding;
 mod following;
+mod queries;
 mod ranking;
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use plenary_retrieval::{Index, Relevance, Semantic};
 
 use crate::{limits::SEMANTIC_CHANGES_MAX, package::room::PackageRoom};
 
-pub(crate) use self::{documents::sections, everything::fact_sections, finding::Relevant, ranking::Ranking};
+pub(crate) use self::{documents::sections, everything::fact_sections, queries::Relevant, ranking::Ranking};
 
 /// The search indexes of packages.
 pub struct Indexes {

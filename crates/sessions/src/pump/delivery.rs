@@ -10,7 +10,7 @@ use plenary_log::{Fault, StreamName};
 use super::{End, Pump, READINGS_MAX, Socket, TAIL_PAGE, pages::Pages};
 use crate::{
     Sessions,
-    reading::{ReadPosition, Step},
+    session_reader::{ReadPosition, Step},
     state::SessionState,
     wire::{EncodedEvent, Form},
 };

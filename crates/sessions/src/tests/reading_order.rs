@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     event::SessionEvent,
-    reading::{ReadPosition, Step},
+    session_reader::{ReadPosition, Step},
     state::SessionState,
 };
 

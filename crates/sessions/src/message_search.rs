@@ -21,7 +21,7 @@ use serde_json::{Value, value::RawValue};
 use crate::{
     Sessions,
     event::{FIRST_MESSAGE as FIRST, MessageSent, SessionEvent, json_object},
-    finding::ROOM,
+    findable::ROOM,
     room::SessionRoom,
     state::Participant,
     views::ReadError,

@@ -16,12 +16,12 @@ use serde::Deserialize;
 
 use super::{
     Answer,
-    reading::{limit, read},
+    queries::{limit, read},
 };
 use crate::{
     RESULTS_DEFAULT, RESULTS_MAX, Sessions,
+    message_search::{FoundMessages, Search, SearchCursor},
     refusals::SessionRefusal,
-    searching::{FoundMessages, Search, SearchCursor},
 };
 
 pub(super) fn operations() -> Vec<Operation<Sessions>> {

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::{
     Answer,
-    reading::{EventsQuery, ListQuery, cursor, events_of, limit, list_of, read, show_of},
+    queries::{EventsQuery, ListQuery, cursor, events_of, limit, list_of, read, show_of},
 };
 use crate::{
     LIST_MAX, Sessions,
