@@ -126,6 +126,14 @@ fn refused_what(refused: &ServerRefusal) -> String {
     }
 }
 
+/// The advice if another program answers at the address.
+fn other_server_next(context: &Context) -> String {
+    match context.server_address() {
+        Ok(address) => format!("correct the URL of the server, which is from {}", address.source),
+        Err(_) => "correct the URL of the server".to_owned(),
+    }
+}
+
 fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
     let next = match (refused.status, refused.code.as_str()) {
         (401, _) => return Some(unauthenticated_next(context)),
@@ -138,12 +146,7 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
         }
         (404, code) if let Some(next) = missing_next(code) => next,
         // The code of a reply that does not come from Plenary.
-        (404, "http_404") => {
-            return Some(match context.server_address() {
-                Ok(address) => format!("correct the URL of the server, which is from {}", address.source),
-                Err(_) => "correct the URL of the server".to_owned(),
-            });
-        }
+        (404, "http_404") => return Some(other_server_next(context)),
         (409, "agent_stopped") => {
             "its owner can start it with `plenary agent start @OWNER.NAME`; `plenary runs agents` shows which agents are stopped"
         }

@@ -12,11 +12,7 @@ use plenary_client::{
 use plenary_kernel::{AgentHandle, SessionId};
 use serde_json::{Value, json};
 
-use super::{
-    context::Context,
-    failure::Failure,
-    hook::invitations::{self, Invitation},
-};
+use super::{context::Context, failure::Failure};
 use crate::{
     duration::parse_duration,
     out::{Table, clean},
@@ -98,20 +94,10 @@ async fn read(context: &Context, client: &Client, args: Inbox) -> Result<(), Fai
         kinds: args.kinds.map(|kinds| kinds.join(",")),
         coding_session: args.coding_session,
     };
-    let mut reply = match args.wait {
+    let reply = match args.wait {
         Some(time) => client.wait_inbox(&query, time).await?,
         None => client.inbox(&query).await?,
     };
-    let joined = Invitation::with_messages(&reply);
-    if !joined.is_empty() {
-        invitations::join(client, &Invitation::sessions(&joined)).await?;
-        reply = client.inbox(&query).await?;
-        for session in Invitation::sessions(&Invitation::silent(joined, &reply)) {
-            context
-                .out
-                .note(&format!("joined {session}, to which an agent of the same owner has invited you"));
-        }
-    }
     let me = me(context, client).await?;
     context.answer(&reply, |page| {
         if page.items.is_empty() {
@@ -125,8 +111,6 @@ async fn read(context: &Context, client: &Client, args: Inbox) -> Result<(), Fai
         note_invitations(context, client, &reply.value).await;
         context.out.note(&format!("acknowledge these items with: plenary inbox ack {}", reply.cursor));
     }
-    // Later messages of these sessions arrive by themselves.
-    invitations::join(client, &Invitation::sessions(&Invitation::of_siblings(&reply))).await?;
     if args.ack && !reply.items.is_empty() {
         client.ack_inbox(&reply.cursor, AckState::Acknowledged).await?;
     }

@@ -175,11 +175,16 @@ pub(crate) async fn prepare(
     }
     process.args(start.args).args(arguments).envs(start.variables);
     process.env("PLENARY_AS", handle.as_str()).env(CLIENT_VAR, coding.as_str());
+    name_server(context, &mut process);
+    Ok(process)
+}
+
+/// Passes the address of the server on, so that the commands in the coding agent's shell use it.
+fn name_server(context: &Context, process: &mut Process) {
     if let Ok(server) = context.server() {
         process.env("PLENARY_URL", server.to_string());
         process.envs(absolute_cacert(context, &server).map(|file| ("PLENARY_CACERT", file)));
     }
-    Ok(process)
 }
 
 /// Replaces this process; returns only on failure.

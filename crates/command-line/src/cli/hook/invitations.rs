@@ -1,4 +1,4 @@
-//! Invitations by agents of the same owner, which a hook and `plenary inbox` accept: an owner's agents trust each other.
+//! Invitations by agents of the same owner, which a hook accepts: connecting a coding agent implies consent.
 //! Must not know: the output, and its time.
 
 use plenary_client::{Client, Error, inbox::InboxPage};
@@ -10,14 +10,14 @@ use serde_json::Value;
 
 /// One invitation, as the inbox gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cli) struct Invitation {
+pub(super) struct Invitation {
     session: SessionId,
     item: Value,
 }
 
 impl Invitation {
     /// The invitations of a page from agents of the same owner.
-    pub(in crate::cli) fn of_siblings(page: &InboxPage) -> Vec<Self> {
+    pub(super) fn of_siblings(page: &InboxPage) -> Vec<Self> {
         let invited = page.items.iter().filter_map(|item| {
             let session = sibling_invitation(item)?.parse().ok()?;
             Some(Self { session, item: item.clone() })
@@ -26,19 +26,19 @@ impl Invitation {
     }
 
     /// The sibling invitations whose session has a message.
-    pub(in crate::cli) fn with_messages(page: &InboxPage) -> Vec<Self> {
+    pub(super) fn with_messages(page: &InboxPage) -> Vec<Self> {
         let mut invited = Self::of_siblings(page);
         invited.retain(|invited| invites_to_message(&invited.item));
         invited
     }
 
     /// The sessions of these invitations.
-    pub(in crate::cli) fn sessions(invited: &[Self]) -> Vec<SessionId> {
+    pub(super) fn sessions(invited: &[Self]) -> Vec<SessionId> {
         invited.iter().map(|invited| invited.session.clone()).collect()
     }
 
     /// The invitations whose sessions have no message in the page.
-    pub(in crate::cli) fn silent(mut invited: Vec<Self>, page: &InboxPage) -> Vec<Self> {
+    pub(super) fn silent(mut invited: Vec<Self>, page: &InboxPage) -> Vec<Self> {
         let has_message =
             |session: &SessionId| page.items.iter().any(|item| item["ref"]["session_id"] == session.as_str());
         invited.retain(|invited| !has_message(&invited.session));
@@ -46,13 +46,13 @@ impl Invitation {
     }
 
     /// The items of these invitations.
-    pub(in crate::cli) fn items(invited: Vec<Self>) -> Vec<Value> {
+    pub(super) fn items(invited: Vec<Self>) -> Vec<Value> {
         invited.into_iter().map(|invited| invited.item).collect()
     }
 }
 
 /// Joins the sessions. Skips one that has ended, or whose invitation was withdrawn.
-pub(in crate::cli) async fn join(client: &Client, sessions: &[SessionId]) -> Result<(), Error> {
+pub(super) async fn join(client: &Client, sessions: &[SessionId]) -> Result<(), Error> {
     for session in sessions {
         match client.join_session(session).await {
             Ok(_) | Err(Error::Refused(_)) => {}

@@ -8,7 +8,7 @@ mod deposit;
 mod elicitation;
 mod event;
 mod inbox;
-pub(super) mod invitations;
+mod invitations;
 mod journal;
 mod permission;
 mod person;

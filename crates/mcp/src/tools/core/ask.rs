@@ -197,7 +197,8 @@ pub(super) async fn ask(questions: Questions, api: ToolApi, arguments: Question)
     }
     let until = Instant::now() + Duration::from_secs(seconds);
     let under_way = questions.begin(&me.handle, &to)?;
-    let message = Message { content: arguments.text.into(), topic: arguments.topic.as_deref(), key: None };
+    let topic = arguments.topic.as_deref();
+    let message = Message { content: arguments.text.into(), topic, continues: false, key: None };
     let sent = session::send_to(&api, &me.handle, &to, &message).await?;
     let (id, sequence) = (sent["session_id"].as_str().unwrap_or_default(), sent["sequence"].as_u64());
     under_way.set_sent(id, sequence.unwrap_or_default());

@@ -153,6 +153,7 @@ pub(super) async fn hand_over(api: ToolApi, arguments: HandingOver) -> Answer {
     let message = Message {
         content: json!([{"type": "text", "text": format!("Handover: {}", arguments.note)}, {"type": "data", "data": data}]),
         topic: None,
+        continues: true,
         key: None,
     };
     let sent = session::send_to(&api, &me.handle, std::slice::from_ref(&to), &message).await?;

@@ -38,6 +38,9 @@ const FIRST_MESSAGES_MAX: usize = 20;
 pub(super) struct Message<'a> {
     pub(super) content: Value,
     pub(super) topic: Option<&'a str>,
+    /// Whether a message without a topic may go into a session that its sender opened with one, because it belongs to what was
+    /// said there.
+    pub(super) continues: bool,
     pub(super) key: Option<&'a str>,
 }
 
@@ -116,12 +119,12 @@ struct SharedSessions {
 }
 
 /// Finds the newest active session with exactly these agents: with this topic, if given, otherwise one that was opened without a
-/// topic, or by another agent.
+/// topic, or by another agent; of any topic, if the message continues what was said.
 async fn find(
     api: &ToolApi,
     me: &AgentHandle,
     to: &[AgentHandle],
-    topic: Option<&str>,
+    (topic, continues): (Option<&str>, bool),
 ) -> Result<SharedSessions, Refusal> {
     let mut agents: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
     agents.sort_unstable();
@@ -153,7 +156,9 @@ async fn find(
                 continue;
             }
             if (!is_invited || is_exactly(api, me, id, &agents).await?)
-                && (topic.is_some() || is_for_untitled(api, me, session, &mut reads_left).await?)
+                && (topic.is_some()
+                    || continues
+                    || is_for_untitled(api, me, session, &mut reads_left).await?)
             {
                 return Ok(SharedSessions { id: Some(id.to_owned()), earlier: None });
             }
@@ -217,7 +222,7 @@ pub(super) async fn send_to(
     to: &[AgentHandle],
     message: &Message<'_>,
 ) -> Answer {
-    let shared = find(api, me, to, message.topic).await?;
+    let shared = find(api, me, to, (message.topic, message.continues)).await?;
     let id = match shared.id {
         Some(id) => id,
         None => {
@@ -260,7 +265,7 @@ async fn create(
         async |body: Map<String, Value>| api.reply(CREATE.method, CREATE.path, Some(&body.into())).await;
     let made = match call(body.clone()).await {
         Err(refused) if message.key.is_none() && refused.code == "idempotency_key_reused" => {
-            if let Some(id) = find(api, me, to, message.topic).await?.id {
+            if let Some(id) = find(api, me, to, (message.topic, message.continues)).await?.id {
                 return Ok(json!({"session_id": id}));
             }
             body.remove("idempotency_key");
@@ -307,7 +312,7 @@ pub(super) async fn send_to_coding(
     };
     let topic = format!("{CODING_SESSION_TOPIC}{coding}");
     let to = std::slice::from_ref(agent);
-    let shared = find(api, me, to, Some(&topic)).await?;
+    let shared = find(api, me, to, (Some(&topic), false)).await?;
     let id = match shared.id {
         Some(id) => id,
         None => {

@@ -40,6 +40,7 @@ pub(super) async fn send(api: ToolApi, arguments: SendArguments) -> Answer {
     let message = Message {
         content: arguments.text.into(),
         topic: arguments.topic.as_deref(),
+        continues: false,
         key: arguments.idempotency_key.as_deref(),
     };
     match (arguments.session_id, arguments.to.filter(|to| !to.is_empty())) {

@@ -250,11 +250,10 @@ async fn a_probe_leaves_no_session_and_nothing_unread() {
     let left = async || {
         let mut left = Vec::new();
         for (agent, command) in [
-            // The first read of the inbox accepts the invitation.
-            (claude.as_str(), &["inbox"][..]),
-            (sibling, &["inbox"]),
-            (claude.as_str(), &["session", "list"]),
+            (claude.as_str(), &["session", "list"][..]),
             (sibling, &["session", "list"]),
+            (claude.as_str(), &["inbox"]),
+            (sibling, &["inbox"]),
         ] {
             let ran = home.run_in(&directory, &[command, &["--as", agent, "--json"]].concat()).await;
             let mut answer = json_of(done(&ran));
@@ -266,9 +265,9 @@ async fn a_probe_leaves_no_session_and_nothing_unread() {
         left
     };
     let first = left().await;
-    assert_eq!(first[2]["sessions"].as_array().map(Vec::len), Some(1), "{first:?}");
-    assert_eq!(first[3]["sessions"], json!([]), "{first:?}");
-    assert_eq!((&first[0]["unread"], &first[0]["items"][0]["from"]), (&json!(1), &json!("@nick.other")));
+    assert_eq!(first[0]["sessions"].as_array().map(Vec::len), Some(1), "{first:?}");
+    assert_eq!(first[1]["sessions"], json!([]), "{first:?}");
+    assert_eq!((&first[2]["unread"], &first[2]["items"][0]["from"]), (&json!(1), &json!("@nick.other")));
     for _ in 0..2 {
         done(&home.run_in(&directory, &["doctor"]).await);
         assert_eq!(left().await, first);
