@@ -48,8 +48,14 @@ pub(crate) fn work_tree(directory: &Path) -> Option<(PathBuf, PathBuf)> {
 }
 
 fn tree(directory: &Path) -> Option<Tree> {
-    let root = directory.ancestors().find(|above| above.join(".git").exists())?;
+    let root = directory.ancestors().find(|above| is_repository(&above.join(".git")))?;
     Some(Tree { root: root.to_owned(), main: main_of(root) })
+}
+
+/// Whether it is a directory of Git, or the file of a worktree. An empty directory is neither: sandboxes of coding agents leave
+/// one in `/tmp`.
+fn is_repository(git: &Path) -> bool {
+    git.is_file() || fs::read_dir(git).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 /// The main tree of a worktree. A file in the directory only points to it: the main tree must name this worktree too.
@@ -89,5 +95,7 @@ mod tests {
         fs::write(own.join("gitdir"), format!("{}\n", main.join(".git").display())).unwrap();
         assert_eq!(main_tree(&side), None, "it names another");
         assert_eq!(project(&root), root, "without Git");
+        fs::create_dir(root.join(".git")).unwrap();
+        assert_eq!(work_tree(&root), None, "an empty directory");
     }
 }
