@@ -2,7 +2,6 @@
 //! Must not know: the attributed object.
 
 use plenary_accounts::Actor;
-use serde_json::Value;
 
 use crate::{lifecycle::ActorType, schema::Creator};
 
@@ -54,18 +53,6 @@ pub fn itself(by: &Actor) -> Creator {
         Actor::Agent(agent) => (agent.to_string(), ActorType::Agent),
     };
     Creator { id, kind, session_id: None }
-}
-
-/// The author of a fact that names none, as JSON: the author of its source as it was sent, if the bearer may name
-/// that one (AP-45), otherwise the bearer.
-#[must_use]
-pub fn author_of_fact(by: &Actor, source: Option<&str>, attribution: Attribution) -> String {
-    let may_name = |author: &&str| {
-        let author: Value = serde_json::from_str(author).unwrap_or_default();
-        author["id"].as_str().is_some_and(|id| speaks_as(by, id, attribution))
-    };
-    let bearer = || serde_json::to_string(&itself(by)).expect("an actor can be written");
-    source.filter(may_name).map_or_else(bearer, str::to_owned)
 }
 
 #[cfg(test)]

@@ -58,11 +58,11 @@ pub(crate) struct Nodes {
     own: Node,
     /// Whether the row of this process is written.
     has_row: AtomicBool,
-    heard: Mutex<Heard>,
+    received: Mutex<ReceivedBeats>,
 }
 
-/// What this process has heard of itself and of the others.
-struct Heard {
+/// The signals that have arrived at this process, from itself and from the others.
+struct ReceivedBeats {
     signals: Subscription,
     /// The number of its own signals that have arrived.
     own_beats: u64,
@@ -77,7 +77,7 @@ struct LastSign {
     revision: u64,
 }
 
-impl Heard {
+impl ReceivedBeats {
     /// Takes the signals that have arrived, in their order.
     fn listen(&mut self, own: &Node) {
         while let Some(signal) = self.signals.try_next() {
@@ -108,8 +108,8 @@ impl Heard {
 impl Nodes {
     pub(crate) fn new(log: Log, clock: Arc<dyn Clock>, own: Node) -> Self {
         let signals = log.signals().subscribe(TOPIC);
-        let heard = Mutex::new(Heard { signals, own_beats: 0, others: HashMap::new() });
-        Self { log, clock, own, has_row: AtomicBool::new(false), heard }
+        let received = Mutex::new(ReceivedBeats { signals, own_beats: 0, others: HashMap::new() });
+        Self { log, clock, own, has_row: AtomicBool::new(false), received }
     }
 
     pub(crate) fn own(&self) -> &Node {
@@ -151,16 +151,16 @@ impl Nodes {
     /// The living processes; always includes this one.
     pub(crate) async fn alive(&self) -> Result<HashSet<Node>, Fault> {
         let stored = self.stored().await?;
-        let mut heard = self.heard.lock();
-        heard.listen(&self.own);
+        let mut received = self.received.lock();
+        received.listen(&self.own);
         let mut alive = HashSet::from([self.own.clone()]);
         for (node, revision) in &stored {
-            if *node != self.own && heard.is_alive(node, *revision) {
+            if *node != self.own && received.is_alive(node, *revision) {
                 alive.insert(node.clone());
             }
         }
         // Whoever has ended in order sends nothing again.
-        heard.others.retain(|node, _| stored.contains_key(node));
+        received.others.retain(|node, _| stored.contains_key(node));
         Ok(alive)
     }
 

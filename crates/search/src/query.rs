@@ -249,37 +249,13 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use plenary_room::{Reference, body};
-
     use super::*;
-
-    fn item(by: &str, at_ms: i64) -> FoundItem {
-        FoundItem {
-            kind: "message",
-            path: "/x".to_owned(),
-            reference: Reference::default(),
-            about: None,
-            by: Some(by.to_owned()),
-            at_ms,
-            sections: body("red".to_owned()),
-        }
-    }
-
-    fn filter(query: &[(&str, &str)]) -> SearchFilter {
-        let pairs: Vec<_> =
-            query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        SearchFilter::read(&pairs).unwrap()
-    }
+    use crate::selection::tests::{candidate, filter};
 
     #[test]
     fn a_page_begins_after_the_previous_one() {
-        let candidate = |nth: i64| Candidate {
-            id: nth.to_string(),
-            room: "sessions",
-            item: item("@nick.bot", nth),
-            score: Score::default(),
-        };
-        let search_hits = SearchHits { candidates: (0..5).map(candidate).collect(), is_complete: true };
+        let candidates = (0..5).map(|nth| candidate("@nick.bot", nth, "red")).collect();
+        let search_hits = SearchHits { candidates, is_complete: true };
         let filter = filter(&[("q", "red"), ("limit", "2")]);
         let ids = |offset: usize| {
             let (hits, has_more) = search_hits.page(&filter, offset);

@@ -81,12 +81,12 @@ fn admits(filter: &SearchFilter, item: &FoundItem) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use plenary_room::{Reference, body};
 
     use super::*;
 
-    fn candidate(by: &str, at_ms: i64, text: &str) -> Candidate {
+    pub(crate) fn candidate(by: &str, at_ms: i64, text: &str) -> Candidate {
         let item = FoundItem {
             kind: "message",
             path: "/x".to_owned(),
@@ -99,7 +99,7 @@ mod tests {
         Candidate { id: at_ms.to_string(), room: "sessions", item, score: Score::default() }
     }
 
-    fn filter(query: &[(&str, &str)]) -> SearchFilter {
+    pub(crate) fn filter(query: &[(&str, &str)]) -> SearchFilter {
         let pairs: Vec<_> =
             query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         SearchFilter::read(&pairs).unwrap()

@@ -57,8 +57,8 @@ async def play(one, other):
     await one.does("lock", resource=FILE, intent="tokens first")
     refused = await other.is_refused("lock", resource=FILE)
     await one.does("hand_over", to=they["me"], note="Tokens are done.", resource=FILE)
-    handed = await other.does("inbox", wait_s=20)
-    assert "Tokens are done." in json.dumps(handed), handed
+    read = await other.does("read", session_id=session)
+    assert "Tokens are done." in json.dumps(read), read
     claim = await other.does("lock", resource=FILE)
 
     kept = await other.does("deposit", title="Parser", decisions_made=["Recursive descent, no generator"])

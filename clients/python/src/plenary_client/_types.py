@@ -909,7 +909,7 @@ class EventPage(TypedDict):
 class Fact(TypedDict):
     """A fact."""
     asserted_by: JsonObject | None
-    """`{id, type, session_id?}`; when absent, the source's author if the token may name it, else its holder."""
+    """`{id, type, session_id?}`; when absent, the source's author, else the holder of the token."""
     confidence: float | None
     """0 to 1; 1 when absent."""
     created_at: str
@@ -2096,7 +2096,7 @@ class NewEntries(TypedDict):
 class NewFact(TypedDict):
     """The asserted fact. Other members are stored unchanged."""
     asserted_by: NotRequired[JsonObject | None]
-    """`{id, type, session_id?}`; when absent, the source's author if the token may name it, else its holder."""
+    """`{id, type, session_id?}`; when absent, the source's author, else the holder of the token."""
     confidence: NotRequired[float | None]
     """0 to 1; 1 when absent."""
     predicate: str

@@ -858,7 +858,7 @@ export interface EventPage {
 
 /** A fact. */
 export interface Fact {
-  /** `{id, type, session_id?}`; when absent, the source's author if the token may name it, else its holder. */
+  /** `{id, type, session_id?}`; when absent, the source's author, else the holder of the token. */
   asserted_by: JsonObject | null;
   /** 0 to 1; 1 when absent. */
   confidence: number | null;
@@ -1987,7 +1987,7 @@ export interface NewEntries {
 
 /** The asserted fact. Other members are stored unchanged. */
 export interface NewFact {
-  /** `{id, type, session_id?}`; when absent, the source's author if the token may name it, else its holder. */
+  /** `{id, type, session_id?}`; when absent, the source's author, else the holder of the token. */
   asserted_by?: JsonObject | null;
   /** 0 to 1; 1 when absent. */
   confidence?: number | null;

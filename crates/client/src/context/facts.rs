@@ -25,7 +25,7 @@ pub struct NewFact {
     /// 0 to 1; default 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// The actor; default: the source's author if the token may name it, else the token's holder.
+    /// The actor; default: the source's author, else the token's holder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asserted_by: Option<Creator>,
     /// Labels.

@@ -296,7 +296,7 @@ fn unproved_next(context: &Context) -> String {
     )
 }
 
-/// The owner of the person whom the command acts as, and the source of the token, if the token is an owner's or the operator's.
+/// The acting owner and the source of its token; `None` for the token of an agent.
 fn unknown_person(context: &Context) -> Option<(OwnerName, TokenSource)> {
     let (identity, credential) = context.used()?;
     let person = identity.filter(|identity| identity.is_person())?;

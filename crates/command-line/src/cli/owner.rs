@@ -80,7 +80,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
     }
 }
 
-/// Says so if a new token changes whom commands without `--as` speak as.
+/// Reports that a new token changes the speaker of commands without `--as`.
 fn note_new_speaker(context: &Context, before: Result<OwnerName, Failure>) {
     if let (Ok(before), Ok(now)) = (before, default_owner(context))
         && before != now

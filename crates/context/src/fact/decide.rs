@@ -12,7 +12,7 @@ use super::{
     state::{FactState, value_digest},
 };
 use crate::{
-    attribution::{author_of_fact, speaks_as},
+    attribution::{itself, speaks_as},
     moment::Moment,
     package::decide::enter,
     project::decide::InProject,
@@ -55,12 +55,12 @@ pub fn assert(
     if around.project.project.archived_at.is_some() {
         return Err(Rejection::ProjectArchived);
     }
-    let source = match &around.source {
-        Source::Absent => return Err(Rejection::unknown_source()),
-        Source::By(author) => Some(author.as_str()),
-        Source::Unnamed => None,
+    // AP-45: without an explicit `asserted_by`, the author of the source package counts.
+    let asserted_by = match (&fact.asserted_by, &around.source) {
+        (_, Source::Absent) => return Err(Rejection::unknown_source()),
+        (_, Source::By(actor)) => actor.clone(),
+        (_, Source::Unnamed) => serde_json::to_string(&itself(by)).expect("an actor can be written"),
     };
-    let asserted_by = author_of_fact(by, source, command.attribution);
     let valid_from = valid_from(state, fact.valid_from, now(stamp))?;
     let fact_id = format!("fact_{:032x}", u128::from(stamp.ulid(0)));
     let server_members = ServerMembers {

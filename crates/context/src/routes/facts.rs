@@ -38,7 +38,7 @@ struct NewFact {
     source_package_id: Option<String>,
     /// 0 to 1; 1 when absent.
     confidence: Option<f64>,
-    /// `{id, type, session_id?}`; when absent, the source's author if the token may name it, else its holder.
+    /// `{id, type, session_id?}`; when absent, the source's author, else the holder of the token.
     asserted_by: Option<Map<String, Value>>,
     /// Free labels.
     tags: Option<Vec<String>>,

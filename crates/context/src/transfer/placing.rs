@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Context,
-    attribution::author_of_fact,
+    attribution::itself,
     fact::{
         document::id_of,
         event::{FactEnd, FactEvent},
@@ -207,12 +207,13 @@ impl Placement<'_, ArrivingFact> {
     /// The asserting actor, if the fact names none (AP-45).
     async fn asserted_by(&self) -> Result<String, Fault> {
         let project = self.id.split_once('/').map_or(self.id, |(project, _)| project);
-        let source = match &self.record.source_package_id {
+        let by = match &self.record.source_package_id {
             Some(source) => self.context.author(project, source).await?,
             None => None,
         };
-        let Import { authority, attribution, .. } = self.import;
-        Ok(author_of_fact(&authority.by, source.as_deref(), *attribution))
+        let itself =
+            || serde_json::to_string(&itself(&self.import.authority.by)).expect("an actor can be written");
+        Ok(by.unwrap_or_else(itself))
     }
 }
 

@@ -206,21 +206,6 @@ async fn ap_40_every_mode_leaves_what_is_there() {
 }
 
 #[tokio::test]
-async fn ap_45_ap_57_an_owner_imports_no_fact_in_the_name_of_its_source() {
-    let house = House::new().await;
-    let by = json!({"id": "@nick.a", "type": "agent"});
-    house.deposit(&package("a", 0, &json!({ "created_by": by }))).await.ok(201);
-    for (token, value, author) in [(&*house.owner, "1", "nick"), (OPERATOR, "2", "@nick.a")] {
-        let fact = json!({"fact_id": value, "project_id": "p", "subject": value, "predicate": "p", "value": value,
-            "valid_from": "2026-01-01T00:00:00Z", "created_at": "2026-01-01T00:00:00Z", "source_package_id": "a"});
-        let report = house.send(token, "POST", "/v1/import", line("fact", &fact)).await.ok(200);
-        assert_eq!(counts(&report), [1, 0, 0, 0, 0, 0], "{report}");
-        let facts = house.get(OPERATOR, &format!("/v1/projects/p/facts?subject={value}")).await.ok(200);
-        assert_eq!(facts["facts"][0]["asserted_by"]["id"], author);
-    }
-}
-
-#[tokio::test]
 async fn ap_77_what_is_wrong_is_refused_by_its_line_and_the_rest_is_taken() {
     let from = furnished().await;
     let mut lines: Vec<String> = text_of(&from, "/v1/export").await.lines().map(str::to_owned).collect();

@@ -283,7 +283,7 @@ async fn ap_101_packages_and_facts_are_found_by_readers_of_their_project() {
     assert_eq!(hits(&nick, "q=troll").await.len(), 0);
 }
 
-/// D.1: the author of a package or a fact is whoever wrote it, by whichever of its names; the operator names whom it likes.
+/// D.1: the author of a package or a fact is its bearer, under any of the bearer's names. The operator may name anyone.
 #[tokio::test]
 async fn an_author_is_found_by_its_handle() {
     let server = Server::start().await;

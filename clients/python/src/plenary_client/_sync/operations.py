@@ -1386,8 +1386,8 @@ class ContextOperations:
         predicate: The property.
         subject: The entity.
         value: Its value; a number is a string too.
-        asserted_by: `{id, type, session_id?}`; when absent, the source's author if the token may name it,
-        else its holder.
+        asserted_by: `{id, type, session_id?}`; when absent, the source's author, else the holder of the
+        token.
         confidence: 0 to 1; 1 when absent.
         source_package_id: The package it comes from, of the same project.
         tags: Free labels.

@@ -138,7 +138,10 @@ pub(crate) async fn note_fact(api: ToolApi, arguments: NoteArguments) -> Answer 
         let proposed = Proposed { subject, predicate, value, source };
         return proposed.deposited(&api, &me, &project_id).await;
     }
-    let mut fact = json!({"subject": subject, "predicate": predicate, "value": value});
+    // Named, because the author of the source would count otherwise (AP-45).
+    let asserted_by = json!({"id": me.handle.as_str(), "type": "agent"});
+    let mut fact =
+        json!({"subject": subject, "predicate": predicate, "value": value, "asserted_by": asserted_by});
     if let Some(source) = source {
         fact["source_package_id"] = source.into();
     }

@@ -45,13 +45,13 @@ pub(super) type Listed = (&'static str, Vec<Value>);
 
 /// Lists of things that match a query, best first.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct MatchLists {
     pub(crate) lists: Vec<Listed>,
     /// Whether more match.
     pub(crate) has_more: bool,
 }
 
-impl Found {
+impl MatchLists {
     fn new(packages: Vec<Value>, facts: Vec<Value>, has_more: bool) -> Self {
         Self { lists: vec![("packages", packages), ("facts", facts)], has_more }
     }
@@ -74,7 +74,7 @@ pub(crate) async fn searched(
 }
 
 /// The packages and facts of all projects that match a query.
-pub(crate) async fn known(api: &ToolApi, query: &str) -> Result<Found, Refusal> {
+pub(crate) async fn known(api: &ToolApi, query: &str) -> Result<MatchLists, Refusal> {
     if api.has(&SEARCH) {
         match searched(api, &SEARCH, &[], &[("q", query), ("room", CONTEXT), ("limit", HITS)]).await {
             // A token for the context alone may not use the search, but it may read its projects.
@@ -86,7 +86,7 @@ pub(crate) async fn known(api: &ToolApi, query: &str) -> Result<Found, Refusal> 
 }
 
 /// The packages and facts of a page of hits, each as it is now.
-async fn of_hits(api: &ToolApi, page: &Value) -> Found {
+async fn of_hits(api: &ToolApi, page: &Value) -> MatchLists {
     let (mut packages, mut facts) = (Vec::new(), Vec::new());
     let mut has_more = page["next_cursor"].is_string();
     for hit in listed(page, "hits") {
@@ -107,11 +107,11 @@ async fn of_hits(api: &ToolApi, page: &Value) -> Found {
             facts.extend(listed(&item, "facts").iter().map(|one| fact(&project, one)));
         }
     }
-    Found::new(packages, facts, has_more)
+    MatchLists::new(packages, facts, has_more)
 }
 
 /// The packages and facts of these projects that match a query.
-pub(super) async fn near(api: &ToolApi, projects: &[String], query: &str) -> Result<Found, Refusal> {
+pub(super) async fn near(api: &ToolApi, projects: &[String], query: &str) -> Result<MatchLists, Refusal> {
     let words = Query::read(query).map_err(|_| Refusal::arguments("`query` is too long."))?;
     let (mut packages, mut facts, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
     let mut has_more = projects.len() > PROJECTS_MAX;
@@ -135,7 +135,7 @@ pub(super) async fn near(api: &ToolApi, projects: &[String], query: &str) -> Res
         scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         scored.into_iter().map(|(_, item)| item).collect()
     };
-    Ok(Found::new(best_first(packages), best_first(facts), has_more))
+    Ok(MatchLists::new(best_first(packages), best_first(facts), has_more))
 }
 
 /// Adds the current facts of a project that have words of the query, each with its share of them. Returns whether some were not read.

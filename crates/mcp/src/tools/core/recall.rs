@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    known::{Found, Listed, fact, known, near, searched, short},
+    known::{Listed, MatchLists, fact, known, near, searched, short},
     project::{self, listed},
 };
 use crate::tools::{
@@ -79,7 +79,7 @@ pub(crate) async fn recall(api: ToolApi, arguments: RecallArguments) -> Answer {
 
 /// The hits of a query in all rooms. With a filter by author or day, these hits include packages and facts.
 async fn everything(api: &ToolApi, narrow: &[(&str, &str)], query: &str) -> Answer {
-    let mut found = Found::default();
+    let mut found = MatchLists::default();
     if api.has(&SEARCH) {
         let mut parameters = vec![("q", query), ("limit", TALK_HITS)];
         if narrow.is_empty() {
@@ -105,7 +105,7 @@ async fn everything(api: &ToolApi, narrow: &[(&str, &str)], query: &str) -> Answ
 }
 
 /// What was found, as far as one answer holds it.
-fn shown(found: &Found) -> Value {
+fn shown(found: &MatchLists) -> Value {
     let mut shown = assembled(json!({}), &found.lists);
     if found.has_more {
         shown["more"] = true.into();
