@@ -4,7 +4,7 @@
 use plenary_log::{Batch, Fault, RowOp};
 use serde_json::Value;
 
-use crate::{A2a, failure::Failure, signing::CardKey};
+use crate::{A2a, failure::Failure, signature::CardKey};
 
 /// The path of the public key.
 pub(crate) const SET_PATH: &str = "/.well-known/jwks.json";

@@ -20,7 +20,7 @@ mod rpc;
 mod run_tasks;
 mod served;
 mod session_tasks;
-mod signing;
+mod signature;
 mod stream;
 mod task;
 mod wakeups;
@@ -45,7 +45,7 @@ struct Inner {
     accounts: Accounts,
     pub(crate) push: push::PushBoard,
     /// The key that signs cards, after its first use.
-    card_key: OnceCell<signing::CardKey>,
+    card_key: OnceCell<signature::CardKey>,
     /// The operations of the rooms, once all are mounted.
     operations: RwLock<Option<Operations>>,
     wakeups: Arc<wakeups::SessionWakeups>,

@@ -31,8 +31,8 @@ use crate::{
     org::OrgRoom,
     owner::{GiveTokenWith, OwnerRoom, command::GiveToken},
     reach::Reaches,
-    scoping::Demands,
     searches::Searches,
+    token_scope::Demands,
     tokens::Uses,
 };
 

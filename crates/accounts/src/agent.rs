@@ -7,9 +7,9 @@ mod decide;
 #[cfg(test)]
 mod decide_tests;
 pub mod event;
-mod granting;
 #[cfg(test)]
 mod granting_tests;
+mod grants;
 pub mod profile;
 pub mod state;
 pub mod tokens;
@@ -303,7 +303,7 @@ impl Command<AgentRoom> for GrantCommand<'_> {
         (): &(),
         stamp: &Stamp,
     ) -> Result<Decision<AgentEvent, GrantOutcome>, Rejection> {
-        granting::edit(state, stamp, self.1, self.0)
+        grants::edit(state, stamp, self.1, self.0)
     }
 
     /// A client with a valid grant is not refused for a quota.

@@ -7,7 +7,7 @@ mod decide;
 #[cfg(test)]
 mod decide_tests;
 pub mod event;
-pub(crate) mod listing;
+pub(crate) mod open_requests;
 pub mod state;
 
 use bytes::Bytes;

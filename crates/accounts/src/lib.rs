@@ -7,13 +7,14 @@ pub mod agent;
 mod answer;
 mod authentication;
 mod claim;
+mod commit_waits;
 pub mod console;
 pub mod contact;
 mod event;
 mod eviction;
 mod extract;
 mod fields;
-mod following;
+mod followers;
 mod foreign;
 #[cfg(test)]
 mod golden;
@@ -24,7 +25,6 @@ mod index;
 mod known;
 pub mod limits;
 mod news;
-mod observing;
 mod once;
 pub mod org;
 pub mod owner;
@@ -33,12 +33,12 @@ mod reach;
 mod rejection;
 mod routes;
 mod scope;
-mod scoping;
 mod searches;
 mod seed;
 mod served;
 mod ticket;
 mod token;
+mod token_scope;
 mod tokens;
 mod trust;
 #[cfg(test)]
@@ -62,14 +62,14 @@ pub use console::{
     cookie_of, csrf_of,
     passkey::{KnownPasskey, NewPasskey, PasskeyUse},
 };
-pub use contact::listing::ContactWaiting;
+pub use contact::open_requests::ContactWaiting;
 pub use event::AccountEvent;
 pub use eviction::{ConsequenceFuture, Consequences};
 pub use extract::{
     AS_AGENT, AgentCaller, CSRF, Caller, ConnectCaller, Credentials, admit, identified, identify, signed_in,
 };
 pub use fields::searched_text;
-pub use following::{Follower, Watch, Watchers, recheck};
+pub use followers::{Follower, Watch, Watchers, recheck};
 pub use foreign::{Admission, ForeignTokens};
 pub use guest::{GuestIdentity, PeerStanding, PeerStandings};
 pub use hosted::{HostedAgent, HostedIdentity, NotHosted};
@@ -82,9 +82,9 @@ pub use person::{Decider, person_of};
 pub use rejection::Rejection;
 pub use routes::{ReachableQuery, find_agents, operations, overseen, reachable_by, reached_by};
 pub use scope::{Access, SCOPED_ROOMS, Scope};
-pub use scoping::MissingScope;
 pub use seed::{Seed, SeedError, SeedReport};
 pub use token::{Token, TokenDigest, TokenKind};
+pub use token_scope::MissingScope;
 pub use trust::{
     Policy, TrustTier, admits_elsewhere, admits_owner, blocked_between, may_contact, may_contact_elsewhere,
     trust_tier,

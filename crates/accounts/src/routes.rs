@@ -11,7 +11,7 @@ mod owners;
 mod profiles;
 mod reachable;
 mod request;
-mod searching;
+mod search;
 mod tokens;
 mod trust_lists;
 mod usage;
@@ -24,7 +24,7 @@ use crate::Accounts;
 
 pub use agents::overseen;
 pub use reachable::{ReachableQuery, reachable_by, reached_by};
-pub use searching::find_agents;
+pub use search::find_agents;
 
 /// The reason why operations under `/_admin` are not tools.
 const PROVISIONING: &str = "only owners and operators create and configure accounts";
@@ -61,7 +61,7 @@ where
         tokens::operations,
         reachable::operations,
         profiles::operations,
-        searching::operations,
+        search::operations,
         contacts::operations,
         usage::operations,
     ];

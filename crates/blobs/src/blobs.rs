@@ -16,10 +16,10 @@ use tokio::{
 
 use crate::{
     BlobId, Fault, Location, OpenFault, PUT_BUFFER_BYTES_MAX, PUT_WAIT, PutError, WHOLE_BYTES_MAX,
+    leftovers::{STAGING_AGE_MIN, sweep},
     marks::Marks,
-    staging::{STAGING_AGE_MIN, sweep},
+    upload::BlobWriter,
     verified::{VerifiedStream, verify},
-    writing::BlobWriter,
 };
 
 /// The part size if the store prescribes none, in bytes.

@@ -3,27 +3,27 @@
 //! Must not know: the owner of a blob, its content, or HTTP.
 
 mod blobs;
-mod checking;
 mod fault;
 mod id;
+mod integrity;
+mod leftovers;
 mod location;
 mod marks;
 mod own;
 #[cfg(feature = "s3")]
 mod s3;
-mod staging;
 #[cfg(test)]
 mod tests;
+mod upload;
 mod verified;
-mod writing;
 
 pub use blobs::{Blobs, Content, StagedBlob};
-pub use checking::BlobCheck;
 pub use fault::{Fault, OpenFault, PutError};
 pub use id::{BlobId, NotABlobId};
+pub use integrity::BlobCheck;
+pub use leftovers::STAGING_AGE_MIN;
 pub use location::{Location, NotALocation};
 pub use own::{NotAName, OwnName};
-pub use staging::STAGING_AGE_MIN;
 
 /// Largest blob by default; beyond it a put is refused.
 pub const BLOB_BYTES_MAX: u64 = 64 << 20;

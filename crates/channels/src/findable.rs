@@ -13,9 +13,9 @@ use serde_json::Value;
 use crate::{
     Channels,
     command::Caller,
-    entering::AgentCache,
     event::{ChannelEvent, EventAppended},
     id::ChannelId,
+    lookup::AgentCache,
     room::{ChannelRoom, EVERYBODY, LISTED},
 };
 

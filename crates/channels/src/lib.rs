@@ -3,21 +3,21 @@
 
 pub mod access;
 mod caller;
+mod channel_list;
 mod channels;
 pub mod command;
 pub mod decide;
-mod entering;
 pub mod event;
+mod event_pages;
 mod findable;
 pub mod id;
 pub mod key;
 pub mod lint;
-mod listing;
 mod live;
 pub mod liveness;
+mod lookup;
 mod misses;
 pub mod news;
-mod reading;
 mod refusals;
 mod request;
 mod room;

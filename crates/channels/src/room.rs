@@ -14,8 +14,8 @@ use crate::{
         CreatedChannel, KeyChanged,
     },
     decide::{self, Rejection},
-    entering::people,
     event::ChannelEvent,
+    lookup::people,
     news::mentions,
     state::{self, ChannelState, owner_of},
 };

@@ -1,9 +1,9 @@
 //! The public operations of the Agent Channel Protocol: parse, call, translate the answer (wire.md 3.2, D.6).
 //! Must not know: the effects of a command.
 
-mod onboarding;
-mod reading;
-mod writing;
+mod commands;
+mod queries;
+mod view;
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ use crate::{
     Channels,
     access::Access,
     caller::RequestCaller,
-    entering::OpenChannel,
     id::ChannelId,
+    lookup::OpenChannel,
     refusals::{self, ChannelRefusal},
     request,
     wire::ErrorBody,
@@ -61,7 +61,7 @@ const NOTHING_AT: [&str; 3] = ["/agent-channel/", "/agent-channel/{id}/", "/agen
 /// The operations of this room.
 #[must_use]
 pub fn operations() -> Vec<Operation<Surface>> {
-    [writing::operations(), onboarding::operations(), reading::operations()].into_iter().flatten().collect()
+    [commands::operations(), view::operations(), queries::operations()].into_iter().flatten().collect()
 }
 
 /// An operation of this room, with what all operations have in common.

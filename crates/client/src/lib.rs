@@ -22,7 +22,7 @@ pub mod live;
 pub mod mcp;
 pub mod me;
 mod net;
-mod overseeing;
+mod oversight;
 pub mod peers;
 pub mod receipts;
 mod reply;

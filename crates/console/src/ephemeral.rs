@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     Console,
-    watching::{WatchFilter, limited},
+    event_stream::{WatchFilter, limited},
 };
 
 /// The cursors of one owner's stream in the ephemeral events of each room.

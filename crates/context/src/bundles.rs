@@ -21,10 +21,10 @@ use crate::{
     lifecycle::Status,
     limits::{DIGEST_PACKAGES_MAX, DIGEST_PROJECTS_MAX, LIST_MAX, ORIENT_PACKAGES, QUESTIONS_MAX},
     moment::Moment,
-    naming::ambiguous,
     package::state::PackageState,
+    package_reader::{Drafts, PackageQuery},
     project::state::ProjectState,
-    reading::{Drafts, PackageQuery},
+    project_names::ambiguous,
     wire::{Digest, DigestProject, OpenQuestion, Orientation, Summary, raw},
 };
 

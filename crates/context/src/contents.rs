@@ -23,7 +23,7 @@ use crate::{
     index::BLOBS,
     key,
     malformed::ContextFault,
-    naming::ResolvedProject,
+    project_names::ResolvedProject,
     rejection::{BlobRejection, Rejection},
 };
 

@@ -23,7 +23,6 @@ use crate::{
     key,
     limits::WATCHERS_PER_TOKEN_MAX,
     members::Object,
-    naming::ResolvedProject,
     package::{
         command::{DepositPackage, MovePackage},
         decide::{DepositOutcome, StepOutcome},
@@ -33,6 +32,7 @@ use crate::{
         command::{CreateProject, EditProject},
         room::{OnProject, ProjectRoom},
     },
+    project_names::ResolvedProject,
     quotas::{Quotas, RunningWork},
     rejection::Rejection,
     search::{self, Indexes, SemanticSearch},

@@ -29,7 +29,7 @@ use crate::{
     http2::{self, PREFACE},
     metrics::OperationMetrics,
     peer::{Ends, LocalAddress, Peer},
-    serving::{RequestGate, ServedConnection},
+    service::{RequestGate, ServedConnection},
     socket::{Alpn, Socket},
 };
 

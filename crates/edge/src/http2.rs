@@ -36,7 +36,7 @@ use crate::{
     guard::{Fault, Wire},
     peer::Ends,
     reader::Reader,
-    serving::{Reply, RequestGate},
+    service::{Reply, RequestGate},
 };
 
 /// The first bytes of a connection of HTTP/2 (RFC 9113 section 3.4).

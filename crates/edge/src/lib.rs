@@ -34,7 +34,7 @@ mod reader;
 mod rebinding;
 mod routes;
 mod selective;
-mod serving;
+mod service;
 mod socket;
 mod stalled;
 mod strict;

@@ -3,13 +3,13 @@
 //! Must not know: any protocol, any database, HTTP.
 
 mod batch;
-mod beginning;
 mod clock;
 mod entry;
+mod first_command;
 mod once;
 mod quota;
 mod recount;
-mod refusing;
+mod refusal_check;
 mod room;
 mod sealed;
 mod snapshot;

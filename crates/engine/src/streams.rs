@@ -19,7 +19,7 @@ use crate::{
     Sealed, batch,
     entry::{Entry, LoadedState, LookedUp},
     once, quota,
-    refusing::refused,
+    refusal_check::refused,
     seal, snapshot,
 };
 

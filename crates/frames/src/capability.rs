@@ -14,7 +14,7 @@ use plenary_kernel::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{limits::CAPABILITY_MS, signing::FrameKey};
+use crate::{limits::CAPABILITY_MS, signing_key::FrameKey};
 
 const PREFIX: &str = "plf_";
 

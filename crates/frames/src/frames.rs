@@ -17,7 +17,7 @@ use plenary_log::{Fault, Log, Signals, StoredEvent, signals::Signal};
 use tokio::{sync::OnceCell, time::Instant};
 
 use crate::{
-    crossing::AccordCarrier,
+    accord_frames::AccordCarrier,
     decide::Audience,
     filter::Filter,
     limits::{FRAME_BYTES_MAX, ROSTER_ENTRIES_MAX},
@@ -25,7 +25,7 @@ use crate::{
     rate::{Buckets, Rate},
     session::Session,
     signal::{Envelope, FrameSignal},
-    signing::FrameKey,
+    signing_key::FrameKey,
     wire::{RemoteSubscription, RosterEntry},
 };
 

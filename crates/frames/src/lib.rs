@@ -2,9 +2,9 @@
 //! section 1, decisions D.4, D.5). Frames are ephemeral: the log contains none.
 //! Must not know: another protocol, or any database.
 
+mod accord_frames;
 mod capability;
 pub mod catalogue;
-mod crossing;
 pub mod decide;
 mod describe;
 pub mod filter;
@@ -27,7 +27,7 @@ mod served;
 pub mod session;
 pub mod shape;
 mod signal;
-mod signing;
+mod signing_key;
 mod stream;
 pub mod submission;
 mod submit;
@@ -36,7 +36,7 @@ mod tests;
 mod watch_events;
 pub mod wire;
 
-pub use crossing::{AccordCarrier, ArrivingFrame, Carried, LeavingFrame, ReceiveError, SendError};
+pub use accord_frames::{AccordCarrier, ArrivingFrame, Carried, LeavingFrame, ReceiveError, SendError};
 pub use describe::page;
 pub use frames::{Config, Frames};
 pub use rate::Rate;

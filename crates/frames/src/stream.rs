@@ -21,7 +21,7 @@ use plenary_kernel::SovereignHandle;
 use crate::{
     capability::wrapped,
     frames::{Event, FrameSubscription},
-    signing::FrameKey,
+    signing_key::FrameKey,
 };
 
 thread_local! {

@@ -8,7 +8,7 @@ pub mod connected;
 pub mod exec;
 pub mod hosting;
 mod key;
-pub mod launching;
+pub mod launcher;
 pub mod openai;
 mod program;
 mod protocol;

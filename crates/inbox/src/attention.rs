@@ -8,10 +8,10 @@ use plenary_kernel::{AgentHandle, TimestampMs};
 use plenary_sessions::urgency::MessageUrgency;
 
 use crate::{
+    inbox_read::InboxQuery,
     items::Reader,
     kind::Kind,
     marks::Marks,
-    reading::InboxQuery,
     wire::{AttentionDigest, WaitedFrom},
 };
 

@@ -9,8 +9,8 @@ use plenary_room::{AttentionGlance, CodingGlance, Glancer, Glances};
 
 use crate::{
     Inbox,
+    inbox_read::InboxQuery,
     kind::{Kind, Kinds},
-    reading::InboxQuery,
 };
 
 /// A coding agent without hooks counts as working for this long after an event, in milliseconds.

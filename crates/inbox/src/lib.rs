@@ -3,20 +3,20 @@
 //! Must not know: how a room decides, or any database.
 
 mod attention;
-mod coding;
+mod coding_sessions;
 mod cursor;
 mod cut;
 mod feed;
 mod feeds;
-mod gathering;
 mod glance;
 mod handovers;
 mod inbox;
+mod inbox_read;
 mod items;
 mod kind;
 mod marks;
-mod merging;
-mod reading;
+mod merged_order;
+mod news_search;
 mod receipts;
 mod refusals;
 mod reported;
@@ -25,7 +25,7 @@ mod served;
 mod shelf;
 mod status;
 mod visibility;
-mod waiting;
+mod wait;
 pub mod wire;
 
 pub use cut::CUT_ITEMS_MAX;

@@ -23,7 +23,7 @@ use crate::{
     handovers::Reason,
     marks::State,
     refusals::{InboxRefusal, Rejection},
-    waiting::LOOK_AT_MARKS_AFTER,
+    wait::LOOK_AT_MARKS_AFTER,
     wire::{MessageStatus, RecipientStatus},
 };
 

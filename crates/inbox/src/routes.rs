@@ -19,11 +19,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Inbox, LIMIT_DEFAULT, LIMIT_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX, coding,
+    Inbox, LIMIT_DEFAULT, LIMIT_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX, coding_sessions,
     cursor::Cursor,
+    inbox_read::InboxQuery,
     kind::Kinds,
     marks::State,
-    reading::InboxQuery,
     refusals::{InboxRefusal, Rejection},
     wire::{AckReceipt, AckRequest, AckTarget, MessageStatus, Page},
 };
@@ -90,7 +90,7 @@ pub fn operations() -> Vec<Operation<Inbox>> {
     let mut operations =
         vec![Operation::new(read_doc, read), Operation::new(wait_doc, wait), Operation::new(ack_doc, ack)];
     operations.extend(of_others());
-    operations.extend(coding::operations());
+    operations.extend(coding_sessions::operations());
     operations
 }
 

@@ -17,10 +17,10 @@ use crate::{
     Inbox,
     attention::{HeldBack, Passage},
     cursor::ItemPosition,
+    inbox_read::InboxQuery,
     items::Reader,
     kind::Kind,
     marks::Marks,
-    reading::InboxQuery,
     shelf::{Shelf, Stub},
 };
 

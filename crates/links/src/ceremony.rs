@@ -16,7 +16,7 @@ use crate::{
     },
     grant::{Grants, parse_grant_names},
     nonces::NotGood,
-    outgoing::{ACCORDS_PATH, CallFailure},
+    peer_calls::{ACCORDS_PATH, CallFailure},
     quota::QuotaUsed,
     signature::SentSignature,
     wire::{LinkAcceptance, LinkAccord},

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::{
     Links,
     grant::GrantName,
-    outgoing::{ACCORDS_PATH, CallFailure},
+    peer_calls::{ACCORDS_PATH, CallFailure},
     refusals::{HouseRefusal, invalid_frame, not_granted, unavailable},
     routes::PeerCall,
     wire::{LinkFrame, LinkFrameTaken},

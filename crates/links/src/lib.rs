@@ -13,7 +13,7 @@ pub mod limits;
 mod links;
 mod network;
 mod nonces;
-mod outgoing;
+mod peer_calls;
 mod quota;
 mod refusals;
 mod request;

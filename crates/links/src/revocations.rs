@@ -16,7 +16,7 @@ use crate::{
     Links, NetworkUrl,
     accord::decide::AccordStep,
     limits::{TELL_FOR_MS, TELL_PAUSE, TELL_PAUSE_MAX},
-    outgoing::{ACCORDS_PATH, CallFailure},
+    peer_calls::{ACCORDS_PATH, CallFailure},
 };
 
 /// The attempts of this process.

@@ -3,9 +3,9 @@
 //! record; otherwise it sends its appends to the node that has the pen.
 //! Must not know: the rules of an append, which are `plenary_log::plan`.
 
-mod following;
+mod pen;
+mod replica;
 mod requests;
-mod writing;
 
 use std::{
     collections::{HashMap, VecDeque},

@@ -7,7 +7,7 @@ mod delivery;
 mod hours;
 mod keys;
 mod mail;
-mod matching;
+mod matcher;
 mod message;
 mod notify;
 mod post;
@@ -16,8 +16,8 @@ mod rates;
 mod refusals;
 mod request;
 mod routes;
+mod scheduler;
 mod sender;
-mod sending;
 mod served;
 mod signature;
 #[cfg(test)]

@@ -27,7 +27,7 @@ use crate::{
         decide::{DeliveryStep, Outcome, Patience},
         event::DeliveryEvent,
     },
-    matching::event_of,
+    matcher::event_of,
     push::Vapid,
     rates::MailRates,
     sender::Sender,

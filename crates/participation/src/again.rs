@@ -4,7 +4,7 @@
 use plenary_log::Fault;
 use plenary_runs::{StartError, command::Request, event::RunCompleted};
 
-use crate::{Participation, message::Context, outgoing::SessionRun, room::is_in};
+use crate::{Participation, message::Context, room::is_in, run_messages::SessionRun};
 
 /// The event number of a run's end if it directly follows the run's beginning.
 const FIRST_END: u64 = 2;

@@ -6,14 +6,14 @@
 mod again;
 mod cursor;
 mod decide;
-mod incoming;
-mod joining;
+mod invitations;
 pub mod limits;
 mod message;
-mod outgoing;
+mod message_effect;
 mod rates;
 mod reactor;
 mod room;
+mod run_messages;
 mod served;
 
 pub use decide::Answers;

@@ -83,7 +83,7 @@ const PROGRAM: Program = Program {
 fn main() -> ExitCode {
     let mut command_line = std::env::args_os().skip(1);
     if command_line.next().is_some_and(|first| first == plenary_hosts::LAUNCH) {
-        return plenary_hosts::launching::launch(command_line);
+        return plenary_hosts::launcher::launch(command_line);
     }
     if cli::is_hook(arguments()) {
         return cli::run_hook(PROGRAM);

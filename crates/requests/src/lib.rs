@@ -1,6 +1,7 @@
 //! Requests to people: decisions that wait for a person's answer, from every program.
 //! Must not know: another room, the purpose of a permission, or the effect of an answer.
 
+mod answer_wait;
 pub mod command;
 pub mod decide;
 #[cfg(test)]
@@ -8,11 +9,11 @@ mod decide_tests;
 mod due;
 pub mod event;
 mod glance;
-mod listing;
 mod news;
-mod reading;
 mod refusals;
 mod request;
+mod request_list;
+mod request_view;
 mod requests;
 mod room;
 mod routes;
@@ -22,12 +23,11 @@ pub mod state;
 #[cfg(test)]
 mod stored_forms;
 mod tap;
-mod waiting;
 mod watch_events;
 pub mod wire;
 
 pub use command::{Answer, MakeRequest, Source};
-pub use reading::{RequestReading, is_request, owner_of};
+pub use request_view::{RequestReading, is_request, owner_of};
 pub use requests::Requests;
 pub use routes::operations;
 pub use wire::{Allow, AnswerType, Content, Detail, Kind, OnTimeout, Phase};

@@ -11,7 +11,7 @@ use crate::{
     ANSWERS_REPORTED_MAX, Requests,
     event::RequestEvent,
     is_request,
-    reading::RequestReading,
+    request_view::RequestReading,
     room::{OUTCOMES, RequestRoom},
     wire::RequestView,
 };

@@ -14,7 +14,7 @@ use crate::{
     Requests, TAP_MS_MAX,
     command::{HandleRequest, Handling},
     event::RequestEvent,
-    reading::RequestReading,
+    request_view::RequestReading,
     room::{LINKS, RequestRoom},
 };
 

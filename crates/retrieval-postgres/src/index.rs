@@ -15,7 +15,7 @@ use plenary_log_postgres::{
 use plenary_retrieval::{Answer, Change, Extent, Fault, HITS_MAX, Hit, Index, PutOutcome, Query, Scope};
 use tokio_postgres::Client;
 
-use crate::{changes, querying, unavailable};
+use crate::{changes, query, unavailable};
 
 /// The format of the words; an index of another format is cleared and rebuilt.
 const FORM: i32 = 2;
@@ -34,8 +34,8 @@ pub enum Tables {
 impl Tables {
     const fn statements(self) -> &'static [&'static str] {
         match self {
-            Self::Packages => querying::PACKAGES,
-            Self::Everything => querying::EVERYTHING,
+            Self::Packages => query::PACKAGES,
+            Self::Everything => query::EVERYTHING,
         }
     }
 }
@@ -80,7 +80,7 @@ impl Index for PostgresIndex {
 
     fn extent(&self) -> Answer<'_, Extent> {
         Box::pin(async {
-            let rows = self.searching.ask(querying::EXTENT, &[]).await;
+            let rows = self.searching.ask(query::EXTENT, &[]).await;
             let rows = rows.map_err(|fault| Fault::Unavailable(fault.to_string()))?;
             let read = || {
                 let row = rows.first().ok_or_else(|| Trouble::Broken("no state of the index".into()))?;
@@ -113,7 +113,7 @@ impl Index for PostgresIndex {
             if query.words().is_empty() || scope.projects.is_empty() || limit == 0 {
                 return Ok(Vec::new());
             }
-            querying::search(&self.searching, query, scope, limit).await
+            query::search(&self.searching, query, scope, limit).await
         })
     }
 
@@ -122,7 +122,7 @@ impl Index for PostgresIndex {
             if query.words().is_empty() || scope.projects.is_empty() {
                 return Ok(Vec::new());
             }
-            querying::common(&self.searching, query, scope).await
+            query::common(&self.searching, query, scope).await
         })
     }
 

@@ -3,7 +3,7 @@
 
 mod changes;
 mod index;
-mod querying;
+mod query;
 mod vectors;
 
 use plenary_log_postgres::tables::Trouble;

@@ -7,13 +7,13 @@ mod documents;
 mod entries;
 mod ids;
 mod lists;
-mod merging;
-mod opening;
+mod merge;
+mod open;
 mod pages;
 mod runs;
-mod searching;
+mod search;
 mod shelf;
-mod writing;
+mod writer;
 
 use std::{path::Path, sync::Arc, thread::JoinHandle};
 
@@ -23,7 +23,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use self::{
     shelf::Shelf,
-    writing::{Job, Writer},
+    writer::{Job, Writer},
 };
 
 /// Most writes in the queue of the writing thread; beyond it a caller waits.
@@ -43,7 +43,7 @@ pub struct SqliteIndex {
 /// # Errors
 /// If the directory can be neither read nor created.
 pub fn open(directory: &Path) -> Result<Arc<SqliteIndex>, Fault> {
-    start(opening::in_directory(directory)?)
+    start(open::in_directory(directory)?)
 }
 
 /// An index in memory only.
@@ -51,7 +51,7 @@ pub fn open(directory: &Path) -> Result<Arc<SqliteIndex>, Fault> {
 /// # Errors
 /// If no thread can be started.
 pub fn open_memory() -> Result<Arc<SqliteIndex>, Fault> {
-    start(opening::in_memory().map_err(unavailable)?)
+    start(open::in_memory().map_err(unavailable)?)
 }
 
 fn start(shelf: Shelf) -> Result<Arc<SqliteIndex>, Fault> {
@@ -118,12 +118,12 @@ impl Index for SqliteIndex {
 
     fn search<'a>(&'a self, query: &'a Query, scope: &'a Scope, limit: usize) -> Answer<'a, Vec<Hit>> {
         let (query, scope) = (query.clone(), scope.clone());
-        Box::pin(self.looking(move |shelf| searching::search(shelf, &query, &scope, limit)))
+        Box::pin(self.looking(move |shelf| search::search(shelf, &query, &scope, limit)))
     }
 
     fn common<'a>(&'a self, query: &'a Query, scope: &'a Scope) -> Answer<'a, Vec<String>> {
         let (query, scope) = (query.clone(), scope.clone());
-        Box::pin(self.looking(move |shelf| searching::common(shelf, &query, &scope)))
+        Box::pin(self.looking(move |shelf| search::common(shelf, &query, &scope)))
     }
 
     fn close(&self) -> Answer<'_, ()> {

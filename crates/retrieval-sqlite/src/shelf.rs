@@ -16,7 +16,7 @@ use rusqlite::{Connection, ErrorCode, Result};
 use crate::{
     dense::DenseLists,
     documents::{Documents, Head, Project},
-    entries, opening,
+    entries, open,
 };
 
 /// Most open connections for searches; a further one is closed after its use.
@@ -67,7 +67,7 @@ impl Shelf {
                 let mut readers = self.readers.lock();
                 (readers.generation, readers.idle.pop())
             };
-            let mut connection = idle.map_or_else(|| opening::reader(file), Ok)?;
+            let mut connection = idle.map_or_else(|| open::reader(file), Ok)?;
             let transaction = connection.transaction()?;
             let done = work(&transaction)?;
             transaction.finish()?;
@@ -100,7 +100,7 @@ impl Shelf {
         tracing::warn!(file = %file.display(), "the search index is damaged and is rebuilt from the log");
         let mut writer = self.writer.lock();
         let writes = self.documents.lock().head.writes;
-        *writer = opening::anew(file)?;
+        *writer = open::anew(file)?;
         {
             let mut readers = self.readers.lock();
             *readers = Readers { generation: readers.generation + 1, idle: Vec::new() };

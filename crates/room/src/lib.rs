@@ -2,7 +2,7 @@
 //! refusals.
 //! Must not know: accounts, or any protocol.
 
-mod closing;
+mod close_handshake;
 mod findable;
 mod glance;
 mod idempotency;
@@ -10,12 +10,12 @@ mod kind;
 mod live;
 mod news;
 mod onlookers;
+mod readers;
 mod refused;
 mod served;
 pub mod sse;
-mod watching;
 
-pub use closing::close;
+pub use close_handshake::close;
 pub use findable::{
     Findable, FoundItem, Matches, OwnHits, Searcher, Shelf, WordIndex, body, indexed, indexed_at, text_of,
     texts,
@@ -28,7 +28,7 @@ pub use news::{Description, News, NewsSource, Reference, Senders, StreamOfNews};
 pub use onlookers::{
     Audience, EXCERPT_CHARS_MAX, EphemeralEvent, EphemeralSource, Onlooker, OnlookerEvent, Teller, excerpt,
 };
+pub use readers::{CannotWatch, Watch, Watchers};
 pub use refused::{ErrorReply, Form, House, fault_refusal, house_error};
 pub use served::{Example, Mount, PeriodicTask, RoomDescription, ServedRoom, Task};
 pub use sse::{BURST_BYTES, KEEPALIVE_MS};
-pub use watching::{CannotWatch, Watch, Watchers};

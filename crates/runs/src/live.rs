@@ -20,7 +20,7 @@ use crate::{
     event::{Leaves, ThreadEvent},
     id::RunId,
     limits::DELTAS_HELD_MAX,
-    reading::Passage,
+    run_reader::Passage,
     shares::Payer,
     wire::{Source, WireEvent},
 };

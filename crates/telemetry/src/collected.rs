@@ -9,7 +9,7 @@ use prometheus_client::metrics::counter::Counter;
 use crate::{
     Kind, Spans, TraceParent,
     queue::{Outlet, queue},
-    sampling::SamplingRule,
+    sampler::SamplingRule,
     spans::Recorder,
 };
 

@@ -10,7 +10,7 @@ pub mod conventions;
 mod export;
 mod fault;
 mod queue;
-mod sampling;
+mod sampler;
 mod scope;
 mod settings;
 mod span;

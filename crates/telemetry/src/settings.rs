@@ -10,7 +10,7 @@ use std::{fmt, path::PathBuf, time::Duration};
 
 use http::Uri;
 
-use crate::sampling::SamplingRule;
+use crate::sampler::SamplingRule;
 
 /// The limit of the queue's size (`OTEL_BSP_MAX_QUEUE_SIZE`), in spans.
 const QUEUE_SPANS_MAX: usize = 1 << 20;

@@ -9,7 +9,7 @@ use opentelemetry::{
 };
 use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator, SpanData, SpanEvents, SpanLinks};
 
-use crate::{FinishedSpan, TraceParent, queue::Queue, sampling::SamplingRule};
+use crate::{FinishedSpan, TraceParent, queue::Queue, sampler::SamplingRule};
 
 /// The recorder of finished spans. Cheap to clone; when it is off, every call costs one comparison.
 #[derive(Clone, Default)]

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{
     PushState, PushStep, Rejection,
     event::{PushConfig, PushKey},
-    sending::{digest, stream_of},
+    push_queue::{digest, stream_of},
 };
 use crate::{
     access::{AgentAccess, Backend},

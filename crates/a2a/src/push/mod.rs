@@ -4,8 +4,8 @@
 pub(crate) mod calls;
 mod decide;
 mod event;
+mod push_queue;
 mod schedule;
-mod sending;
 
 use bytes::Bytes;
 use plenary_accounts::{Accounts, Authority};
@@ -16,7 +16,7 @@ use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
 use self::event::PushEvent;
 pub(crate) use self::{
     decide::{PushState, PushStep, Rejection},
-    sending::PushBoard,
+    push_queue::PushBoard,
 };
 
 /// The unsettled configurations: `<stream of the task>/<owner>/<task>/<configuration>`.

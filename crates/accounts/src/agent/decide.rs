@@ -12,7 +12,7 @@ use super::{
         RegisterOutcome, Settings,
     },
     event::{AgentConfigured, AgentDeleted, AgentEvent, AgentRegistered, Block, Entries, TokenRotated},
-    granting::{end, issue},
+    grants::{end, issue},
     profile::{AgentKind, Profile},
     state::AgentState,
 };

@@ -6,7 +6,7 @@ use super::{
     command::{AgentEdit, EditAgent, EditFacts, NewToken},
     decide::edit,
     event::{AgentEvent, AgentRegistered, WhyEnded},
-    granting,
+    grants,
     profile::{AgentKind, ProfileChange},
     state::AgentState,
     tokens::{GrantClient, GrantEdit, GrantOutcome, IssuerStatement, Renewal},
@@ -95,7 +95,7 @@ fn renewal(grant: &str, nth: u64) -> Renewal {
 }
 
 fn act(state: &mut AgentState, at: u64, change: &GrantEdit) -> Result<GrantOutcome, Rejection> {
-    let decision = granting::edit(state, &stamp(at), &handle(), change)?;
+    let decision = grants::edit(state, &stamp(at), &handle(), change)?;
     evolve(state, at, &decision.events);
     Ok(decision.reply)
 }
@@ -151,7 +151,7 @@ fn given_a_grant_when_nobody_takes_it_up_or_its_time_is_over_then_it_ends() {
     let mut state = agent(AgentKind::Agent);
     let late = granted(&mut state);
     assert_eq!(act(&mut state, 60_000, &GrantEdit::TakeUp(renewal(&late, 0))), Err(Rejection::GrantInvalid));
-    let decision = granting::edit(&state, &stamp(60_000), &handle(), &GrantEdit::Expire).unwrap();
+    let decision = grants::edit(&state, &stamp(60_000), &handle(), &GrantEdit::Expire).unwrap();
     assert!(
         matches!(&decision.events[..], [AgentEvent::TokensEnded(ended)] if ended.why == WhyEnded::Expired)
     );
@@ -165,7 +165,7 @@ fn given_a_grant_when_nobody_takes_it_up_or_its_time_is_over_then_it_ends() {
     assert!(!accepts(&state, "access 1", 100 * HOUR), "no token outlives its grant");
     act(&mut state, 100 * HOUR, &GrantEdit::Expire).unwrap();
     assert!(state.issued().is_empty());
-    let unchanged = granting::edit(&state, &stamp(101 * HOUR), &handle(), &GrantEdit::Expire).unwrap();
+    let unchanged = grants::edit(&state, &stamp(101 * HOUR), &handle(), &GrantEdit::Expire).unwrap();
     assert!(unchanged.events.is_empty());
 }
 
@@ -277,7 +277,7 @@ fn given_a_statement_of_an_issuer_when_its_token_is_ended_then_no_other_token_is
     // Two signatures of the same text, and an exchanged token with an earlier expiry.
     let id = give(&mut state, 1, "jwt").unwrap();
     give(&mut state, 2, "another signature").unwrap();
-    let decision = granting::edit(&state, &stamp(200), &handle(), &GrantEdit::Expire).unwrap();
+    let decision = grants::edit(&state, &stamp(200), &handle(), &GrantEdit::Expire).unwrap();
     evolve(&mut state, 200, &decision.events);
     assert!(state.issued().get(&id).is_none(), "what ends by itself is given again");
     let id = give(&mut state, 200, "exchanged").unwrap();

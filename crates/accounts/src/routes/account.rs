@@ -16,7 +16,7 @@ use super::{
     agents::{edit, visible_agent},
     reachable::look_through,
     request::{TwoPath, cursor, limit},
-    searching::has,
+    search::has,
 };
 use crate::{
     Accounts, AgentKind, Caller, KnownAgent, Principal, Token, TokenKind, TokenOwner,

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     Accounts, AgentCaller, Caller, Principal, TokenOwner,
     answer::{AccountRefusal, token_required},
-    contact::{command::AnswerContact, listing::WaitingContact, state::Answer},
+    contact::{command::AnswerContact, open_requests::WaitingContact, state::Answer},
     fields::Fields,
     limits::{CONTACTS_PAGE_MAX, TICKET_SECONDS},
     wire::{ContactMade, NewContact, Okay, PendingContact, PendingContacts, TicketMade},

@@ -1,7 +1,7 @@
 //! Connections to the one server of a client: TCP, with TLS if the URL is `https`.
 //! Must not know: HTTP or WebSocket, which use these connections.
 
-mod proving;
+mod server_proof;
 mod stream;
 mod tls;
 
@@ -21,7 +21,7 @@ use rustls_pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-pub(crate) use proving::ServerProof;
+pub(crate) use server_proof::ServerProof;
 pub(crate) use stream::Stream;
 pub use tls::Roots;
 

@@ -15,7 +15,7 @@ use super::{
     failure::Failure,
     host,
     identity::{Holder, Realm},
-    input, overseeing, say,
+    input, oversight, say,
 };
 use crate::out::Table;
 
@@ -38,11 +38,11 @@ pub(crate) enum Setting {
     /// Show an agent's settings
     Show(AgentArgument),
     /// List the sessions of an agent, or of all agents, as they see them, without marking anything as seen
-    Sessions(overseeing::Sessions),
+    Sessions(oversight::Sessions),
     /// Show the events of a session that an agent may read, without marking anything as seen
-    Events(overseeing::Events),
+    Events(oversight::Events),
     /// Show an agent's inbox, without marking anything as seen
-    Inbox(overseeing::Inbox),
+    Inbox(oversight::Inbox),
     /// Change an agent's profile: its display name, description and card
     Edit(Edit),
     /// Set who may contact an agent: the agents on its allowlist, or any agent
@@ -202,7 +202,7 @@ impl Switch {
 impl Setting {
     /// The owner of the agents, if the command names one.
     fn owner(&self) -> Option<OwnerName> {
-        if let Self::Sessions(overseeing::Sessions { owner: Some(owner), .. }) = self {
+        if let Self::Sessions(oversight::Sessions { owner: Some(owner), .. }) = self {
             return Some(owner.clone());
         }
         self.handle().map(AgentHandle::owner_name)
@@ -227,11 +227,11 @@ impl Setting {
             | Self::Disallow { handle, .. }
             | Self::Block(Pair { handle, .. })
             | Self::Unblock(Pair { handle, .. })
-            | Self::Events(overseeing::Events { handle, .. })
-            | Self::Inbox(overseeing::Inbox { handle, .. })
+            | Self::Events(oversight::Events { handle, .. })
+            | Self::Inbox(oversight::Inbox { handle, .. })
             | Self::RotateToken { handle, .. }
             | Self::Rm { handle, .. } => Some(handle),
-            Self::Sessions(overseeing::Sessions { handle, .. }) => handle.as_ref(),
+            Self::Sessions(oversight::Sessions { handle, .. }) => handle.as_ref(),
         }
     }
 }
@@ -261,9 +261,9 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
             let reply = client.agent(&handle).await?;
             context.answer(&reply, |agent| say::agent(&out, agent))
         }
-        Setting::Sessions(args) => overseeing::sessions(context, &client, args).await,
-        Setting::Events(args) => overseeing::events(context, &client, args).await,
-        Setting::Inbox(args) => overseeing::inbox(context, &client, args).await,
+        Setting::Sessions(args) => oversight::sessions(context, &client, args).await,
+        Setting::Events(args) => oversight::events(context, &client, args).await,
+        Setting::Inbox(args) => oversight::inbox(context, &client, args).await,
         Setting::Edit(args) => edit(context, &client, args).await,
         Setting::Policy { handle, policy } => {
             let settings = ChangeAgent { policy: Some(policy), ..ChangeAgent::default() };

@@ -35,7 +35,7 @@ mod me;
 mod message;
 mod notify;
 mod org;
-mod overseeing;
+mod oversight;
 mod owner;
 mod peer;
 mod requests;

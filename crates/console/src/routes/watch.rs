@@ -20,8 +20,8 @@ use super::{ConsoleRefusal, UNAUTHENTICATED};
 use crate::{
     console::{ConsoleState, ephemeral_stream},
     ephemeral::EphemeralReader,
+    event_stream::{WatchFilter, Watcher, everything, onlooker},
     limits::{WATCH_NAMES_MAX, WATCHES_PER_OWNER_MAX},
-    watching::{WatchFilter, Watcher, everything, onlooker},
 };
 
 /// The rooms whose events `/watch` reports.

@@ -3,6 +3,6 @@
 //! Must not know: HTTP.
 
 pub mod event;
-pub(crate) mod following;
 mod live_json;
+pub(crate) mod live_readers;
 pub(crate) mod room;

@@ -4,7 +4,7 @@
 use plenary_accounts::Authority;
 
 use super::document::Assertion;
-use crate::{attribution::Attribution, moment::Moment, naming::Home};
+use crate::{attribution::Attribution, moment::Moment, project_names::Home};
 
 /// Asserts a fact (section 8.6).
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,8 +20,8 @@ use crate::{
     lifecycle::Status,
     members::{Object, quoted},
     moment::Moment,
-    naming::Home,
     project::{decide::InProject, room::made_beside},
+    project_names::Home,
     rejection::Rejection,
 };
 

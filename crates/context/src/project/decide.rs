@@ -13,7 +13,7 @@ use super::{
     },
     state::ProjectState,
 };
-use crate::{limits::MEMBERS_MAX, malformed::ContextFault, naming::Home, rejection::Rejection};
+use crate::{limits::MEMBERS_MAX, malformed::ContextFault, project_names::Home, rejection::Rejection};
 
 /// The facts for a decision in a project.
 #[derive(Debug, Clone, PartialEq, Eq)]

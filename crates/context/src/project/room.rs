@@ -18,7 +18,7 @@ use crate::{
     activity::{event::Activity, room::note},
     index::{PROJECTS, PROJECTS_OF, SHARED},
     key,
-    naming::Home,
+    project_names::Home,
     rejection::Rejection,
 };
 

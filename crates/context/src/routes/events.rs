@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use super::{Path, in_project};
 use crate::{
     Context,
-    activity::{event::Activity, following::ActivityStream, room::ActivityRoom},
+    activity::{event::Activity, live_readers::ActivityStream, room::ActivityRoom},
     malformed::ContextFault,
     parameters::Parameters,
     refusals::ContextRefusal,

@@ -14,12 +14,12 @@ use crate::{
     access::Role,
     limits::{ABOUT_BYTES_MAX, NAME_CHARACTERS_MAX, PROJECTS_LISTED_BYTES_MAX, PROJECTS_LISTED_MAX},
     malformed::ContextFault,
-    naming::{self, ResolvedProject, ambiguous},
     parameters::Parameters,
     project::{
         command::{CreateProject, Edit, EditProject},
         event::ProjectDescription,
     },
+    project_names::{self, ResolvedProject, ambiguous},
     refusals::ContextRefusal,
     shape::Shape,
     wire::{Member, Members, Project, Projects, written},
@@ -192,7 +192,7 @@ async fn create(
     };
     let home = owner.clone().or_else(|| authority.by.owner());
     // Named in full, it is the same project as by the plain id.
-    let project_id = match naming::split(&project_id) {
+    let project_id = match project_names::split(&project_id) {
         Some((named, id)) if Some(&named) == home.as_ref() => id.to_owned(),
         Some(_) | None => project_id,
     };

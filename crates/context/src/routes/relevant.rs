@@ -13,8 +13,8 @@ use crate::{
     Context,
     limits::{LATEST_DEFAULT, LIST_MAX},
     malformed::ContextFault,
+    package_reader::PackageQuery,
     parameters::Parameters,
-    reading::PackageQuery,
     refusals::ContextRefusal,
     search::{Ranking, Relevant},
 };

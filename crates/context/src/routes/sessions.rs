@@ -13,8 +13,8 @@ use crate::{
     key,
     lifecycle::ActorType,
     limits::LIST_MAX,
-    naming::ResolvedProject,
     parameters::Parameters,
+    project_names::ResolvedProject,
     refusals::ContextRefusal,
     rejection::Rejection,
     session::{

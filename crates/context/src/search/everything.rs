@@ -20,7 +20,7 @@ use crate::{
     fact::{event::FactEvent, room::FactRoom},
     index::CURRENT,
     moment::Moment,
-    naming::{ambiguous, reference},
+    project_names::{ambiguous, reference},
 };
 
 /// The prefixes of the ids of packages and of facts.

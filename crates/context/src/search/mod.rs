@@ -4,7 +4,7 @@
 
 mod documents;
 mod everything;
-mod following;
+mod index_changes;
 mod queries;
 mod ranking;
 

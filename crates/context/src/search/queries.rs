@@ -16,7 +16,7 @@ use crate::{
     lifecycle::Status,
     limits::{FOCUS_PACKAGES_MAX, FOCUS_WAITING_MAX, LIST_BYTES_MAX, READS_AT_ONCE},
     moment::Moment,
-    reading::{PackageQuery, StoredPackage},
+    package_reader::{PackageQuery, StoredPackage},
     rounds::Rounds,
 };
 

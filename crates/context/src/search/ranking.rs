@@ -14,7 +14,7 @@ use super::{SemanticSearch, documents::sections};
 use crate::{
     Context, Failure,
     limits::{CANDIDATES_FACTOR, HYBRID_CANDIDATES_MAX, READS_AT_ONCE},
-    reading::StoredPackage,
+    package_reader::StoredPackage,
     rejection::Rejection,
 };
 

@@ -13,7 +13,7 @@ use crate::{
         state::FactState,
     },
     moment::Moment,
-    naming::Home,
+    project_names::Home,
     rejection::Rejection,
 };
 

@@ -12,13 +12,13 @@ use serde_json::json;
 use crate::{
     Config, Context, Failure,
     access::Role,
-    naming::ResolvedProject,
     package::{event::PackageDeposited, event::PackageEvent, room::PackageRoom},
+    package_reader::PackageQuery,
     project::{
         event::{MemberSet, ProjectCreated, ProjectDescription, ProjectEvent},
         room::ProjectRoom,
     },
-    reading::PackageQuery,
+    project_names::ResolvedProject,
     rejection::Rejection,
     schema::Package,
 };

@@ -20,13 +20,13 @@ use crate::{
     hash::ContentHash,
     malformed::ContextFault,
     moment::Moment,
-    naming::Home,
     package::{decide::enter, event::PackageEvent, state::PackageState},
     project::{
         decide::{InProject, too_many_extensions},
         event::{ProjectCreated, ProjectDescribed, ProjectEvent},
         state::ProjectState,
     },
+    project_names::Home,
     rejection::Rejection,
     session::{
         event::{SessionEnded, SessionEvent},

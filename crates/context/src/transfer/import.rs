@@ -10,7 +10,7 @@ use plenary_kernel::TimestampMs;
 use super::{
     arrivals::{ArrivingProject, ArrivingRecord},
     decide::{Import, Outcome},
-    placing::{NamedProject, Placement},
+    placement::{NamedProject, Placement},
     prediction::Prediction,
     record::{Counts, ImportLine, IncomingRecord, Kind, read},
     report::{Mode, Report},
@@ -21,8 +21,8 @@ use crate::{
     key,
     limits::{EXPORT_PROJECTS_MAX, IMPORT_BYTES_WAITING_MAX, IMPORTS_AT_ONCE},
     malformed::{Code, ContextFault},
-    naming::{Home, ResolvedProject, split},
     project::command::{Edit, EditProject},
+    project_names::{Home, ResolvedProject, split},
     refusals::ContextRefusal,
     rejection::Rejection,
 };

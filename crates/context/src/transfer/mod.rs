@@ -11,11 +11,11 @@ mod history;
 mod import;
 mod merge;
 mod news;
-mod placing;
+mod placement;
 mod prediction;
 mod record;
 mod reference;
-mod renaming;
+mod renames;
 mod report;
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ use super::{
     decide::Outcome,
     fact::ArrivingFact,
     merge::{ExistingFact, Neighbours},
-    placing::{NamedProject, Placement},
+    placement::{NamedProject, Placement},
 };
 use crate::{
     Context, Failure,

@@ -12,7 +12,7 @@ use crate::{
     limits::ID_BYTES_MAX,
     malformed::{Code, ContextFault},
     members::{Object, quoted},
-    naming::{Home, split},
+    project_names::{Home, split},
     schema::CONTENT_HASH,
 };
 

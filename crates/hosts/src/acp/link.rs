@@ -14,7 +14,7 @@ use tokio::{
 use super::wire::{self, ErrorCode, Message, VERSION};
 use crate::{
     program::{
-        Program, ending,
+        Program, exit_report,
         lines::{Line, Lines},
         process::{self, ChildProcess, Group},
         stderr::{self, StderrTail},
@@ -179,6 +179,6 @@ impl Link {
 
     /// How a program that closed its output ended, for people.
     pub(super) async fn end_text(mut self) -> String {
-        ending::describe(&mut self.child, &self.group, self.stderr, "an answer").await
+        exit_report::describe(&mut self.child, &self.group, self.stderr, "an answer").await
     }
 }

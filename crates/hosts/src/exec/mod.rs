@@ -2,7 +2,7 @@
 //! D.8).
 //! Must not know: what the program does.
 
-mod ending;
+mod exit;
 mod listener;
 #[cfg(test)]
 mod tests;
@@ -127,10 +127,10 @@ impl Exec {
         };
         match run_end {
             Some(run_end) => {
-                ending::finish_in_background(child, group, listener.into_lines(), stderr);
+                exit::finish_in_background(child, group, listener.into_lines(), stderr);
                 run_end
             }
-            None => ending::without_completion(child, group, stderr, &listener.invalid_lines()).await,
+            None => exit::without_completion(child, group, stderr, &listener.invalid_lines()).await,
         }
     }
 }

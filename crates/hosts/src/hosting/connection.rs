@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::{
     ANSWERS_WAITING_MAX, HostEvent, Inner, RUNS_WAITING_MAX,
-    carrying::{self, RunCarrier, RunProgress},
+    run_task::{self, RunCarrier, RunProgress},
 };
 use crate::protocol::{excerpt, frames};
 
@@ -173,7 +173,7 @@ impl HostedConnection {
             events,
             runs,
         };
-        tokio::spawn(carrying::carry_out(carrier));
+        tokio::spawn(run_task::carry_out(carrier));
         Ok(())
     }
 

@@ -2,8 +2,8 @@
 //! output is sent as frames (the other side of `connected`).
 //! Must not know: sockets, or the kind of the agent.
 
-mod carrying;
 mod connection;
+mod run_task;
 mod slots;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,5 @@
 //! Starts a program so that all its processes end with it: through this binary itself, which stays between the two
-//! ([`crate::launching`]).
+//! ([`crate::launcher`]).
 //! Must not know: the work of the launcher.
 
 use std::{ffi::OsString, path::PathBuf, process::ExitStatus};

@@ -2,7 +2,7 @@
 //! drained, and stopped together with its child processes.
 //! Must not know: the content of its pipes.
 
-pub(crate) mod ending;
+pub(crate) mod exit_report;
 pub(crate) mod launcher;
 pub(crate) mod lines;
 mod lookup;

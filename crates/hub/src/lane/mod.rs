@@ -3,7 +3,7 @@
 //! and is dropped when the ring has passed it. A message is encoded once and shared by all readers.
 //! Must not know: the content of a message, its source, or the reader's output.
 
-mod keeping;
+mod housekeeping;
 mod limits;
 mod member;
 mod ring;

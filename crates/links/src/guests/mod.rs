@@ -3,8 +3,8 @@
 //! Must not know: the rules of channels, projects and runs.
 
 mod body;
-mod forwarding;
-mod serving;
+mod home_side;
+mod host_side;
 mod targets;
 
 pub(crate) use body::ending;

@@ -26,7 +26,7 @@ use crate::{
     },
     grant::Grants,
     limits::BODY_BYTES_MAX,
-    outgoing::DOCUMENT_PATH,
+    peer_calls::DOCUMENT_PATH,
     quota::Quotas,
     refusals::{HouseRefusal, too_many_requests},
     signature::{SentSignature, SignedParts},

@@ -18,7 +18,7 @@ use crate::{
         decide::AccordStep,
         state::{Peer, PeersState, Standing},
     },
-    outgoing::{ACCORDS_PATH, CallFailure},
+    peer_calls::{ACCORDS_PATH, CallFailure},
     refusals::HouseRefusal,
     request::{invitation_lifetime_ms, parse_peer, require_code},
     wire::{

@@ -2,10 +2,10 @@
 //! date.
 //! Must not know: the rules of a session.
 
-mod answering;
-mod carrying;
+mod copy_sync;
 mod offers;
-mod pulling;
+mod peer_calls;
+mod peer_requests;
 mod tickets;
 
 use plenary_kernel::{AccordId, OwnerName};

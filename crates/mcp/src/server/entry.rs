@@ -27,7 +27,7 @@ use super::{
     leased::LeasedBody,
     metadata::challenge,
     registry::{Lease, SessionSlot},
-    stepping::stepped_up,
+    scope_challenge::stepped_up,
 };
 use crate::{operations::Caller, tool::Toolset};
 

@@ -24,7 +24,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use super::{
     FOLLOWED_MAX, LIST_TTL_MS, calls,
     changes::{FollowEnd, Follower},
-    completing,
+    completion,
     entry::CallerContext,
     fixture::Fixture,
     listed::{Lists, described},
@@ -363,7 +363,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let caller = caller_context(&context)?.caller;
-        let completed = completing::complete(&self.operations, &caller, &request);
+        let completed = completion::complete(&self.operations, &caller, &request);
         match (until_canceled(&context.ct, completed).await, &self.fixture) {
             // The suite completes its own prompts and resources.
             (Err(_), Some(fixture)) => Ok(fixture.complete()),

@@ -4,7 +4,7 @@
 
 mod calls;
 mod changes;
-mod completing;
+mod completion;
 mod entry;
 mod envelope;
 mod fixture;
@@ -18,7 +18,7 @@ mod person;
 mod prompts;
 mod registry;
 mod resources;
-mod stepping;
+mod scope_challenge;
 
 use std::{future::Future, sync::Arc, time::Instant};
 

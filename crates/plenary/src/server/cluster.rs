@@ -1,7 +1,7 @@
 //! The settings of a cluster node: the NATS servers, and its network on them.
 //! Must not know: the journal's content.
 
-pub(super) mod flushing;
+pub(super) mod flush_check;
 
 use std::{net::SocketAddr, path::Path, time::Duration};
 

@@ -16,7 +16,7 @@ use plenary_retrieval_postgres::Tables;
 
 use super::{
     Settings,
-    cluster::{Cluster, LOG, SIGNALS, flushing},
+    cluster::{Cluster, LOG, SIGNALS, flush_check},
     model::VECTORS,
     privacy,
 };
@@ -129,7 +129,7 @@ pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
 
 /// Opens a node of a cluster: its replica of the log, and its own index of it.
 async fn replica(cluster: &Cluster, directory: &Path, has_everything: bool) -> anyhow::Result<Store> {
-    flushing::check(&cluster.monitors).await?;
+    flush_check::check(&cluster.monitors).await?;
     let nats =
         Nats::connect(&cluster.servers, cluster.options()).await.context("connecting to the cluster")?;
     let log = nats.journal(LOG, Retention::Forever).await.context("opening the journal of the log")?;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    OnePath, PEOPLE, People, UNAUTHENTICATED, current_view, listing, of_people, refusal_for, request_id,
+    OnePath, PEOPLE, People, UNAUTHENTICATED, current_view, lists, of_people, refusal_for, request_id,
 };
 use crate::{
     Requests,
@@ -34,7 +34,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
     .auth(Auth::Owner)
     .no_tool(PEOPLE)
     .description("Open requests as `HumanInterrupt` of agent inboxes, each with its `id`.")
-    .query::<listing::ListQuery>()
+    .query::<lists::ListQuery>()
     .reply::<Interrupts>()
     .answers_page()
     .error_body::<wire::Refusal<'static>>()
@@ -158,13 +158,13 @@ impl From<RequestView> for HumanInterrupt {
 async fn list(
     State(requests): State<Requests>,
     Caller(principal): Caller,
-    query: Result<Query<listing::ListQuery>, QueryRejection>,
+    query: Result<Query<lists::ListQuery>, QueryRejection>,
 ) -> Result<Json<Interrupts>, RequestRefusal> {
     if matches!(principal.who, TokenOwner::Agent(_)) {
         return Err(Refusal::not_found().into());
     }
     let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
-    let page = requests.page(&principal.who, &listing::parse_query(&query)?).await?;
+    let page = requests.page(&principal.who, &lists::parse_query(&query)?).await?;
     let interrupts = page.requests.into_iter().map(HumanInterrupt::from).collect();
     Ok(Json(Interrupts { interrupts, next_cursor: page.next_cursor }))
 }

@@ -2,12 +2,12 @@
 //! 409.
 //! Must not know: the rules of a command.
 
-mod answering;
+mod answers;
 mod interrupts;
-mod listing;
-mod making;
+mod lists;
+mod one_tap;
+mod requests;
 mod rules;
-mod tapping;
 
 use axum::{
     Router,
@@ -21,8 +21,8 @@ use plenary_kernel::{AskId, Refusal};
 use plenary_room::{fault_refusal, house_error};
 
 use crate::{
-    Requests, decide::Rejection, reading::RequestReading, refusals::RequestRefusal, requests::CommandError,
-    wire::RequestView,
+    Requests, decide::Rejection, refusals::RequestRefusal, request_view::RequestReading,
+    requests::CommandError, wire::RequestView,
 };
 
 pub(crate) const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
@@ -47,12 +47,12 @@ pub(crate) fn routes(requests: Requests, metrics: &Metrics) -> Result<Router, Re
 #[must_use]
 pub fn operations() -> Vec<Operation<Requests>> {
     [
-        making::operations(),
-        listing::operations(),
-        answering::operations(),
+        requests::operations(),
+        lists::operations(),
+        answers::operations(),
         rules::operations(),
         interrupts::operations(),
-        tapping::operations(),
+        one_tap::operations(),
     ]
     .into_iter()
     .flatten()
@@ -114,7 +114,7 @@ async fn refusal_for(
         matches!(&error, ExecuteError::Rejected(Rejection::AlreadyAnswered | Rejection::Expired));
     let mut refusal = RequestRefusal::from(error);
     if has_answer && let Ok(Some(reading)) = requests.reading_for(caller, id).await {
-        refusal.form.answer = crate::reading::view_for(caller, reading).answer.map(Box::new);
+        refusal.form.answer = crate::request_view::view_for(caller, reading).answer.map(Box::new);
     }
     refusal
 }

@@ -24,10 +24,10 @@ use crate::{
     command::{ResumeRun, RunStart},
     id::{RunId, ThreadId},
     lookup::VisibleThread,
-    reading::Since,
     refusals::{self, RunRefusal},
     registry::Agent,
     request::{self, Ids, ThreadChoice, Wait, read_members, switch, text},
+    run_reader::Since,
     state::RunStatus,
 };
 
@@ -95,7 +95,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     .errors(Class::Unprocessable, &["invalid_query"]);
     vec![
         Operation::new(login_doc, login),
-        Operation::new(super::running::begins(for_dashboard(process_doc)), process),
+        Operation::new(super::runs::begins(for_dashboard(process_doc)), process),
         Operation::new(for_dashboard(resume_doc), resume),
         Operation::new(for_dashboard(reset_doc), reset),
         Operation::new(for_dashboard(events_doc()), events),

@@ -14,10 +14,10 @@ use crate::{
     caller::{RequestCaller, StreamCaller},
     limits::READER_CHARS_MAX,
     lookup::VisibleThread,
-    reading::{Page, Since},
     refusals::{self, RunRefusal},
     registry::Agent,
     request::switch,
+    run_reader::{Page, Since},
     wire::Base,
 };
 

@@ -1,13 +1,13 @@
 //! The public operations of the Agent Protocol: parse, call, translate the answer (wire.md 4.2, D.8).
 //! Must not know: the effect of a command.
 
+mod agent_switch;
 mod agentic;
 mod artifacts;
 mod discovery;
 mod events;
-mod reading;
-mod running;
-mod switching;
+mod queries;
+mod runs;
 
 use axum::{
     Router,
@@ -27,16 +27,16 @@ use crate::{
     id::{RunId, ThreadId},
     live::Live,
     lookup::VisibleThread,
-    reading::{Passage, Since},
     refusals::{RunRefusal, not_followed, refused_response},
     request,
+    run_reader::{Passage, Since},
     runs::stream,
     shares::Payer,
     state::RunStatus,
     wire::{ErrorBody, Source},
 };
 
-use running::replayed;
+use runs::replayed;
 
 type Answer = Result<Response, RunRefusal>;
 
@@ -71,11 +71,11 @@ const NOTHING_AT: [&str; 7] = [
 pub fn operations() -> Vec<Operation<Runs>> {
     [
         discovery::operations(),
-        running::operations(),
+        runs::operations(),
         events::operations(),
-        reading::operations(),
+        queries::operations(),
         artifacts::operations(),
-        switching::operations(),
+        agent_switch::operations(),
         agentic::operations(),
     ]
     .into_iter()

@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 
 use super::{
     FORWARDED_BYTES_MAX, Offer,
-    copying::message_of,
-    naming::Naming,
+    copy::message_of,
+    names::Naming,
     wire::{CrossingAction, CrossingCommand, CrossingFile, CrossingOutcome},
 };
 use crate::{

@@ -11,7 +11,7 @@ use plenary_log::{Condition, Fault, Order};
 
 use super::{
     COPIES_PER_PEER_MAX, Consent, ID_AHEAD_MS_MAX,
-    copying::{Admission, CopyEvents, CopyFacts, CopyReceipt, CopyRefusal, copy},
+    copy::{Admission, CopyEvents, CopyFacts, CopyReceipt, CopyRefusal, copy},
 };
 use crate::{
     Sessions,

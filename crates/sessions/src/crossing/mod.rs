@@ -4,11 +4,11 @@
 //! Must not know: how networks are linked, or what was granted.
 
 mod commands;
-pub mod copying;
+pub mod copy;
 mod home;
+mod host;
 mod incoming_files;
-pub mod naming;
-mod serving;
+pub mod names;
 pub mod wire;
 
 use std::{
@@ -31,8 +31,8 @@ use wire::{CrossingCommand, CrossingOutcome};
 
 pub(crate) use commands::ForwardedCommand;
 pub use home::CopyError;
+pub use host::CrossingNews;
 pub use incoming_files::CrossingContent;
-pub use serving::CrossingNews;
 
 /// Most copies of one peer's sessions; beyond it no agent here takes another invitation of that peer.
 pub const COPIES_PER_PEER_MAX: usize = 10_000;
@@ -262,8 +262,9 @@ impl Sessions {
         let (state, head) = self.0.streams.fresh(id.as_str()).await?;
         let has_message = match state.host() {
             Some(host) => host == peer && !state.closed,
-            None => serving::horizon(&state, peer, head)
-                .is_some_and(|until| crate::event::version(number) <= until),
+            None => {
+                host::horizon(&state, peer, head).is_some_and(|until| crate::event::version(number) <= until)
+            }
         };
         let Some(states) = self.0.crossings.states.get().filter(|_| has_message) else {
             return Ok(agent_states);

@@ -2,17 +2,17 @@
 //! An upload that no message names is removed after a while.
 //! Must not know: the content of a file.
 
+mod access;
 pub mod command;
 pub mod decide;
 pub mod event;
 mod multipart;
-mod reading;
 mod refusals;
 mod removal;
 mod room;
 pub(crate) mod routes;
 pub mod state;
-mod uploading;
+mod upload;
 
 pub use refusals::file_not_sent;
 pub(crate) use refusals::{named_too_often, store_refusal, unknown_file};
@@ -20,7 +20,7 @@ pub(crate) use room::{
     FileRoom, NAMED, NAMED_ELSEWHERE, UNNAMED, UNNAMED_OF, naming_key, unnamed_key, unnamed_of_key,
 };
 
-pub(crate) use uploading::{ContentDeclaration, name_of};
+pub(crate) use upload::{ContentDeclaration, name_of};
 
 use std::sync::OnceLock;
 

@@ -26,7 +26,7 @@ use super::{
     multipart,
     refusals::{damaged_file, missing_file, store_refusal},
     room::Row,
-    uploading::{Uploader, name_of},
+    upload::{Uploader, name_of},
 };
 use crate::{Sessions, refusals::SessionRefusal, request::header_key, routes::answer};
 

@@ -11,7 +11,7 @@ use crate::{
     command::{Caller, InviteAgents, JoinSession, SendMessage},
     crossing::{
         Consent, Crossing,
-        copying::{Admission, CopyEvents, CopyFacts, CopyRefusal, copy},
+        copy::{Admission, CopyEvents, CopyFacts, CopyRefusal, copy},
     },
     decide::{self, People, Rejection},
     event::{
@@ -127,7 +127,7 @@ fn copy_result(
     before: &[SessionEvent],
     first: u64,
     new: &[SessionEvent],
-) -> Result<Decision<SessionEvent, crate::crossing::copying::CopyReceipt>, CopyRefusal> {
+) -> Result<Decision<SessionEvent, crate::crossing::copy::CopyReceipt>, CopyRefusal> {
     let (state, at) = fold(before);
     let command = CopyEvents { peer: peer(), first: Version(first), events: new.to_vec() };
     copy(&state, at, &command, &facts(true), &stamp())

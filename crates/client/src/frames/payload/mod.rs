@@ -2,13 +2,13 @@
 //! Must not know: the envelope.
 
 mod announcements;
-mod converging;
-mod locking;
+mod convergence;
+mod locks;
 mod queries;
 
 pub use announcements::{Advisory, Broadcast, Handover};
-pub use converging::{FlushExecuted, IntentDeclare, IntentWithdraw};
-pub use locking::{LeaseExtend, LockRelease, LockRequest};
+pub use convergence::{FlushExecuted, IntentDeclare, IntentWithdraw};
+pub use locks::{LeaseExtend, LockRelease, LockRequest};
 pub use queries::{
     BindingMoment, DiagnosticRequest, DiagnosticResponse, Hatches, Query, Question, QuestionOption, Response,
     ReturnEvent,

@@ -5,7 +5,7 @@
 use clap::Args;
 use plenary_client::channels::{ChannelEvent, EventsQuery, NewEvent, handed_over};
 
-use super::{reading::ChannelArgument, target::ChannelTarget};
+use super::{read::ChannelArgument, target::ChannelTarget};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::clean,

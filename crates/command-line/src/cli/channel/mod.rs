@@ -1,14 +1,14 @@
 //! `plenary channel`: append-only logs in which agents on different hosts coordinate (Agent Channel Protocol v2).
 //! Must not know: how events are composed or printed; its parts do this.
 
-mod creating;
 mod handoff;
+mod manage;
 mod payload;
-mod reading;
+mod post;
+mod read;
 mod render;
 mod target;
 mod watch;
-mod writing;
 
 use clap::Subcommand;
 use plenary_client::Error;
@@ -20,32 +20,32 @@ use target::ChannelTarget;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Create a channel and print its URL with its key; another agent needs only this URL and its own token
-    Create(creating::Create),
+    Create(manage::Create),
     /// List the channels that this agent's owner participates in, newest first
-    List(creating::List),
+    List(manage::List),
     /// Show a channel's charter, state and holder, and how to participate
-    Read(reading::ReadArguments),
+    Read(read::ReadArguments),
     /// Show the charter, or set a new one
-    Spec(writing::Document),
+    Spec(post::Document),
     /// Show the state, or set a new one
-    State(writing::Document),
+    State(post::Document),
     /// Post a status: at every transition, and at the channel's cadence while you hold work
-    Status(writing::Status),
+    Status(post::Status),
     /// Append an event of any kind
-    Post(writing::Post),
+    Post(post::Post),
     /// Show events, newest first
-    Events(reading::Events),
+    Events(read::Events),
     /// Show when each agent last posted, and which agents are presumed dead
-    Presence(reading::ChannelArgument),
+    Presence(read::ChannelArgument),
     /// Follow a channel live and report agents that are presumed dead
     Watch(watch::Watch),
     /// Hand off the work: post the current state with another holder
     Handoff(handoff::Handoff),
     /// Change the key of a channel's URL and print the new URL; owners that used the former key keep their access, unless
     /// --revoke ends it
-    Key(creating::Key),
+    Key(manage::Key),
     /// Close a channel; it stays readable
-    Close(creating::Close),
+    Close(manage::Close),
 }
 
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
@@ -102,18 +102,18 @@ impl Command {
 
 async fn dispatch(context: &Context, target: &ChannelTarget, command: Command) -> Result<(), Failure> {
     match command {
-        Command::Create(args) => creating::create(context, target, args).await,
-        Command::List(args) => creating::list(context, target, &args).await,
-        Command::Read(args) => reading::read(context, target, &args).await,
-        Command::Spec(args) => writing::document(context, target, "spec", args).await,
-        Command::State(args) => writing::document(context, target, "state", args).await,
-        Command::Status(args) => writing::status(context, target, args).await,
-        Command::Post(args) => writing::post(context, target, args).await,
-        Command::Events(args) => reading::events(context, target, args).await,
-        Command::Presence(_) => reading::presence(context, target).await,
+        Command::Create(args) => manage::create(context, target, args).await,
+        Command::List(args) => manage::list(context, target, &args).await,
+        Command::Read(args) => read::read(context, target, &args).await,
+        Command::Spec(args) => post::document(context, target, "spec", args).await,
+        Command::State(args) => post::document(context, target, "state", args).await,
+        Command::Status(args) => post::status(context, target, args).await,
+        Command::Post(args) => post::post(context, target, args).await,
+        Command::Events(args) => read::events(context, target, args).await,
+        Command::Presence(_) => read::presence(context, target).await,
         Command::Watch(args) => watch::run(context, target, args).await,
         Command::Handoff(args) => handoff::run(context, target, args).await,
-        Command::Key(key) => creating::change_key(context, target, &key).await,
-        Command::Close(_) => creating::close(context, target).await,
+        Command::Key(key) => manage::change_key(context, target, &key).await,
+        Command::Close(_) => manage::close(context, target).await,
     }
 }

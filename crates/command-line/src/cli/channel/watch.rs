@@ -18,7 +18,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{reading::ChannelArgument, render, target::ChannelTarget};
+use super::{read::ChannelArgument, render, target::ChannelTarget};
 use crate::cli::{context::Context, failure::Failure};
 
 /// How soon liveness is checked after a `state` or a `status`, which may change who is alive or holds the work.

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::{
-    coding::CodingAgent,
+    coding_agents::CodingAgent,
     plan::{APPROVED, Entry, Form, OWN_MODULE, SERVER, is_ours, is_own_line},
 };
 use crate::cli::settings::{Document, SettingsError, Step, with_block, without_block};

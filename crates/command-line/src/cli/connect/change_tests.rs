@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::cli::{
     connect::{
-        coding::{Scope, SettingsRoots},
+        coding_agents::{Scope, SettingsRoots},
         plan::{ProgramCommand, plan},
     },
     environment::Environment,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     base, before, codex_trust,
-    coding::{CodingAgent, Scope},
+    coding_agents::{CodingAgent, Scope},
     edits::{apply, hand_over_directories, remove_directories, remove_entries},
     ignored, is_elsewhere, launch,
     plan::ProgramCommand,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     change,
-    coding::CodingAgent,
+    coding_agents::CodingAgent,
     plan::{Form, PlannedFile},
 };
 use crate::{

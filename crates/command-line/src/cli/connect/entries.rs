@@ -7,7 +7,7 @@ use plenary_kernel::AgentHandle;
 use serde_json::Value;
 
 use super::{
-    coding::{CodingAgent, Scope, SettingsRoots},
+    coding_agents::{CodingAgent, Scope, SettingsRoots},
     plan::{self, ProgramCommand, SERVER, is_ours},
     tool::{HookShape, Hooks, ServerShape, Settings},
 };

@@ -16,9 +16,9 @@ use plenary_mcp::tools::CORE;
 use serde_json::{Map, Value, json};
 
 use super::{
-    SERVER, absolute_cacert, codex_trust,
-    coding::{CodingAgent, Scope, SettingsRoots},
-    linked_home, naming,
+    SERVER, absolute_cacert, agent_choice, codex_trust,
+    coding_agents::{CodingAgent, Scope, SettingsRoots},
+    linked_home,
     plan::{Entry, Form, PlannedFile, ProgramCommand, server_line},
     planned, program_command, serve,
     tool::Start as How,
@@ -218,7 +218,7 @@ async fn connected(
     };
     match record.filter(|(_, connected_directory)| applies(connected_directory)) {
         Some((connected, _)) => Ok(Some(connected.agent)),
-        None => naming::first_use(context, coding, directory).await,
+        None => agent_choice::first_use(context, coding, directory).await,
     }
 }
 
@@ -233,7 +233,7 @@ async fn agent(context: &Context, coding: CodingAgent, directory: &Path) -> Resu
         Some(above) => Some(above),
         None => remembered.known(directory, name)?,
     };
-    let chosen = naming::agent(context, coding, directory, None, known.as_ref()).await?;
+    let chosen = agent_choice::agent(context, coding, directory, None, known.as_ref()).await?;
     if is_own {
         let server = context.client()?.health().await?.value.server_id;
         remembered.put(directory, name, ClientEntry::of(chosen.handle.clone(), server))?;

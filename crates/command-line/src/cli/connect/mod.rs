@@ -1,17 +1,17 @@
 //! `plenary connect`: make a coding agent an agent of the network, through its settings.
 //! Must not know: how settings are written; the form of any one of them.
 
-mod approving;
+mod agent_choice;
+mod approval;
 mod change;
 mod codex_trust;
-mod coding;
+mod coding_agents;
 mod disconnect;
 mod edits;
 mod entries;
 mod ignored;
 pub(crate) mod launch;
 mod linked_home;
-mod naming;
 mod plan;
 pub(crate) mod serve;
 mod tool;
@@ -36,12 +36,12 @@ use super::{
     settings::File,
 };
 use crate::{duration::parse_seconds, listen_address::Listen, out::clean};
-pub(crate) use coding::{CodingAgent, Scope, SettingsRoots};
+use agent_choice::ChosenAgent;
+pub(crate) use agent_choice::{default_owner, ensure_token, first_use, has_valid_token};
+pub(crate) use coding_agents::{CodingAgent, Scope, SettingsRoots};
 pub(crate) use disconnect::{Disconnect, disconnect};
 use edits::{add_entries, apply};
 pub(crate) use entries::{ProgramEntries, read_entries};
-use naming::ChosenAgent;
-pub(crate) use naming::{default_owner, ensure_token, first_use, has_valid_token};
 pub(crate) use plan::SERVER;
 use plan::{PlannedFile, ProgramCommand, plan};
 pub(crate) use tool::{Off, Reach, Switch};
@@ -137,7 +137,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
         serve::ensure_server(context, args.serve, args.listen).await?;
         check_network(context, args.coding, known.as_ref()).await?;
         let agent =
-            naming::agent(context, args.coding, &agent_directory, args.owner.as_ref(), before.as_ref())
+            agent_choice::agent(context, args.coding, &agent_directory, args.owner.as_ref(), before.as_ref())
                 .await?;
         let edits = edited(&agent)?;
         (agent, edits)
@@ -260,7 +260,7 @@ async fn trust(
         return Ok(false);
     }
     if coding == CodingAgent::Qwen {
-        return Ok(scope == Scope::User || approving::approve(program, directory).await);
+        return Ok(scope == Scope::User || approval::approve(program, directory).await);
     }
     let roots = SettingsRoots { directory, environment: &context.environment };
     let file = coding.hooks_file(scope, &roots).filter(|_| coding == CodingAgent::Codex);
@@ -372,7 +372,7 @@ fn likely(
     match identity.map(|identity| identity.handle).or_else(|| Some(before?.agent.clone())) {
         Some(handle) => Ok(ChosenAgent { handle, is_new: false }),
         None => {
-            let handle = naming::proposed(context, args.coding, directory, args.owner.as_ref(), 1)?;
+            let handle = agent_choice::proposed(context, args.coding, directory, args.owner.as_ref(), 1)?;
             Ok(ChosenAgent { handle, is_new: true })
         }
     }

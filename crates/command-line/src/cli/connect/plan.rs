@@ -7,7 +7,7 @@ use plenary_mcp::tools::CORE;
 use serde_json::{Value, json};
 
 use super::{
-    coding::{CodingAgent, Scope, SettingsRoots},
+    coding_agents::{CodingAgent, Scope, SettingsRoots},
     tool::{FixedValue, HookShape, Hooks, Module, More, ServerShape, Servers},
 };
 use crate::cli::{

@@ -1,7 +1,7 @@
 //! The description of a coding agent, as data: the places and shapes of its settings, and its capabilities. Pure.
 //! Must not know: any one coding agent; how settings are changed.
 
-use super::coding::CodingAgent;
+use super::coding_agents::CodingAgent;
 
 /// The description of a coding agent.
 #[derive(Debug)]

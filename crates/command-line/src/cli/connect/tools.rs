@@ -6,7 +6,7 @@ mod modules;
 mod tested;
 
 use super::{
-    coding::CodingAgent,
+    coding_agents::CodingAgent,
     tool::{HookShape, Off, Reach, ServerShape, Servers, Settings, SettingsLocation, Switch, Tool},
 };
 

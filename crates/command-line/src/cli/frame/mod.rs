@@ -2,7 +2,7 @@
 //! allow them (Agent-Channel Fan-Out).
 //! Must not know: how frames are composed, listened to or correlated; its parts do this.
 
-mod composing;
+mod compose;
 mod listen;
 mod lock;
 mod query;
@@ -10,7 +10,7 @@ mod recent;
 mod render;
 mod roster;
 mod seat;
-mod sending;
+mod send;
 
 use clap::Subcommand;
 use plenary_client::frames::{Kind, UnknownValue};
@@ -21,13 +21,13 @@ use super::{context::Context, failure::Failure};
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Send a frame of any kind
-    Send(sending::Send),
+    Send(send::Send),
     /// Tell other sessions what this session is doing
-    Advise(sending::Advise),
+    Advise(send::Advise),
     /// Tell other sessions what has happened
-    Broadcast(sending::BroadcastArgs),
+    Broadcast(send::BroadcastArgs),
     /// Hand work over to another session
-    Handover(sending::HandoverArgs),
+    Handover(send::HandoverArgs),
     /// Claim a resource, or claim it while a command runs; a claim is advisory
     Lock(lock::Lock),
     /// Release a claim
@@ -50,10 +50,10 @@ pub(crate) enum Command {
 
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
     match command {
-        Command::Send(args) => sending::send(context, args).await,
-        Command::Advise(args) => sending::advise(context, args).await,
-        Command::Broadcast(args) => sending::broadcast(context, args).await,
-        Command::Handover(args) => sending::handover(context, args).await,
+        Command::Send(args) => send::send(context, args).await,
+        Command::Advise(args) => send::advise(context, args).await,
+        Command::Broadcast(args) => send::broadcast(context, args).await,
+        Command::Handover(args) => send::handover(context, args).await,
         Command::Lock(args) => lock::lock(context, args).await,
         Command::Unlock(args) => lock::unlock(context, args).await,
         Command::Extend(args) => lock::extend(context, args).await,

@@ -10,11 +10,11 @@ use plenary_client::frames::{
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    composing::{FrameArgs, answer_with, note_no_listener, reach, report, whole_ms},
+    compose::{FrameArgs, answer_with, note_no_listener, reach, report, whole_ms},
     recent::recent,
     render,
     seat::{SeatArgs, Speaker},
-    sending::{some, text_or_stdin},
+    send::{some, text_or_stdin},
 };
 use crate::{
     cli::{

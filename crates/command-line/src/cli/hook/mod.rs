@@ -17,7 +17,7 @@ mod program;
 mod queue;
 mod shared_state;
 mod stderr_reader;
-mod waiting;
+mod wake;
 mod watch;
 
 use std::{
@@ -45,7 +45,7 @@ pub(crate) use printed::note_printed;
 pub(crate) use program::{Program, calling_program};
 pub(crate) use queue::WAKE_VAR;
 pub(crate) use shared_state::{session_in, state_file_of};
-pub(crate) use waiting::{WAIT_SECONDS, WAKE_EXIT_CODE};
+pub(crate) use wake::{WAIT_SECONDS, WAKE_EXIT_CODE};
 
 /// Largest input of a hook; a larger one is not read.
 const INPUT_BYTES_MAX: u64 = 16 << 20;
@@ -178,7 +178,7 @@ fn respond(
             wait_for(elicitation::run(&context, event, within)).map(|()| false)
         }
         Moment::Watch => wait_for(watch::run(&context, event, &handle)).map(|()| false),
-        Moment::Wait => wait_for(waiting::run(&context, event, &handle)),
+        Moment::Wait => wait_for(wake::run(&context, event, &handle)),
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
     journal,
     program::{self, Program},
     shared_state::HookState,
-    waiting::{WAIT_SECONDS, WAKINGS_MAX, has_news},
+    wake::{WAIT_SECONDS, WAKINGS_MAX, has_news},
 };
 use crate::cli::{connect::CodingAgent, context::Context, identity};
 

@@ -1,10 +1,10 @@
 //! `plenary agent host`: an agent on this machine, attached to the server while the command runs.
 //! Must not know: how a run is executed, or the transport of frames.
 
+mod identity;
 mod reporter;
-mod serving;
+mod session;
 mod standard_error;
-mod standing;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -21,7 +21,7 @@ use plenary_runs::Runner;
 
 use super::{context::Context, failure::Failure, interrupts::Interrupts};
 use reporter::HostReporter;
-use serving::ServedHost;
+use session::ServedHost;
 
 /// Upper limit of the number of concurrent runs.
 const RUNS_MAX_MAX: u16 = 1_024;
@@ -98,7 +98,7 @@ fn variable(text: &str) -> Result<(String, String), String> {
 pub(crate) async fn run(context: &Context, args: Host) -> Result<(), Failure> {
     let runner = runner(&args)?;
     let teller = HostReporter::new(context.out, args.handle.clone());
-    let client = standing::client(context, &args.handle, &teller).await?;
+    let client = identity::client(context, &args.handle, &teller).await?;
     standard_error::on_standard_error(context.out);
     let options = AttachOptions { purpose: args.purpose, tools: args.tools, wait_for_server: args.wait };
     let attachment = client.attach(&args.handle, &options);

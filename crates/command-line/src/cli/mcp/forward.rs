@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use super::{
-    coding::CodingSession,
+    coding_session::CodingSession,
     line::{CODING_SESSION, Headers, Message, SESSION},
     session::{Line, RECONNECT_CALL_MAX, Session, is_down, is_lost, time_limit},
 };

@@ -3,7 +3,7 @@
 //! Must not know: the protocol beyond its envelope; messages pass unchanged.
 
 mod channel;
-mod coding;
+mod coding_session;
 mod forward;
 mod line;
 mod presence;
@@ -16,7 +16,7 @@ use plenary_client::Error;
 use tokio::{sync::mpsc, task::JoinSet, time::timeout};
 
 use self::{
-    coding::CodingSession,
+    coding_session::CodingSession,
     forward::{Forwarder, Speaker},
     line::Message,
 };

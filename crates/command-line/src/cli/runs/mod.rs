@@ -4,9 +4,9 @@
 mod agents;
 mod follow;
 mod prompt;
-mod reading;
 mod render;
 mod run;
+mod states;
 
 use clap::Subcommand;
 use plenary_client::Client;
@@ -24,19 +24,19 @@ pub(crate) enum Command {
     /// Configure an agent, as its owner or the operator
     Configure(agents::Configure),
     /// List an agent's latest runs and their states
-    List(reading::List),
+    List(states::List),
     /// Show the state of a run
-    Show(reading::OfRun),
+    Show(states::OfRun),
     /// Show the events of a run, and with --follow those to come
-    Events(reading::Events),
+    Events(states::Events),
     /// Cancel a run
-    Cancel(reading::OfRun),
+    Cancel(states::OfRun),
     /// List an agent's threads, newest first
-    Threads(reading::Threads),
+    Threads(states::Threads),
     /// Show all events of a thread
-    Replay(reading::Replay),
+    Replay(states::Replay),
     /// Download an artifact of an agent, by the id in its URL
-    Artifact(reading::Fetch),
+    Artifact(states::Fetch),
 }
 
 impl Command {
@@ -62,13 +62,13 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
         Command::Agents => agents::list(context).await,
         Command::Describe(args) => agents::describe(context, &args).await,
         Command::Configure(args) => agents::configure(context, &args).await,
-        Command::List(args) => reading::list(context, &args).await,
-        Command::Show(args) => reading::show(context, &args).await,
-        Command::Events(args) => reading::events(context, &args).await,
-        Command::Cancel(args) => reading::cancel(context, &args).await,
-        Command::Threads(args) => reading::threads(context, &args).await,
-        Command::Replay(args) => reading::replay(context, &args).await,
-        Command::Artifact(args) => reading::fetch(context, &args).await,
+        Command::List(args) => states::list(context, &args).await,
+        Command::Show(args) => states::show(context, &args).await,
+        Command::Events(args) => states::events(context, &args).await,
+        Command::Cancel(args) => states::cancel(context, &args).await,
+        Command::Threads(args) => states::threads(context, &args).await,
+        Command::Replay(args) => states::replay(context, &args).await,
+        Command::Artifact(args) => states::fetch(context, &args).await,
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{
     },
     history::FactSelection,
     moment::Moment,
-    reading::ReadableProjects,
+    package_reader::ReadableProjects,
     transfer::{
         Exporter, Import, Importer, Mode,
         fact::ArrivingFact,

@@ -2,7 +2,7 @@
 //! Must not know: how settings are changed.
 
 use super::super::{
-    coding::CodingAgent,
+    coding_agents::CodingAgent,
     tool::{
         FixedValue, HookShape, Hooks, More, Off, Reach, Servers, Settings, SettingsLocation, Start, Tool,
     },

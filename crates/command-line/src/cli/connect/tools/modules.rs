@@ -2,7 +2,7 @@
 //! Must not know: how settings are changed.
 
 use super::super::{
-    coding::CodingAgent,
+    coding_agents::CodingAgent,
     tool::{Hooks, Module, More, Off, Reach, ServerShape, Servers, SettingsLocation, Start, Tool},
 };
 use super::{

@@ -13,7 +13,7 @@ use crate::cli::{
     context::Context,
     failure::Failure,
     frame::{
-        composing::{FrameArgs, whole_ms},
+        compose::{FrameArgs, whole_ms},
         seat::Speaker,
     },
 };

@@ -10,7 +10,7 @@ use tokio::{
     signal::unix::{self, SignalKind, signal},
 };
 
-use super::{announcing, claim::Claim};
+use super::{claim::Claim, first_claim};
 use crate::cli::failure::{Exit, Failure};
 
 /// The shell's exit code for a command that cannot be run; the next one is for a command that does not exist.
@@ -27,7 +27,7 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let mut signals = Signals::watch()?;
     let claimed = tokio::select! {
-        result = announcing::claim(claim, wait) => result.map(drop),
+        result = first_claim::claim(claim, wait) => result.map(drop),
         signal = signals.next() => {
             claim.release().await;
             return Err(Failure::Reported(Exit::Command(by_signal(signal.as_raw()))));

@@ -2,9 +2,9 @@
 //! keeps no table of them.
 //! Must not know: how a command is run.
 
-mod announcing;
 mod claim;
 mod command;
+mod first_claim;
 mod resource;
 
 use std::time::Duration;
@@ -13,7 +13,7 @@ use clap::Args;
 use plenary_client::frames::{LeaseExtend, Leases, LockRelease, Payload, Uuid, now};
 
 use super::{
-    composing::{FrameArgs, answer_with, note_no_listener, reach, report, whole_ms},
+    compose::{FrameArgs, answer_with, note_no_listener, reach, report, whole_ms},
     recent::recent,
     seat::{SeatArgs, Speaker},
 };
@@ -116,7 +116,7 @@ pub(super) async fn lock(context: &Context, args: Lock) -> Result<(), Failure> {
     if with_command {
         return command::run(&claim, args.wait, &args.command).await;
     }
-    let announced = announcing::claim(&claim, args.wait).await?;
+    let announced = first_claim::claim(&claim, args.wait).await?;
     if context.out.is_json() {
         context.out.line(&answer_with(&announced.reply, "lease_id", &claim.lease_id))?;
     } else {

@@ -10,8 +10,8 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::{
     Inbox, WAITS_PER_AGENT_MAX,
+    inbox_read::InboxQuery,
     marks::State,
-    reading::InboxQuery,
     refusals::{InboxRefusal, Rejection},
     wire::{MessageStatus, Page},
 };

@@ -25,9 +25,9 @@ use crate::{
     index::{BESIDE, FACTS, beside, ended},
     key,
     moment::Moment,
-    naming::Home,
     package::{event::PackageEvent, room::PackageRoom, state::PackageState},
     project::{decide::InProject, event::ProjectEvent, room::ProjectRoom, state::ProjectState},
+    project_names::Home,
     rejection::Rejection,
     session::{event::SessionEvent, room::SessionRoom, state::SessionState},
 };

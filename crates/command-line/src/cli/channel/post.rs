@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     payload,
-    reading::{self, ChannelArgument},
+    read::{self, ChannelArgument},
     render,
     target::ChannelTarget,
 };
@@ -88,7 +88,7 @@ pub(super) async fn document(
     args: Document,
 ) -> Result<(), Failure> {
     let Some(argument) = args.set else {
-        return reading::show(context, &target.client.channel_newest(&target.id, kind).await?);
+        return read::show(context, &target.client.channel_newest(&target.id, kind).await?);
     };
     let event = NewEvent { kind: kind.to_owned(), author: args.agent, payload: payload::object(&argument)? };
     send(context, target, &event, args.validate).await

@@ -14,7 +14,7 @@ use plenary_log::{Condition, Fault};
 use plenary_sessions::{
     crossing::{
         CarrierFuture, Consent, CrossingContent, FILES_BROUGHT_WITHIN, Offer, PeerState, SessionCarrier,
-        naming::Naming,
+        names::Naming,
         wire::{
             CrossingCommand, CrossingConsents, CrossingFileAsk, CrossingOffer, CrossingOutcome,
             CrossingState, CrossingStates, CrossingStatesAsk,
@@ -31,7 +31,7 @@ use crate::{
     Links,
     guests::ending,
     limits::{ANSWER_BYTES_MAX, ANSWER_WITHIN, STATES_ASKED_MAX},
-    outgoing::{ACCORDS_PATH, AnswerLimits, CallFailure},
+    peer_calls::{ACCORDS_PATH, AnswerLimits, CallFailure},
     wire::LinkOutcome,
 };
 

@@ -17,7 +17,7 @@ use crate::{
     entries::{self, Block},
     ids::IdRun,
     lists::List,
-    merging,
+    merge,
     runs::RunWriter,
     shelf::Shelf,
     unavailable,
@@ -89,7 +89,7 @@ impl Writer {
                 Job::Put { changes, from, to, reply } => {
                     let put = self.shelf.noting(|| self.put(&changes, from, to));
                     let _nobody_waits = reply.send(put.map_err(unavailable));
-                    if let Err(error) = self.shelf.noting(|| merging::merge(&self.shelf)) {
+                    if let Err(error) = self.shelf.noting(|| merge::merge(&self.shelf)) {
                         tracing::warn!(%error, "parts of the search index could not be merged; it is tried again");
                     }
                 }

@@ -6,8 +6,8 @@ use plenary_log::{Fault, Order};
 use crate::{
     Channels, LISTED_LOOKED_AT_MAX,
     caller::RequestCaller,
-    entering::AgentCache,
     id::ChannelId,
+    lookup::AgentCache,
     room::{EVERYBODY, LISTED, OPEN},
     wire::Channel,
 };

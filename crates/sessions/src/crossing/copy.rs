@@ -8,7 +8,7 @@ use plenary_engine::Decision;
 use plenary_kernel::{AgentHandle, MessageId, OwnerName, Stamp, Version};
 use serde::{Deserialize, Serialize};
 
-use super::{naming::Naming, wire::CrossingEvent};
+use super::{names::Naming, wire::CrossingEvent};
 use crate::{
     PARTICIPANTS_MAX, TOPIC_CHARS_MAX,
     event::{

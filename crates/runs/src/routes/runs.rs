@@ -27,10 +27,10 @@ use crate::{
     limits::DEPTH_MAX,
     live::Live,
     lookup::VisibleThread,
-    reading::Since,
     refusals::{self, RunRefusal},
     registry::Agent,
     request::{self, Ids, RunBody, RunCommand, ThreadChoice, Wait},
+    run_reader::Since,
     state::RunStatus,
     wire::{Base, Source, WireEvent},
 };

@@ -14,7 +14,7 @@ use super::{ANSWERED, CROSSING, HOPS, RETURNING, body::ending, copy_headers};
 use crate::{
     Links,
     limits::GUEST_ANSWER_WITHIN,
-    outgoing::{ACCORDS_PATH, CallFailure},
+    peer_calls::{ACCORDS_PATH, CallFailure},
     refusals::{HouseRefusal, peer_unreachable, too_many_requests},
 };
 

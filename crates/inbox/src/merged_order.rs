@@ -5,7 +5,7 @@ use plenary_frames::news::RetainedFrame;
 use plenary_kernel::Position;
 
 use crate::{
-    Inbox, cursor::ItemPosition, items::Reader, kind::Kind, marks::Marks, reading::InboxQuery, shelf::Stub,
+    Inbox, cursor::ItemPosition, inbox_read::InboxQuery, items::Reader, kind::Kind, marks::Marks, shelf::Stub,
 };
 
 /// The requested retained frames.

@@ -15,8 +15,8 @@ use serde::Deserialize;
 use super::UNAUTHENTICATED;
 use crate::{
     LIMIT_DEFAULT, LIMIT_MAX, Requests,
-    listing::RequestQuery,
     refusals::RequestRefusal,
+    request_list::RequestQuery,
     wire::{self, Kind, Phase, RequestPage},
 };
 

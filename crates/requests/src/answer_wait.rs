@@ -10,7 +10,7 @@ use plenary_log::Fault;
 use plenary_room::CannotWatch;
 use tokio::time::{Instant, timeout_at};
 
-use crate::{Requests, reading::RequestReading, room::RequestRoom};
+use crate::{Requests, request_view::RequestReading, room::RequestRoom};
 
 /// The interval of checks without a wake-up.
 const RECHECK_AFTER: Duration = Duration::from_secs(15);

@@ -9,7 +9,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::program::{ending, lines::Lines, process::Group, stderr::StderrTail};
+use crate::program::{exit_report, lines::Lines, process::Group, stderr::StderrTail};
 
 /// How long a program may run after its RunCompleted, with its input closed.
 const EXIT_AFTER_COMPLETION: Duration = Duration::from_secs(5);
@@ -42,6 +42,6 @@ pub(super) async fn without_completion(
     stderr: StderrTail,
     invalid_lines: &str,
 ) -> RunEnd {
-    let ending = ending::describe(&mut child, &group, stderr, "RunCompleted").await;
+    let ending = exit_report::describe(&mut child, &group, stderr, "RunCompleted").await;
     RunEnd::error(format!("{ending}{invalid_lines}"))
 }

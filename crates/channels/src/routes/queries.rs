@@ -22,10 +22,10 @@ use serde::Deserialize;
 use super::{Answer, Surface, doc, of_channel, query};
 use crate::{
     caller::{RequestCaller, StreamCaller},
+    channel_list::ChannelList,
+    event_pages::{EventQuery, Next},
     key::LinkKey,
-    listing::ChannelList,
     live::{Live, Start},
-    reading::{EventQuery, Next},
     refusals, request,
     room::ChannelRoom,
     wire::{Channel, Event, url},

@@ -9,7 +9,7 @@ use plenary_client::{
 };
 use plenary_kernel::{AgentHandle, AllowEntry, OwnerName};
 
-use super::coding::CodingAgent;
+use super::coding_agents::CodingAgent;
 use crate::cli::{
     context::Context,
     failure::Failure,

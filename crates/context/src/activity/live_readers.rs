@@ -14,7 +14,7 @@ use super::{
     event::{Activity, ActivityNoted},
     room::ActivityRoom,
 };
-use crate::{Context, project::room::ProjectRoom, reading::Drafts};
+use crate::{Context, package_reader::Drafts, project::room::ProjectRoom};
 
 /// Entries per read; each is small.
 const NOTES: usize = 128;

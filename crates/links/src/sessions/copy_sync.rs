@@ -12,8 +12,8 @@ use plenary_kernel::{AccordId, OwnerName, SessionId, Version, limits::READ_ROWS_
 use plenary_log::Fault;
 use plenary_sessions::crossing::{
     COPIES_PER_PEER_MAX, CopyError,
-    copying::{CopyEvents, CopyRefusal, local_event},
-    naming::Naming,
+    copy::{CopyEvents, CopyRefusal, local_event},
+    names::Naming,
     wire::{CrossingAsk, CrossingEvents, CrossingNewsAsk, CrossingNewsPage},
 };
 use serde_json::value::RawValue;
@@ -27,7 +27,7 @@ use crate::{
         ANSWER_WITHIN, COPIED_BYTES_PER_MINUTE_MAX, EVENTS_ANSWER_BYTES_MAX, NEWS_ANSWER_BYTES_MAX,
         NEWS_APART, NEWS_WAIT_MS_MAX, PULL_PAUSE, PULL_PAUSE_MAX,
     },
-    outgoing::{AnswerLimits, CallFailure},
+    peer_calls::{AnswerLimits, CallFailure},
 };
 
 /// How often the server looks for invitations that another process took.

@@ -17,10 +17,10 @@ use serde::Deserialize;
 use super::{OnePath, UNAUTHENTICATED, refusal_for, request_id};
 use crate::{
     Requests, WAIT_SECONDS_MAX,
+    answer_wait::WaitOutcome,
     command::Source,
-    reading::view_for,
     refusals::{RequestRefusal, cannot_wait, revoked},
-    waiting::WaitOutcome,
+    request_view::view_for,
     wire::{self, NewRequest, RequestView},
 };
 

@@ -11,9 +11,9 @@ use super::{OnePath, PEOPLE, People, UNAUTHENTICATED, current_view, of_people, r
 use crate::{
     BATCH_MAX, Requests,
     command::{AnswerRequest, AnsweredBy, HandleRequest, Handling},
-    reading::RequestReading,
     refusals::RequestRefusal,
     request::check_form,
+    request_view::RequestReading,
     wire::{self, Batch, BatchError, BatchResult, BatchResults, Delegate, NewAnswer, RequestView, Snooze},
 };
 

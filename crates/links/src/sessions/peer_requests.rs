@@ -9,7 +9,7 @@ use futures_util::TryStreamExt as _;
 use http::{HeaderValue, header};
 use plenary_kernel::{OwnerName, Position, Refusal, Version};
 use plenary_sessions::crossing::{
-    naming::Naming,
+    names::Naming,
     wire::{
         CrossingAsk, CrossingCommand, CrossingConsents, CrossingEvents, CrossingFileAsk, CrossingNewsAsk,
         CrossingNewsPage, CrossingOffer, CrossingState, CrossingStates, CrossingStatesAsk,

@@ -19,13 +19,13 @@ use crate::{
     lifecycle::Status,
     limits::{LIST_BYTES_MAX, READS_AT_ONCE, SCAN_ROWS_MAX},
     moment::Moment,
-    naming::{ResolvedProject, member_entries, owner},
     package::{
         event::PackageEvent,
         room::PackageRoom,
         state::{PackageState, Present},
     },
     project::state::ProjectState,
+    project_names::{ResolvedProject, member_entries, owner},
     rejection::Rejection,
     rounds::Rounds,
 };

@@ -8,7 +8,7 @@ use plenary_client::frames::{Advisory, Broadcast, EventClass, Handover, Kind, Pa
 use serde_json::{Map, Value};
 
 use super::{
-    composing::{FrameArgs, report},
+    compose::{FrameArgs, report},
     kind,
     seat::{SeatArgs, Speaker},
 };

@@ -7,7 +7,7 @@ use plenary_log::{Fault, IndexRow, Order};
 
 use crate::{
     READ_FOR_PERSON_MAX, ROWS_READ_MAX, Requests,
-    reading::view_for,
+    request_view::view_for,
     room::{CLOSED, EVERYBODY, Row, WAITING},
     wire::{Counts, Kind, Phase, RequestPage},
 };

@@ -10,8 +10,8 @@ use crate::{
     id::RunId,
     limits::READERS_PER_RUN_MAX,
     lookup::VisibleThread,
-    reading::{Page, Since},
     refusals::{self, RunRefusal},
+    run_reader::{Page, Since},
 };
 
 /// Most attempts of a poll that conflicts with other polls of the same reader.

@@ -18,7 +18,7 @@ use super::{Answer, OpenChannel, Surface, json, of_channel, query, typed};
 use crate::{
     RECENT_BYTES_MAX, RECENT_EVENTS_MAX,
     caller::RequestCaller,
-    reading::EventQuery,
+    event_pages::EventQuery,
     refusals::{self, ChannelRefusal},
     view::{Format, View, ViewSource},
     wire::{Channel, Event, Presence, url},

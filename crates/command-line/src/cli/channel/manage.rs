@@ -5,7 +5,7 @@ use clap::Args;
 use plenary_client::channels::Channel;
 use serde_json::{Map, Value, json};
 
-use super::{payload, reading::ChannelArgument, target::ChannelTarget};
+use super::{payload, read::ChannelArgument, target::ChannelTarget};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Table, clean, second},
