@@ -46,13 +46,11 @@ pub struct JsonEncoder(MessageDescriptor);
 
 impl JsonCodec {
     /// Of a server, which takes what the method asks.
-    #[must_use]
     pub fn of(method: &MethodDescriptor) -> Self {
         Self { taken: method.input(), given: method.output() }
     }
 
     /// Of a client, which takes what the method answers.
-    #[must_use]
     pub fn of_client(method: &MethodDescriptor) -> Self {
         Self { taken: method.output(), given: method.input() }
     }

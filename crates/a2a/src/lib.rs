@@ -63,7 +63,6 @@ pub struct Settings {
 
 impl A2a {
     /// The room; it answers no request before [`A2a::begin`].
-    #[must_use]
     pub fn new(
         log: Log,
         clock: Arc<dyn Clock>,

@@ -88,7 +88,6 @@ struct Inner {
 
 impl Accounts {
     /// The room in a log. `operator` is the digest of the operator's token, which is not in the log.
-    #[must_use]
     pub fn new(log: Log, clock: Arc<dyn Clock>, operator: TokenDigest) -> Self {
         Self(Arc::new(Inner {
             agents: Streams::new(log.clone(), clock.clone()),
@@ -155,7 +154,6 @@ impl Accounts {
         self.0.agents.log()
     }
     /// The current time.
-    #[must_use]
     pub fn now(&self) -> TimestampMs {
         self.clock().now()
     }

@@ -44,7 +44,6 @@ pub enum Actor {
 
 impl Actor {
     /// The owner for which it acts; `None` for the operator and the seed file.
-    #[must_use]
     pub fn owner(&self) -> Option<OwnerName> {
         match self {
             Self::Owner(owner) => Some(owner.clone()),
@@ -101,7 +100,6 @@ pub struct Authority {
 
 impl Authority {
     /// The authority of the seed file.
-    #[must_use]
     pub const fn seed() -> Self {
         Self { by: Actor::Seed, token: None }
     }

@@ -48,7 +48,6 @@ pub(crate) fn foreign_agent() -> Refusal {
 }
 
 /// 403: only the agent itself may do this.
-#[must_use]
 pub fn token_required() -> Refusal {
     let text =
         "A connection acts as the agent: open it with the agent's token. With a cookie, follow GET /watch.";

@@ -33,7 +33,6 @@ pub enum AccountEvent {
 impl AccountEvent {
     /// The change that a committed event is. `None` for events of other rooms, and for those of the accounts that
     /// change nobody's rights.
-    #[must_use]
     pub fn of(event: &StoredEvent) -> Option<Self> {
         match event.stream.category() {
             OwnerRoom::CATEGORY => event.stream.id().parse().ok().map(Self::OwnerChanged),
@@ -63,7 +62,6 @@ impl AccountEvent {
 
     /// The agent whose open connections must check again what they may do: its token died with this event, or somebody
     /// has blocked it, or does so no longer.
-    #[must_use]
     pub fn rechecked(&self) -> Option<&AgentHandle> {
         match self {
             Self::TokenRotated(agent)
@@ -74,7 +72,6 @@ impl AccountEvent {
     }
 
     /// The agent whose own account changed.
-    #[must_use]
     pub fn agent(&self) -> Option<&AgentHandle> {
         match self {
             Self::AgentChanged(agent)

@@ -128,7 +128,6 @@ pub struct AgentCaller {
 
 impl AgentCaller {
     /// The authority with which it acts.
-    #[must_use]
     pub fn authority(&self) -> Authority {
         Authority { by: Actor::Agent(self.handle.clone()), token: Some(self.token) }
     }

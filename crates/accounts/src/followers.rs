@@ -25,20 +25,17 @@ pub struct Follower {
 
 impl Follower {
     /// Whoever sent a token, or nobody in particular.
-    #[must_use]
     pub fn new(principal: Option<&Principal>) -> Self {
         let is_person = principal.is_some_and(|principal| principal.token.is_person());
         Self { who: principal.map(|principal| principal.who.clone()), is_person, trusts: None }
     }
 
     /// The same where the right to follow goes by the trust between the follower and an agent.
-    #[must_use]
     pub fn trusting(self, agent: Option<AgentHandle>) -> Self {
         Self { trusts: agent, ..self }
     }
 
     /// Whether the follower must check again whether it may follow.
-    #[must_use]
     pub fn is_concerned(&self, change: &AccountEvent) -> bool {
         // A session ends with itself, and with the token that it was made with.
         let ends_sessions = matches!(change, AccountEvent::ConsoleChanged | AccountEvent::OwnerChanged(_));

@@ -25,7 +25,6 @@ pub struct PeerStanding {
 impl PeerStanding {
     /// Whether an agent of this network admits a guest of the peer: its owner takes part, and its allowlist names the
     /// guest, which it does not block. An open policy covers only agents of this network.
-    #[must_use]
     pub fn admits(&self, host: &KnownAgent, guest: &AgentHandle) -> bool {
         self.owners.contains(&host.handle.owner_name()) && lists_stranger(&host.state, guest)
     }
@@ -48,19 +47,16 @@ pub struct GuestIdentity {
 impl GuestIdentity {
     /// The guest with this local handle, for a request that its network has signed; `None` if it is not the handle of an agent
     /// of another network. `hops` is how many agents of that network have passed on what it acts upon.
-    #[must_use]
     pub fn of_signed(handle: AgentHandle, hops: Option<u32>) -> Option<Self> {
         handle.is_elsewhere().then_some(Self { handle, hops })
     }
 
     /// How many agents of its network have passed on what it acts upon, if its network runs it.
-    #[must_use]
     pub fn hops(&self) -> Option<u32> {
         self.hops
     }
 
     /// The guest as the bearer of a token.
-    #[must_use]
     pub fn principal(&self) -> Principal {
         Principal { who: TokenOwner::Agent(self.handle.clone()), token: TokenDigest::GUEST }
     }

@@ -43,31 +43,26 @@ pub struct HostedIdentity {
 
 impl HostedIdentity {
     /// The acting identity.
-    #[must_use]
     pub fn handle(&self) -> &AgentHandle {
         &self.handle
     }
 
     /// How many agents of this server have passed on what it acts upon; 0 when somebody else asked.
-    #[must_use]
     pub fn hops(&self) -> u32 {
         self.hops
     }
 
     /// What stands in the place of a token.
-    #[must_use]
     pub fn proof(&self) -> TokenDigest {
         TokenDigest::INSIDE
     }
 
     /// The same as the bearer of a token.
-    #[must_use]
     pub fn principal(&self) -> Principal {
         Principal { who: TokenOwner::Agent(self.handle.clone()), token: TokenDigest::INSIDE }
     }
 
     /// The authority with which it acts.
-    #[must_use]
     pub fn authority(&self) -> Authority {
         Authority { by: Actor::Agent(self.handle.clone()), token: Some(TokenDigest::INSIDE) }
     }
@@ -122,20 +117,17 @@ impl Accounts {
     }
 
     /// Whether this server runs the agent.
-    #[must_use]
     pub fn is_hosted(&self, handle: &AgentHandle) -> bool {
         self.hosted().read().contains(handle)
     }
 
     /// This process as an agent that it runs, upon something that so many of its agents have passed on; `None` for
     /// anybody else.
-    #[must_use]
     pub fn acting(&self, handle: &AgentHandle, hops: u32) -> Option<HostedIdentity> {
         self.is_hosted(handle).then(|| HostedIdentity { handle: handle.clone(), hops })
     }
 
     /// This process as an agent, to carry out what a person of its owner answered for it.
-    #[must_use]
     pub fn acting_for_person(&self, handle: &AgentHandle) -> HostedIdentity {
         HostedIdentity { handle: handle.clone(), hops: 0 }
     }

@@ -86,7 +86,6 @@ pub(crate) struct ContactRequestNotice {
 }
 
 /// The stream of an agent's inbox.
-#[must_use]
 pub fn inbox_of(handle: &AgentHandle) -> StreamName {
     StreamName::new(INBOX, handle.as_str())
 }

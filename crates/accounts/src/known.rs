@@ -29,7 +29,6 @@ pub struct KnownAgent {
 
 impl KnownAgent {
     /// Holds an append to this knowledge: the agent's stream is still at that version.
-    #[must_use]
     pub fn condition(&self) -> Condition {
         Condition {
             stream: AgentRoom::stream(self.handle.as_str()),
@@ -54,7 +53,6 @@ pub struct KnownOwner {
 
 impl KnownOwner {
     /// Holds an append to this knowledge.
-    #[must_use]
     pub fn condition(&self) -> Condition {
         Condition {
             stream: OwnerRoom::stream(self.owner.as_str()),
@@ -77,7 +75,6 @@ pub struct KnownOrg {
 
 impl KnownOrg {
     /// Holds an append to this knowledge.
-    #[must_use]
     pub fn condition(&self) -> Condition {
         Condition::at(OrgRoom::stream(self.org.as_str()), self.version)
     }

@@ -21,7 +21,6 @@ pub struct Decider {
 }
 
 /// The handle of an owner's default person.
-#[must_use]
 pub fn person_of(owner: &OwnerName) -> AgentHandle {
     format!("@{owner}.{owner}").parse().expect("an owner's name is also an agent's")
 }

@@ -45,7 +45,6 @@ const BAD_AGENT: &[&str] = &[
 ];
 
 /// Every operation of the account surface, for a router whose state has the room.
-#[must_use]
 pub fn operations<S>() -> Vec<Operation<S>>
 where
     S: Clone + Send + Sync + 'static,

@@ -27,7 +27,6 @@ pub enum Access {
 
 impl Access {
     /// `read` or `write`.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -66,20 +65,17 @@ pub(crate) struct Demand<'a> {
 
 impl Scope {
     /// Every room.
-    #[must_use]
     pub fn everywhere(access: Access) -> Self {
         Self { everywhere: Some(access), ..Self::default() }
     }
 
     /// One room; no access for a name that is not in [`SCOPED_ROOMS`].
-    #[must_use]
     pub fn of_room(room: &str, access: Access) -> Self {
         let room = SCOPED_ROOMS.into_iter().find(|known| *known == room);
         Self { rooms: room.into_iter().map(|room| (room, access)).collect(), ..Self::default() }
     }
 
     /// Whether it is limited to sessions, channels or projects.
-    #[must_use]
     pub fn is_limited(&self) -> bool {
         self.id_sets().iter().any(|ids| !ids.is_empty())
     }
@@ -119,14 +115,12 @@ impl Scope {
 
     /// Whether it admits reading in a room, in this session and in a project with one of these names if the room
     /// has projects. For operations that show several rooms at once.
-    #[must_use]
     pub fn reads(&self, room: &str, session: Option<&str>, projects: &[String]) -> bool {
         let demand = |project| Demand { room, access: Access::Read, session, channel: None, project };
         self.admits(&demand(None)) || projects.iter().any(|project| self.admits(&demand(Some(project))))
     }
 
     /// The ids in a room, sessions or projects, to which it is limited; `None` if it is not limited.
-    #[must_use]
     pub fn limits_in(&self, room: &str) -> Option<Vec<&str>> {
         let ids = match room {
             "sessions" => Some(&self.sessions),
@@ -137,7 +131,6 @@ impl Scope {
     }
 
     /// Whether it covers the other scope.
-    #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         let mut id_sets = other.id_sets().into_iter().zip(self.id_sets());
         let is_limited_as_much =
@@ -149,7 +142,6 @@ impl Scope {
     }
 
     /// The intersection; `None` if it is empty, or too long for one scope. The limits of both apply.
-    #[must_use]
     pub fn meet(&self, other: &Self) -> Option<Self> {
         let room = |room| Some((room, self.access(room).min(other.access(room))?));
         let both = |ours: &BTreeSet<String>, theirs: &BTreeSet<String>| match (
@@ -173,7 +165,6 @@ impl Scope {
     }
 
     /// Whether a value is known here: as a right, or as a limit to one id, well formed or not.
-    #[must_use]
     pub fn is_known(value: &str) -> bool {
         value.parse::<Self>().is_ok() || Self::is_limit(value)
     }

@@ -44,7 +44,6 @@ impl TokenDigest {
     pub(crate) const INSIDE: Self = Self(Proof::Inside);
 
     /// The digest of a token.
-    #[must_use]
     pub fn of(token: &str) -> Self {
         Self(Proof::Digest(plenary_kernel::json::digest(token.as_bytes())))
     }
@@ -83,12 +82,10 @@ impl TokenDigest {
         self.0 == Proof::Inside
     }
     /// Whether an agent of another network acts.
-    #[must_use]
     pub fn is_guest(&self) -> bool {
         self.0 == Proof::Guest
     }
     /// Whether a person acts, through the console or with the token of its owner.
-    #[must_use]
     pub fn is_person(&self) -> bool {
         matches!(self.0, Proof::Console { .. } | Proof::Lent { .. })
     }
@@ -122,7 +119,6 @@ impl TokenDigest {
         Some(Self(Proof::Digest(digest)))
     }
     /// 64 lower-case hex digits.
-    #[must_use]
     pub fn hex(&self) -> String {
         match &self.0 {
             Proof::Digest(bytes) => hex::encode(bytes),
@@ -134,7 +130,6 @@ impl TokenDigest {
         }
     }
     /// Compares in constant time.
-    #[must_use]
     pub fn matches(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Proof::Digest(a), Proof::Digest(b)) => {
@@ -196,7 +191,6 @@ impl fmt::Debug for Token {
 
 impl Token {
     /// A new token of 256 random bits.
-    #[must_use]
     pub fn random(kind: TokenKind) -> Self {
         let prefix = match kind {
             TokenKind::Operator => "plo_",
@@ -209,12 +203,10 @@ impl Token {
         Self(format!("{prefix}{bits}"))
     }
     /// A chosen token: `TOKEN_BYTES_MIN` to `TOKEN_BYTES_MAX` characters of printable ASCII without spaces.
-    #[must_use]
     pub fn chosen(text: &str) -> Option<Self> {
         Self::seeded(text).filter(|token| !token.is_short())
     }
     /// A token of a seed file: the same, but one character is enough, because published suites seed short tokens.
-    #[must_use]
     pub fn seeded(text: &str) -> Option<Self> {
         let is_sendable = text.bytes().all(|byte| byte.is_ascii_graphic());
         (is_sendable && (1..=TOKEN_BYTES_MAX).contains(&text.len())).then(|| Self(text.to_owned()))
@@ -224,12 +216,10 @@ impl Token {
         self.0.len() < TOKEN_BYTES_MIN
     }
     /// The token itself.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
     /// Its digest.
-    #[must_use]
     pub fn digest(&self) -> TokenDigest {
         TokenDigest::of(&self.0)
     }

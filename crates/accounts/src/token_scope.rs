@@ -47,7 +47,6 @@ pub struct MissingScope(Arc<Mutex<Option<String>>>);
 
 impl MissingScope {
     /// The missing scope.
-    #[must_use]
     pub fn take(&self) -> Option<String> {
         self.0.lock().take()
     }

@@ -20,7 +20,6 @@ pub enum Policy {
 
 /// Whether two agents may communicate, in either direction: both are live, neither blocks the other (ASP-13), and each one's
 /// policy admits the other (ASP-8 to ASP-10). An agent may always contact itself.
-#[must_use]
 pub fn may_contact(a: &KnownAgent, b: &KnownAgent) -> bool {
     a.handle == b.handle
         || (a.state.is_live()
@@ -31,32 +30,27 @@ pub fn may_contact(a: &KnownAgent, b: &KnownAgent) -> bool {
 }
 
 /// Whether one of the two blocks the other (ASP-12).
-#[must_use]
 pub fn blocked_between(a: &KnownAgent, b: &KnownAgent) -> bool {
     a.state.blocks(&b.handle) || b.state.blocks(&a.handle)
 }
 
 /// Whether an agent admits an agent of another network, whose state is unknown here: the allowlist names it,
 /// and it is not blocked.
-#[must_use]
 pub(crate) fn lists_stranger(state: &AgentState, other: &AgentHandle) -> bool {
     state.is_live() && !state.blocks(other) && lists(state, other)
 }
 
 /// Whether an agent admits one of another network: its allowlist names it, and it is not blocked.
-#[must_use]
 pub fn admits_elsewhere(agent: &KnownAgent, other: &AgentHandle) -> bool {
     lists_stranger(&agent.state, other)
 }
 
 /// Whether an agent may contact one of another network: its own policy admits that one, and it does not block it.
-#[must_use]
 pub fn may_contact_elsewhere(agent: &KnownAgent, other: &AgentHandle) -> bool {
     agent.state.is_live() && !agent.state.blocks(other) && admits(&agent.state, other)
 }
 
 /// Whether an agent admits agents of an owner: its own ones, or as its policy and its allowlist say.
-#[must_use]
 pub fn admits_owner(agent: &KnownAgent, owner: &OwnerName) -> bool {
     if agent.handle.owner() == owner.as_str() || agent.state.policy() == Policy::Open {
         return true;
@@ -68,7 +62,6 @@ pub fn admits_owner(agent: &KnownAgent, owner: &OwnerName) -> bool {
 }
 
 /// Whether an agent's allowlist names an agent of another network.
-#[must_use]
 pub(crate) fn lists_anybody_elsewhere(state: &AgentState) -> bool {
     state.is_live() && state.allowlist().iter().any(AllowEntry::is_elsewhere)
 }
@@ -89,7 +82,6 @@ pub enum TrustTier {
 }
 
 /// The trust relation of `reader` to another agent.
-#[must_use]
 pub fn trust_tier(reader: &KnownAgent, from: &AgentHandle) -> TrustTier {
     if reader.handle == *from {
         TrustTier::Own

@@ -56,7 +56,6 @@ pub struct StagedBlob {
 
 impl StagedBlob {
     /// Its size in bytes.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.writing.bytes()
     }
@@ -77,7 +76,6 @@ impl StagedBlob {
 
 impl Blobs {
     /// A store in memory, which is lost with its last clone.
-    #[must_use]
     pub fn in_memory() -> Self {
         Self::over(Arc::new(InMemory::new()), String::new(), PART_BYTES)
     }

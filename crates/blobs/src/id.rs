@@ -16,7 +16,6 @@ pub struct NotABlobId;
 
 impl BlobId {
     /// The hash of these bytes.
-    #[must_use]
     pub fn of(content: &[u8]) -> Self {
         Self::finished(Sha256::new_with_prefix(content))
     }

@@ -38,7 +38,6 @@ pub enum Access {
 
 /// Whether and why the caller may use a channel. A block between the caller and the creator overrides every reason. An agent
 /// of another network needs the key or an entry in the creator's allowlist, and the creator's owner takes part in the accord.
-#[must_use]
 pub fn access(state: &ChannelState, caller: &Caller, people: &People) -> Option<Access> {
     let created = state.created.as_ref()?;
     let pair = people.agent.as_ref().zip(people.creator.as_ref());

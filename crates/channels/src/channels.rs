@@ -70,7 +70,6 @@ pub(crate) struct Inner {
 
 impl Channels {
     /// The channels of a log. Each appended event is recorded as a span.
-    #[must_use]
     pub fn new(log: Log, clock: Arc<dyn Clock>, accounts: Accounts, spans: Spans, config: Config) -> Self {
         Self(Arc::new(Inner {
             streams: Streams::new(log, clock),

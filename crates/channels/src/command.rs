@@ -22,20 +22,17 @@ pub struct Caller {
 
 impl Caller {
     /// The actor of its token.
-    #[must_use]
     pub fn via(&self) -> Option<&Actor> {
         self.authority.as_ref().map(|authority| &authority.by)
     }
 
     /// Whether it is an agent of another network.
-    #[must_use]
     pub fn is_guest(&self) -> bool {
         let token = self.authority.as_ref().and_then(|authority| authority.token.as_ref());
         token.is_some_and(TokenDigest::is_guest)
     }
 
     /// The author of its events unless it names one: its handle, or empty without a token.
-    #[must_use]
     pub fn name(&self) -> String {
         self.via().map(Actor::to_string).unwrap_or_default()
     }

@@ -20,7 +20,6 @@ pub struct ChannelId(Arc<str>);
 
 impl ChannelId {
     /// A random id of this length.
-    #[must_use]
     pub fn mint(stamp: &Stamp, length: usize) -> Self {
         let mut rest = u128::from(stamp.ulid(0));
         let mut next = || {
@@ -32,7 +31,6 @@ impl ChannelId {
     }
 
     /// The text on the wire.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

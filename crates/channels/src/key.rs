@@ -22,13 +22,11 @@ impl LinkKey {
     }
 
     /// The text of the key in the link.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
     /// Compares in constant time.
-    #[must_use]
     pub fn matches(&self, other: &Self) -> bool {
         let pairs = self.0.bytes().zip(other.0.bytes());
         self.0.len() == other.0.len() && pairs.fold(0, |differing, (a, b)| differing | (a ^ b)) == 0

@@ -51,7 +51,6 @@ impl Problems {
 }
 
 /// All problems of an event of this kind. `current` is the channel's newest state.
-#[must_use]
 pub fn lint(kind: &str, author: Option<&str>, payload: &Object, current: Option<&Object>) -> Verdict {
     let mut found = Problems::default();
     match kind {

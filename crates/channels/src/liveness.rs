@@ -18,13 +18,11 @@ pub struct Cadence(pub u64);
 
 impl Cadence {
     /// The longest silence of a live agent, in seconds.
-    #[must_use]
     pub const fn silence_seconds_max(self) -> u64 {
         self.0.saturating_mul(CADENCES)
     }
 
     /// Whether an agent whose last status was at `last` is presumed dead.
-    #[must_use]
     pub fn presumes_dead(self, last: TimestampMs, now: TimestampMs) -> bool {
         now.0.saturating_sub(last.0) > self.silence_seconds_max().saturating_mul(1_000)
     }
@@ -42,14 +40,12 @@ pub struct ClockNotice {
 
 impl ClockNotice {
     /// The time of an event, corrected by a notice.
-    #[must_use]
     pub fn dated(noticed: Option<Self>, version: Version, at: TimestampMs) -> TimestampMs {
         noticed.filter(|noticed| version <= noticed.version).map_or(at, |noticed| at.min(noticed.at))
     }
 }
 
 /// Whether the newest state or a last status still has a time in the future after the correction.
-#[must_use]
 pub fn is_ahead(state: &ChannelState, noticed: Option<ClockNotice>, now: TimestampMs) -> bool {
     let is_ahead = |version, at| ClockNotice::dated(noticed, version, at) > now;
     is_ahead(state.state, state.state_at)
@@ -57,7 +53,6 @@ pub fn is_ahead(state: &ChannelState, noticed: Option<ClockNotice>, now: Timesta
 }
 
 /// The last status of each author, newest first.
-#[must_use]
 pub fn presence(
     state: &ChannelState,
     cadence: Cadence,

@@ -40,13 +40,11 @@ pub struct Mention {
 }
 
 /// Whether this is the stream of a channel.
-#[must_use]
 pub fn is_channel(stream: &StreamName) -> bool {
     stream.category() == ChannelRoom::CATEGORY
 }
 
 /// The agents that a payload mentions, in the order of their handles.
-#[must_use]
 pub fn mentions(payload: &[u8]) -> BTreeSet<AgentHandle> {
     let mut named = BTreeSet::new();
     for (index, _) in payload.iter().enumerate().filter(|(_, byte)| **byte == b'@') {

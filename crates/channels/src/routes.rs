@@ -59,7 +59,6 @@ pub(crate) fn form(refusal: Refusal) -> Response {
 const NOTHING_AT: [&str; 3] = ["/agent-channel/", "/agent-channel/{id}/", "/agent-channel/{id}/{*rest}"];
 
 /// The operations of this room.
-#[must_use]
 pub fn operations() -> Vec<Operation<Surface>> {
     [commands::operations(), view::operations(), queries::operations()].into_iter().flatten().collect()
 }

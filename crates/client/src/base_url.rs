@@ -18,19 +18,16 @@ pub struct BaseUrl {
 
 impl BaseUrl {
     /// Whether the connection is TLS.
-    #[must_use]
     pub fn is_secure(&self) -> bool {
         self.secure
     }
 
     /// The host; an IPv6 address is in brackets.
-    #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
     /// Whether the host is this machine, judged by its name alone.
-    #[must_use]
     pub fn is_loopback(&self) -> bool {
         let bare = self.host.trim_start_matches('[').trim_end_matches(']');
         bare == "localhost" || bare.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())

@@ -38,35 +38,30 @@ pub struct Builder {
 
 impl Builder {
     /// Which certificate authorities to trust; default: the system's.
-    #[must_use]
     pub fn roots(mut self, roots: Roots) -> Self {
         self.roots = roots;
         self
     }
 
     /// Time limit of connecting, including TLS; default 5 s.
-    #[must_use]
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
         self.connect_timeout = limit;
         self
     }
 
     /// Time limit from a request to the end of its reply; default 30 s.
-    #[must_use]
     pub fn request_timeout(mut self, limit: Duration) -> Self {
         self.request_timeout = limit;
         self
     }
 
     /// Largest reply that is read, in bytes; default 64 MiB.
-    #[must_use]
     pub fn reply_bytes_max(mut self, limit: usize) -> Self {
         self.reply_bytes_max = limit;
         self
     }
 
     /// How calls with an idempotency key are repeated; default: five attempts.
-    #[must_use]
     pub fn retry(mut self, retry: Retry) -> Self {
         self.retry = retry;
         self
@@ -74,7 +69,6 @@ impl Builder {
 
     /// For a server on this machine without TLS: every connection first makes the server prove that it knows this token,
     /// because any user may listen on a port. For other servers, the certificate is the only proof.
-    #[must_use]
     pub fn proving(mut self, token: Token) -> Self {
         self.proving = Some(token);
         self
@@ -114,7 +108,6 @@ pub struct Client {
 
 impl Client {
     /// Starts building a client of this server.
-    #[must_use]
     pub fn builder(base: BaseUrl) -> Builder {
         Builder {
             base,
@@ -136,20 +129,17 @@ impl Client {
     }
 
     /// The same client with this token.
-    #[must_use]
     pub fn with_token(&self, token: Token) -> Self {
         Self { token: Some(token), ..self.clone() }
     }
 
     /// The same client, with this key of a channel's link in every channel request.
-    #[must_use]
     pub fn with_channel_key(&self, key: &str) -> Self {
         Self { channel_key: Some(key.into()), ..self.clone() }
     }
 
     /// The same client for channels, projects and runs of a linked network, by its local name: the server forwards the
     /// requests.
-    #[must_use]
     pub fn at_peer(&self, peer: OwnerName) -> Self {
         Self { peer: Some(peer), ..self.clone() }
     }
@@ -168,13 +158,11 @@ impl Client {
 
     /// The same client, naming in every request the agent that its token must belong to: otherwise the server
     /// answers 401 (wire.md D.1).
-    #[must_use]
     pub fn expecting(&self, agent: AgentHandle) -> Self {
         Self { agent: Some(agent), ..self.clone() }
     }
 
     /// The URL of the server.
-    #[must_use]
     pub fn base(&self) -> &BaseUrl {
         &self.shared.base
     }

@@ -122,7 +122,6 @@ impl Client {
     }
 
     /// Follows everything that the caller may see, after a cursor if given, and reconnects after every failure.
-    #[must_use]
     pub fn watch(&self, query: &WatchQuery, after: Option<String>, options: StreamOptions) -> ContextStream {
         let named = [
             ("rooms", &query.rooms),

@@ -25,7 +25,6 @@ pub enum Error {
 
 impl Error {
     /// Whether repeating the same call with the same idempotency key may succeed (wire.md D.3, 503).
-    #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Network(fault) => fault.kind.may_pass(),
@@ -35,7 +34,6 @@ impl Error {
     }
 
     /// The server's `Retry-After`, if it sent one.
-    #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Refused(refused) => refused.retry_after,
@@ -89,7 +87,6 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// Whether the failure may pass by itself.
-    #[must_use]
     pub const fn may_pass(self) -> bool {
         match self {
             Self::Resolve | Self::Refused | Self::Unreachable | Self::Busy | Self::TimedOut | Self::Lost => {
@@ -115,7 +112,6 @@ pub struct NetworkFault {
 
 impl NetworkFault {
     /// Whether the server may have carried out the call although no reply arrived.
-    #[must_use]
     pub fn outcome_unknown(&self) -> bool {
         !self.is_safe && matches!(self.kind, FaultKind::TimedOut | FaultKind::Lost)
     }

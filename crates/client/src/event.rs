@@ -191,13 +191,11 @@ impl Event {
     }
 
     /// The event's JSON, unchanged.
-    #[must_use]
     pub fn json(&self) -> &str {
         self.raw.get()
     }
 
     /// The message, if this is a message event.
-    #[must_use]
     pub fn message(&self) -> Option<&Message> {
         if let EventBody::Message(message) = &self.body { Some(message) } else { None }
     }

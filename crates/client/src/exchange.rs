@@ -38,7 +38,6 @@ pub struct RawReply {
 
 impl RawReply {
     /// A header's value, if it exists and is text.
-    #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }

@@ -81,7 +81,6 @@ impl ReceiptStream {
 impl Client {
     /// Follows `GET /sessions/{id}/messages/{sequence}/receipts`, and reconnects after every failure. Connects when
     /// first awaited.
-    #[must_use]
     pub fn receipts(&self, session: &SessionId, sequence: u64, options: StreamOptions) -> ReceiptStream {
         let path = format!("/sessions/{}/messages/{sequence}/receipts", segment(session.as_str()));
         let paths = Paths { first: path.clone(), resumed: path };

@@ -22,7 +22,6 @@ pub struct Reply<T> {
 
 impl<T> Reply<T> {
     /// The server's JSON, unchanged; empty if the answer had no body (204).
-    #[must_use]
     pub fn json(&self) -> &str {
         // The body was parsed as JSON before, so it is UTF-8.
         std::str::from_utf8(&self.body).unwrap_or_default()

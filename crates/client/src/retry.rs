@@ -12,7 +12,6 @@ pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
     /// A new key of 128 random bits.
-    #[must_use]
     pub fn random() -> Self {
         let mut bits = [0; 16];
         fill(&mut bits);
@@ -25,7 +24,6 @@ impl IdempotencyKey {
     }
 
     /// The key's text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -51,7 +49,6 @@ pub struct Backoff {
 
 impl Backoff {
     /// Pauses that start near `first` and never exceed `longest`.
-    #[must_use]
     pub const fn new(first: Duration, longest: Duration) -> Self {
         Self { first, longest, tried: 0 }
     }

@@ -38,13 +38,11 @@ impl Token {
     }
 
     /// The token itself: to be stored or shown once, never logged.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
     /// The kind of its holder, from its prefix.
-    #[must_use]
     pub fn kind(&self) -> TokenKind {
         match self.0.get(..4) {
             Some("plo_") => TokenKind::Operator,

@@ -69,7 +69,6 @@ pub(crate) fn ephemeral_stream(owner: &OwnerName) -> StreamName {
 
 impl Console {
     /// The room of a log. People can sign in at these issuers.
-    #[must_use]
     pub fn new(log: Log, clock: Arc<dyn Clock>, accounts: Accounts, issuers: Issuers) -> Self {
         let audits = Streams::new(log.clone(), clock.clone());
         Self(Arc::new(Inner {

@@ -29,7 +29,6 @@ pub(crate) const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_
 pub(crate) const FOR_PEOPLE: &str = "for people, through the console and the command line";
 
 /// The operations of the console.
-#[must_use]
 pub(crate) fn all() -> Vec<Operation<ConsoleState>> {
     let parts: [fn() -> Vec<Operation<ConsoleState>>; 9] = [
         sessions::operations,

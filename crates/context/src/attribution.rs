@@ -16,14 +16,12 @@ pub enum Attribution {
 }
 
 /// Whether the bearer may name this actor. Only the id is checked, not the type (wire.md D.7).
-#[must_use]
 pub fn speaks_as(by: &Actor, id: &str, attribution: Attribution) -> bool {
     let is_anybody = matches!(by, Actor::Operator | Actor::Seed);
     is_anybody || attribution == Attribution::Open || is_own(by, id)
 }
 
 /// Whether an id belongs to the bearer itself (wire.md D.1).
-#[must_use]
 pub fn is_own(by: &Actor, id: &str) -> bool {
     match by {
         Actor::Operator | Actor::Seed => id == "operator",
@@ -39,13 +37,11 @@ pub fn is_own(by: &Actor, id: &str) -> bool {
 
 /// The author of what a bearer wrote under this name: the bearer itself, whichever of its own names it is. The operator's
 /// names, and with open attribution those of others, are free.
-#[must_use]
 pub fn author(by: &Actor, name: &str) -> String {
     if is_own(by, name) { by.to_string() } else { name.to_owned() }
 }
 
 /// The actor for a request that names none: the bearer.
-#[must_use]
 pub fn itself(by: &Actor) -> Creator {
     let (id, kind) = match by {
         Actor::Operator | Actor::Seed => ("operator".to_owned(), ActorType::Script),

@@ -121,7 +121,6 @@ struct Inner {
 impl Context {
     /// The room on a log, with its search indexes. Without `blobs` it stores no contents of deliverables, and does not
     /// announce that capability.
-    #[must_use]
     pub fn new(
         log: Log,
         clock: Arc<dyn Clock>,
@@ -186,7 +185,6 @@ impl Context {
         &self.0.search
     }
     /// Number of events that the word index has not processed yet.
-    #[must_use]
     pub fn search_lag(&self) -> &Gauge {
         self.search().lag()
     }
@@ -198,7 +196,6 @@ impl Context {
         self.0.reranker.as_ref().filter(|reranker| reranker.works())
     }
     /// Number of events that the vector index has not processed yet; absent without a model.
-    #[must_use]
     pub fn semantic_lag(&self) -> Option<&Gauge> {
         self.meaning().map(|meaning| meaning.search.lag())
     }

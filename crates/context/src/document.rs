@@ -22,7 +22,6 @@ pub struct Document<'a> {
 
 impl Document<'_> {
     /// The package: its original bytes, except for the values of the two members that may change.
-    #[must_use]
     pub fn text(&self) -> String {
         let Some(object) = Object::parse(self.deposited) else { return self.deposited.to_owned() };
         let status = format!("\"{}\"", self.status.as_str());
@@ -46,7 +45,6 @@ fn unquoted(word: &str) -> String {
 }
 
 /// Adds the content hash as a further member (wire.md D.7).
-#[must_use]
 pub fn with_hash(text: &str, hash: ContentHash) -> String {
     appended(text, CONTENT_HASH, &format!("\"{hash}\""))
 }

@@ -32,7 +32,6 @@ const fn content_type(kind: Kind) -> &'static str {
 }
 
 /// The passages of a package that have a word of the focus, best first.
-#[must_use]
 pub fn find(focus: &Query, (package_id, project_id): (&str, &str), sections: &[Section]) -> Vec<Snippet> {
     let mut found = Vec::new();
     for section in sections {
@@ -48,7 +47,6 @@ pub fn find(focus: &Query, (package_id, project_id): (&str, &str), sections: &[S
 }
 
 /// A text of a package as a snippet, shortened.
-#[must_use]
 pub fn snippet((package_id, project_id): (&str, &str), kind: Kind, text: &str, score: f64) -> Snippet {
     Snippet {
         package_id: package_id.to_owned(),
@@ -61,7 +59,6 @@ pub fn snippet((package_id, project_id): (&str, &str), kind: Kind, text: &str, s
 
 impl Snippet {
     /// Whether both are of the same member of a package and one text contains the other.
-    #[must_use]
     pub fn is_of(&self, other: &Self) -> bool {
         (&self.package_id, &self.project_id, self.content_type)
             == (&other.package_id, &other.project_id, other.content_type)

@@ -15,19 +15,16 @@ pub struct ContentHash([u8; 32]);
 
 impl ContentHash {
     /// The hash of a value, without members that are null (AP-95).
-    #[must_use]
     pub fn of(value: &Value) -> Self {
         Self(digest(&canonical(value, Nulls::Drop)))
     }
 
     /// The hash of a JSON text; `None` if it is not JSON.
-    #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok().map(|value: Value| Self::of(&value))
     }
 
     /// Reads `sha256:<hex>`.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
         hex::decode_to_slice(text.strip_prefix(PREFIX)?, &mut bytes).ok()?;

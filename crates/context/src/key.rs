@@ -9,7 +9,6 @@ use crate::limits::KEY_PART_BYTES_MAX;
 
 /// Encodes a text as one part of a key. Different texts have different parts: a text that is too long becomes `~` and
 /// its SHA-256, and no other part begins with `~`.
-#[must_use]
 pub fn part(text: &str) -> String {
     let mut part = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -50,13 +49,11 @@ pub const OF_OWNER: char = ':';
 
 /// The key of a project: the encoded id, then the owner. The keys of projects from before ids were a namespace of their
 /// owner are the encoded id alone, which no other key can equal.
-#[must_use]
 pub fn project(owner: &OwnerName, id: &str) -> String {
     format!("{}{OF_OWNER}{owner}", part(id))
 }
 
 /// Joins parts to a key.
-#[must_use]
 pub fn join(parts: &[&str]) -> String {
     parts.join("/")
 }

@@ -16,12 +16,10 @@ macro_rules! words {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
             /// The word on the wire.
-            #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
             /// What a word means; `None` when it is none of them.
-            #[must_use]
             pub fn parse(word: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|known| known.as_str() == word)
             }
@@ -71,7 +69,6 @@ words! {
 
 impl Status {
     /// Whether a package may change from this state to another. A state does not lead to itself.
-    #[must_use]
     pub const fn leads_to(self, next: Self) -> bool {
         match self {
             Self::Draft => matches!(next, Self::Complete | Self::AwaitingReview),

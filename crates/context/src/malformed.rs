@@ -32,7 +32,6 @@ pub enum Code {
 
 impl Code {
     /// The stable text.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::InvalidSchema => "invalid_schema",
@@ -66,7 +65,6 @@ impl ContextFault {
     }
 
     /// The fault for content that does not match the hash in its name.
-    #[must_use]
     pub fn other_content() -> Self {
         let message = "The SHA-256 of the body differs from the one in the path.".to_owned();
         Self { code: Code::HashMismatch, field: Some("sha256".to_owned()), message }

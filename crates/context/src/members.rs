@@ -44,7 +44,6 @@ impl<'de> Visitor<'de> for Members<'de> {
 
 impl<'a> Object<'a> {
     /// The members of an object; `None` for any other value.
-    #[must_use]
     pub fn parse(text: &'a str) -> Option<Self> {
         let text = text.trim_matches([' ', '\t', '\n', '\r']);
         let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -53,7 +52,6 @@ impl<'a> Object<'a> {
     }
 
     /// The whole text, without white space around it.
-    #[must_use]
     pub const fn text(&self) -> &'a str {
         self.text
     }
@@ -64,13 +62,11 @@ impl<'a> Object<'a> {
     }
 
     /// A value as it was written.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&'a str> {
         self.iter().find(|(found, _)| *found == name).map(|(_, value)| value)
     }
 
     /// The text without a member.
-    #[must_use]
     pub fn without(&self, name: &str) -> String {
         let Some(nth) = self.members.iter().position(|member| member.name == name) else {
             return self.text.to_owned();
@@ -85,7 +81,6 @@ impl<'a> Object<'a> {
     }
 
     /// The text with new values for some of its members.
-    #[must_use]
     pub fn with(&self, values: &[(&str, &str)]) -> String {
         let (mut text, mut at) = (String::with_capacity(self.text.len() + 32), 0);
         for member in &self.members {
@@ -101,7 +96,6 @@ impl<'a> Object<'a> {
 }
 
 /// An object's text with one more member at its end. `value` is JSON.
-#[must_use]
 pub fn appended(object: &str, name: &str, value: &str) -> String {
     let open = object.trim_end().strip_suffix('}').unwrap_or(object);
     let comma = if open.trim_end().ends_with('{') { "" } else { "," };
@@ -109,7 +103,6 @@ pub fn appended(object: &str, name: &str, value: &str) -> String {
 }
 
 /// A text as a JSON string.
-#[must_use]
 pub fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("text can be written")
 }

@@ -25,7 +25,6 @@ pub struct Moment([u8; BYTES]);
 impl Moment {
     /// Reads an RFC 3339 time that ends in `Z` or `+00:00` (wire.md D.7). Digits beyond nanoseconds are cut
     /// off.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         rfc3339::parse(text)?;
         let local = text.strip_suffix('Z').or_else(|| text.strip_suffix("+00:00"))?;
@@ -40,7 +39,6 @@ impl Moment {
     }
 
     /// Reads a time as [`Self::parse`] does; `None` if it has digits beyond nanoseconds, which could not be compared.
-    #[must_use]
     pub fn exact(text: &str) -> Option<Self> {
         let digits = text.split_once('.').map_or("", |(_, fraction)| fraction);
         let digits = digits.bytes().take_while(u8::is_ascii_digit).count();
@@ -48,19 +46,16 @@ impl Moment {
     }
 
     /// The moment of a stamp.
-    #[must_use]
     pub fn of(at: TimestampMs) -> Self {
         Self::parse(&Utc(at).to_string()).expect("a time as it is written here can be read")
     }
 
     /// The latest moment that a document of another clock may state at `now`.
-    #[must_use]
     pub fn latest(now: TimestampMs) -> Self {
         Self::of(TimestampMs(now.0.saturating_add(AHEAD_MS_MAX)))
     }
 
     /// The moment a microsecond later (wire.md 0.4 row 11).
-    #[must_use]
     pub fn plus_micro(self) -> Self {
         let nanos: u32 = self.as_str()[WHOLE..].parse().expect("nine digits");
         let (carry, nanos) = match nanos + MICRO_NS {
@@ -78,25 +73,21 @@ impl Moment {
     }
 
     /// The form of the server's own times that clients compare: always with microseconds.
-    #[must_use]
     pub fn micros(&self) -> String {
         format!("{}Z", &self.as_str()[..WHOLE + 6])
     }
 
     /// Milliseconds since 1970.
-    #[must_use]
     pub fn ms(&self) -> i64 {
         rfc3339::parse(&format!("{}Z", self.as_str())).expect("a time as it is written here can be read")
     }
 
     /// The time cut to milliseconds, as a text that sorts by time.
-    #[must_use]
     pub fn in_ms(&self) -> &str {
         &self.as_str()[..WHOLE + 3]
     }
 
     /// The text that sorts by time, `2026-04-18T20:00:00.000000000`.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("digits and marks")
     }

@@ -40,13 +40,11 @@ pub struct ReviewAsked {
 }
 
 /// Whether a stream is a package's.
-#[must_use]
 pub fn is_package(stream: &StreamName) -> bool {
     stream.category() == PackageRoom::CATEGORY
 }
 
 /// Whether a stream is a project's: its reviewers may have changed.
-#[must_use]
 pub fn is_project(stream: &StreamName) -> bool {
     stream.category() == ProjectRoom::CATEGORY
 }

@@ -59,7 +59,6 @@ impl ResolvedProject {
 
 impl Home {
     /// The name that identifies the project for every token.
-    #[must_use]
     pub fn reference(&self) -> String {
         format!("{}:{}", self.owner, self.project_id)
     }
@@ -76,7 +75,6 @@ pub(crate) fn reference(state: &ProjectState) -> String {
 }
 
 /// The two parts of `OWNER:ID`; `None` for a text of another form.
-#[must_use]
 pub fn split(text: &str) -> Option<(OwnerName, &str)> {
     let (owner, id) = text.split_once(':')?;
     Some((owner.parse().ok()?, id)).filter(|(_, id)| !id.is_empty())

@@ -106,7 +106,6 @@ impl From<BlobRejection> for Rejection {
 
 impl Rejection {
     /// The rejection of a fact whose source package is not in its project.
-    #[must_use]
     pub fn unknown_source() -> Self {
         ContextFault {
             code: Code::InvalidSchema,

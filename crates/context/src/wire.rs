@@ -11,7 +11,6 @@ use serde_json::{Map, Value, value::RawValue};
 use crate::{access::Role, focus::Snippet, lifecycle::ActorType, project::state::ProjectState};
 
 /// Wraps JSON that was made or checked here.
-#[must_use]
 pub fn raw(json: String) -> Box<RawValue> {
     RawValue::from_string(json).expect("what is kept is JSON")
 }

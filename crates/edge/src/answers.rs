@@ -217,7 +217,6 @@ impl Allowance {
     }
 
     /// A separate allowance for an inner request.
-    #[must_use]
     pub fn within(&self) -> Self {
         let inner = Self::new(self.0.budget.clone());
         let (payer, address) = {

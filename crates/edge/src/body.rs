@@ -39,13 +39,11 @@ impl StrictJson {
     }
 
     /// Whether there was no body.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The bytes as received; empty if there was no body.
-    #[must_use]
     pub const fn bytes(&self) -> &Bytes {
         &self.0
     }

@@ -6,7 +6,6 @@ use http::{HeaderValue, StatusCode, header};
 
 /// A 303 to a URL, which is not cached and sends no referrer. `None` if the text is not valid in a
 /// header.
-#[must_use]
 pub fn see_other(url: &str) -> Option<Response> {
     let location = HeaderValue::try_from(url).ok()?;
     let mut answer = Response::new(Body::empty());

@@ -30,7 +30,6 @@ pub struct ErrorDetail<'a> {
 }
 
 /// A response with the status and headers of a class of refusal, and a JSON body of any form.
-#[must_use]
 pub fn refused(class: Class, json: impl Into<Body>) -> Response {
     let mut response = Response::new(json.into());
     *response.status_mut() =
@@ -44,7 +43,6 @@ pub fn refused(class: Class, json: impl Into<Body>) -> Response {
 }
 
 /// A success with a document that all requests share; its body counts towards no budget.
-#[must_use]
 pub fn shared_answer(content_type: &'static str, body: Bytes) -> Response {
     let mut response = Response::new(body.into());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -60,7 +58,6 @@ pub(crate) fn bug_response() -> Response {
 }
 
 /// The refusal in the common form.
-#[must_use]
 pub fn refusal_response(refusal: &Refusal) -> Response {
     let body = ErrorBody { error: ErrorDetail { code: refusal.code, message: &refusal.message } };
     match serde_json::to_vec(&body) {

@@ -45,40 +45,34 @@ pub struct Schemas {
 
 impl OperationDoc {
     /// Exposes it to models as a separate tool, in this set.
-    #[must_use]
     pub const fn tool(mut self, set: &'static str) -> Self {
         self.exposed = Some(ToolExposure::Tool { set });
         self
     }
 
     /// Exposes it to models as an action of a tool, in this set.
-    #[must_use]
     pub const fn action(mut self, set: &'static str, tool: &'static str) -> Self {
         self.exposed = Some(ToolExposure::Action { set, tool });
         self
     }
 
     /// Does not expose it to models, for this reason.
-    #[must_use]
     pub const fn no_tool(mut self, reason: &'static str) -> Self {
         self.exposed = Some(ToolExposure::Nowhere { reason });
         self
     }
 
     /// How it is exposed; `None` if this was not decided.
-    #[must_use]
     pub const fn exposed(&self) -> Option<ToolExposure> {
         self.exposed
     }
 
     /// Whether its success is a stream of Server-Sent Events.
-    #[must_use]
     pub fn streams(&self) -> bool {
         self.reply_type == "text/event-stream"
     }
 
     /// Its input and output.
-    #[must_use]
     pub fn schemas(&self) -> Schemas {
         let settings = || {
             SchemaSettings::draft2020_12().with(|settings| {

@@ -85,13 +85,11 @@ impl Listener {
     }
 
     /// The bound address.
-    #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Accepts only requests for this server that no page of another site sent, see [`Origin::admits`].
-    #[must_use]
     pub fn known_as(mut self, origin: Origin) -> Self {
         self.origin = Some(Arc::new(origin));
         self

@@ -62,13 +62,11 @@ impl Default for Metrics {
 
 impl Metrics {
     /// A new registry with the metrics of the edge; no spans are recorded.
-    #[must_use]
     pub fn new() -> Self {
         Self::with_spans(Spans::off())
     }
 
     /// A new registry with the metrics of the edge; each request of an operation is recorded as a span.
-    #[must_use]
     pub fn with_spans(spans: Spans) -> Self {
         let inner = Inner {
             registry: Mutex::new(Registry::with_prefix("plenary")),
@@ -108,7 +106,6 @@ impl Metrics {
     }
 
     /// The text for `/metrics`, of type [`METRICS_CONTENT_TYPE`].
-    #[must_use]
     pub fn render(&self) -> String {
         let mut text = String::new();
         // Writing to a String cannot fail; if a metric cannot be encoded, the rest stays readable.

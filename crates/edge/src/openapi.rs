@@ -27,7 +27,6 @@ pub struct ApiInfo<'a> {
 }
 
 /// The OpenAPI 3.1 document of these operations; schemas are JSON Schema 2020-12 under `components.schemas`.
-#[must_use]
 pub fn openapi(info: ApiInfo<'_>, operations: &[OperationDoc]) -> Value {
     let (mut schemas, mut answers) = (Schemas::new(), Answers::default());
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();

@@ -42,7 +42,6 @@ pub enum Auth {
 
 impl Auth {
     /// The stable name, as in the description.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -123,7 +122,6 @@ pub struct OperationDoc {
 impl OperationDoc {
     /// An operation `room.verb` at a path in axum's syntax, `/sessions/{id}`; success is 200 by default.
     /// A writing one takes an `Idempotency-Key` by default; the room's own code implements this.
-    #[must_use]
     pub fn new(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> Self {
         let takes_key = !method.is_safe();
         Self {
@@ -161,49 +159,42 @@ impl OperationDoc {
     }
 
     /// Details beyond the summary.
-    #[must_use]
     pub fn description(mut self, description: &'static str) -> Self {
         self.description = description;
         self
     }
 
     /// Who may call it; an agent by default.
-    #[must_use]
     pub fn auth(mut self, auth: Auth) -> Self {
         self.auth = auth;
         self
     }
 
     /// The status of success.
-    #[must_use]
     pub fn success(mut self, status: StatusCode) -> Self {
         self.success = status;
         self
     }
 
     /// The status of another success with the same body.
-    #[must_use]
     pub fn or_status(mut self, status: StatusCode) -> Self {
         self.other_successes.push(status);
         self
     }
 
     /// The status of another answer without a body that is not a refusal.
-    #[must_use]
     pub fn or_empty(mut self, status: StatusCode) -> Self {
         self.empty_successes.push(status);
         self
     }
 
     /// A refusal in the room's form with a status that no class has.
-    #[must_use]
     pub fn or_refusal(mut self, status: StatusCode) -> Self {
         self.other_refusals.push(status);
         self
     }
 
     /// The required body.
-    #[must_use]
     pub fn request<T: JsonSchema>(mut self) -> Self {
         self.request = Some(|generator| generator.subschema_for::<T>());
         self.request_required = true;
@@ -211,7 +202,6 @@ impl OperationDoc {
     }
 
     /// The optional body.
-    #[must_use]
     pub fn optional_request<T: JsonSchema>(mut self) -> Self {
         self = self.request::<T>();
         self.request_required = false;
@@ -219,7 +209,6 @@ impl OperationDoc {
     }
 
     /// The media type of a body that is not JSON; it may be empty.
-    #[must_use]
     pub fn request_type(mut self, media_type: &'static str) -> Self {
         self.request_type = media_type;
         self.request = self.request.or(Some(|_| schemars::json_schema!({"type": "string"})));
@@ -227,21 +216,18 @@ impl OperationDoc {
     }
 
     /// An example of its body.
-    #[must_use]
     pub fn example(mut self, example: fn() -> Value) -> Self {
         self.example = Some(example);
         self
     }
 
     /// The body of its success.
-    #[must_use]
     pub fn reply<T: JsonSchema>(mut self) -> Self {
         self.reply = Some(|generator| generator.subschema_for::<T>());
         self
     }
 
     /// The media type of its success if it is not JSON.
-    #[must_use]
     pub fn reply_type(mut self, media_type: &'static str) -> Self {
         self.reply_type = media_type;
         self.reply = self.reply.or(Some(|_| schemars::json_schema!({"type": "string"})));
@@ -249,21 +235,18 @@ impl OperationDoc {
     }
 
     /// Another form of the success that clients may request; it is text.
-    #[must_use]
     pub fn or_reply_type(mut self, media_type: &'static str) -> Self {
         self.other_reply_types.push(media_type);
         self
     }
 
     /// The query parameters, as the members of one object type.
-    #[must_use]
     pub fn query<T: JsonSchema>(mut self) -> Self {
         self.query = Some(|generator| generator.root_schema_for::<T>());
         self
     }
 
     /// A parameter of the path by its name; one without a description is text.
-    #[must_use]
     pub fn path_parameter<T: JsonSchema>(mut self, name: &'static str, description: &'static str) -> Self {
         let schema: SchemaOf = |generator| generator.subschema_for::<T>();
         self.path_parameters.push(PathParameter { name, description, schema });
@@ -271,13 +254,11 @@ impl OperationDoc {
     }
 
     /// Its answer is a page of a list, or a stream of that size: budget is reserved before it is made.
-    #[must_use]
     pub fn answers_page(self) -> Self {
         self.reserving(PAGE_RESERVED_BYTES)
     }
 
     /// Its answer may be one large object: budget is reserved before it is made.
-    #[must_use]
     pub fn answers_item(self) -> Self {
         self.reserving(ITEM_RESERVED_BYTES)
     }
@@ -288,42 +269,36 @@ impl OperationDoc {
     }
 
     /// Its possible refusals of one class, by their codes.
-    #[must_use]
     pub fn errors(mut self, class: Class, codes: &[&'static str]) -> Self {
         self.errors.extend(codes.iter().map(|code| ErrorDoc { class, code }));
         self
     }
 
     /// It ignores an `Idempotency-Key`: every call counts, or a repeated one changes nothing.
-    #[must_use]
     pub fn without_key(mut self) -> Self {
         self.takes_key = false;
         self
     }
 
     /// It has an effect although its method is safe.
-    #[must_use]
     pub fn acts(mut self) -> Self {
         self.acts = true;
         self
     }
 
     /// A page of any site may call it (CORS): it uses no cookie. It is the only operation at its path.
-    #[must_use]
     pub fn for_pages(mut self) -> Self {
         self.for_pages = true;
         self
     }
 
     /// Refusals below its path that come before any operation have this form.
-    #[must_use]
     pub fn refused_as(mut self, form: RefusalForm) -> Self {
         self.refused_as = Some(form);
         self
     }
 
     /// Agents of other networks may call it too, within an accord.
-    #[must_use]
     pub fn for_guests(mut self) -> Self {
         self.for_guests = true;
         self
@@ -331,76 +306,64 @@ impl OperationDoc {
 
     /// The parameter `project` of the query limits it to that project, as a project in the path does; it refuses the
     /// parameter twice.
-    #[must_use]
     pub fn in_project_of_query(mut self) -> Self {
         self.project_by_query = true;
         self
     }
 
     /// The form of this room's refusals; the common form by default.
-    #[must_use]
     pub fn error_body<T: JsonSchema>(mut self) -> Self {
         self.error_body = |generator| generator.subschema_for::<T>();
         self
     }
 
     /// The room that it belongs to, its tag in the description; by default the first part of its id.
-    #[must_use]
     pub fn room(mut self, room: &'static str) -> Self {
         self.room = room;
         self
     }
 
     /// Whether it changes nothing.
-    #[must_use]
     pub fn only_reads(&self) -> bool {
         self.method.is_safe() && !self.acts
     }
 
     /// Whether agents of other networks may call it.
-    #[must_use]
     pub const fn is_for_guests(&self) -> bool {
         self.for_guests
     }
 
     /// Whether the query may limit it to one project.
-    #[must_use]
     pub const fn is_in_project_of_query(&self) -> bool {
         self.project_by_query
     }
 
     /// The room it belongs to.
-    #[must_use]
     pub fn room_name(&self) -> &'static str {
         if self.room.is_empty() { self.id.split('.').next().unwrap_or_default() } else { self.room }
     }
 
     /// The stable name, `session.create`.
-    #[must_use]
     pub const fn id(&self) -> &'static str {
         self.id
     }
 
     /// The method.
-    #[must_use]
     pub const fn method(&self) -> &Method {
         &self.method
     }
 
     /// The path, in axum's syntax.
-    #[must_use]
     pub const fn path(&self) -> &'static str {
         self.path
     }
 
     /// One line for people.
-    #[must_use]
     pub const fn summary(&self) -> &'static str {
         self.summary
     }
 
     /// Who may call it.
-    #[must_use]
     pub const fn required_auth(&self) -> Auth {
         self.auth
     }
@@ -453,7 +416,6 @@ impl<S: Clone + Send + Sync + 'static> Operation<S> {
     }
 
     /// Its description.
-    #[must_use]
     pub const fn doc(&self) -> &OperationDoc {
         &self.doc
     }

@@ -62,20 +62,17 @@ const OF_THE_REQUEST: [header::HeaderName; 9] = [
 
 impl Operations {
     /// The operations of a router; `docs` describe them.
-    #[must_use]
     pub fn new(router: Router, docs: Vec<OperationDoc>) -> Self {
         Self { router, docs: docs.into(), origin: None }
     }
 
     /// Sets the server's URL for clients.
-    #[must_use]
     pub fn at(mut self, origin: Origin) -> Self {
         self.origin = Some(Arc::new(origin));
         self
     }
 
     /// The base URL for this caller, without a slash at its end; empty if it was not set.
-    #[must_use]
     pub fn base_url(&self, caller: &Caller) -> String {
         let unknown = Peer(SocketAddr::from(([0; 4], 0)));
         let peer = caller.extensions.get().copied().unwrap_or(unknown);
@@ -83,7 +80,6 @@ impl Operations {
     }
 
     /// Their descriptions.
-    #[must_use]
     pub fn docs(&self) -> &[OperationDoc] {
         &self.docs
     }
@@ -145,7 +141,6 @@ impl Operations {
 
 impl Caller {
     /// The caller of this request.
-    #[must_use]
     pub fn of(parts: &http::request::Parts) -> Self {
         let mut headers = parts.headers.clone();
         for name in OF_THE_REQUEST {
@@ -167,27 +162,23 @@ impl Caller {
     }
 
     /// The same caller with another header, such as an `Idempotency-Key`.
-    #[must_use]
     pub fn with(mut self, name: http::HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
     /// The same caller without its headers, so without its credentials.
-    #[must_use]
     pub fn without_headers(mut self) -> Self {
         self.headers.clear();
         self
     }
 
     /// A header of the caller.
-    #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
     /// The caller with a note, as the listener would add it; for callers within the process.
-    #[must_use]
     pub fn known_as<T: Clone + Send + Sync + 'static>(mut self, what: T) -> Self {
         self.extensions.insert(what);
         self
@@ -202,7 +193,6 @@ fn copy<T: Clone + Send + Sync + 'static>(from: &Extensions, to: &mut Extensions
 
 impl Reply {
     /// The body as JSON; as text if it is not JSON.
-    #[must_use]
     pub fn value(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&self.body).into_owned()))

@@ -63,7 +63,6 @@ pub struct Origin {
 
 impl Origin {
     /// `listening` is the URL of the listener. `public`, if set, always has precedence.
-    #[must_use]
     pub fn new(listening: &str, public: Option<&str>, trusted: Vec<TrustedNet>) -> Self {
         let plain = |url: &str| url.trim_end_matches('/').to_owned();
         Self {
@@ -78,7 +77,6 @@ impl Origin {
     /// The base URL for the sender of this request, without a slash at its end. `Forwarded` and
     /// `X-Forwarded-*` count only from a trusted proxy, only if they name one client, and only if they are
     /// a plain host, scheme and prefix.
-    #[must_use]
     pub fn base_url(&self, peer: SocketAddr, headers: &HeaderMap) -> String {
         if let Some(public) = &self.public {
             return public.clone();
@@ -92,7 +90,6 @@ impl Origin {
     /// The address whose budget a request uses: the peer's, or the client's according to a trusted
     /// proxy. `None` for the loopback or the proxy itself, which many clients share. An IPv6 host counts
     /// as its whole /64.
-    #[must_use]
     pub fn client_address(&self, peer: SocketAddr, headers: &HeaderMap) -> Option<IpAddr> {
         let address = if self.trusts(peer) { self.forwarded_for(headers).ok()?? } else { peer.ip() };
         let address = network_block(address);
@@ -132,7 +129,6 @@ impl Origin {
 
     /// The URL for clients as far as known without a request: the public URL, or that of the listener;
     /// `/`, relative to the requested URL, if the listener accepts any address.
-    #[must_use]
     pub fn stated_url(&self) -> &str {
         let is_any = |host: &str| host.starts_with("0.0.0.0") || host.starts_with("[::]");
         match (&self.public, self.listening.split_once("://")) {

@@ -16,14 +16,12 @@ const REMEMBERED_S: &str = "600";
 
 impl Origin {
     /// Sets the paths of the operations that pages of any site may call.
-    #[must_use]
     pub fn opened_to_pages<'a>(mut self, docs: impl IntoIterator<Item = &'a OperationDoc>) -> Self {
         self.open = docs.into_iter().filter(|doc| doc.for_pages).map(|doc| doc.path).collect();
         self
     }
 
     /// Sets the forms of refusals before the router, from the protocols of the operations.
-    #[must_use]
     pub fn refusing_as<'a>(mut self, docs: impl IntoIterator<Item = &'a OperationDoc>) -> Self {
         let forms = docs.into_iter().filter_map(|doc| Some((first_segment(doc.path), doc.refused_as?)));
         self.forms = forms.collect();

@@ -18,7 +18,6 @@ pub enum ByteRange {
 
 /// The requested range of a resource with this tag and size. Several ranges, other units and invalid
 /// ranges are ignored: the response is then the whole resource.
-#[must_use]
 pub fn requested_range(headers: &HeaderMap, etag: &str, bytes: u64) -> ByteRange {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     // A range of another version is useless to a client that has the beginning of this one.
@@ -40,7 +39,6 @@ pub fn requested_range(headers: &HeaderMap, etag: &str, bytes: u64) -> ByteRange
 
 /// Whether the client has the version with this tag (`If-None-Match`, RFC 9110, 13.1.2, compared
 /// weakly).
-#[must_use]
 pub fn is_known(sent: &HeaderMap, etag: &str) -> bool {
     let is_it = |tag: &str| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag;
     let lists = sent.get_all(header::IF_NONE_MATCH).iter().filter_map(|tags| tags.to_str().ok());

@@ -22,7 +22,6 @@ pub enum Foreign {
 
 impl Foreign {
     /// The refusal for the client.
-    #[must_use]
     pub fn refusal(self) -> Refusal {
         let code = match self {
             Self::Host => "foreign_host",

@@ -25,7 +25,6 @@ pub struct IdempotentRequest {
 
 impl IdempotentRequest {
     /// A request under a key. `secret` is a value that only the sender knows, if there is one.
-    #[must_use]
     pub fn new(request: KeyUse, secret: Option<[u8; 32]>) -> Self {
         Self { request, secret, counts: Mutex::default() }
     }
@@ -66,7 +65,6 @@ pub(crate) fn step<R: Room, C: Command<R>>() -> Option<KeyUse> {
 
 /// The 32 bytes of a new secret, derived from the sender's secret, so that a repeated request gets the
 /// same one. `None` outside such a request.
-#[must_use]
 pub fn secret_of_request() -> Option<[u8; 32]> {
     REQUEST
         .try_with(|request| {

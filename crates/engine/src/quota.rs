@@ -46,7 +46,6 @@ impl QuotaPledge {
 }
 
 /// The refusal for the caller.
-#[must_use]
 pub fn refusal(exceeded: ExceededQuota) -> Refusal {
     let ExceededQuota { rule, used, max } = exceeded;
     let (who, place, operator, rule, what) = match rule {

@@ -96,7 +96,6 @@ pub type NoFacts = Facts<()>;
 
 impl NoFacts {
     /// No facts.
-    #[must_use]
     pub fn none() -> Self {
         Self { value: (), conditions: Vec::new() }
     }

@@ -10,13 +10,11 @@ use serde::{Deserialize, Serialize};
 const FORM: u16 = 1;
 
 /// The stored form of an event without a payload.
-#[must_use]
 pub fn written(kind: &'static str, envelope: &impl Serialize) -> NewEvent {
     written_with(kind, envelope, Bytes::new())
 }
 
 /// The stored form of an event.
-#[must_use]
 pub fn written_with(kind: &'static str, envelope: &impl Serialize, payload: Bytes) -> NewEvent {
     let envelope = serde_json::to_vec(envelope).expect("texts, numbers, lists and flags can be written");
     NewEvent { kind, form: FORM, envelope: envelope.into(), payload }
@@ -42,7 +40,6 @@ pub fn unknown<T>(stored: &StoredEvent) -> Result<T, Fault> {
 }
 
 /// The fault of an event that cannot be read; names its stream and version.
-#[must_use]
 pub fn corrupt(stored: &StoredEvent, why: &str) -> Fault {
     Fault::Corrupt(format!("{} at {} of {}: {why}", stored.kind, stored.version, stored.stream))
 }

@@ -68,19 +68,16 @@ fn attempted<T: DeserializeOwned, J>(ended: Ended, decided: Result<T, J>) -> Res
 
 impl<R: Room> Streams<R> {
     /// The room's streams in a log.
-    #[must_use]
     pub fn new(log: Log, clock: Arc<dyn Clock>) -> Self {
         Self { log, clock, cache: Cache::new(STATES_CACHED_MAX) }
     }
 
     /// The log of the streams.
-    #[must_use]
     pub fn log(&self) -> &Log {
         &self.log
     }
 
     /// The clock that stamps commands.
-    #[must_use]
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }

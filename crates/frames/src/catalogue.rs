@@ -43,7 +43,6 @@ pub struct Kind(&'static KindDef);
 
 impl Kind {
     /// The kind of a name; `None` outside the catalogue (FO-1, FO-17).
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::all().find(|kind| kind.0.name == name)
     }
@@ -54,7 +53,6 @@ impl Kind {
     }
 
     /// Its definition.
-    #[must_use]
     pub const fn def(self) -> &'static KindDef {
         self.0
     }

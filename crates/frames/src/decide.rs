@@ -41,7 +41,6 @@ pub struct Audience {
 
 impl Audience {
     /// Whether a session is in the audience.
-    #[must_use]
     pub fn admits(&self, session: &Session) -> bool {
         let agent = match &self.agents {
             Agents::Every => true,
@@ -146,13 +145,11 @@ pub fn members(
 }
 
 /// A rounded count, which hides the exact number: 0, 1, 10, 100 … (FO-85).
-#[must_use]
 pub fn coarse(count: u64) -> u64 {
     count.checked_ilog10().map_or(0, |digits| 10_u64.pow(digits))
 }
 
 /// The owner of a handle.
-#[must_use]
 pub fn owner_of(handle: &SovereignHandle) -> OwnerName {
     handle.owner().parse().expect("a handle is `~` and an owner")
 }

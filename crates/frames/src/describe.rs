@@ -43,7 +43,6 @@ impl fmt::Display for Bounds {
 }
 
 /// The page `KINDS.md`: the envelope and every kind, from the table.
-#[must_use]
 pub fn page() -> String {
     let mut page = String::from(
         "# The kinds of frames\n\nGenerated from the table in `src/catalogue.rs` and `src/reconstructed.rs`; a test keeps \

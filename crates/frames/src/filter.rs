@@ -56,7 +56,6 @@ impl Filter {
     }
 
     /// Whether a frame satisfies every clause.
-    #[must_use]
     pub fn admits(&self, frame: &Traits) -> bool {
         self.0.iter().all(|clause| match clause {
             Clause::Kind(kind) => frame.kind == *kind,

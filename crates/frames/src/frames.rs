@@ -133,7 +133,6 @@ pub(crate) type FrameSubscription = Subscription<Subscriber, Arc<Event>>;
 
 impl Frames {
     /// The frames of one of the servers that exchange these signals.
-    #[must_use]
     pub fn new(
         log: Log,
         signals: Signals,

@@ -39,7 +39,6 @@ pub enum Code {
 
 impl Code {
     /// The stable text. `TooLarge` has no code of its own: it is an invalid field.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::EnvelopeVersionUnsupported => "envelope-version-unsupported",

@@ -40,7 +40,6 @@ impl Frames {
 
     /// The retained frames after a number that an agent may receive by their scope and the sender's
     /// trust, without its own. Frames beyond the retention are gone.
-    #[must_use]
     pub fn retained(&self, me: &AgentHandle, after: u64) -> Vec<RetainedFrame> {
         let instrument = Instrument::of(me);
         let Ok(id) = READER.parse() else { return Vec::new() };

@@ -42,7 +42,6 @@ const ONE: u64 = 1_000_000;
 
 impl Buckets {
     /// All buckets full.
-    #[must_use]
     pub(crate) fn new(rate: Rate) -> Self {
         Self { rate, senders: HashMap::new() }
     }

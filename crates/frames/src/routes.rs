@@ -121,7 +121,6 @@ fn of_handle(id: &'static str, path: &'static str, summary: &'static str) -> Ope
 }
 
 /// The operations of this room.
-#[must_use]
 pub fn operations() -> Vec<Operation<Frames>> {
     let submit_doc = doc("frame.submit", Method::POST, "/frames", "Send a frame to a set of live sessions")
         .no_tool("the ten verbs send frames")

@@ -41,7 +41,6 @@ pub enum Sessions {
 
 impl Sessions {
     /// Whether the set contains a session.
-    #[must_use]
     pub fn contain(&self, session: &Session) -> bool {
         match self {
             Self::All => true,

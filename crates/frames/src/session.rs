@@ -21,7 +21,6 @@ macro_rules! label {
 
         impl $name {
             /// The text as on the wire.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 self.0.as_str()
             }
@@ -49,13 +48,11 @@ label!(
 
 impl Instrument {
     /// The default instrument of an agent: its own name.
-    #[must_use]
     pub fn of(agent: &AgentHandle) -> Self {
         Self(agent.name().parse().expect("an agent's name is of the owner grammar"))
     }
 
     /// The default class of tools: the part of the instrument before the first `-`.
-    #[must_use]
     pub fn class(&self) -> ToolClass {
         let text = self.0.as_str();
         let class = text.split('-').next().unwrap_or(text).trim_end_matches('_');
@@ -70,7 +67,6 @@ pub struct SessionName(#[schemars(with = "String")] Arc<str>);
 
 impl SessionName {
     /// The text as on the wire.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

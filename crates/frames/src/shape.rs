@@ -98,19 +98,16 @@ pub enum Rule {
 }
 
 /// From `min` to `max`.
-#[must_use]
 pub const fn bounds(min: u64, max: u64) -> Bounds {
     Bounds { min, max }
 }
 
 /// A required field.
-#[must_use]
 pub const fn required(name: &'static str, form: Form, description: &'static str) -> Field {
     Field { name, required: true, form, description }
 }
 
 /// An optional field.
-#[must_use]
 pub const fn optional(name: &'static str, form: Form, description: &'static str) -> Field {
     Field { name, required: false, form, description }
 }
@@ -125,7 +122,6 @@ pub const REFERENCES: Form =
 
 impl Bounds {
     /// Whether a number is within the range.
-    #[must_use]
     pub const fn hold(self, number: u64) -> bool {
         self.min <= number && number <= self.max
     }
@@ -133,7 +129,6 @@ impl Bounds {
 
 impl Shape {
     /// The field of a name.
-    #[must_use]
     pub fn field(&self, name: &str) -> Option<&'static Field> {
         self.fields.iter().find(|field| field.name == name)
     }

@@ -45,7 +45,6 @@ const KILL_EVERY: Duration = Duration::from_millis(2);
 const BY_SIGNAL: i32 = 128;
 
 /// Implements `plenary __launch`: `command_line` is the program and its arguments.
-#[must_use]
 pub fn launch(command_line: impl IntoIterator<Item = OsString>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let code = match runtime {

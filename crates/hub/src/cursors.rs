@@ -47,7 +47,6 @@ fn row(handle: &AgentHandle, node: &Node) -> String {
 
 impl Cursors {
     /// A store with a single process has one node, "0", the same after every start.
-    #[must_use]
     pub fn new(log: Log, clock: Arc<dyn Clock>) -> Self {
         let name = if log.shared() { clock.stamp().ulid(0).to_string() } else { "0".into() };
         Self {
@@ -59,7 +58,6 @@ impl Cursors {
     }
 
     /// This node.
-    #[must_use]
     pub fn node(&self) -> &Node {
         self.nodes.own()
     }

@@ -55,7 +55,6 @@ impl Mailbox {
     }
 
     /// Whether no stream is marked.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lock().streams.is_empty()
     }
@@ -78,7 +77,6 @@ impl Mailbox {
     }
 
     /// Takes the marks; an order to close stays.
-    #[must_use]
     pub fn take(&self) -> Marks {
         let mut marks = Marks::default();
         self.take_into(&mut marks);

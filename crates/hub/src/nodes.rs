@@ -45,7 +45,6 @@ impl Node {
     }
 
     /// Its name on the store.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -112,7 +112,6 @@ impl Presence {
     /// The position at which the connection starts: the lowest of the stored cursor, the positions that
     /// the other connections have confirmed, and the debt of closed ones. The connection takes over that
     /// debt.
-    #[must_use]
     pub fn start_at(&self, connection: &Connection, stored: Position) -> Position {
         let mut agents = self.lock();
         let Some(agent) = agents.get_mut(&connection.handle) else { return stored };
@@ -164,13 +163,11 @@ impl Presence {
     }
 
     /// The cursor of an agent that is connected here, computed from its connections.
-    #[must_use]
     pub fn cursor(&self, handle: &AgentHandle) -> Option<Position> {
         self.lock().get(handle).and_then(Agent::cursor).filter(|cursor| *cursor != UNKNOWN)
     }
 
     /// Whether the agent has a connection to this process.
-    #[must_use]
     pub fn is_online(&self, handle: &AgentHandle) -> bool {
         self.lock().contains_key(handle)
     }
@@ -194,19 +191,16 @@ impl Presence {
     }
 
     /// Whether the server shuts down; the end of a connection is then not reported (2.5 row 12).
-    #[must_use]
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 
     /// The number of connections.
-    #[must_use]
     pub fn connections(&self) -> usize {
         self.lock().values().map(|agent| agent.live.len()).sum()
     }
 
     /// All agents that are connected here.
-    #[must_use]
     pub fn online(&self) -> Vec<AgentHandle> {
         self.lock().keys().cloned().collect()
     }
@@ -228,7 +222,6 @@ impl Presence {
     }
 
     /// The position up to which every concerned connection has been marked.
-    #[must_use]
     pub fn dispatched(&self) -> Position {
         self.dispatched.position()
     }

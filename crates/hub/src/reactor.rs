@@ -53,7 +53,6 @@ pub struct Reactor {
 impl Reactor {
     /// A reader whose cursor is the row of this name, `<room>/place`. It handles the events that
     /// `concerns` selects, each in the lane that is named for it.
-    #[must_use]
     pub fn new(
         log: Log,
         row: &'static str,

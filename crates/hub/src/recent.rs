@@ -24,7 +24,6 @@ fn bytes(event: &StoredEvent) -> usize {
 
 impl Recent {
     /// An empty one that keeps at most this many bytes of events.
-    #[must_use]
     pub const fn new(bytes_max: usize) -> Self {
         Self { bytes_max, events: VecDeque::new(), bytes: 0, from: None, until: Position(0) }
     }
@@ -43,7 +42,6 @@ impl Recent {
 
     /// At most `max` events after a position, and the position up to which they reach; `None` if the log
     /// must be read.
-    #[must_use]
     pub fn after(&self, position: Position, max: usize) -> Option<(Vec<StoredEvent>, Position)> {
         if self.from.is_none_or(|from| position < from) {
             return None;
@@ -68,7 +66,6 @@ impl Recent {
     }
 
     /// The position after which no event is missing; `None` before the first event.
-    #[must_use]
     pub const fn from(&self) -> Option<Position> {
         self.from
     }

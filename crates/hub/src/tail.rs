@@ -52,7 +52,6 @@ fn bytes(event: &StoredEvent) -> usize {
 
 impl<E: Default> Tail<E> {
     /// An empty tail that holds about this many bytes.
-    #[must_use]
     pub fn new(bytes_max: usize) -> Self {
         let inner = Inner { streams: HashMap::new(), order: VecDeque::new(), dropped: 0, bytes: 0 };
         Self { inner: Mutex::new(inner), bytes_max }

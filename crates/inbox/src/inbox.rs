@@ -59,7 +59,6 @@ pub(crate) struct Inner {
 
 impl Inbox {
     /// The inbox over a log and its rooms.
-    #[must_use]
     pub fn new(log: Log, clock: Arc<dyn Clock>, cursors: Arc<Cursors>, rooms: Rooms) -> Self {
         let inbox = Self(Arc::new(Inner {
             log,

@@ -48,7 +48,6 @@ pub fn routes(inbox: Inbox, metrics: &Metrics) -> Result<Router, RegistryFault> 
 const THE_INBOX: &str = "the tool inbox reads, waits and acknowledges";
 
 /// The operations of the inbox.
-#[must_use]
 pub fn operations() -> Vec<Operation<Inbox>> {
     let read_doc = OperationDoc::new("inbox.read", Method::GET, "/inbox", "Read what is new for you")
         .no_tool(THE_INBOX)

@@ -95,7 +95,6 @@ impl Follower {
     }
 
     /// The index.
-    #[must_use]
     pub fn index(&self) -> &Arc<dyn Index> {
         &self.index
     }
@@ -112,7 +111,6 @@ impl Follower {
     }
 
     /// Number of events still to be indexed.
-    #[must_use]
     pub fn lag(&self) -> &Gauge {
         &self.lag
     }
@@ -267,7 +265,6 @@ impl Follower {
 }
 
 /// Converts a fault of the index into a fault of the store.
-#[must_use]
 pub fn unavailable(fault: plenary_retrieval::Fault) -> Fault {
     let plenary_retrieval::Fault::Unavailable(text) = fault;
     Fault::Unavailable(text)

@@ -50,7 +50,6 @@ pub enum Flaw {
 
 impl Flaw {
     /// The stable code.
-    #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
             Self::Malformed => "token_malformed",

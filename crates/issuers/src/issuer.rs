@@ -78,34 +78,28 @@ impl fmt::Debug for Issuer {
 
 impl Issuer {
     /// An issuer that is reached through this connection pool.
-    #[must_use]
     pub fn new(settings: IssuerSettings, pool: GuardedPool) -> Arc<Self> {
         let discovery = Discovery::new(settings.url.clone(), settings.private_addresses, pool);
         Arc::new(Self { settings, discovery, redeeming: Semaphore::new(REDEEMED_AT_ONCE_MAX) })
     }
 
     /// The local name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.settings.name
     }
     /// The text on the sign-in button.
-    #[must_use]
     pub fn title(&self) -> &str {
         &self.settings.title
     }
     /// The URL, as in `iss` of its tokens.
-    #[must_use]
     pub fn url(&self) -> &str {
         self.discovery.url()
     }
     /// Whether people sign in with it.
-    #[must_use]
     pub fn signs_in(&self) -> bool {
         self.settings.client.is_some() && !self.settings.people.is_empty()
     }
     /// The proof of a session that a rule admitted: the session ends when the operator changes the rule or removes the issuer.
-    #[must_use]
     pub fn person_proof(&self, rule: &PersonRule) -> TokenDigest {
         // No token contains a NUL, so this is not the digest of a token.
         let PersonRule { claims, keyring, role, person } = rule;
@@ -116,7 +110,6 @@ impl Issuer {
         ))
     }
     /// The proof of a token that a rule admitted, for the same purpose.
-    #[must_use]
     pub fn agent_proof(&self, rule: &AgentRule, put_to: TokenUse) -> TokenDigest {
         let AgentRule { claims, agent, scope, lasts_ms } = rule;
         let (name, url, audiences) = (self.name(), self.url(), &self.settings.audiences);

@@ -21,7 +21,6 @@ pub struct Issuers {
 
 impl Issuers {
     /// Collects issuers; `authorization` names the one that issues access tokens instead of this server.
-    #[must_use]
     pub fn new(all: Vec<Arc<Issuer>>, authorization: Option<&str>) -> Self {
         let authorization = all.iter().find(|issuer| Some(issuer.name()) == authorization).cloned();
         Self { all: all.into(), authorization }
@@ -33,13 +32,11 @@ impl Issuers {
     }
 
     /// The issuer of this name, if people sign in with it.
-    #[must_use]
     pub fn signing_in(&self, name: &str) -> Option<&Arc<Issuer>> {
         self.all.iter().find(|issuer| issuer.name() == name && issuer.signs_in())
     }
 
     /// The issuer that issues access tokens instead of this server.
-    #[must_use]
     pub fn authorization(&self) -> Option<&Arc<Issuer>> {
         self.authorization.as_ref()
     }

@@ -71,7 +71,6 @@ impl ClaimPatterns {
     }
 
     /// Whether every claim fits. An email address counts only if the issuer has verified it.
-    #[must_use]
     pub fn fit(&self, claims: &Claims) -> bool {
         let is_verified = || claims.get("email_verified") == Some(&Value::Bool(true));
         self.0.iter().all(|(name, pattern)| {

@@ -28,7 +28,6 @@ pub struct SignInAttempt(String);
 impl SignInAttempt {
     /// An attempt at the issuer of this name, from a secret of at least 128 random bits as text that only the browser keeps.
     /// Values that one issuer sees are useless at another.
-    #[must_use]
     pub fn of(issuer: &str, secret: &str) -> Self {
         Self(format!("{issuer}\0{secret}"))
     }
@@ -39,7 +38,6 @@ impl SignInAttempt {
     }
 
     /// The `state` that the browser returns with.
-    #[must_use]
     pub fn state(&self) -> String {
         self.derived("the state")
     }

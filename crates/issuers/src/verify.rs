@@ -30,7 +30,6 @@ pub struct Proven {
 
 impl Proven {
     /// The time until which it is accepted here, with the tolerated difference of clocks.
-    #[must_use]
     pub fn accepted_until(&self) -> TimestampMs {
         TimestampMs(self.ends.0.saturating_add(SKEW_MS_MAX))
     }
@@ -38,7 +37,6 @@ impl Proven {
 
 impl Proven {
     /// A name for people: a verified address, the name from the issuer, or the subject.
-    #[must_use]
     pub fn display_name(&self) -> &str {
         let text = |name: &str| self.claims.get(name).and_then(Value::as_str);
         let is_verified = self.claims.get("email_verified") == Some(&Value::Bool(true));

@@ -57,7 +57,6 @@ struct State {
 
 impl Memory {
     /// An empty journal.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }

@@ -9,7 +9,6 @@ const OPENING_CHARS_MAX: usize = 80;
 
 /// The key for these recipients and this topic. `earlier` is the newest session of the sender with them, which takes no messages
 /// any more. Calls that find the same sessions get the same key.
-#[must_use]
 pub fn first_message_key(to: &[AgentHandle], topic: Option<&str>, earlier: Option<&str>) -> String {
     let mut to: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
     to.sort_unstable();
@@ -20,7 +19,6 @@ pub fn first_message_key(to: &[AgentHandle], topic: Option<&str>, earlier: Optio
 
 /// The beginning of a message, as the topic of a session that is created without one: an invited agent sees only the topic before
 /// it joins.
-#[must_use]
 pub fn opening(message: &str) -> Option<String> {
     let line = message.lines().map(one_line).find(|line| !line.is_empty())?;
     let mut opening: String = line.chars().take(OPENING_CHARS_MAX).collect();
@@ -32,7 +30,6 @@ pub fn opening(message: &str) -> Option<String> {
 
 /// Whether the topic alone shows that a message without a topic belongs in a session, or does not; `None` if the session's first
 /// message decides it.
-#[must_use]
 pub fn takes_untitled(topic: Option<&str>) -> Option<bool> {
     match topic {
         None => Some(true),
@@ -42,7 +39,6 @@ pub fn takes_untitled(topic: Option<&str>) -> Option<bool> {
 }
 
 /// Whether a session with a topic was created without one, for this first message.
-#[must_use]
 pub fn is_untitled(topic: &str, first_message: &str) -> bool {
     opening(first_message).is_some_and(|opening| opening == topic)
 }

@@ -184,7 +184,6 @@ impl Form {
 
     /// Converts texts to the types of their fields, because a person at a prompt enters texts. A text that does not parse stays
     /// a text, and an empty text of an optional field is removed.
-    #[must_use]
     pub fn typed(&self, values: &Map<String, Value>) -> Map<String, Value> {
         let typed = values.iter().filter_map(|(name, value)| {
             let field = self.0.iter().find(|field| field.name == *name);
@@ -206,19 +205,16 @@ impl Form {
     }
 
     /// The fields, sorted by name.
-    #[must_use]
     pub fn fields(&self) -> &[Field] {
         &self.0
     }
 
     /// Whether the form has no fields, so that an answer is only a yes.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// A description of each field for a reader, by the field's name.
-    #[must_use]
     pub fn describe(&self) -> Map<String, Value> {
         let descriptions = self.0.iter().map(|field| {
             let need = if field.is_required { "" } else { "; may be left out" };

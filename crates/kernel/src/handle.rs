@@ -34,7 +34,6 @@ macro_rules! text_type {
     ($name:ident, $pattern:literal, $description:literal) => {
         impl $name {
             /// The text on the wire.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -101,19 +100,16 @@ const AT: &str = "-at-";
 
 impl OwnerName {
     /// The local name of a peer's owner, `owner-at-peer`; `None` if it would be too long.
-    #[must_use]
     pub fn elsewhere(owner: &Self, peer: &Self) -> Option<Self> {
         format!("{owner}{AT}{peer}").parse().ok()
     }
 
     /// Whether this is the local name of an owner of another network.
-    #[must_use]
     pub fn is_elsewhere(&self) -> bool {
         self.0.contains(AT)
     }
 
     /// Splits the local name of a foreign owner into the owner and the peer; the reverse of [`Self::elsewhere`].
-    #[must_use]
     pub fn of_peer(&self) -> Option<(Self, Self)> {
         // The last `-at-` is the separator: no peer's name contains `-at-` or begins with `at-`.
         let (owner, peer) = self.0.rsplit_once(AT)?;
@@ -121,7 +117,6 @@ impl OwnerName {
     }
 
     /// Whether a peer may have this name: in `owner-at-peer`, the last `-at-` must be the one before the peer.
-    #[must_use]
     pub fn may_name_peer(&self) -> bool {
         !format!("-{self}").contains(AT)
     }
@@ -151,17 +146,14 @@ impl AgentHandle {
         self.0[1..].split_once('.').expect("checked at construction")
     }
     /// The owner, without the `@`.
-    #[must_use]
     pub fn owner(&self) -> &str {
         self.parts().0
     }
     /// The agent's name, without its owner.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.parts().1
     }
     /// The owner as an [`OwnerName`].
-    #[must_use]
     pub fn owner_name(&self) -> OwnerName {
         OwnerName(self.owner().into())
     }
@@ -169,14 +161,12 @@ impl AgentHandle {
 
 impl AgentHandle {
     /// The local handle of a peer's agent; `None` if it would be too long.
-    #[must_use]
     pub fn elsewhere(&self, peer: &OwnerName) -> Option<Self> {
         let owner = OwnerName::elsewhere(&self.owner_name(), peer)?;
         format!("@{owner}.{}", self.name()).parse().ok()
     }
 
     /// Splits the local handle of a foreign agent into its handle in its own network and that network's local name.
-    #[must_use]
     pub fn of_peer(&self) -> Option<(Self, OwnerName)> {
         if !self.is_elsewhere() {
             return None;
@@ -186,7 +176,6 @@ impl AgentHandle {
     }
 
     /// Whether this is the local handle of an agent of another network.
-    #[must_use]
     pub fn is_elsewhere(&self) -> bool {
         self.owner().contains(AT)
     }
@@ -217,7 +206,6 @@ text_type!(
 
 impl AllowEntry {
     /// Whether the entry names this agent, by handle or by owner glob.
-    #[must_use]
     pub fn matches(&self, agent: &AgentHandle) -> bool {
         match self.0.strip_suffix(".*") {
             Some(owner) => agent.owner() == &owner[1..],
@@ -226,13 +214,11 @@ impl AllowEntry {
     }
 
     /// The owner of the named agents.
-    #[must_use]
     pub fn owner(&self) -> &str {
         self.0[1..].split_once('.').map_or("", |(owner, _)| owner)
     }
 
     /// Whether the entry names agents of another network.
-    #[must_use]
     pub fn is_elsewhere(&self) -> bool {
         self.0.split_once('.').is_some_and(|(owner, _)| owner.contains(AT))
     }
@@ -262,7 +248,6 @@ text_type!(SovereignHandle, "^~[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$", "A princ
 
 impl SovereignHandle {
     /// The owner, without the `~`.
-    #[must_use]
     pub fn owner(&self) -> &str {
         &self.0[1..]
     }

@@ -9,7 +9,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::{MalformedText, Stamp, TimestampMs};
 
 /// The time in a ULID; `None` if the text is none.
-#[must_use]
 pub fn ulid_time(text: &str) -> Option<TimestampMs> {
     ulid::Ulid::from_string(text).ok().map(|ulid| TimestampMs(ulid.timestamp_ms()))
 }
@@ -22,17 +21,14 @@ macro_rules! id {
 
         impl $name {
             /// Creates the `nth` id of this kind from a stamp. The same stamp and number give the same id.
-            #[must_use]
             pub fn mint(stamp: &Stamp, nth: u64) -> Self {
                 Self(format!(concat!($prefix, "{}"), stamp.ulid(nth)).into())
             }
             /// The time of the stamp that the id was created from; `None` for an id without a ULID.
-            #[must_use]
             pub fn minted_at(&self) -> Option<TimestampMs> {
                 ulid_time(self.0.strip_prefix($prefix)?)
             }
             /// The text on the wire.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -137,7 +133,6 @@ id!(
 
 impl AskId {
     /// The id of a request that comes from a source, derived from this text. The same text gives the same id.
-    #[must_use]
     pub fn of_source(text: &str) -> Self {
         Self(format!("ask_S{}", short_digest(text)).into())
     }
@@ -145,7 +140,6 @@ impl AskId {
 
 impl NoticeId {
     /// The id of a notification, derived from this text. The same text gives the same id.
-    #[must_use]
     pub fn of_source(text: &str) -> Self {
         Self(format!("ntf_{}", short_digest(text)).into())
     }

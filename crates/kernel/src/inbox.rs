@@ -20,7 +20,6 @@ pub const JOINS_MAX: usize = 5;
 
 /// The session of an item that is an invitation by an agent of the same owner. Whoever reads it for the agent accepts it: an agent
 /// that was only invited gets no message of the session.
-#[must_use]
 pub fn sibling_invitation(item: &Value) -> Option<&str> {
     let is_siblings = item["kind"] == "session.invited" && item["trust"] == "same_owner";
     item["ref"]["session_id"].as_str().filter(|_| is_siblings)
@@ -28,7 +27,6 @@ pub fn sibling_invitation(item: &Value) -> Option<&str> {
 
 /// Whether the session of an invitation has a message: one before the invitation, or one for a named coding session, for which a
 /// session was created first. Joining delivers it at once.
-#[must_use]
 pub fn invites_to_message(item: &Value) -> bool {
     let is_later = item["ref"]["sequence"].as_u64().is_some_and(|sequence| sequence > 1);
     is_later || item["subject"].as_str().unwrap_or_default().starts_with(CODING_SESSION_TOPIC)
@@ -72,13 +70,11 @@ struct Item {
 
 /// The response of `GET /inbox` as a text of at most [`DIGEST_CHARS_MAX`] characters; empty if there is no item. The text
 /// states facts only and contains no instructions.
-#[must_use]
 pub fn digest(handle: &AgentHandle, page: &Value) -> String {
     within(handle, page, DIGEST_CHARS_MAX)
 }
 
 /// The response of `GET /inbox` for a person at a terminal: all items of the page, whatever their length.
-#[must_use]
 pub fn whole_digest(handle: &AgentHandle, page: &Value) -> String {
     within(handle, page, usize::MAX)
 }

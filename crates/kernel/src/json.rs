@@ -15,7 +15,6 @@ pub use fault::JsonFault;
 use sha2::{Digest, Sha256};
 
 /// SHA-256 of these bytes.
-#[must_use]
 pub fn digest(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }

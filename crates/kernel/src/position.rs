@@ -13,12 +13,10 @@ macro_rules! sequence_number {
             /// The number before the first event.
             pub const ZERO: Self = Self(0);
             /// The number after this one.
-            #[must_use]
             pub const fn next(self) -> Self {
                 Self(self.0 + 1)
             }
             /// This number plus `n`.
-            #[must_use]
             pub const fn plus(self, n: u64) -> Self {
                 Self(self.0 + n)
             }

@@ -30,7 +30,6 @@ pub struct Challenge {
 
 impl Challenge {
     /// A challenge for a token at an address.
-    #[must_use]
     pub fn of(token: &str, nonce: [u8; NONCE_DIGITS / 2], address: SocketAddr) -> Self {
         let mut key = hex::encode(digest(token.as_bytes()));
         key.truncate(KEY_DIGITS);
@@ -38,7 +37,6 @@ impl Challenge {
     }
 
     /// Whether the nonce and the key have the right length and are lower-case hex.
-    #[must_use]
     pub fn is_well_formed(&self) -> bool {
         let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         let Self { nonce, key, address: _ } = self;
@@ -46,13 +44,11 @@ impl Challenge {
     }
 
     /// The answer, in hex, of a server that has the token's digest.
-    #[must_use]
     pub fn answer(&self, digest: &[u8; 32]) -> String {
         hex::encode(self.mac(digest).finalize().into_bytes())
     }
 
     /// Whether the answer proves knowledge of this token. The comparison takes constant time.
-    #[must_use]
     pub fn is_answered_by(&self, token: &str, answer: &str) -> bool {
         let Ok(answer) = hex::decode(answer) else { return false };
         self.mac(&digest(token.as_bytes())).verify_slice(&answer).is_ok()

@@ -42,7 +42,6 @@ pub enum Class {
 
 impl Class {
     /// The HTTP status of the class.
-    #[must_use]
     pub const fn status(self) -> u16 {
         match self {
             Self::Malformed => 400,
@@ -84,7 +83,6 @@ impl Refusal {
     }
 
     /// The one 404 (ASP-18, ASP-19): the same for every reason.
-    #[must_use]
     pub const fn not_found() -> Self {
         Self { class: Class::NotFound, code: "not_found", message: Cow::Borrowed("Not found.") }
     }

@@ -4,7 +4,6 @@
 /// The subject and verb of a request, without a full stop. `from` is the agent of the person's owner. For a contact request, an
 /// invitation and a hold of the server (`room` names the room of the held item), `from` is the agent that is contacted, and
 /// `other` the one that contacts it. For a run, `action` is the name of the run's agent.
-#[must_use]
 pub fn describe_request(
     (kind, room): (&str, Option<&str>),
     from: &str,
@@ -23,7 +22,6 @@ pub fn describe_request(
 }
 
 /// The effects of `accept` and `ignore` on a request that the server made for another room; `None` for other requests.
-#[must_use]
 pub fn effects(kind: &str, room: Option<&str>) -> Option<[&'static str; 2]> {
     match (kind, room) {
         ("contact", Some("accounts")) => {
@@ -42,7 +40,6 @@ pub fn effects(kind: &str, room: Option<&str>) -> Option<[&'static str; 2]> {
 }
 
 /// The label of the button that ignores a request: ignoring a form, a contact request or a hold declines it.
-#[must_use]
 pub fn ignoring(kind: &str, room: Option<&str>, has_form: bool) -> &'static str {
     let declines = effects(kind, room).is_some() && matches!(kind, "contact" | "hold");
     if has_form || declines { "Decline" } else { "Ignore" }

@@ -9,7 +9,6 @@ use crate::TimestampMs;
 
 /// Parses an RFC 3339 time with a time zone into milliseconds since the epoch, rounded down; `None` if the text is not one. A
 /// leap second counts as the last millisecond of its minute.
-#[must_use]
 pub fn parse(text: &str) -> Option<i64> {
     // The `time` crate accepts any separator, and a leap second only at the end of a month.
     if !matches!(text.as_bytes().get(10), Some(b'T' | b't')) {

@@ -50,7 +50,6 @@ impl<K> Clone for Shares<K> {
 
 impl<K: Eq + Hash + Clone> Shares<K> {
     /// A resource with a limit for all keys together and one for each key.
-    #[must_use]
     pub fn new(total_max: usize, per_key_max: usize) -> Self {
         let used = Mutex::new(Usage { total: 0, by_key: HashMap::new() });
         Self(Arc::new(Counts { total_max, per_key_max, used }))
@@ -77,13 +76,11 @@ impl<K: Eq + Hash + Clone> Shares<K> {
     }
 
     /// The amount that a key has taken.
-    #[must_use]
     pub fn used_by(&self, key: &K) -> usize {
         self.0.used().by_key.get(key).copied().unwrap_or(0)
     }
 
     /// The amount that all keys have taken.
-    #[must_use]
     pub fn used(&self) -> usize {
         self.0.used().total
     }

@@ -12,13 +12,11 @@ pub struct TimestampMs(pub u64);
 
 impl TimestampMs {
     /// The milliseconds as a signed number, for arithmetic with times before 1970; capped at `i64::MAX`.
-    #[must_use]
     pub fn ms(self) -> i64 {
         i64::try_from(self.0).unwrap_or(i64::MAX)
     }
 
     /// RFC 3339 in UTC with milliseconds: `2026-11-21T04:07:33.125Z`.
-    #[must_use]
     pub fn rfc3339(self) -> String {
         Utc(self).to_string()
     }
@@ -34,7 +32,6 @@ pub struct Stamp {
 
 impl Stamp {
     /// A stamp from a time and 80 random bits.
-    #[must_use]
     pub fn new(now: TimestampMs, entropy: [u8; 10]) -> Self {
         let mut wide = [0; 16];
         wide[6..].copy_from_slice(&entropy);
@@ -42,14 +39,12 @@ impl Stamp {
     }
 
     /// The same randomness at another time.
-    #[must_use]
     pub const fn at(self, now: TimestampMs) -> Self {
         Self { now, ..self }
     }
 
     /// The `nth` ULID of this stamp, 26 characters. The ULIDs of one stamp rise with `nth`, unless the 80 random bits wrap
     /// around.
-    #[must_use]
     pub fn ulid(&self, nth: u64) -> ulid::Ulid {
         ulid::Ulid::from_parts(self.now.0, self.entropy.wrapping_add(u128::from(nth)))
     }

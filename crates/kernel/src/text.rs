@@ -8,7 +8,6 @@ const ZWNJ: char = '\u{200c}';
 const ZWJ: char = '\u{200d}';
 
 /// Whether a character is invisible, breaks a line, controls a terminal, or changes the direction of the text.
-#[must_use]
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,

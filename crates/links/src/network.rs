@@ -25,7 +25,6 @@ impl fmt::Display for NoNetwork {
 
 impl NetworkUrl {
     /// The text on the wire.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

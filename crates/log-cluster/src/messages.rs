@@ -158,7 +158,6 @@ impl Beat {
     }
 
     /// Parses a heartbeat; `None` for other messages.
-    #[must_use]
     pub fn read(body: Bytes) -> Option<Self> {
         match read(body)? {
             PeerMessage::Beat(beat) => Some(beat),
@@ -168,7 +167,6 @@ impl Beat {
 }
 
 /// The message with which an operator makes a node take the pen before the current holder is stopped.
-#[must_use]
 pub fn take_the_pen() -> Bytes {
     bytes(Content::Take(true))
 }

@@ -35,7 +35,6 @@ pub enum Damage {
 }
 
 /// The hash of a record, which the next record contains.
-#[must_use]
 pub fn hash(body: &[u8]) -> [u8; 32] {
     Sha256::digest(body).into()
 }

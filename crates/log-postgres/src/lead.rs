@@ -44,7 +44,6 @@ impl WriterConnection {
 
 impl Lead {
     /// The lead for the named lock. No connection is made yet.
-    #[must_use]
     pub fn new(target: Arc<Target>, purpose: Purpose, lock: String) -> Self {
         Self { target, purpose, lock, writing: Mutex::default() }
     }

@@ -54,7 +54,6 @@ impl Pool {
     }
 
     /// Connections for another purpose, with these prepared statements.
-    #[must_use]
     pub fn of(
         target: Arc<Target>,
         connections: usize,

@@ -205,7 +205,6 @@ impl Target {
     }
 
     /// The schema that holds the tables.
-    #[must_use]
     pub fn schema(&self) -> &str {
         &self.schema
     }
@@ -390,7 +389,6 @@ where
 }
 
 /// A number in the form of PostgreSQL. No number ever reaches the end of its range.
-#[must_use]
 pub fn stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

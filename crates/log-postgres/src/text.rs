@@ -7,7 +7,6 @@ use std::borrow::Cow;
 pub(crate) const TEXT_BYTES_MAX: usize = 2_400;
 
 /// The stored form: U+0000 becomes U+0001 U+0001, and U+0001 becomes U+0001 U+0002.
-#[must_use]
 pub fn stored(text: &str) -> Cow<'_, str> {
     if !text.bytes().any(|byte| byte <= 1) {
         return Cow::Borrowed(text);
@@ -24,7 +23,6 @@ pub fn stored(text: &str) -> Cow<'_, str> {
 }
 
 /// The text of a stored form.
-#[must_use]
 pub fn plain(stored: &str) -> Cow<'_, str> {
     if !stored.bytes().any(|byte| byte == 1) {
         return Cow::Borrowed(stored);

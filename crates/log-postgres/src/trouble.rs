@@ -23,7 +23,6 @@ pub enum Trouble {
 
 impl Trouble {
     /// The fault of work that was not done.
-    #[must_use]
     pub fn fault(self) -> Fault {
         match self {
             Self::Lost(text) | Self::Refused(text) => Fault::Unavailable(text),

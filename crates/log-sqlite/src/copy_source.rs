@@ -76,7 +76,6 @@ impl Source {
     }
 
     /// Whether it is a node's replica, whose log other nodes may continue.
-    #[must_use]
     pub fn is_replica(&self) -> bool {
         self.is_replica
     }

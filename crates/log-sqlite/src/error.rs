@@ -135,7 +135,6 @@ fn message(error: &Error) -> String {
 
 impl OpenError {
     /// The reason, if the file itself is damaged. A store of another program or release is not.
-    #[must_use]
     pub fn damage(&self) -> Option<String> {
         let is_damaged = matches!(self, Self::Corrupt(_) | Self::NoDatabase { .. })
             || matches!(self, Self::Database(error) if is_damage(error));
@@ -148,7 +147,6 @@ const PAGE: &str = "a page is damaged or cannot be read; check the store with `p
 
 /// The reason, if a fault says that stored bytes are not what was written, or that the disk does not return them. A store
 /// that can be built again from elsewhere should be.
-#[must_use]
 pub fn damage(fault: &Fault) -> Option<&str> {
     match fault {
         Fault::Corrupt(why) => Some(why),

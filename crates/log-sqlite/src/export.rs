@@ -57,13 +57,11 @@ type Take<'a> = dyn FnMut(Writes) -> bool + 'a;
 
 impl Export {
     /// The position of the last event.
-    #[must_use]
     pub fn head(&self) -> Position {
         self.head
     }
 
     /// The last record of its journal if it is a replica; number 0 otherwise.
-    #[must_use]
     pub fn link(&self) -> Link {
         self.link
     }

@@ -135,19 +135,16 @@ fn serve<'c>(
 
 impl Replica {
     /// The last record that it had when it was opened.
-    #[must_use]
     pub fn last(&self) -> Link {
         self.last
     }
 
     /// The reads of the replica; each sees everything that was applied before it began.
-    #[must_use]
     pub fn reads(&self) -> Arc<dyn Reads> {
         self.reads.clone()
     }
 
     /// Whether no link was missing at the opening, and the log ended where the last link says.
-    #[must_use]
     pub fn is_whole(&self) -> bool {
         self.is_whole
     }

@@ -50,7 +50,6 @@ impl Audit {
         }
     }
     /// Whether there are no findings.
-    #[must_use]
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
     }

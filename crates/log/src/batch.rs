@@ -20,7 +20,6 @@ pub struct Condition {
 
 impl Condition {
     /// The stream must be at this version, whichever writer caused it.
-    #[must_use]
     pub const fn at(stream: StreamName, expected: Version) -> Self {
         Self { stream, expected, upon: None }
     }
@@ -112,7 +111,6 @@ pub struct Batch {
 
 impl Batch {
     /// The bytes that it writes, without names; they bound a group.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         let events = self.events.iter().map(|(_, event)| event.envelope.len() + event.payload.len());
         let index = self.index.iter().map(|op| match op {

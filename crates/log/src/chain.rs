@@ -23,17 +23,14 @@ struct Inner {
 
 impl Chain {
     /// An empty chain.
-    #[must_use]
     pub fn new(stream: StreamName) -> Self {
         Self(Arc::new(Inner { stream, broken: AtomicBool::new(false) }))
     }
     /// The stream whose events the batches are decided on.
-    #[must_use]
     pub fn stream(&self) -> &StreamName {
         &self.0.stream
     }
     /// Whether the chain is broken: no more of its batches are written.
-    #[must_use]
     pub fn is_broken(&self) -> bool {
         self.0.broken.load(Ordering::Acquire)
     }

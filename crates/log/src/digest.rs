@@ -17,29 +17,24 @@ pub struct Digest(u32);
 
 impl Digest {
     /// The checksum of an event and its position. It includes the stream by name.
-    #[must_use]
     pub fn event(event: &StoredEvent) -> Self {
         let StoredEvent { position, stream, version, kind, form, at, envelope, payload } = event;
         let numbers = [position.0, version.0, u64::from(*form), at.0];
         Self::of(&numbers, &[stream.as_str().as_bytes(), kind.as_bytes(), envelope, payload])
     }
     /// The checksum of an index row.
-    #[must_use]
     pub fn index(name: &str, key: &str, value: &[u8]) -> Self {
         Self::of(&[], &[name.as_bytes(), key.as_bytes(), value])
     }
     /// The checksum of a row.
-    #[must_use]
     pub fn row(name: &str, row: &Row) -> Self {
         Self::of(&[row.revision], &[name.as_bytes(), &row.value])
     }
     /// The checksum of a claimed key.
-    #[must_use]
     pub fn key(scope: &str, key: &str, record: &KeyRecord) -> Self {
         Self::parts_of_key(scope, key, &record.digest, &record.outcome)
     }
     /// The checksum of a key that is being claimed.
-    #[must_use]
     pub fn parts_of_key(scope: &str, key: &str, digest: &[u8; 32], outcome: &[u8]) -> Self {
         Self::of(&[], &[scope.as_bytes(), key.as_bytes(), digest, outcome])
     }
@@ -57,12 +52,10 @@ impl Digest {
     }
 
     /// The stored form.
-    #[must_use]
     pub fn stored(self) -> i32 {
         self.0.cast_signed()
     }
     /// Whether this is the stored checksum. Records from before checksums have none, and pass.
-    #[must_use]
     pub fn agrees(self, stored: Option<i32>) -> bool {
         stored.is_none_or(|stored| stored == self.stored())
     }

@@ -11,28 +11,23 @@ pub struct StreamName(Arc<str>);
 
 impl StreamName {
     /// The stream of one thing. `category` is `<room>.<kind>` and contains no `/`.
-    #[must_use]
     pub fn new(category: &str, id: &str) -> Self {
         debug_assert!(!category.contains('/'));
         Self([category, "/", id].concat().into())
     }
     /// A stored name.
-    #[must_use]
     pub fn stored(text: &str) -> Self {
         Self(text.into())
     }
     /// The whole name.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
     /// `<room>.<kind>`.
-    #[must_use]
     pub fn category(&self) -> &str {
         self.0.split_once('/').map_or(&*self.0, |(category, _)| category)
     }
     /// The part after the first `/`.
-    #[must_use]
     pub fn id(&self) -> &str {
         self.0.split_once('/').map_or("", |(_, id)| id)
     }

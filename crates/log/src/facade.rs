@@ -66,7 +66,6 @@ impl LastWrite {
 
 impl Reply {
     /// When the append began to wait.
-    #[must_use]
     pub fn since(&self) -> Instant {
         self.measured.since()
     }
@@ -165,7 +164,6 @@ impl Feed {
     }
 
     /// A group joined with the waiting groups after it, up to about `max` events.
-    #[must_use]
     pub fn joined(&mut self, first: Arc<[StoredEvent]>, max: usize) -> Arc<[StoredEvent]> {
         let Ok(second) = self.0.try_recv() else { return first };
         let mut events = [first, second].concat();
@@ -199,7 +197,6 @@ pub struct Log {
 }
 
 /// The ends of a log's channels, for a backend that is being opened.
-#[must_use]
 pub fn channel() -> (Channel, Jobs, Feeder) {
     let (jobs, jobs_rx) = mpsc::channel(JOBS_WAITING_MAX);
     let (committed, feed) = mpsc::channel(FEED_WAITING_MAX);
@@ -221,13 +218,11 @@ pub struct Channel {
 
 impl Channel {
     /// The log of a store that no other process writes to, with its reads.
-    #[must_use]
     pub fn open(self, reads: Arc<dyn Reads>) -> OpenedLog {
         self.open_with(reads, Signals::alone(), false)
     }
     /// The log with its reads and signals. `shared` says whether other processes may write to the same
     /// store.
-    #[must_use]
     pub fn open_with(self, reads: Arc<dyn Reads>, signals: Signals, shared: bool) -> OpenedLog {
         let (written, ledger) = (Arc::default(), Arc::default());
         let log = Log { jobs: self.jobs, reads, fatal: self.fatal, signals, shared, written, ledger };
@@ -241,7 +236,6 @@ pub struct Slot(mpsc::OwnedPermit<Item>, Arc<LastWrite>);
 
 impl Slot {
     /// Queues the batch at once; the outcome comes after the commit.
-    #[must_use]
     pub fn submit(self, batch: Batch) -> Pending {
         let (to, outcome) = oneshot::channel();
         let measured = self.1.metrics.begin();
@@ -277,7 +271,6 @@ impl Log {
         self.reserve().await?.submit(batch).await
     }
     /// Why the last answered write failed; `None` if it succeeded, or there was none.
-    #[must_use]
     pub fn last_write_fault(&self) -> Option<Fault> {
         if !self.written.has_failed.load(Ordering::Acquire) {
             return None;
@@ -285,7 +278,6 @@ impl Log {
         self.written.fault.lock().clone()
     }
     /// The metrics of the writer.
-    #[must_use]
     pub fn metrics(&self) -> &AppendMetrics {
         &self.written.metrics
     }
@@ -297,12 +289,10 @@ impl Log {
         let _ = self.jobs.send(None).await;
     }
     /// Whether other processes may write to the same store.
-    #[must_use]
     pub fn shared(&self) -> bool {
         self.shared
     }
     /// Short-lived messages between all processes on the store.
-    #[must_use]
     pub fn signals(&self) -> &Signals {
         &self.signals
     }
@@ -311,7 +301,6 @@ impl Log {
         &*self.reads
     }
     /// The known use of accounts, and their limits.
-    #[must_use]
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
@@ -328,7 +317,6 @@ impl Log {
         self.ledger.pledge(&*self.reads, self.shared, charge, may_exceed).await
     }
     /// Whether [`Log::pledge`] would have to read the store first.
-    #[must_use]
     pub fn must_look_up(&self, account: &str) -> bool {
         self.ledger.must_look_up(self.shared, account)
     }

@@ -18,13 +18,11 @@ impl Default for HighWater {
 
 impl HighWater {
     /// A mark at this position.
-    #[must_use]
     pub fn at(position: Position) -> Self {
         Self(watch::Sender::new(position))
     }
 
     /// The highest position so far.
-    #[must_use]
     pub fn position(&self) -> Position {
         *self.0.borrow()
     }
@@ -46,7 +44,6 @@ impl HighWater {
     }
 
     /// A receiver that is notified of each rise.
-    #[must_use]
     pub fn subscribe(&self) -> watch::Receiver<Position> {
         self.0.subscribe()
     }

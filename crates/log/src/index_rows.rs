@@ -23,13 +23,11 @@ pub struct IndexRows<'a> {
 
 impl Log {
     /// All rows of an index below a prefix.
-    #[must_use]
     pub fn index_rows<'a>(&'a self, name: &'a str, prefix: &'a str, order: Order) -> IndexRows<'a> {
         self.index_rows_after(name, prefix, None, order)
     }
 
     /// The rows of an index below a prefix and after a key.
-    #[must_use]
     pub fn index_rows_after<'a>(
         &'a self,
         name: &'a str,
@@ -44,7 +42,6 @@ impl Log {
 
 impl IndexRows<'_> {
     /// The same rows for a list, which leaves damaged ones out and logs them.
-    #[must_use]
     pub fn past_damage(self) -> Self {
         Self { past_damage: true, ..self }
     }

@@ -16,7 +16,6 @@ use crate::{
 };
 
 /// Opens an empty log. Needs a tokio runtime.
-#[must_use]
 pub fn open_memory() -> OpenedLog {
     let (channel, jobs, feeder) = channel();
     let memory = Arc::new(Memory::default());

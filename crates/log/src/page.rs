@@ -22,7 +22,6 @@ impl Default for PageSize {
 
 impl PageSize {
     /// The number of events to request.
-    #[must_use]
     pub fn events(self) -> usize {
         self.0
     }

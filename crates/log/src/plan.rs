@@ -38,7 +38,6 @@ pub struct Writes {
 
 impl Writes {
     /// Whether there is nothing to commit.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         let records = self.rows.is_empty() && self.keys.is_empty() && self.charges.is_empty();
         self.events.is_empty() && self.index.is_empty() && records

@@ -103,7 +103,6 @@ impl Default for Store {
 
 impl Store {
     /// An empty store. Needs a tokio runtime.
-    #[must_use]
     pub fn new() -> Self {
         let OpenedLog { log, mut feed } = open_memory();
         let feeders = Arc::new(Mutex::new(Vec::<Feeder>::new()));
@@ -120,7 +119,6 @@ impl Store {
     }
 
     /// Adds a process. `shared` says whether it expects other writers.
-    #[must_use]
     pub fn process(&self, shared: bool) -> Process {
         let (channel, jobs, feeder) = channel();
         let rigging = FaultControl(Arc::default());
@@ -148,7 +146,6 @@ impl FaultControl {
         writes.reverse();
     }
     /// The reads since the last call.
-    #[must_use]
     pub fn counted(&self) -> ReadCounts {
         std::mem::take(&mut lock(&self.0.counted))
     }

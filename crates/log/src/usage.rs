@@ -28,7 +28,6 @@ const OF_PEER: &str = "peer/";
 /// The account of an owner. All owners of another network have one account, because that network names them: it would have
 /// no limit if each had its own. The name decides alone, also for an owner of this network with such a name from an
 /// earlier version.
-#[must_use]
 pub fn account_of(owner: &OwnerName) -> String {
     match owner.of_peer() {
         Some((_, peer)) => account_of_peer(&peer),
@@ -37,7 +36,6 @@ pub fn account_of(owner: &OwnerName) -> String {
 }
 
 /// The account of another network, by its local name.
-#[must_use]
 pub fn account_of_peer(peer: &OwnerName) -> String {
     format!("{OF_PEER}{peer}")
 }
@@ -53,23 +51,19 @@ pub struct Usage {
 
 impl Usage {
     /// The use of one event: its envelope and its payload.
-    #[must_use]
     pub fn of(event: &NewEvent) -> Self {
         Self::of_parts(&event.envelope, &event.payload)
     }
     /// The same from an event's parts.
-    #[must_use]
     pub fn of_parts(envelope: &[u8], payload: &[u8]) -> Self {
         Self { bytes: (envelope.len() + payload.len()) as u64, events: 1 }
     }
     /// The use of an idempotency key. It is not an event.
-    #[must_use]
     pub fn of_key(claim: &KeyClaim) -> Self {
         let KeyClaim { scope, key, digest, outcome } = claim;
         Self { bytes: (scope.len() + key.len() + digest.len() + outcome.len()) as u64, events: 0 }
     }
     /// The sum.
-    #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
             bytes: self.bytes.saturating_add(other.bytes),
@@ -97,7 +91,6 @@ pub struct Charge {
 
 impl Charge {
     /// A charge of an owner that only adds.
-    #[must_use]
     pub fn of_owner(owner: &OwnerName, usage: Usage) -> Self {
         Self::of(account_of(owner), usage)
     }
@@ -119,7 +112,6 @@ pub struct Change {
 
 impl Change {
     /// Adds a charge.
-    #[must_use]
     pub fn plus(self, charge: &Charge) -> Self {
         let change =
             |now: i64, more: u64, less: u64| now.saturating_add_unsigned(more).saturating_sub_unsigned(less);
@@ -129,7 +121,6 @@ impl Change {
         }
     }
     /// The use after this change; never below zero.
-    #[must_use]
     pub fn applied(self, usage: Usage) -> Usage {
         Usage {
             bytes: usage.bytes.saturating_add_signed(self.bytes),
@@ -158,7 +149,6 @@ pub struct AccountsMax {
 
 impl AccountsMax {
     /// The limits of an account.
-    #[must_use]
     pub fn of(&self, account: &str) -> UsageMax {
         if account.starts_with(OF_PEER) { self.peer } else { self.owner }
     }
@@ -190,7 +180,6 @@ pub struct ExceededQuota {
 
 impl ExceededQuota {
     /// As a fault, for a command without a payer, which cannot exceed a quota.
-    #[must_use]
     pub fn without_payer(self) -> Fault {
         Fault::Full(format!("a command that nobody pays for is over a quota: {self:?}"))
     }
@@ -243,13 +232,11 @@ impl Ledger {
     }
 
     /// The limits of an account.
-    #[must_use]
     pub fn max_of(&self, account: &str) -> Option<UsageMax> {
         self.max.get().map(|max| max.of(account))
     }
 
     /// The refusal of a content that is larger than the bytes that an account may still store; `None` without limits.
-    #[must_use]
     pub fn exceeded(&self, account: &str, left: u64) -> Option<ExceededQuota> {
         let max = self.max_of(account)?.bytes;
         let (rule, _) = rules_of(account);

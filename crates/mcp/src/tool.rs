@@ -132,7 +132,6 @@ impl Toolset {
     ];
 
     /// Its name in a selection.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Core => "core",
@@ -167,7 +166,6 @@ impl Toolset {
 
 impl Tools {
     /// The tools, sorted by name, so that lists are always the same.
-    #[must_use]
     pub fn new(make: impl FnOnce() -> Vec<Tool> + Send + 'static) -> Self {
         let sorted = || {
             let mut tools = make();
@@ -183,7 +181,6 @@ impl Tools {
     }
 
     /// The tool of a name, in any set.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&Tool> {
         self.0.binary_search_by(|tool| tool.name.as_str().cmp(name)).ok().map(|index| &self.0[index])
     }

@@ -76,7 +76,6 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
 }
 
 /// The operations of the room.
-#[must_use]
 pub fn operations() -> Vec<Operation<Notify>> {
     let of_subscription = |doc: OperationDoc| doc.path_parameter::<SubscriptionId>("id", "The subscription.");
     let list = doc("notify.list", Method::GET, "/notifications", "List where notifications go")

@@ -26,7 +26,6 @@ pub enum Event {
 
 impl Event {
     /// Its name on the wire.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Created => "request.created",
@@ -55,7 +54,6 @@ const URGENT_MS: u64 = 15 * 60_000;
 
 impl Urgency {
     /// The urgency of a request.
-    #[must_use]
     pub const fn of(kind: Kind, created_at: u64, deadline_at: Option<u64>) -> Self {
         match (deadline_at, kind) {
             (Some(deadline), _) if deadline.saturating_sub(created_at) < URGENT_MS => Self::High,
@@ -65,7 +63,6 @@ impl Urgency {
     }
 
     /// Its name on the wire.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -126,7 +123,6 @@ pub enum Target {
 
 impl Target {
     /// Its kind on the wire.
-    #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Webhook { .. } => "webhook",
@@ -139,7 +135,6 @@ impl Target {
     }
 
     /// The receiver without its secrets, such as URL paths and tokens.
-    #[must_use]
     pub fn redacted(&self) -> String {
         match self {
             Self::Webhook { url } | Self::Ntfy { url, .. } | Self::Slack { url } => origin(url),

@@ -26,7 +26,6 @@ struct Inner {
 impl OAuth {
     /// The room in a log. Clients' documents are fetched through `pool`; with `plain_too` also over `http`.
     /// `issuers` are external; their tokens can be exchanged.
-    #[must_use]
     pub fn new(
         log: Log,
         accounts: Accounts,

@@ -48,13 +48,11 @@ pub struct Guard {
 
 impl Guard {
     /// Allows public addresses; with `private` all others too.
-    #[must_use]
     pub const fn new(private: bool) -> Self {
         Self { private }
     }
 
     /// Whether an address is allowed.
-    #[must_use]
     pub fn allows(self, address: IpAddr) -> bool {
         self.private || is_public(address)
     }
@@ -101,7 +99,6 @@ fn literal(host: &str) -> Option<IpAddr> {
 }
 
 /// Whether an address is publicly reachable, and not only from its own network.
-#[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -174,7 +171,6 @@ pub struct GuardedPool {
 
 impl GuardedPool {
     /// A pool with a TLS configuration of [`crate::client_config`].
-    #[must_use]
     pub fn new(guard: Guard, tls: ClientConfig) -> Self {
         let mut http = HttpConnector::new_with_resolver(Resolver(guard));
         http.enforce_http(false);

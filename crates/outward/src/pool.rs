@@ -26,7 +26,6 @@ where
     B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
     /// A pool with a TLS configuration of [`crate::client_config`].
-    #[must_use]
     pub fn new(tls: ClientConfig) -> Self {
         let connector =
             HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
@@ -70,14 +69,12 @@ where
 }
 
 /// The pause that the server asks for, in whole seconds. A date is ignored.
-#[must_use]
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let value = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
     value.parse().ok().map(Duration::from_secs)
 }
 
 /// The innermost cause of an error, such as "Connection refused".
-#[must_use]
 pub fn deepest(error: &(dyn Error + 'static)) -> String {
     let mut deepest = error;
     while let Some(source) = deepest.source() {

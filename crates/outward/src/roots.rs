@@ -16,7 +16,6 @@ pub struct TlsFault(String);
 
 impl TlsFault {
     /// A fault with this text.
-    #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }

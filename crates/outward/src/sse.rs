@@ -53,7 +53,6 @@ impl Default for Parser {
 
 impl Parser {
     /// A parser for events of up to this many bytes.
-    #[must_use]
     pub const fn holding(bytes_max: usize) -> Self {
         Self {
             bytes_max,
@@ -68,7 +67,6 @@ impl Parser {
     }
 
     /// The id after which the stream can be resumed; set also by blocks without data.
-    #[must_use]
     pub fn last_id(&self) -> Option<&str> {
         self.resume.as_deref()
     }

@@ -82,7 +82,6 @@ pub(crate) fn thread_of(agent: &AgentHandle, session: &SessionId, part: u32) -> 
 
 impl Participation {
     /// The agents of these runs in these sessions, with settings by handle, and default settings for the others.
-    #[must_use]
     pub fn new(
         log: Log,
         accounts: Accounts,

@@ -52,7 +52,6 @@ pub struct RequestSubject {
 
 impl RequestSubject {
     /// The owner whose people are asked.
-    #[must_use]
     pub fn owner(&self) -> OwnerName {
         self.agent.owner_name()
     }
@@ -230,7 +229,6 @@ pub struct LinkMade {
 
 impl RequestEvent {
     /// The subject of the event.
-    #[must_use]
     pub const fn subject(&self) -> &RequestSubject {
         match self {
             Self::RequestMade(event) => &event.subject,
@@ -246,7 +244,6 @@ impl RequestEvent {
     }
 
     /// Whether this event makes the outcome final and the inbox reports it.
-    #[must_use]
     pub const fn reaches_inbox(&self) -> bool {
         match self {
             Self::RequestAnswered(event) => event.undo_until.is_none() && event.notifies_inbox,
@@ -262,7 +259,6 @@ impl RequestEvent {
     }
 
     /// When a timer is due because of this event.
-    #[must_use]
     pub fn due(&self) -> Option<TimestampMs> {
         match self {
             Self::RequestMade(event) => event.subject.deadline,

@@ -17,13 +17,11 @@ use crate::{
 };
 
 /// Whether the stream is a request's.
-#[must_use]
 pub fn is_request(stream: &StreamName) -> bool {
     stream.category() == RequestRoom::CATEGORY
 }
 
 /// The owner to whose people the request of an event is addressed; `None` if the event cannot be read.
-#[must_use]
 pub fn owner_of(event: &StoredEvent) -> Option<OwnerName> {
     RequestEvent::decode(event).ok().map(|event| event.subject().owner())
 }
@@ -56,7 +54,6 @@ pub struct RequestReading {
 
 impl RequestReading {
     /// The view for the requesting agent: an answer that can still be undone is omitted.
-    #[must_use]
     pub fn for_agent(self) -> RequestView {
         let mut view = self.view;
         if !self.is_settled {

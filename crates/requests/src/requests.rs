@@ -48,7 +48,6 @@ pub(crate) struct Inner {
 
 impl Requests {
     /// The room on a log.
-    #[must_use]
     pub fn new(log: Log, clock: Arc<dyn Clock>, accounts: Accounts) -> Self {
         Self(Arc::new(Inner {
             accounts,
@@ -73,7 +72,6 @@ impl Requests {
         &self.0.rules
     }
     /// The time against which deadlines are checked.
-    #[must_use]
     pub fn now(&self) -> TimestampMs {
         self.clock().now()
     }

@@ -73,7 +73,6 @@ pub enum Progress {
 
 impl RequestState {
     /// Whether the outcome is final: an answer, a withdrawal or the end of the deadline.
-    #[must_use]
     pub fn is_settled(&self) -> bool {
         match &self.progress {
             Progress::Open => false,
@@ -83,7 +82,6 @@ impl RequestState {
     }
 
     /// Whether the deadline has passed.
-    #[must_use]
     pub fn is_late(&self, now: TimestampMs) -> bool {
         self.creation
             .as_ref()

@@ -42,7 +42,6 @@ impl Kind {
     ];
 
     /// Its name on the wire.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Permission => "permission",
@@ -56,7 +55,6 @@ impl Kind {
     }
 
     /// Whether agents may make requests of this kind; the others are made by the server itself.
-    #[must_use]
     pub const fn is_asked_by_agents(self) -> bool {
         matches!(self, Self::Permission | Self::Question | Self::Hold)
     }
@@ -90,7 +88,6 @@ impl Phase {
     pub const ALL: [Self; 5] = [Self::Open, Self::Snoozed, Self::Answered, Self::Withdrawn, Self::Expired];
 
     /// Its name on the wire.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -131,7 +128,6 @@ pub enum AnswerType {
 
 impl AnswerType {
     /// Its name on the wire.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Accept => "accept",
@@ -164,7 +160,6 @@ impl Default for Allow {
 
 impl Allow {
     /// Whether this type of answer is allowed.
-    #[must_use]
     pub const fn takes(self, answer: AnswerType) -> bool {
         match answer {
             AnswerType::Accept => self.accept,
@@ -175,7 +170,6 @@ impl Allow {
     }
 
     /// Whether no type is allowed.
-    #[must_use]
     pub const fn is_empty(self) -> bool {
         !(self.accept || self.edit || self.respond || self.ignore)
     }
@@ -329,7 +323,6 @@ pub struct AnswerView {
 
 impl AnswerView {
     /// The author of the answer: the person if one was named.
-    #[must_use]
     pub fn author(&self) -> &str {
         self.person.as_ref().map_or(&self.by, AgentHandle::as_str)
     }

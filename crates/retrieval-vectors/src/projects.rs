@@ -28,7 +28,6 @@ const VECTOR_BYTES: usize = 24;
 const DOCUMENT_BYTES: usize = 192;
 
 /// Memory of `count` vectors of a dimension, without their documents, in bytes.
-#[must_use]
 pub(crate) fn vectors_bytes(count: usize, dimension: usize) -> usize {
     count * (dimension + VECTOR_BYTES)
 }

@@ -17,7 +17,6 @@ pub struct Reranking {
 
 impl Reranking {
     /// Does not call the model yet.
-    #[must_use]
     pub fn new(model: Arc<dyn Reranker>) -> Self {
         Self { model, health: Health::default() }
     }

@@ -16,7 +16,6 @@ pub struct SharedShelf(Arc<dyn Archive>);
 
 impl SharedShelf {
     /// A shelf with the content of the archive.
-    #[must_use]
     pub fn new(archive: Arc<dyn Archive>) -> Self {
         Self(archive)
     }

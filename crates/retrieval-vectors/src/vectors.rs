@@ -73,13 +73,11 @@ impl ProjectVectors {
 
 impl Vectors {
     /// An index on a shelf, with the limit [`VECTORS_BYTES_MAX`]; reads nothing yet.
-    #[must_use]
     pub fn new(embedder: Arc<dyn Embedder>, shelf: Box<dyn Shelf>) -> Self {
         Self::bounded(embedder, shelf, VECTORS_BYTES_MAX)
     }
 
     /// An index on a shelf with this memory limit, in bytes; reads nothing yet.
-    #[must_use]
     pub fn bounded(embedder: Arc<dyn Embedder>, shelf: Box<dyn Shelf>, bytes_max: usize) -> Self {
         Self {
             embedder: Remembering::new(embedder, WORDS_BYTES_MAX),

@@ -20,7 +20,6 @@ pub enum Kind {
 
 impl Kind {
     /// The weight of a word in such a section.
-    #[must_use]
     pub const fn weight(self) -> Weight {
         match self {
             Self::Title => Weight::A,
@@ -70,7 +69,6 @@ pub enum Change {
 
 impl Change {
     /// The id of the changed document.
-    #[must_use]
     pub fn id(&self) -> &str {
         match self {
             Self::Add(document) | Self::Put(document) => &document.id,
@@ -79,7 +77,6 @@ impl Change {
     }
 
     /// The document, unless it is removed.
-    #[must_use]
     pub fn document(self) -> Option<Document> {
         match self {
             Self::Add(document) | Self::Put(document) => Some(document),

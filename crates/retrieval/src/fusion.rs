@@ -12,7 +12,6 @@ pub const RANK_CONSTANT: f64 = 60.0;
 
 /// The documents of all rankings, ordered by the sum of `1 / (60 + rank)`; equal sums in order of first
 /// appearance.
-#[must_use]
 pub fn fuse(rankings: &[Vec<Hit>], limit: usize) -> Vec<Hit> {
     let (mut fused, mut nth) = (Vec::<Hit>::new(), HashMap::<&str, usize>::new());
     for ranking in rankings {

@@ -56,14 +56,12 @@ pub struct Scope {
 
 impl Scope {
     /// Whether the time window contains a creation time.
-    #[must_use]
     pub fn has_time(&self, created_ms: i64) -> bool {
         self.since_ms.is_none_or(|since| created_ms >= since)
             && self.until_ms.is_none_or(|until| created_ms < until)
     }
 
     /// One project, drafts included.
-    #[must_use]
     pub fn project(project: &str) -> Self {
         Self { projects: BTreeSet::from([project.to_owned()]), ..Self::default() }
     }

@@ -31,7 +31,6 @@ pub const WEIGHTS: [Weight; 4] = [Weight::A, Weight::B, Weight::C, Weight::D];
 
 impl Weight {
     /// The factor of a word's count, relative to a word of the body.
-    #[must_use]
     pub const fn factor(self) -> u32 {
         match self {
             Self::A => 5,
@@ -53,7 +52,6 @@ pub struct Word {
 
 impl Word {
     /// The weighted number of occurrences.
-    #[must_use]
     pub fn weighted(&self) -> u32 {
         WEIGHTS.iter().zip(self.counts).fold(0, |sum, (weight, count)| sum + weight.factor() * count)
     }
@@ -70,7 +68,6 @@ impl Lexemes {
     /// Counts the words of a document, up to its limits. The heavier sections come first, so that a long body
     /// cannot
     /// displace them.
-    #[must_use]
     pub fn of(document: &Document) -> Self {
         let mut counter = WordCounter::default();
         for weight in WEIGHTS {
@@ -85,7 +82,6 @@ impl Lexemes {
     }
 
     /// The length of the document: the weighted number of its words.
-    #[must_use]
     pub fn length(&self) -> u64 {
         self.words.iter().map(|word| u64::from(word.weighted())).sum()
     }

@@ -10,7 +10,6 @@ use crate::{Query, analysis::is_without_spaces};
 impl Query {
     /// The byte ranges of a text that match a word of the query in any form, in text order: whole words, and in scripts
     /// without spaces the characters that match.
-    #[must_use]
     pub fn matches(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::<Range<usize>>::new();
         for run in runs(text) {

@@ -31,7 +31,6 @@ type Splitter = fn(&str) -> Vec<&str>;
 /// The parts of a document, short sections first, so that a long body cannot displace them. A body is cut at
 /// turns of a
 /// conversation or at paragraphs; if that gives too many parts, by length alone.
-#[must_use]
 pub fn parts(sections: &[Section]) -> Vec<Part<'_>> {
     let mut found = pieces(sections, false, |text| passages(text, PART_CHARACTERS_MAX));
     found.truncate(PARTS_MAX);

@@ -47,19 +47,16 @@ impl Query {
     }
 
     /// The original text.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// The distinct words, as an index has them; empty if all are stop words.
-    #[must_use]
     pub fn words(&self) -> &[String] {
         &self.words
     }
 
     /// The query without the `common` words; unchanged if it has no others.
-    #[must_use]
     pub fn without(&self, common: &[String]) -> Self {
         let is_common = |word: &str| common.iter().any(|other| other == word);
         let rest: Vec<String> = self.words.iter().filter(|word| !is_common(word)).cloned().collect();
@@ -79,7 +76,6 @@ impl Query {
     }
 
     /// The query that also finds the documents of which a part is not indexed.
-    #[must_use]
     pub fn or_cut(&self) -> Self {
         let cut = std::iter::once(CUT.to_owned());
         Self { text: self.text.clone(), words: self.words.iter().cloned().chain(cut).collect() }
@@ -95,7 +91,6 @@ impl Query {
     }
 
     /// The share of the query's words that a text has, from 0 to 1.
-    #[must_use]
     pub fn coverage(&self, text: &str) -> f64 {
         if self.words.is_empty() {
             return 0.0;

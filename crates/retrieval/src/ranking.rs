@@ -48,7 +48,6 @@ pub struct Competition<'a> {
 
 impl<'a> Competition<'a> {
     /// Without documents at first.
-    #[must_use]
     pub fn new(query: &'a Query) -> Self {
         Self { query, evidence: Evidence::new(query), created_ms: Vec::new() }
     }
@@ -60,7 +59,6 @@ impl<'a> Competition<'a> {
     }
 
     /// The rarity of each query word among the documents, above 0.
-    #[must_use]
     pub fn rarities(&self) -> HashMap<String, f64> {
         self.query.words().iter().cloned().zip(self.evidence.rarities()).collect()
     }
@@ -69,7 +67,6 @@ impl<'a> Competition<'a> {
     /// order, and is empty
     /// without a model. `closeness` has the similarity of the query's words to those of each document, where it
     /// is known.
-    #[must_use]
     pub fn scores(&self, meaning: &[f64], closeness: &[Option<f64>]) -> Vec<Score> {
         let when = When::read(self.query.text());
         let newest = self.created_ms.iter().copied().max().unwrap_or_default();

@@ -22,7 +22,6 @@ pub trait Relevance: Send + Sync + 'static {
 /// The excerpt for the reranker: the title, and a part with its neighbours. If `part` is `None`, the part with
 /// the most words
 /// of the query.
-#[must_use]
 pub fn telling_passage(sections: &[Section], query: &Query, part: Option<usize>) -> String {
     let parts = parts(sections);
     let best = || {

@@ -26,7 +26,6 @@ pub enum Searcher {
 
 impl Searcher {
     /// Whether the searcher reads everything that this agent reads: it is the agent, its owner or the operator.
-    #[must_use]
     pub fn has(&self, agent: &AgentHandle) -> bool {
         match self {
             Self::Operator => true,
@@ -49,7 +48,6 @@ pub struct Shelf {
 
 impl Shelf {
     /// A shelf to which no token can be restricted.
-    #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), session: None, projects: Vec::new() }
     }
@@ -145,7 +143,6 @@ pub trait WordIndex: Send + Sync + 'static {
 }
 
 /// The index change that adds an event of this time with this text; its shelf is its stream.
-#[must_use]
 pub fn indexed(event: &StoredEvent, at: TimestampMs, text: String) -> Change {
     let stream = event.stream.id();
     Change::Add(Document {
@@ -158,7 +155,6 @@ pub fn indexed(event: &StoredEvent, at: TimestampMs, text: String) -> Change {
 }
 
 /// The stream and version of an indexed event, from its id.
-#[must_use]
 pub fn indexed_at<T: FromStr>(id: &str) -> Option<(T, Version)> {
     let (stream, version) = id.rsplit_once('/')?;
     let version = version.parse().ok().filter(|version| *version > 0)?;
@@ -166,20 +162,17 @@ pub fn indexed_at<T: FromStr>(id: &str) -> Option<(T, Version)> {
 }
 
 /// A text that consists of a body section only.
-#[must_use]
 pub fn body(text: String) -> Vec<Section> {
     vec![Section { kind: Kind::Body, text }]
 }
 
 /// The text of all sections, one per line.
-#[must_use]
 pub fn text_of(sections: &[Section]) -> String {
     let texts: Vec<&str> = sections.iter().map(|section| section.text.as_str()).collect();
     texts.join("\n")
 }
 
 /// All strings in a JSON value, one per line; member names are left out.
-#[must_use]
 pub fn texts(value: &Value) -> String {
     fn add(value: &Value, to: &mut String) {
         match value {

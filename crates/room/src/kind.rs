@@ -55,7 +55,6 @@ impl Kind {
     ];
 
     /// Its name on the wire.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SessionMessage => "session.message",
@@ -71,7 +70,6 @@ impl Kind {
     }
 
     /// The kind under which the API shows it.
-    #[must_use]
     pub const fn shown(self) -> Self {
         match self {
             Self::SessionOffered => Self::SessionInvited,
@@ -87,13 +85,11 @@ impl Kind {
     }
 
     /// Whether its items have log positions that a cursor can cover.
-    #[must_use]
     pub const fn is_in_line(self) -> bool {
         !matches!(self, Self::Frame | Self::SessionOffered)
     }
 
     /// Its bit in a set of kinds.
-    #[must_use]
     pub const fn bit(self) -> u16 {
         1 << self as u8
     }

@@ -40,13 +40,11 @@ impl Catchup {
     }
 
     /// Whether no event was written.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.last_id.is_none()
     }
 
     /// Whether there is enough text for one chunk.
-    #[must_use]
     pub fn is_full(&self) -> bool {
         self.text.len() >= BURST_BYTES
     }

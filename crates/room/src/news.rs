@@ -32,7 +32,6 @@ pub struct News {
 
 impl News {
     /// News at the position of its event.
-    #[must_use]
     pub fn at_event(kind: Kind, event: &StoredEvent, from: Option<AgentHandle>) -> Self {
         let (position, version, at) = (event.position, event.version, event.at);
         Self { kind, position, nth: 0, version, at, from, reminds_of: None }

@@ -18,7 +18,6 @@ pub enum Onlooker {
 
 impl Onlooker {
     /// The owner, if the reader is an owner.
-    #[must_use]
     pub fn owner(&self) -> Option<&OwnerName> {
         match self {
             Self::Owner(owner) => Some(owner),
@@ -27,7 +26,6 @@ impl Onlooker {
     }
 
     /// Whether the reader is this agent or its owner.
-    #[must_use]
     pub fn has(&self, agent: &AgentHandle) -> bool {
         match self {
             Self::Owner(owner) => owner.as_str() == agent.owner(),
@@ -36,7 +34,6 @@ impl Onlooker {
     }
 
     /// Whether the reader is this owner or one of its agents.
-    #[must_use]
     pub fn is_of(&self, owner: &OwnerName) -> bool {
         match self {
             Self::Owner(me) => me == owner,
@@ -114,7 +111,6 @@ pub trait EphemeralSource: Send + Sync + 'static {
 pub const EXCERPT_CHARS_MAX: usize = 200;
 
 /// The beginning of a text, on one line.
-#[must_use]
 pub fn excerpt(text: &str) -> String {
     let line = |c: char| if c.is_control() { ' ' } else { c };
     let mut chars = text.chars().map(line);

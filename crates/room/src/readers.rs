@@ -59,7 +59,6 @@ pub struct Watch<B: Eq + Hash + Clone, W> {
 
 impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
     /// An empty registry; each budget allows `per_budget_max` live streams.
-    #[must_use]
     pub fn new(per_budget_max: usize) -> Self {
         let registry =
             Registry { closed: false, next: 0, by_stream: HashMap::new(), by_budget: HashMap::new() };
@@ -103,7 +102,6 @@ impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
     }
 
     /// Whether anyone follows the stream.
-    #[must_use]
     pub fn has(&self, stream: &StreamName) -> bool {
         self.lock().by_stream.contains_key(stream)
     }
@@ -133,13 +131,11 @@ impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
 
 impl<B: Eq + Hash + Clone, W> Watch<B, W> {
     /// The followed stream.
-    #[must_use]
     pub fn stream(&self) -> &StreamName {
         &self.stream
     }
 
     /// The mailbox that wakes the watcher.
-    #[must_use]
     pub fn mailbox(&self) -> &Mailbox {
         &self.mailbox
     }

@@ -15,13 +15,11 @@ pub trait Form: Default {
     fn response(self, refusal: &Refusal) -> Response;
 
     /// The room's version of a refusal that every room has: credentials, bodies, faults.
-    #[must_use]
     fn of_any_room(refusal: Refusal) -> Refusal {
         refusal
     }
 
     /// The refusal of an idempotency key that another request has used.
-    #[must_use]
     fn key_reused() -> Refusal {
         let text = "This idempotency key was used by another request; use a new one.";
         Refusal::conflict("idempotency_key_reused", text)
@@ -41,13 +39,11 @@ pub struct ErrorReply<F> {
 
 impl<F: Form> ErrorReply<F> {
     /// A refusal in the room's format.
-    #[must_use]
     pub fn new(refusal: Refusal) -> Self {
         Self { refusal, retry_after_s: None, form: F::default() }
     }
 
     /// The same refusal with a `Retry-After` value.
-    #[must_use]
     pub fn retry_after(self, seconds: u64) -> Self {
         Self { retry_after_s: Some(seconds), ..self }
     }
@@ -107,13 +103,11 @@ impl Form for House {
 }
 
 /// The response to a refusal, in the common format.
-#[must_use]
 pub fn house_error(refusal: Refusal) -> Response {
     ErrorReply::<House>::new(refusal).into_response()
 }
 
 /// The refusal that a peer gets for a fault: neutral words, and whether to retry. The fault itself is logged.
-#[must_use]
 pub fn fault_refusal(fault: &Fault) -> Refusal {
     match fault {
         Fault::Unavailable(_) => {

@@ -32,7 +32,6 @@ pub struct RoomDescription {
 
 impl RoomDescription {
     /// Describes the operations of a room, each with its example.
-    #[must_use]
     pub fn new<S: Clone + Send + Sync + 'static>(
         room: &'static str,
         purpose: &'static str,
@@ -51,7 +50,6 @@ impl RoomDescription {
     }
 
     /// The same room, with these operations for agents of other networks. Their own rules then decide.
-    #[must_use]
     pub fn for_guests(mut self, ids: &'static [&'static str]) -> Self {
         let opened = |doc: OperationDoc| if ids.contains(&doc.id()) { doc.for_guests() } else { doc };
         self.operations = self.operations.into_iter().map(opened).collect();
@@ -59,14 +57,12 @@ impl RoomDescription {
     }
 
     /// The same room, whose refusals before any operation have this form.
-    #[must_use]
     pub fn refused_as(mut self, form: RefusalForm) -> Self {
         self.operations = self.operations.into_iter().map(|doc| doc.refused_as(form)).collect();
         self
     }
 
     /// A room without operations.
-    #[must_use]
     pub const fn silent(room: &'static str) -> Self {
         Self { room, purpose: "", operations: Vec::new(), guests: &[] }
     }
@@ -110,7 +106,6 @@ impl PeriodicTask {
     }
 
     /// Restricts the task to processes that share a store.
-    #[must_use]
     pub fn where_shared(self) -> Self {
         Self { shared_only: true, ..self }
     }

@@ -40,7 +40,6 @@ pub fn pieces(pieces: impl Pieces) -> Response {
 }
 
 /// The response with this body and the headers of Server-Sent Events.
-#[must_use]
 pub fn response(body: Body) -> Response {
     let mut response = Response::new(body);
     let headers = response.headers_mut();

@@ -8,7 +8,6 @@ use plenary_log::{Condition, Fault};
 use crate::command::Caller;
 
 /// Whether an actor may configure an agent: its owner and the operator may.
-#[must_use]
 pub fn may_configure(actor: &Actor, owner: &OwnerName) -> bool {
     match actor {
         Actor::Operator => true,
@@ -19,7 +18,6 @@ pub fn may_configure(actor: &Actor, owner: &OwnerName) -> bool {
 
 /// Whether an actor may read a thread and its runs, and continue them: the actor that opened it, the agent's owner
 /// and the operator may. To all others the thread looks absent.
-#[must_use]
 pub fn may_read(actor: &Actor, opener: &Actor, owner: &OwnerName) -> bool {
     actor == opener || may_configure(actor, owner)
 }
@@ -44,7 +42,6 @@ pub struct Between {
 
 /// Whether an actor may run an agent: its owner, the operator, and every agent that may open a session with it may.
 /// To all others the agent looks absent. `between` is required if the actor is an agent.
-#[must_use]
 pub fn may_run(actor: &Actor, gate: &Gate, between: Option<&Between>) -> bool {
     match actor {
         Actor::Operator => true,

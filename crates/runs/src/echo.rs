@@ -26,7 +26,6 @@ impl Default for Echo {
 
 impl Echo {
     /// An echo agent with another purpose on its card.
-    #[must_use]
     pub fn with_purpose(purpose: impl Into<String>) -> Self {
         Self { purpose: purpose.into() }
     }

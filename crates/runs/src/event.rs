@@ -239,7 +239,6 @@ pub struct QueuedRunCanceled {
 
 impl ThreadEvent {
     /// The run of the event.
-    #[must_use]
     pub fn run(&self) -> RunId {
         match self {
             Self::RunQueued(event) => event.run,
@@ -253,7 +252,6 @@ impl ThreadEvent {
     }
 
     /// The version of the question that this event ends, if the event names it: an end of the run does not.
-    #[must_use]
     pub fn ends_question(&self) -> Option<Version> {
         match self {
             Self::EventEmitted(event) => event.replaces,

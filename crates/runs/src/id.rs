@@ -44,17 +44,14 @@ macro_rules! id {
 
         impl $name {
             /// Mints the `nth` id of a stamp; the same stamp and number give the same id.
-            #[must_use]
             pub fn mint(stamp: &Stamp, nth: u64) -> Self {
                 Self(minted(stamp, nth))
             }
             /// The id as a number.
-            #[must_use]
             pub const fn number(self) -> u128 {
                 self.0
             }
             /// The time at which it was minted.
-            #[must_use]
             pub fn minted_at(self) -> TimestampMs {
                 TimestampMs(u64::try_from(self.0 >> 80).unwrap_or(u64::MAX))
             }
@@ -112,7 +109,6 @@ const BOUND: u128 = 0x8 << 76;
 impl ThreadId {
     /// The thread that is bound to an object of another room: equal text gives the same thread, and no thread that a
     /// caller opens has its id.
-    #[must_use]
     pub fn bound_to(text: &str) -> Self {
         const VARIANT: u128 = 0b10 << 62;
         let digest = plenary_kernel::json::digest(text.as_bytes());
@@ -121,7 +117,6 @@ impl ThreadId {
     }
 
     /// Whether the thread is bound to an object of another room.
-    #[must_use]
     pub fn is_bound(self) -> bool {
         self.0 & (0xf << 76) == BOUND
     }

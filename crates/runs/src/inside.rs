@@ -107,7 +107,6 @@ impl Runs {
     pub const SWITCHES: &'static str = SwitchRoom::CATEGORY;
 
     /// The agents of this server.
-    #[must_use]
     pub fn agents(&self) -> &Registry {
         &self.0.registry
     }

@@ -34,7 +34,6 @@ pub struct WaitingRun {
 }
 
 /// Whether the stream is a thread's.
-#[must_use]
 pub fn is_thread(stream: &StreamName) -> bool {
     stream.category() == ThreadRoom::CATEGORY
 }

@@ -39,7 +39,6 @@ impl Form for RunForm {
 }
 
 /// A refusal as a response.
-#[must_use]
 pub fn refused_response(refusal: Refusal) -> Response {
     RunRefusal::new(refusal).into_response()
 }

@@ -55,53 +55,45 @@ pub struct Agent {
 
 impl Agent {
     /// An agent of the configuration, at `/agent/<name>`.
-    #[must_use]
     pub fn new(handle: AgentHandle, runner: Arc<dyn Runner>, limits: RunLimits) -> Self {
         let name = handle.name().to_owned();
         Self { handle, runner, limits, name, is_open: false }
     }
 
     /// An enlisted agent, at `/agent/<owner>.<name>`, a path that no other agent can have.
-    #[must_use]
     pub fn enlisted(handle: AgentHandle, runner: Arc<dyn Runner>, limits: RunLimits) -> Self {
         let name = full_name(&handle).to_owned();
         Self { handle, runner, limits, name, is_open: false }
     }
 
     /// The same agent, open to every caller without a block.
-    #[must_use]
     pub fn open(mut self) -> Self {
         self.is_open = true;
         self
     }
 
     /// The rule for callers that may run it.
-    #[must_use]
     pub fn gate(&self) -> Gate {
         Gate { agent: self.handle.clone(), is_open: self.is_open }
     }
 
     /// The name in the agent's path.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Whether a thread that was opened under this name belongs to the agent. An agent of the configuration may have
     /// been enlisted before, under its full name.
-    #[must_use]
     pub fn has_name(&self, name: &str) -> bool {
         name == self.name || name == full_name(&self.handle)
     }
 
     /// Whether the agent is enlisted.
-    #[must_use]
     pub fn is_enlisted(&self) -> bool {
         self.name == full_name(&self.handle)
     }
 
     /// The owner of the agent.
-    #[must_use]
     pub fn owner(&self) -> OwnerName {
         self.handle.owner_name()
     }
@@ -119,7 +111,6 @@ impl std::fmt::Debug for Agent {
 }
 
 /// The handle for a full name, with or without its `@`.
-#[must_use]
 pub fn handle_of(name: &str) -> Option<AgentHandle> {
     format!("@{}", name.strip_prefix('@').unwrap_or(name)).parse().ok()
 }
@@ -199,7 +190,6 @@ impl Registry {
 
     /// Whether the server, or the agent's owner, has the maximum number of agents, unless this agent is already in
     /// the registry.
-    #[must_use]
     pub fn is_full_for(&self, handle: &AgentHandle) -> bool {
         let table = self.table();
         let is_agents_of_owner =
@@ -210,20 +200,17 @@ impl Registry {
     }
 
     /// The agent of a name: its path name, its full name `owner.name`, or its handle.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<Agent>> {
         let table = self.table();
         table.by_name.get(name).cloned().or_else(|| table.by_handle.get(&handle_of(name)?).cloned())
     }
 
     /// The agent of a handle.
-    #[must_use]
     pub fn of(&self, handle: &AgentHandle) -> Option<Arc<Agent>> {
         self.table().by_handle.get(handle).cloned()
     }
 
     /// All agents, by name.
-    #[must_use]
     pub fn all(&self) -> Vec<Arc<Agent>> {
         self.table().by_name.values().cloned().collect()
     }

@@ -134,7 +134,6 @@ impl Drop for ActiveRun {
 
 impl Runs {
     /// The runs in a log, of these agents, with quotas per owner. Artifacts are stored among the blobs.
-    #[must_use]
     pub fn new(
         log: Log,
         clock: Arc<dyn Clock>,
@@ -182,7 +181,6 @@ impl Runs {
     }
 
     /// The number of runs that this process carries out.
-    #[must_use]
     pub fn active(&self) -> usize {
         self.0.local_runs.count()
     }

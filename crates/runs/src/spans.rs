@@ -39,7 +39,6 @@ impl Runs {
     }
 
     /// The span of a run as a `traceparent`, for the run's messages to others; `None` if no spans are recorded.
-    #[must_use]
     pub fn traceparent(&self, run: RunId, trace: Option<&RunTrace>) -> Option<String> {
         Some(self.begin_span(run, trace, Instant::now())?.own.to_string())
     }

@@ -34,13 +34,11 @@ pub enum RunStatus {
 
 impl RunStatus {
     /// Whether it is running or waits for its caller.
-    #[must_use]
     pub const fn is_active(self) -> bool {
         matches!(self, Self::Running | Self::Waiting)
     }
 
     /// Whether it is over.
-    #[must_use]
     pub const fn is_over(self) -> bool {
         matches!(self, Self::Completed | Self::Error | Self::Canceled)
     }
@@ -122,14 +120,12 @@ pub struct RunState {
 
 impl ThreadState {
     /// A run of the thread.
-    #[must_use]
     pub fn run(&self, id: RunId) -> Option<&RunState> {
         // The requested run is most often among the last.
         self.runs.iter().rev().find(|run| run.id == id)
     }
 
     /// The run that is running or waits for its caller; at most one.
-    #[must_use]
     pub fn active(&self) -> Option<&RunState> {
         self.runs.iter().rev().find(|run| run.status.is_active())
     }
@@ -140,13 +136,11 @@ impl ThreadState {
     }
 
     /// The first queued run.
-    #[must_use]
     pub fn next(&self) -> Option<&RunState> {
         self.queued().find(|run| !run.held)
     }
 
     /// Whether no run except this one is active or queued.
-    #[must_use]
     pub fn is_idle_without(&self, run: Option<RunId>) -> bool {
         self.runs.iter().all(|other| Some(other.id) == run || other.status.is_over() || other.held)
     }

@@ -152,13 +152,11 @@ impl Source {
     }
 
     /// The first event of a run (SC-18).
-    #[must_use]
     pub fn started(&self, run: RunId, depth: u32) -> WireEvent {
         self.event(run, 1, "RunStarted", Role::System, depth, "{}")
     }
 
     /// The response to a configuration (SC-43).
-    #[must_use]
     pub fn configured(&self, run: RunId) -> WireEvent {
         let own = r#"{"finish_reason":"success","result":"configured"}"#;
         self.event(run, 1, "RunCompleted", Role::System, 0, own)
@@ -190,7 +188,6 @@ impl Source {
     }
 
     /// The wire events for one event of the thread.
-    #[must_use]
     pub fn events(&self, event: &ThreadEvent) -> Vec<WireEvent> {
         match event {
             ThreadEvent::RunStarted(event) => vec![self.started(event.run, event.depth)],

@@ -73,7 +73,6 @@ impl Search {
     /// Searches these rooms with an index of their words and, with a model, also by meaning. Without an index,
     /// only the rooms
     /// that have their own are searched.
-    #[must_use]
     pub fn new(
         log: Log,
         accounts: Accounts,
@@ -90,7 +89,6 @@ impl Search {
     }
 
     /// The word index alone, for rooms that search only their own items.
-    #[must_use]
     pub fn words(&self) -> Words {
         self.0.words.clone()
     }

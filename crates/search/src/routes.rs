@@ -33,7 +33,6 @@ pub(crate) fn routes(search: Search, metrics: &Metrics) -> Result<Router, Regist
 }
 
 /// Its operations.
-#[must_use]
 pub fn operations() -> Vec<Operation<Search>> {
     let doc = OperationDoc::new("search.all", Method::GET, "/search", "Search everything that the caller may read")
         .description(

@@ -9,13 +9,11 @@ use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 /// The number of an event on the wire. It counts all events of a session except its creation, from 1 without gaps.
-#[must_use]
 pub const fn sequence(version: Version) -> u64 {
     version.0.saturating_sub(1)
 }
 
 /// The version of the event with this sequence number.
-#[must_use]
 pub const fn version(sequence: u64) -> Version {
     Version(sequence.saturating_add(1))
 }
@@ -102,7 +100,6 @@ pub struct MessageSent {
 }
 
 /// The members of a message as a JSON object.
-#[must_use]
 pub fn json_object(members: &[u8]) -> Vec<u8> {
     [b"{", members, b"}"].concat()
 }

@@ -50,13 +50,11 @@ pub struct NewsText {
 }
 
 /// The stream of a session.
-#[must_use]
 pub fn session_stream(id: &SessionId) -> StreamName {
     SessionRoom::stream(id.as_str())
 }
 
 /// The session of a stream, if it is a session stream.
-#[must_use]
 pub fn session_of(stream: &StreamName) -> Option<SessionId> {
     (stream.category() == SessionRoom::CATEGORY).then(|| stream.id().parse().ok()).flatten()
 }

@@ -51,7 +51,6 @@ pub fn routes(sessions: Sessions, metrics: &Metrics) -> Result<Router, RegistryF
 }
 
 /// The operations of this room.
-#[must_use]
 pub fn operations() -> Vec<Operation<Sessions>> {
     [
         beginning(),

@@ -31,7 +31,6 @@ pub struct Run {
 
 impl Run {
     /// Whether the range contains a number.
-    #[must_use]
     pub const fn has(self, sequence: u64) -> bool {
         self.after < sequence && sequence <= self.to
     }
@@ -70,13 +69,11 @@ impl From<Runs> for StoredRuns {
 
 impl Runs {
     /// Whether a range contains a number.
-    #[must_use]
     pub fn has(&self, sequence: u64) -> bool {
         self.0.iter().any(|run| run.has(sequence))
     }
 
     /// Adds a range.
-    #[must_use]
     fn with_range(mut self, mut run: Run) -> Self {
         if run.to <= run.after {
             return self;
@@ -96,7 +93,6 @@ impl Runs {
     }
 
     /// Adds the ranges of another value.
-    #[must_use]
     fn merged_with(self, other: &Self) -> Self {
         other.0.iter().fold(self, |runs, run| runs.with_range(*run))
     }

@@ -98,7 +98,6 @@ pub(crate) struct Inner {
 
 impl Sessions {
     /// The sessions in a log.
-    #[must_use]
     pub fn new(
         log: Log,
         clock: Arc<dyn Clock>,

@@ -136,32 +136,27 @@ impl Participant {
     }
 
     /// Whether it is joined or invited.
-    #[must_use]
     pub fn is_present(&self) -> bool {
         self.standing != Standing::Left
     }
 
     /// Whether it may read the event at `version`, by its present standing (ASP-71, ASP-78 to ASP-81).
-    #[must_use]
     pub fn may_read(&self, version: Version) -> bool {
         self.stay.is_some() || self.has_glimpse(version)
     }
 
     /// Whether it may read the event without its present stay. It sees only such events until the read reaches its own
     /// joining.
-    #[must_use]
     pub fn has_glimpse(&self, version: Version) -> bool {
         version <= self.frozen || self.glimpses.contains(&version)
     }
 
     /// Whether its invitation carried the message at `version` (ASP-29).
-    #[must_use]
     pub fn has_inline(&self, version: Version) -> bool {
         self.inline.is_some() && version == FIRST_MESSAGE
     }
 
     /// The next version past `after` that it may read, given that the session is at `head`.
-    #[must_use]
     pub fn next_readable(&self, after: Version, head: Version) -> Option<Version> {
         let next = after.next();
         if self.may_read(next) {
@@ -171,14 +166,12 @@ impl Participant {
     }
 
     /// Its last invitation, while it can join by it without a person: not one by a stranger, or one that is held.
-    #[must_use]
     pub fn open_invitation(&self) -> Option<Version> {
         let is_open = self.standing == Standing::Invited && self.offered_by.is_none() && self.held.is_none();
         self.glimpses.iter().copied().max().filter(|_| is_open)
     }
 
     /// The last version that it may read, given that the session is at `head`. Everyone may read the creation.
-    #[must_use]
     pub fn last_readable(&self, head: Version) -> Version {
         if self.stay.is_some() {
             return head;
@@ -259,12 +252,10 @@ pub struct Creation {
 
 impl SessionState {
     /// The participant of this handle, current or former.
-    #[must_use]
     pub fn participant(&self, handle: &AgentHandle) -> Option<&Participant> {
         self.participants.get(handle)
     }
     /// The host, if the session is a copy.
-    #[must_use]
     pub fn host(&self) -> Option<&OwnerName> {
         self.created.as_ref()?.host.as_ref()
     }
@@ -287,7 +278,6 @@ impl SessionState {
 
     /// The visible part for a participant without a present stay; `None` for one that reads everything, or that never
     /// took part.
-    #[must_use]
     pub fn visible_to(&self, handle: &AgentHandle) -> Option<VisibleSession> {
         let participant = self.participant(handle).filter(|participant| participant.stay.is_none())?;
         // Everyone may see the creation: the invitation names the topic.

@@ -24,7 +24,6 @@ pub enum Form {
 
 impl Form {
     /// Parses the value of `?events=`; `None` for an unknown value.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "envelope" => Some(Self::Envelope),

@@ -111,7 +111,6 @@ pub(crate) fn concern(event: &StoredEvent) -> Option<Concern> {
 
 impl Sources {
     /// The sources of a server.
-    #[must_use]
     pub fn new(log: Log, accounts: Accounts, requests: Requests, rooms: (Sessions, Context, Runs)) -> Self {
         let (sessions, context, runs) = rooms;
         let reactor = Reactor::new(

@@ -40,7 +40,6 @@ pub struct CollectedSpan {
 
 impl Spans {
     /// Keeps spans in the process, `spans_max` at most, for tests.
-    #[must_use]
     pub fn in_memory(spans_max: usize) -> (Self, MemoryCollector) {
         let dropped = Counter::default();
         let (queue, outlet) = queue(spans_max, dropped.clone());
@@ -69,7 +68,6 @@ impl MemoryCollector {
     }
 
     /// The number of spans that were dropped because the queue was full.
-    #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped.get()
     }

@@ -43,7 +43,6 @@ struct Export {
 
 impl Telemetry {
     /// Telemetry that records no spans.
-    #[must_use]
     pub fn off() -> Self {
         Self::default()
     }
@@ -89,13 +88,11 @@ impl Telemetry {
     }
 
     /// The recorder for rooms.
-    #[must_use]
     pub fn spans(&self) -> Spans {
         self.spans.clone()
     }
 
     /// The counters of exported and dropped spans.
-    #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts.clone()
     }

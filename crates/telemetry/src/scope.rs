@@ -31,19 +31,16 @@ pub struct EnteredScope(Option<Arc<SpanScope>>);
 
 impl SpanScope {
     /// The scope of a span with these ids.
-    #[must_use]
     pub fn new(own: TraceParent) -> Arc<Self> {
         Arc::new(Self { own, notes: Mutex::default() })
     }
 
     /// Makes it the current span.
-    #[must_use]
     pub fn enter(self: &Arc<Self>) -> EnteredScope {
         EnteredScope(CURRENT.replace(Some(self.clone())))
     }
 
     /// Takes the noted attributes.
-    #[must_use]
     pub fn take(&self) -> Vec<(&'static str, Value)> {
         std::mem::take(&mut self.notes.lock())
     }
@@ -56,7 +53,6 @@ impl Drop for EnteredScope {
 }
 
 /// The current span; `None` if there is none.
-#[must_use]
 pub fn current() -> Option<TraceParent> {
     CURRENT.with_borrow(|scope| scope.as_ref().map(|scope| scope.own.clone()))
 }

@@ -68,7 +68,6 @@ impl Settings {
     }
 
     /// The destination for logs: without user, password and query.
-    #[must_use]
     pub fn destination(&self) -> String {
         let uri = &self.endpoint;
         let (host, path) = (uri.host().unwrap_or_default(), uri.path());

@@ -43,7 +43,6 @@ impl fmt::Debug for Spans {
 
 impl Spans {
     /// Records nothing, at no cost.
-    #[must_use]
     pub const fn off() -> Self {
         Self(None)
     }
@@ -53,7 +52,6 @@ impl Spans {
     }
 
     /// Whether spans are recorded. Check it before you collect the values of a span.
-    #[must_use]
     pub const fn is_on(&self) -> bool {
         self.0.is_some()
     }
@@ -67,7 +65,6 @@ impl Spans {
     }
 
     /// The ids of a span that begins now; `None` when spans are off.
-    #[must_use]
     pub fn begin(&self, parent: Option<TraceParent>, start: Instant) -> Option<OpenSpan> {
         let own = self.0.as_ref()?.fresh(parent.as_ref());
         Some(OpenSpan { own, parent, start })
@@ -75,7 +72,6 @@ impl Spans {
 
     /// The ids of a span that begins now, derived from a known number that other parts know too: the span's
     /// id is the lower half of the number, and without a parent its trace id is the number.
-    #[must_use]
     pub fn begin_as(&self, number: u128, parent: Option<TraceParent>, start: Instant) -> Option<OpenSpan> {
         let recorder = self.0.as_ref()?;
         let bytes = number.to_be_bytes();

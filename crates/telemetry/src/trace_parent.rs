@@ -18,7 +18,6 @@ pub struct TraceParent(pub(crate) SpanContext);
 impl TraceParent {
     /// Reads the values of the two headers; `None` if `traceparent` is invalid. An invalid `tracestate`
     /// is dropped.
-    #[must_use]
     pub fn parse(traceparent: &str, tracestate: &str) -> Option<Self> {
         let bytes = traceparent.as_bytes();
         let known = traceparent.get(..KNOWN_LENGTH)?;
@@ -43,7 +42,6 @@ impl TraceParent {
     }
 
     /// Reads the headers of a request; `None` without exactly one `traceparent`.
-    #[must_use]
     pub fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let mut parents = headers.get_all("traceparent").iter();
         let parent = parents.next()?.to_str().ok()?;
@@ -56,25 +54,21 @@ impl TraceParent {
     }
 
     /// The id of the trace in a stored `traceparent`; `None` if the text is invalid.
-    #[must_use]
     pub fn trace_of(traceparent: &str) -> Option<String> {
         Some(Self::parse(traceparent, "")?.trace_id().to_string())
     }
 
     /// The trace's id, 32 hexadecimal digits.
-    #[must_use]
     pub fn trace_id(&self) -> impl fmt::Display + use<> {
         self.0.trace_id()
     }
 
     /// Whether the caller that began the trace records it.
-    #[must_use]
     pub fn is_sampled(&self) -> bool {
         self.0.is_sampled()
     }
 
     /// The `tracestate` to pass on; empty if there is none.
-    #[must_use]
     pub fn state(&self) -> String {
         self.0.trace_state().header()
     }

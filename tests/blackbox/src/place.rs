@@ -31,7 +31,6 @@ impl From<SocketAddr> for Place {
 
 impl Place {
     /// The same place, spoken to over TLS, or in plain when `None`.
-    #[must_use]
     pub fn with_tls(self, tls: Option<Arc<ClientConfig>>) -> Self {
         Self { tls, ..self }
     }

@@ -32,7 +32,6 @@ pub struct Builder {
 
 impl Builder {
     /// `--grace`, for example `300ms`; 30 s when not called.
-    #[must_use]
     pub fn grace(mut self, grace: &str) -> Self {
         self.grace = Some(grace.to_owned());
         self
@@ -40,7 +39,6 @@ impl Builder {
 
     /// `--database`, a PostgreSQL URL; SQLite in the data directory when not called. `nats://…#NETWORK` makes it a node of
     /// a cluster.
-    #[must_use]
     pub fn database(mut self, url: &str) -> Self {
         if let Some((servers, network)) = url.split_once('#').filter(|_| url.starts_with(NATS)) {
             return self
@@ -55,56 +53,48 @@ impl Builder {
     }
 
     /// `--data`, a directory that stays when the server goes; a fresh one when not called.
-    #[must_use]
     pub fn data(mut self, data: &std::path::Path) -> Self {
         self.data = Some(data.to_owned());
         self
     }
 
     /// `--seed`, the content of the file.
-    #[must_use]
     pub fn seed(mut self, seed: Value) -> Self {
         self.seed = Some(seed);
         self
     }
 
     /// `--config`, the content of the file.
-    #[must_use]
     pub fn config(mut self, toml: &str) -> Self {
         self.config = Some(toml.to_owned());
         self
     }
 
     /// The server makes its own operator token, as on a first start without configuration.
-    #[must_use]
     pub fn own_operator_token(mut self) -> Self {
         self.own_operator_token = true;
         self
     }
 
     /// `--tls-cert` and `--tls-key`, with a certificate made for this server; it is spoken to over TLS.
-    #[must_use]
     pub fn tls(mut self) -> Self {
         self.tls = true;
         self
     }
 
     /// Any further argument.
-    #[must_use]
     pub fn arg(mut self, arg: &str) -> Self {
         self.args.push(arg.to_owned());
         self
     }
 
     /// Any variable of its environment.
-    #[must_use]
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// Spans go there, without waiting for others to travel with.
-    #[must_use]
     pub fn spans_to(self, endpoint: &str) -> Self {
         self.env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint).env("OTEL_BSP_SCHEDULE_DELAY", "20")
     }

@@ -25,7 +25,6 @@ pub enum AttentionLevel {
 
 impl AttentionLevel {
     /// The text on the wire.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -60,14 +59,12 @@ pub struct AttentionChange {
 
 impl AttentionChange {
     /// Whether its end is valid at this time: in the future, not too far away, and absent for `open`.
-    #[must_use]
     pub fn is_valid(&self, now: TimestampMs) -> bool {
         let is_ahead = |until: TimestampMs| until > now && until.0 - now.0 <= ATTENTION_MS_MAX;
         self.until.is_none_or(|until| self.level != AttentionLevel::Open && is_ahead(until))
     }
 
     /// The last period after this change at a time.
-    #[must_use]
     pub fn after(self, before: Option<Attention>, at: TimestampMs) -> Option<Attention> {
         let running = before.filter(|before| before.level_at(at) != AttentionLevel::Open);
         match (self.level, running) {
@@ -83,13 +80,11 @@ impl AttentionChange {
 
 impl Attention {
     /// The level at a time.
-    #[must_use]
     pub fn level_at(&self, at: TimestampMs) -> AttentionLevel {
         if self.covers(at) { self.level } else { AttentionLevel::Open }
     }
 
     /// Whether a time is within it.
-    #[must_use]
     pub fn covers(&self, at: TimestampMs) -> bool {
         at >= self.since && self.until.is_none_or(|until| at < until)
     }

@@ -137,12 +137,10 @@ pub struct Settings {
 
 impl Settings {
     /// Whether it has a setting that the agent itself can never change.
-    #[must_use]
     pub fn sets_what_the_owner_decides(&self) -> bool {
         self.self_service.is_some() || self.hold_runs.is_some() || self.hold_invitations.is_some()
     }
     /// Whether the agent can change all of it without the owner's permission.
-    #[must_use]
     pub fn is_attention_alone(&self) -> bool {
         let attention = self.attention;
         attention.is_some() && *self == Self { attention, ..Self::default() }

@@ -230,7 +230,6 @@ pub struct TokensEnded {
 
 impl AgentConfigured {
     /// The change of the attention level.
-    #[must_use]
     pub fn attention(&self) -> Option<AttentionChange> {
         self.attention.map(|level| AttentionChange { level, until: self.attention_until })
     }

@@ -28,7 +28,6 @@ pub enum AgentKind {
 
 impl AgentKind {
     /// Whether it is a program.
-    #[must_use]
     pub fn is_agent(&self) -> bool {
         *self == Self::Agent
     }
@@ -68,7 +67,6 @@ pub struct ProfileChange {
 
 impl ProfileChange {
     /// Whether it contains no change.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -76,7 +74,6 @@ impl ProfileChange {
 
 impl Profile {
     /// The part of the change that differs from the profile.
-    #[must_use]
     pub(crate) fn difference(&self, change: &ProfileChange) -> ProfileChange {
         let text = |old: &Option<String>, new: &Option<String>| {
             new.clone().filter(|new| *new != old.as_deref().unwrap_or_default())

@@ -53,30 +53,25 @@ pub struct AgentState {
 
 impl AgentState {
     /// Whether the agent exists now.
-    #[must_use]
     pub fn is_live(&self) -> bool {
         self.created_at.is_some() && !self.deleted
     }
     /// Whether the agent exists or existed: the handle stays reserved.
-    #[must_use]
     pub fn is_reserved(&self) -> bool {
         self.created_at.is_some()
     }
     /// Whether this is a token of the agent now, its own or one of the others, or the process acts for it, or a person whose
     /// session of the console was checked with the request.
-    #[must_use]
     pub fn accepts_token(&self, digest: &TokenDigest) -> bool {
         let is_checked = digest.is_inside() || digest.is_person();
         let is_own = || self.token.is_some_and(|token| token.matches(digest));
         self.is_live() && (is_checked || is_own() || self.issued.of(digest).is_some())
     }
     /// The same at a time: a token may have expired without an event yet.
-    #[must_use]
     pub fn accepts_token_at(&self, digest: &TokenDigest, now: TimestampMs) -> bool {
         self.accepts_token(digest) && self.issued.of(digest).is_none_or(|(_, token)| token.is_open(now))
     }
     /// Its additional tokens.
-    #[must_use]
     pub fn issued(&self) -> &AgentTokens {
         &self.issued
     }
@@ -89,72 +84,58 @@ impl AgentState {
         self.refused.values().filter(|until| now < **until).count()
     }
     /// Whether it blocks the other agent (ASP-12).
-    #[must_use]
     pub fn blocks(&self, other: &AgentHandle) -> bool {
         self.blocks.contains_key(other)
     }
     /// Its block of the other agent.
-    #[must_use]
     pub fn blocks_since(&self, other: &AgentHandle) -> Option<BlockedSince> {
         self.blocks.get(other).copied()
     }
     /// The blocked agents, by handle.
-    #[must_use]
     pub fn blocked(&self) -> &BTreeMap<AgentHandle, BlockedSince> {
         &self.blocks
     }
     /// Its contact policy (ASP-6).
-    #[must_use]
     pub fn policy(&self) -> Policy {
         self.policy
     }
     /// Its allowlist (ASP-7).
-    #[must_use]
     pub fn allowlist(&self) -> &BTreeSet<AllowEntry> {
         &self.allowlist
     }
     /// Whether its owner lets it configure itself (ASP-3).
-    #[must_use]
     pub fn configures_itself(&self) -> bool {
         self.self_service
     }
     /// Whether a run that another owner's agent requests waits until a person of its owner releases it.
-    #[must_use]
     pub fn holds_runs(&self) -> bool {
         self.hold_runs
     }
     /// Whether an invitation by another owner's agent waits until a person of its owner accepts it.
-    #[must_use]
     pub fn holds_invitations(&self) -> bool {
         self.hold_invitations
     }
     /// Its profile.
-    #[must_use]
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
     /// Its kind: a person or a program.
-    #[must_use]
     pub fn kind(&self) -> AgentKind {
         self.kind
     }
     /// The last period with an attention level other than `open`.
-    #[must_use]
     pub fn attention(&self) -> Option<Attention> {
         self.attention
     }
     /// Its time of creation.
-    #[must_use]
     pub fn created_at(&self) -> Option<TimestampMs> {
         self.created_at
     }
     /// The time of the last change of its settings, profile or lists by its owner or itself.
-    #[must_use]
     pub fn updated_at(&self) -> Option<TimestampMs> {
         self.updated_at
     }
     /// The digest of its token.
-    #[must_use]
     pub(crate) fn token(&self) -> Option<TokenDigest> {
         self.token
     }

@@ -73,7 +73,6 @@ pub struct IssuedToken {
 
 impl IssuedToken {
     /// Whether it has not expired.
-    #[must_use]
     pub fn is_open(&self, now: TimestampMs) -> bool {
         self.expires_at.is_none_or(|end| now < end)
     }
@@ -86,12 +85,10 @@ pub struct AgentTokens(BTreeMap<String, IssuedToken>);
 
 impl AgentTokens {
     /// The number of tokens.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
     /// Whether there is none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -100,12 +97,10 @@ impl AgentTokens {
         self.0.iter().map(|(id, token)| (id.as_str(), token))
     }
     /// The token with an id.
-    #[must_use]
     pub fn get(&self, id: &str) -> Option<&IssuedToken> {
         self.0.get(id)
     }
     /// The resource that a token is for: its own, else that of its nearest ancestor that has one.
-    #[must_use]
     pub fn resource_of<'a>(&'a self, token: &'a IssuedToken) -> Option<&'a str> {
         let parent = |token: &&IssuedToken| self.get(token.parent.as_deref()?);
         let mut line = std::iter::successors(Some(token), parent);
@@ -115,7 +110,6 @@ impl AgentTokens {
         .map(String::as_str)
     }
     /// The token with a digest, or the grant with this id.
-    #[must_use]
     pub fn of(&self, digest: &TokenDigest) -> Option<(&str, &IssuedToken)> {
         if let Some(grant) = digest.grant() {
             let (id, token) = self.0.get_key_value(grant)?;
@@ -275,7 +269,6 @@ pub enum GrantOutcome {
 
 impl WhyEnded {
     /// The stable name.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Revoked => "revoked",

@@ -31,22 +31,18 @@ impl ConsoleCookie {
         Self(new_secret(COOKIE, keyring))
     }
     /// The cookie itself.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
     /// The `Set-Cookie` that gives it to a browser.
-    #[must_use]
     pub fn set_header(&self, lasts_s: u64, is_tls: bool) -> HeaderValue {
         set(&self.0, lasts_s, is_tls)
     }
     /// The `Set-Cookie` that takes a browser's away.
-    #[must_use]
     pub fn removal_header(is_tls: bool) -> HeaderValue {
         set("", 0, is_tls)
     }
     /// What a page sends with each write.
-    #[must_use]
     pub fn csrf(&self) -> String {
         csrf_of(&self.0)
     }
@@ -82,13 +78,11 @@ pub(crate) fn keyring_of_cookie(secret: &str) -> Option<Keyring> {
 }
 
 /// What a page sends with each write: it follows from the cookie, which no page can read, and is kept nowhere.
-#[must_use]
 pub fn csrf_of(cookie: &str) -> String {
     hex::encode(digest(&[b"a write of the console\0", cookie.as_bytes()].concat()))
 }
 
 /// The cookie of a request; `None` where there is none, or more than one.
-#[must_use]
 pub fn cookie_of(headers: &HeaderMap) -> Option<&str> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
     let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));

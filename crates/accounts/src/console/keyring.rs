@@ -32,7 +32,6 @@ pub enum Keyring {
 
 impl Keyring {
     /// The bearer that its sessions represent.
-    #[must_use]
     pub fn who(&self) -> TokenOwner {
         match self {
             Self::Operator => TokenOwner::Operator,
@@ -40,7 +39,6 @@ impl Keyring {
         }
     }
     /// The owner.
-    #[must_use]
     pub fn owner(&self) -> Option<&OwnerName> {
         match self {
             Self::Operator => None,
@@ -48,7 +46,6 @@ impl Keyring {
         }
     }
     /// Whether a session of it may speak as an agent.
-    #[must_use]
     pub fn has(&self, agent: &AgentHandle) -> bool {
         self.owner().is_none_or(|owner| owner.as_str() == agent.owner())
     }
@@ -90,7 +87,6 @@ pub struct OpenSession {
 
 impl OpenSession {
     /// The bearer of its cookie.
-    #[must_use]
     pub fn principal(&self, as_agent: Option<AgentHandle>) -> Principal {
         let who = as_agent.map_or_else(|| self.keyring.who(), TokenOwner::Agent);
         let cookie = self.session.cookie.bytes().copied().unwrap_or_default();

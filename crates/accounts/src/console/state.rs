@@ -103,7 +103,6 @@ pub struct Passkey {
 
 impl ConsoleSession {
     /// Whether it is open: neither expired nor idle for too long.
-    #[must_use]
     pub fn is_open(&self, now: TimestampMs, idle_ms_max: u64) -> bool {
         now < self.until && now.0 < self.last_used_at.0.saturating_add(idle_ms_max)
     }
@@ -123,7 +122,6 @@ pub struct ConsoleState {
 
 impl ConsoleState {
     /// A passkey by its id.
-    #[must_use]
     pub fn passkey(&self, id: &str) -> Option<&Passkey> {
         self.passkeys.get(id)
     }
@@ -140,12 +138,10 @@ impl ConsoleState {
         self.challenges.values().filter(|until| now < **until).count()
     }
     /// A link that nobody has used.
-    #[must_use]
     pub fn link(&self, digest: &TokenDigest) -> Option<&Link> {
         self.links.get(&digest.hex())
     }
     /// A session by its id.
-    #[must_use]
     pub fn session(&self, id: &str) -> Option<&ConsoleSession> {
         self.sessions.get(id)
     }
@@ -154,7 +150,6 @@ impl ConsoleState {
         self.sessions.iter().map(|(id, session)| (id.as_str(), session))
     }
     /// The session of a cookie, whether or not it is open.
-    #[must_use]
     pub fn of_cookie(&self, cookie: &[u8; 32]) -> Option<(&str, &ConsoleSession)> {
         let cookie = TokenDigest::of_digest(*cookie);
         self.sessions().find(|(_, session)| session.cookie.matches(&cookie))

@@ -20,7 +20,6 @@ pub struct Role(OwnerName);
 
 impl Role {
     /// The text of the role.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
@@ -48,17 +47,14 @@ pub struct OrgState {
 
 impl OrgState {
     /// Whether the organisation exists.
-    #[must_use]
     pub fn exists(&self) -> bool {
         self.created_at.is_some()
     }
     /// Its time of creation.
-    #[must_use]
     pub fn created_at(&self) -> Option<TimestampMs> {
         self.created_at
     }
     /// Its members with their roles.
-    #[must_use]
     pub fn members(&self) -> &BTreeMap<SovereignHandle, BTreeSet<Role>> {
         &self.members
     }

@@ -16,17 +16,14 @@ pub struct OwnerState {
 
 impl OwnerState {
     /// Whether the owner exists.
-    #[must_use]
     pub fn exists(&self) -> bool {
         self.created_at.is_some()
     }
     /// Its time of creation.
-    #[must_use]
     pub fn created_at(&self) -> Option<TimestampMs> {
         self.created_at
     }
     /// Whether this is the owner's valid token, or a console session that was checked with the request.
-    #[must_use]
     pub fn accepts_token(&self, digest: &TokenDigest) -> bool {
         self.exists() && (digest.is_person() || self.token.is_some_and(|token| token.matches(digest)))
     }

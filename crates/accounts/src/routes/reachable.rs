@@ -133,7 +133,6 @@ impl ReachableQuery {
 
 impl ReachableQuery {
     /// Whether it is for the first page without a filter.
-    #[must_use]
     pub fn is_of_all(&self) -> bool {
         self.query.is_none() && self.q.is_none() && self.owner.is_none() && self.cursor.is_none()
     }
@@ -224,7 +223,6 @@ fn reachable_agent(me: &KnownAgent, other: &KnownAgent) -> ReachableAgent {
 }
 
 /// Why one agent can contact the other.
-#[must_use]
 pub fn reached_by(me: &KnownAgent, other: &KnownAgent) -> ReachedBy {
     let gated = [me, other].iter().any(|agent| agent.state.policy() == Policy::Allowlist);
     if me.handle.owner() == other.handle.owner() {

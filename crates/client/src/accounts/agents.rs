@@ -96,7 +96,6 @@ pub struct CreateAgent {
 
 impl CreateAgent {
     /// An agent with the server's defaults.
-    #[must_use]
     pub fn new(handle: AgentHandle) -> Self {
         Self { handle, policy: None, allowlist: Vec::new(), token: None, self_service: None }
     }

@@ -112,7 +112,6 @@ impl Attachment {
     }
 
     /// Whether the connection is open and accepts a frame now.
-    #[must_use]
     pub fn has_room(&self) -> bool {
         matches!(&self.state, State::Open(socket, _) if socket.has_room())
     }
@@ -152,7 +151,6 @@ impl Attachment {
 impl Client {
     /// Attaches as an instance of an agent, with the agent's own token, and reconnects after every failure.
     /// Connects when first awaited.
-    #[must_use]
     pub fn attach(&self, agent: &AgentHandle, options: &AttachOptions) -> Attachment {
         Attachment {
             client: self.clone(),

@@ -19,13 +19,11 @@ pub struct ChannelAddress {
 
 impl ChannelAddress {
     /// The id, in upper case. The server checks whether it is valid.
-    #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
     /// The key, if the link has one.
-    #[must_use]
     pub fn key(&self) -> Option<&str> {
         self.key.as_deref()
     }

@@ -36,7 +36,6 @@ impl ChannelEvent {
     }
 
     /// Its JSON, on one line; the payload is unchanged.
-    #[must_use]
     pub fn json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default().replace(['\n', '\r'], " ")
     }

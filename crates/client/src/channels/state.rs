@@ -46,7 +46,6 @@ fn raw<T: serde::Serialize>(value: &T) -> Box<RawValue> {
 }
 
 /// The holder of the work in this state, and the expected action; `None` without a holder.
-#[must_use]
 pub fn handoff_of(state: &RawValue) -> Option<(String, String)> {
     let state: Members = serde_json::from_str(state.get()).ok()?;
     let handoff: Members = serde_json::from_str(state.get("handoff")?.get()).ok()?;

@@ -78,7 +78,6 @@ impl ChannelStream {
 
 impl Client {
     /// Follows a channel, and reconnects after every failure. Connects when first awaited.
-    #[must_use]
     pub fn channel(&self, subscription: &ChannelSubscription, options: StreamOptions) -> ChannelStream {
         let ChannelSubscription { id, kind, after } = subscription;
         let kind = kind.as_ref().map(|kind| format!("?kind={}", segment(kind))).unwrap_or_default();

@@ -16,7 +16,6 @@ pub struct BlobId([u8; 32]);
 
 impl BlobId {
     /// The id of a content.
-    #[must_use]
     pub fn of(content: &[u8]) -> Self {
         Self(digest(content))
     }

@@ -70,7 +70,6 @@ impl ContextStream {
 impl Client {
     /// Follows a project, after the event of this id if given, and reconnects after every failure: all events, or those of
     /// these types, separated by commas. Connects when first awaited.
-    #[must_use]
     pub fn context_events(
         &self,
         project_id: &str,

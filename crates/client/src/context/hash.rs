@@ -10,7 +10,6 @@ use crate::{Error, RawReply, Result};
 const CONTENT_HASH: &str = "content_hash";
 
 /// The hash of a package, `sha256:<hex>`, computed without its member `content_hash`.
-#[must_use]
 pub fn content_hash(package: &Value) -> String {
     let mut package = package.clone();
     if let Some(members) = package.as_object_mut() {

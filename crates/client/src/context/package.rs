@@ -11,7 +11,6 @@ use crate::retry::IdempotencyKey;
 pub const RELAY_VERSION: &str = "0.1";
 
 /// A fresh id, `pkg_` and 32 hex digits (AP-20).
-#[must_use]
 pub fn new_package_id() -> String {
     format!("pkg_{}", IdempotencyKey::random().as_str())
 }

@@ -4,7 +4,6 @@
 use plenary_kernel::TimestampMs;
 
 /// The current time.
-#[must_use]
 #[expect(clippy::disallowed_methods, reason = "a client stands outside the server and has no Stamp")]
 pub fn now() -> TimestampMs {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();

@@ -53,19 +53,16 @@ pub struct Frame {
 
 impl Frame {
     /// A time in the form of a frame's `created_at`.
-    #[must_use]
     pub fn time(at: TimestampMs) -> String {
         rfc3339::Utc(at).to_string()
     }
 
     /// When it was created; zero before 1970.
-    #[must_use]
     pub fn creation_time(&self) -> TimestampMs {
         TimestampMs(rfc3339::parse(&self.created_at).and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0))
     }
 
     /// Whether its lifetime is over (FO-82).
-    #[must_use]
     pub fn is_stale(&self, now: TimestampMs) -> bool {
         let horizon = self.ttl_ms.unwrap_or(DEFAULT_HORIZON_MS);
         self.creation_time().0.saturating_add(horizon) < now.0
@@ -107,7 +104,6 @@ impl ReceivedFrame {
     }
 
     /// The frame's JSON, unchanged.
-    #[must_use]
     pub fn json(&self) -> &str {
         &self.json
     }

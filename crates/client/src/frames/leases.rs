@@ -33,7 +33,6 @@ pub struct Lease {
 
 impl Lease {
     /// Whether it has expired.
-    #[must_use]
     pub fn is_over(&self, now: TimestampMs) -> bool {
         self.expires_at <= now
     }
@@ -125,7 +124,6 @@ impl Leases {
 
     /// The other claims that were announced before this one, have not expired, and overlap its resource. If this one
     /// is unknown, all others count.
-    #[must_use]
     pub fn ahead_of(
         &self,
         holder: &SovereignHandle,
@@ -149,14 +147,12 @@ impl Leases {
     }
 
     /// When the next claim expires.
-    #[must_use]
     pub fn next_end(&self) -> Option<TimestampMs> {
         self.known.values().map(|lease| lease.expires_at).min()
     }
 }
 
 /// Whether two resources overlap: they are equal, or one is a path below the other.
-#[must_use]
 pub fn overlap(one: &str, other: &str) -> bool {
     let (one, other) = (one.trim_end_matches('/'), other.trim_end_matches('/'));
     let below =

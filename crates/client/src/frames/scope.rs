@@ -16,25 +16,21 @@ pub struct Scope {
 
 impl Scope {
     /// `~handle/*`: every session of a principal.
-    #[must_use]
     pub fn everyone(handle: &SovereignHandle) -> Self {
         Self { text: format!("{handle}/*"), recipient: handle.clone() }
     }
 
     /// `~handle/<instrument>@<session-id>`: one session.
-    #[must_use]
     pub fn session(handle: &SovereignHandle, instrument: &str, session_id: &str) -> Self {
         Self { text: format!("{handle}/{instrument}@{session_id}"), recipient: handle.clone() }
     }
 
     /// The scope in its wire form.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// Its principal: the `recipient_handle` of a frame sent to it (FO-48); for an organisation `~<org>` (wire.md D.4).
-    #[must_use]
     pub fn recipient(&self) -> &SovereignHandle {
         &self.recipient
     }

@@ -37,7 +37,6 @@ pub struct Subscription {
 
 impl Subscription {
     /// All new frames for this principal.
-    #[must_use]
     pub fn of(handle: SovereignHandle, seat: Seat) -> Self {
         Self { handle, filter: None, seat, after: None, retained: false }
     }
@@ -138,7 +137,6 @@ impl SeenFrames {
 
 impl Client {
     /// Follows the frames of a handle, and reconnects after every failure. Connects when first awaited.
-    #[must_use]
     pub fn frames(&self, subscription: Subscription, options: StreamOptions) -> FrameStream {
         let paths =
             Paths { first: subscription.path(subscription.retained), resumed: subscription.path(false) };

@@ -12,7 +12,6 @@ pub struct Uuid(String);
 
 impl Uuid {
     /// A new UUID with 122 random bits.
-    #[must_use]
     pub fn random() -> Self {
         let mut bits = [0_u8; 16];
         getrandom::fill(&mut bits).expect("the operating system gives random bytes");
@@ -23,7 +22,6 @@ impl Uuid {
     }
 
     /// Its text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -28,7 +28,6 @@ macro_rules! vocabulary {
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// The value on the wire.
-            #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $value),+ }
             }

@@ -150,7 +150,6 @@ impl Live {
 
 impl Client {
     /// Follows the live events of the token's agent, and reconnects after every failure. Connects when first awaited.
-    #[must_use]
     pub fn live(&self, options: LiveOptions) -> Live {
         Live::new(self.clone(), options)
     }

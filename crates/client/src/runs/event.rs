@@ -144,13 +144,11 @@ impl RunEvent {
     }
 
     /// Its JSON as the server sent it, on one line.
-    #[must_use]
     pub fn json(&self) -> &str {
         &self.json
     }
 
     /// How the run ended, if this is its last event.
-    #[must_use]
     pub const fn finish_reason(&self) -> Option<FinishReason> {
         if let EventBody::RunCompleted { finish_reason, .. } = &self.body {
             Some(*finish_reason)

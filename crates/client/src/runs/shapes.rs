@@ -126,7 +126,6 @@ pub enum RunStatus {
 
 impl RunStatus {
     /// Its JSON form.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",

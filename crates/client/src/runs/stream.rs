@@ -73,7 +73,6 @@ impl RunStream {
 impl Client {
     /// Follows a run from its beginning, or after the event `after`, and reconnects after every failure. Connects when
     /// first awaited.
-    #[must_use]
     pub fn follow_run(
         &self,
         agent: &str,

@@ -35,7 +35,6 @@ pub enum Conflict {
 
 impl Conflict {
     /// The word on the wire.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Skip => "skip",

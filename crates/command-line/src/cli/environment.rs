@@ -22,7 +22,6 @@ pub fn ignoring_empty(command: clap::Command) -> clap::Command {
 }
 
 /// The error of a wrong value, with the variable that holds the value in place of its option.
-#[must_use]
 pub fn naming_variables(mut error: clap::Error, command: &clap::Command) -> clap::Error {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),

@@ -43,7 +43,6 @@ words! {
 
 impl Activity {
     /// Whether a word of `?types=` selects this type: its whole name, or the part before the dot.
-    #[must_use]
     pub fn is_named(self, word: &str) -> bool {
         let name = self.as_str();
         name == word || name.split_once('.').is_some_and(|(family, _)| family == word)
@@ -71,7 +70,6 @@ pub struct ActivityNoted {
 
 impl ActivityNoted {
     /// The stored form.
-    #[must_use]
     pub fn encode(&self) -> NewEvent {
         written("ActivityNoted", self)
     }

@@ -18,7 +18,6 @@ pub struct BlobKept {
 
 impl BlobKept {
     /// The stored form.
-    #[must_use]
     pub fn encode(&self) -> NewEvent {
         written("BlobKept", self)
     }

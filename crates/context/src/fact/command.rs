@@ -44,7 +44,6 @@ pub enum Source {
 }
 
 /// The latest allowed `valid_from`: now.
-#[must_use]
 pub fn now(stamp: &plenary_kernel::Stamp) -> Moment {
     Moment::of(stamp.now)
 }

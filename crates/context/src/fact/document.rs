@@ -103,7 +103,6 @@ impl Assertion {
 
     /// The stored document of the fact: every member as it was sent, defaults for missing ones (AP-44), the members of
     /// the server, and no `valid_to`.
-    #[must_use]
     pub fn document(&self, server_members: &ServerMembers<'_>) -> String {
         let sent = Object::parse(&self.raw);
         let sent =
@@ -153,13 +152,11 @@ pub struct ServerMembers<'a> {
 }
 
 /// The id of a stored fact.
-#[must_use]
 pub fn id_of(document: &str) -> Option<String> {
     serde_json::from_str(Object::parse(document)?.get("fact_id")?).ok()
 }
 
 /// The document for a reader: with its end, or null.
-#[must_use]
 pub fn shown(document: &str, valid_to: Option<&str>) -> String {
     appended(document, "valid_to", &valid_to.map_or("null".to_owned(), quoted))
 }

@@ -119,7 +119,6 @@ pub struct FactShortened {
 
 impl FactEvent {
     /// The stored form.
-    #[must_use]
     pub fn encode(&self) -> NewEvent {
         match self {
             Self::FactAsserted(event) => written_with("FactAsserted", event, event.document.clone()),

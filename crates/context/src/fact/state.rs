@@ -28,7 +28,6 @@ pub struct Current {
 }
 
 /// The digest by which values are compared.
-#[must_use]
 pub fn value_digest(value: &str) -> String {
     hex::encode(digest(value.as_bytes()))
 }

@@ -99,7 +99,6 @@ pub struct PackageMoved {
 
 impl PackageEvent {
     /// The stored form.
-    #[must_use]
     pub fn encode(&self) -> NewEvent {
         match self {
             Self::PackageDeposited(event) => written_with("PackageDeposited", event, event.raw.clone()),

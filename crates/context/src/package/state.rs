@@ -38,7 +38,6 @@ pub struct Present {
 
 impl Present {
     /// Whether it is unchanged since its deposit.
-    #[must_use]
     pub fn is_as_deposited(&self) -> bool {
         self.deposited == self.hash
     }

@@ -22,7 +22,6 @@ pub struct CreateProject {
 
 impl CreateProject {
     /// The owner in whose namespace it is created.
-    #[must_use]
     pub fn home(&self) -> OwnerName {
         self.owner.clone().or_else(|| self.authority.by.owner()).unwrap_or_else(default_owner)
     }

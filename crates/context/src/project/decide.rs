@@ -30,7 +30,6 @@ pub(crate) fn default_owner() -> OwnerName {
 }
 
 /// The creation of a project by the first write into it (wire.md D.4).
-#[must_use]
 pub fn made_for(home: &Home, by: &Actor) -> ProjectEvent {
     ProjectEvent::ProjectCreated(ProjectCreated {
         project_id: home.project_id.clone(),

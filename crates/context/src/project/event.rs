@@ -104,7 +104,6 @@ pub struct ArchiveChange {
 
 impl ProjectEvent {
     /// The stored form.
-    #[must_use]
     pub fn encode(&self) -> NewEvent {
         match self {
             Self::ProjectCreated(event) => written("ProjectCreated", event),

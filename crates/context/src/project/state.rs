@@ -40,13 +40,11 @@ pub struct ProjectState {
 
 impl ProjectState {
     /// Whether there is such a project.
-    #[must_use]
     pub fn exists(&self) -> bool {
         self.created_at.is_some()
     }
 
     /// The rights of the bearer of a token; none if there is no project.
-    #[must_use]
     pub fn access(&self, by: &Actor) -> Access {
         if !self.exists() {
             return Access::default();
@@ -63,7 +61,6 @@ impl ProjectState {
     }
 
     /// Whether these extension members, with the existing ones, would exceed the limit.
-    #[must_use]
     pub fn overflows_with(&self, about: &ProjectDescription) -> bool {
         let mut extensions = self.extensions.clone();
         extensions.extend(about.extensions.clone());

@@ -46,7 +46,6 @@ const ONCE: AnsweredOnce = AnsweredOnce {
 };
 
 /// The operations of this room.
-#[must_use]
 pub fn operations() -> Vec<Operation<Context>> {
     let mut operations = packages::operations();
     operations.extend(facts::operations());

@@ -19,7 +19,6 @@ const NOUNS: [&str; 64] = [
 ];
 
 /// The callsign for some random bits; the lowest twelve are used.
-#[must_use]
 pub fn callsign(bits: u128) -> String {
     let nth = |bits: u128| usize::try_from(bits & 63).unwrap_or_default();
     format!("{}-{}", ADJECTIVES[nth(bits)], NOUNS[nth(bits >> 6)])

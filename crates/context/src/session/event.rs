@@ -52,7 +52,6 @@ pub struct SessionEnded {
 
 impl SessionEvent {
     /// The stored form.
-    #[must_use]
     pub fn encode(&self) -> NewEvent {
         match self {
             Self::SessionStarted(event) => written("SessionStarted", event),

@@ -18,7 +18,6 @@ const STATES: [(&str, &str); 5] = [
 const TERMS: [(&str, &str); 3] = [("relation", "predicate"), ("object", "value"), ("ended_at", "valid_to")];
 
 /// A package with the document's names; `None` if nothing changes.
-#[must_use]
 pub(crate) fn package(data: &str) -> Option<String> {
     let mut package: Map<String, Value> = serde_json::from_str(data).ok()?;
     let before = package.clone();
@@ -45,7 +44,6 @@ pub(crate) fn package(data: &str) -> Option<String> {
 }
 
 /// The same for a fact.
-#[must_use]
 pub(crate) fn fact(data: &str) -> Option<String> {
     let mut fact: Map<String, Value> = serde_json::from_str(data).ok()?;
     let before = fact.clone();
@@ -68,7 +66,6 @@ pub(crate) fn fact(data: &str) -> Option<String> {
 }
 
 /// The same for a project, which may have its id only as `id`.
-#[must_use]
 pub(crate) fn project(data: &str) -> Option<String> {
     let mut project: Map<String, Value> = serde_json::from_str(data).ok()?;
     let before = project.clone();

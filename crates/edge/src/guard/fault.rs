@@ -83,7 +83,6 @@ pub enum Fault {
 
 impl Fault {
     /// The refusal for the client.
-    #[must_use]
     pub fn refusal(self) -> Refusal {
         let (class, code) = match self {
             Self::HeadTooLarge | Self::HeadersTooMany | Self::TrailersTooLarge => {
@@ -113,7 +112,6 @@ impl Fault {
     }
 
     /// The fault that ended a body, if it is the cause of the error.
-    #[must_use]
     pub fn within(error: &(dyn Error + 'static)) -> Option<Self> {
         let mut next = Some(error);
         while let Some(error) = next {

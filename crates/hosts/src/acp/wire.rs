@@ -110,31 +110,26 @@ pub fn read(line: &[u8]) -> Result<Message, &'static str> {
 }
 
 /// A request with this number.
-#[must_use]
 pub fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
 /// A notification.
-#[must_use]
 pub fn notice(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": params})
 }
 
 /// The response to a request.
-#[must_use]
 pub fn answer(id: &Value, result: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
 /// The error response to a request.
-#[must_use]
 pub fn refusal(id: &Value, code: ErrorCode, message: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code.number(), "message": message}})
 }
 
 /// Text as a content block.
-#[must_use]
 pub fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }

@@ -59,7 +59,6 @@ impl Default for AttachPoint {
 
 impl AttachPoint {
     /// An attach point without instances, with a limit per owner.
-    #[must_use]
     pub fn new(per_owner_max: usize) -> Self {
         let (pools, watchers) = (Mutex::default(), Watchers::new(INSTANCES_MAX));
         let shares = Shares::new(INSTANCES_TOTAL_MAX, per_owner_max);
@@ -84,7 +83,6 @@ impl AttachPoint {
     }
 
     /// The runner of an enlisted agent.
-    #[must_use]
     pub fn runner(&self, handle: &AgentHandle, introduction: Introduction) -> Arc<dyn Runner> {
         Arc::new(ConnectedRunner::enlisted(introduction, handle, self))
     }
@@ -152,7 +150,6 @@ pub fn routes(state: AttachState, metrics: &Metrics) -> Result<Router, RegistryF
 }
 
 /// The operations.
-#[must_use]
 pub fn operations() -> Vec<Operation<AttachState>> {
     let doc = OperationDoc::new(
         "run.attach",

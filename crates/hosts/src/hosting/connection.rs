@@ -91,7 +91,6 @@ impl HostedConnection {
     }
 
     /// The number of waiting and active runs.
-    #[must_use]
     pub fn runs(&self) -> usize {
         self.runs.all().len()
     }

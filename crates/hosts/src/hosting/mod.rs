@@ -72,7 +72,6 @@ impl HostEvent {
 
 impl AgentHost {
     /// A host for the agent of `runner`, with at most `runs_max` concurrent runs.
-    #[must_use]
     pub fn new(runner: Arc<dyn Runner>, agent: &str, runs_max: usize) -> Self {
         let slots = RunSlots::new(runs_max);
         Self(Arc::new(Inner { runner, agent: agent.into(), slots, runs_max }))
@@ -80,7 +79,6 @@ impl AgentHost {
 
     /// Registers a connection to the server: runs arrive over it, and their output goes into the returned queue.
     /// Dropping the connection cancels its runs. Must be called inside a tokio runtime.
-    #[must_use]
     pub fn open_connection(&self) -> (HostedConnection, mpsc::Receiver<HostEvent>) {
         let (sender, events) = mpsc::channel(HOST_EVENTS_WAITING_MAX);
         (HostedConnection::new(self.0.clone(), sender), events)

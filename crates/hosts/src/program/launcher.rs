@@ -19,7 +19,6 @@ pub struct Launcher(Option<PathBuf>);
 
 impl Launcher {
     /// This binary, which implements [`COMMAND`].
-    #[must_use]
     pub fn this_binary() -> Self {
         // This path refers to the running binary even after an upgrade replaced the file.
         let itself = PathBuf::from("/proc/self/exe");
@@ -27,7 +26,6 @@ impl Launcher {
     }
 
     /// No launcher: programs are started directly, and processes that leave the group survive.
-    #[must_use]
     pub const fn none() -> Self {
         Self(None)
     }

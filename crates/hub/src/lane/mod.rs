@@ -124,7 +124,6 @@ impl<F, M> fmt::Debug for Lane<F, M> {
 
 impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     /// An empty lane.
-    #[must_use]
     pub fn new(limits: LaneLimits) -> Self {
         Self(Arc::new(Inner {
             limits,
@@ -140,7 +139,6 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     }
 
     /// The bounds.
-    #[must_use]
     pub fn limits(&self) -> &LaneLimits {
         &self.0.limits
     }
@@ -249,7 +247,6 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
 
     /// The kept messages of a key after a number that match these facts, for a caller without a
     /// subscription.
-    #[must_use]
     pub fn retained(&self, key: &str, facts: &F, after: u64) -> Vec<(u64, M)> {
         let Some(ring) = self.0.ring(key) else { return Vec::new() };
         ring.change(&self.0.bytes, |entries| {
@@ -264,7 +261,6 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     }
 
     /// The retained messages of a key after a number, for any reader.
-    #[must_use]
     pub fn retained_by_anyone(&self, key: &str, after: u64) -> Vec<(u64, M)> {
         let Some(ring) = self.0.ring(key) else { return Vec::new() };
         ring.change(&self.0.bytes, |entries| {
@@ -279,14 +275,12 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     }
 
     /// How many subscriptions a key has.
-    #[must_use]
     pub fn count(&self, key: &str) -> usize {
         self.0.ring(key).map_or(0, |ring| ring.members().list.len())
     }
 
     /// The number after which a subscription begins with the oldest message that any client may still
     /// get; `None` without a ring.
-    #[must_use]
     pub fn reaches_back_to(&self, key: &str) -> Option<u64> {
         let ring = self.0.ring(key)?;
         Some(ring.change(&self.0.bytes, |entries| {
@@ -322,7 +316,6 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     }
 
     /// Its current size.
-    #[must_use]
     pub fn size(&self) -> LaneSize {
         LaneSize {
             keys: self.0.rings().by_key.len(),

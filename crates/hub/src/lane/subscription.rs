@@ -65,7 +65,6 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
     }
 
     /// Its facts.
-    #[must_use]
     pub fn facts(&self) -> &F {
         &self.member.facts
     }

@@ -21,7 +21,6 @@ pub struct Subjects {
 
 impl Nats {
     /// The channel between the nodes that use the journal of a name.
-    #[must_use]
     pub fn peers(&self, name: &str) -> Subjects {
         let all = format!("plenary.{}.{name}.nodes", self.options.network);
         Subjects { client: self.client.clone(), all }

@@ -14,7 +14,6 @@ pub enum Nulls {
 
 /// The canonical text of a value: members sorted by the UTF-8 bytes of their names (AP-93), no white space (AP-94), numbers in
 /// the form of RFC 8785 (AP-97); escapes only for `"`, `\` and characters below U+0020 (AP-98).
-#[must_use]
 pub fn canonical(value: &Value, nulls: Nulls) -> Vec<u8> {
     let mut out = Vec::with_capacity(256);
     write(value, nulls, &mut out);

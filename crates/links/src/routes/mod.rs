@@ -43,7 +43,6 @@ impl FromRef<Door> for Accounts {
 }
 
 /// The operations of the room.
-#[must_use]
 pub(crate) fn operations() -> Vec<Operation<Door>> {
     peers::operations().into_iter().chain(guests::operations()).chain(link::operations()).collect()
 }

@@ -50,7 +50,6 @@ pub enum Records {
 
 impl Records {
     /// The number of records.
-    #[must_use]
     pub fn count(&self) -> u64 {
         let count = match self {
             Self::Events(records) => records.len(),

@@ -56,13 +56,11 @@ impl Counters {
 
 impl Network {
     /// A network without processes.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Adds a process. It leaves when the last clone is dropped.
-    #[must_use]
     pub fn join(&self) -> Signals {
         let exchange = Arc::new(Exchange::default());
         let mut state = self.lock();

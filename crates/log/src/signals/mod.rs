@@ -121,13 +121,11 @@ pub struct Signals {
 
 impl Signals {
     /// Signals over a carrier that delivers them to this exchange.
-    #[must_use]
     pub fn new(carrier: Arc<dyn Carrier>, exchange: Arc<Exchange>) -> Self {
         Self { carrier, exchange, next_question: Arc::default() }
     }
 
     /// The signals of a process that is alone on its store.
-    #[must_use]
     pub fn alone() -> Self {
         Network::new().join()
     }
@@ -172,7 +170,6 @@ impl Signals {
     }
 
     /// How many signals were lost here because a subscriber was too slow.
-    #[must_use]
     pub fn lost(&self) -> u64 {
         self.exchange.lost()
     }

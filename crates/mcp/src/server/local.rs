@@ -44,7 +44,6 @@ pub struct LocalAnswers {
 
 impl LocalAnswers {
     /// Answers for a server with these operations, which are described but never called.
-    #[must_use]
     pub fn new(operations: Operations) -> Self {
         let (tools, end) = (tools::all(&operations), CancellationToken::new());
         let lists = Lists::new(tools.clone(), None);
@@ -58,7 +57,6 @@ impl LocalAnswers {
     }
 
     /// Whether requests of this method are answered here.
-    #[must_use]
     pub fn knows(method: &str) -> bool {
         METHODS.contains(&method)
     }

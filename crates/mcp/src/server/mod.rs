@@ -93,7 +93,6 @@ struct McpQuery {
 
 impl Mcp {
     /// A server over these operations and tools.
-    #[must_use]
     pub fn new(parts: Parts) -> Self {
         let Parts {
             operations,
@@ -198,7 +197,6 @@ pub fn routes(mcp: Mcp, metrics: &Metrics) -> Result<Router, RegistryFault> {
 }
 
 /// The operations of the server.
-#[must_use]
 pub fn operations() -> Vec<Operation<Mcp>> {
     let doc = |id, method, summary| {
         OperationDoc::new(id, method, "/mcp", summary)

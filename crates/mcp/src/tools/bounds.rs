@@ -33,7 +33,6 @@ fn kind(character: char) -> Kind {
 }
 
 /// The estimated number of tokens in a text, rather too high than too low, for the encodings in use.
-#[must_use]
 pub fn tokens(text: &str) -> usize {
     // Adds a twentieth for cases that no rule covers.
     (quarters(text) * 21).div_ceil(80)

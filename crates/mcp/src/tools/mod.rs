@@ -29,7 +29,6 @@ pub use core::NAMES as CORE;
 pub use whole::faults;
 
 /// Every tool of a server with these operations.
-#[must_use]
 pub fn all(operations: &Operations) -> Tools {
     let operations = operations.clone();
     Tools::new(move || {

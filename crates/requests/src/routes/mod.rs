@@ -44,7 +44,6 @@ pub(crate) fn routes(requests: Requests, metrics: &Metrics) -> Result<Router, Re
 }
 
 /// The operations of the room.
-#[must_use]
 pub fn operations() -> Vec<Operation<Requests>> {
     [
         requests::operations(),

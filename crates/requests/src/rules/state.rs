@@ -23,13 +23,11 @@ impl RulesState {
     }
 
     /// Whether the limit of valid rules is reached.
-    #[must_use]
     pub fn is_full(&self, now: TimestampMs) -> bool {
         self.valid_rules(now).count() >= RULES_MAX
     }
 
     /// The newest matching rule.
-    #[must_use]
     pub fn newest_match(
         &self,
         now: TimestampMs,

@@ -67,7 +67,6 @@ const NOTHING_AT: [&str; 7] = [
 ];
 
 /// The operations of this room.
-#[must_use]
 pub fn operations() -> Vec<Operation<Runs>> {
     [
         discovery::operations(),

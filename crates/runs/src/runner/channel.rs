@@ -176,7 +176,6 @@ impl Input {
     }
 
     /// Whether it was told to cancel.
-    #[must_use]
     pub fn is_canceled(&self) -> bool {
         *self.canceled.borrow()
     }
@@ -262,7 +261,6 @@ impl RunReceiver {
 }
 
 /// Both ends of a run.
-#[must_use]
 pub fn run_channel(request: Arc<RunRequest>, recall: Arc<dyn Recall>) -> (Run, RunReceiver) {
     let (events, event_receiver) = mpsc::channel(EVENTS_WAITING_MAX);
     let (deltas, delta_receiver) = mpsc::channel(DELTAS_WAITING_MAX);

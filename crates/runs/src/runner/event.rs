@@ -59,7 +59,6 @@ impl EventKind {
     ];
 
     /// The name on the wire.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::TextOutput => "TextOutput",
@@ -75,7 +74,6 @@ impl EventKind {
     }
 
     /// The kind with this name on the wire.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
@@ -184,46 +182,39 @@ impl Event {
     }
 
     /// Text of the agent.
-    #[must_use]
     pub fn text(content: &str) -> Self {
         Self::of(EventKind::TextOutput, &[("content", quoted(content))])
     }
 
     /// A call of a tool.
-    #[must_use]
     pub fn tool_call(function_name: &str, args: &Map<String, Value>) -> Self {
         let args = serde_json::to_string(args).unwrap_or_else(|_| "{}".into());
         Self::of(EventKind::ToolCall, &[("function_name", quoted(function_name)), ("args", args)])
     }
 
     /// The result of a tool.
-    #[must_use]
     pub fn tool_result(function_name: &str, text_result: &str) -> Self {
         let members = [("function_name", quoted(function_name)), ("text_result", quoted(text_result))];
         Self::of(EventKind::ToolResult, &members)
     }
 
     /// Text that a tool printed.
-    #[must_use]
     pub fn tool_text(content: &str) -> Self {
         Self::of(EventKind::ToolTextOutput, &[("content", quoted(content))])
     }
 
     /// The failure of a tool.
-    #[must_use]
     pub fn tool_error(content: &str) -> Self {
         Self::of(EventKind::ToolError, &[("content", quoted(content))])
     }
 
     /// An artifact, which the room stores and the caller can download (SC-47).
-    #[must_use]
     pub fn artifact(name: &str, mime_type: &str, content: Bytes) -> Self {
         let members = [("name", quoted(name)), ("mime_type", quoted(mime_type))];
         Self { artifact: Some(content), ..Self::of(EventKind::ArtifactGenerated, &members) }
     }
 
     /// A question to the caller: a description for each requested key.
-    #[must_use]
     pub fn wait_for_input(request_keys: &Map<String, Value>) -> Self {
         let keys = serde_json::to_string(request_keys).unwrap_or_else(|_| "{}".into());
         Self::of(EventKind::WaitForInput, &[("request_keys", keys)])
@@ -231,7 +222,6 @@ impl Event {
 
     /// A question with a form: the caller may show `message` and ask for the values with the JSON Schema `form`.
     /// Instead of values, the answer may have [`ELICITATION`]: `decline` or `cancel`.
-    #[must_use]
     pub fn wait_for_form(
         request_keys: &Map<String, Value>,
         message: &str,
@@ -246,7 +236,6 @@ impl Event {
 
     /// A question with a choice for one key: each option is an object with `id` (the answer), `name` (its label) and
     /// `kind`, for example a kind of option of the Agent Client Protocol.
-    #[must_use]
     pub fn wait_for_choice(request_keys: &Map<String, Value>, key: &str, options: &[Value]) -> Self {
         let keys = serde_json::to_string(request_keys).unwrap_or_else(|_| "{}".into());
         let options = serde_json::json!({key: options}).to_string();
@@ -254,39 +243,33 @@ impl Event {
     }
 
     /// The same event, deeper in the chain of callers.
-    #[must_use]
     pub const fn deeper(mut self, by: u32) -> Self {
         self.deeper = by;
         self
     }
 
     /// The same event with another role.
-    #[must_use]
     pub const fn voiced(mut self, role: Role) -> Self {
         self.role = role;
         self
     }
 
     /// Its members as a value.
-    #[must_use]
     pub fn members(&self) -> Map<String, Value> {
         serde_json::from_str(&self.members).unwrap_or_default()
     }
 
     /// Its own members, unchanged: a JSON object on one line, without the members that the room writes.
-    #[must_use]
     pub fn json(&self) -> &str {
         &self.members
     }
 
     /// Its size in bytes, with its artifact.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.members.len() + self.artifact.as_ref().map_or(0, Bytes::len)
     }
 
     /// For a TextOutput: the text.
-    #[must_use]
     pub fn content(&self) -> Option<String> {
         let members = Members::read(self.members.as_bytes()).ok()?;
         (self.kind == EventKind::TextOutput).then(|| members.text("content").ok().flatten()).flatten()

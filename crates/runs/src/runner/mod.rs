@@ -56,7 +56,6 @@ pub struct Card {
 
 impl Card {
     /// The card of an agent whose only operation is `chat`.
-    #[must_use]
     pub fn new(purpose: impl Into<String>) -> Self {
         Self { purpose: purpose.into(), ..Self::default() }
     }
@@ -107,31 +106,26 @@ pub struct RunEnd {
 
 impl RunEnd {
     /// Success; the joined text output is the result.
-    #[must_use]
     pub const fn success() -> Self {
         Self { finish_reason: FinishReason::Success, result: None, error: None, rejected: false }
     }
 
     /// Success with a result.
-    #[must_use]
     pub fn with(result: impl Into<String>) -> Self {
         Self { result: Some(result.into()), ..Self::success() }
     }
 
     /// An error, with its text for people.
-    #[must_use]
     pub fn error(text: impl Into<String>) -> Self {
         Self { finish_reason: FinishReason::Error, error: Some(text.into()), ..Self::success() }
     }
 
     /// An error: the agent does not accept the request, and why.
-    #[must_use]
     pub fn rejected(text: impl Into<String>) -> Self {
         Self { rejected: true, ..Self::error(text) }
     }
 
     /// The run stopped because it was told to.
-    #[must_use]
     pub const fn canceled() -> Self {
         Self { finish_reason: FinishReason::Canceled, result: None, error: None, rejected: false }
     }

@@ -36,14 +36,12 @@ pub struct RunRequest {
 
 impl RunRequest {
     /// The request as a value.
-    #[must_use]
     pub fn members(&self) -> Map<String, Value> {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
     /// The request on one line for a program: `type`, `run_id`, `thread_id`, and every other member as it was sent
     /// (wire.md D.8).
-    #[must_use]
     pub fn line(&self) -> String {
         let first = [
             ("type", quoted(&self.request_type)),

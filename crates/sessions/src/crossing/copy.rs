@@ -182,7 +182,6 @@ fn is_id(id: &str) -> bool {
 }
 
 /// A peer's event in the names of this network; `None` if it is invalid.
-#[must_use]
 pub fn local_event(event: CrossingEvent, naming: &Naming) -> Option<SessionEvent> {
     let to_local = |handle: &AgentHandle| naming.local_name(handle);
     let change = |id: String, agent: &AgentHandle| {

@@ -72,19 +72,16 @@ pub struct Crossing {
 
 impl Crossing {
     /// Whether an agent belongs to a peer.
-    #[must_use]
     pub fn is_elsewhere(&self, handle: &AgentHandle) -> bool {
         self.peer_agents.contains(handle)
     }
 
     /// Whether the agent belongs to a peer that was not asked yet.
-    #[must_use]
     pub fn is_unasked(&self, handle: &AgentHandle) -> bool {
         self.is_elsewhere(handle) && !self.consents.contains_key(handle)
     }
 
     /// The consent of the agent's network to the invitation; `None` if it declined.
-    #[must_use]
     pub fn consent_of(&self, handle: &AgentHandle) -> Option<Consent> {
         self.consents.get(handle).copied().flatten()
     }
@@ -280,7 +277,6 @@ impl Sessions {
     }
 
     /// Changes whenever a session with agents of other networks has grown.
-    #[must_use]
     pub fn crossing_growth(&self) -> watch::Receiver<()> {
         self.0.crossings.growth.subscribe()
     }

@@ -15,7 +15,6 @@ pub struct Naming {
 
 impl Naming {
     /// The local name of an agent, from its name at the peer; `None` if it has none.
-    #[must_use]
     pub fn local_name(&self, peer_name: &AgentHandle) -> Option<AgentHandle> {
         match peer_name.of_peer() {
             // An agent of a third network has no local name.
@@ -25,7 +24,6 @@ impl Naming {
     }
 
     /// The local names of all agents; `None` if one is missing.
-    #[must_use]
     pub fn local_names(&self, peer_names: &[AgentHandle]) -> Option<Vec<AgentHandle>> {
         peer_names.iter().map(|handle| self.local_name(handle)).collect()
     }

@@ -39,7 +39,6 @@ pub(super) fn content_mismatch() -> Refusal {
 }
 
 /// Another network does not send a file, or not all of it.
-#[must_use]
 pub fn file_not_sent() -> Refusal {
     let text = "The network of the sender does not send the file.";
     Refusal::new(Class::Unavailable, "peer_unreachable", text)

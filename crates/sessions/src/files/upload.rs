@@ -50,7 +50,6 @@ fn digest_of(declaration: &FileDeclaration, content: &BlobId) -> [u8; 32] {
 
 impl Sessions {
     /// Sets the blob store for file contents. Only the first call has an effect; before it uploads are refused with 501.
-    #[must_use]
     pub fn with_files(self, blobs: Option<Blobs>) -> Self {
         if let Some(blobs) = blobs {
             let _ = self.0.files.blobs.set(blobs);

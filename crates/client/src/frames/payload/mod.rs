@@ -26,7 +26,6 @@ macro_rules! payloads {
 
         impl Payload {
             /// The kind of this shape.
-            #[must_use]
             pub const fn kind(&self) -> Kind {
                 match self { $(Self::$variant(_) => Kind::$kind),+ }
             }
@@ -40,7 +39,6 @@ macro_rules! payloads {
             }
 
             /// Its JSON.
-            #[must_use]
             pub fn to_object(&self) -> Map<String, Value> {
                 let value = match self { $(Self::$variant(shape) => serde_json::to_value(shape)),+ };
                 match value {

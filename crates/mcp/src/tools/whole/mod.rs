@@ -182,7 +182,6 @@ impl Action for OperationTool {
 }
 
 /// Errors in how operations are declared as tools; empty in a tested server.
-#[must_use]
 pub fn faults(docs: &[OperationDoc]) -> Vec<String> {
     let mut faults = Vec::new();
     let mut shared: BTreeMap<(&str, String), (&str, Value)> = BTreeMap::new();
