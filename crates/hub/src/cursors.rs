@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use plenary_kernel::{AgentHandle, Clock, Position, limits::READ_ROWS_MAX};
 use plenary_log::{Batch, Fault, Log, RowOp};
 use serde::{Deserialize, Serialize};
@@ -87,7 +87,7 @@ impl Cursors {
             let is_closed = pending.is_some_and(|state| !state.live);
             let _flushing = if is_closed { Some(self.flushing.lock().await) } else { None };
             if is_closed {
-                self.lock().remove(handle);
+                self.moved.lock().remove(handle);
             }
             self.log.append(Batch { rows, ..Batch::default() }).await?;
         }
@@ -127,22 +127,22 @@ impl Cursors {
 
     /// Notes a moved cursor; the next flush writes it.
     pub fn moved(&self, handle: &AgentHandle, position: Position, live: bool) {
-        self.lock().insert(handle.clone(), CursorState { position, live });
+        self.moved.lock().insert(handle.clone(), CursorState { position, live });
     }
 
     /// Writes the cursors that moved. Each stays pending until it is on disk.
     pub async fn flush(&self) -> Result<(), Fault> {
         let _flushing = self.flushing.lock().await;
-        let handles: Vec<AgentHandle> = self.lock().keys().cloned().collect();
+        let handles: Vec<AgentHandle> = self.moved.lock().keys().cloned().collect();
         for some in handles.chunks(READ_ROWS_MAX) {
             let states: Vec<_> = {
-                let moved = self.lock();
+                let moved = self.moved.lock();
                 some.iter().filter_map(|handle| Some((handle, *moved.get(handle)?))).collect()
             };
             let rows =
                 states.iter().map(|(handle, state)| self.op(handle, *state)).collect::<Result<_, _>>()?;
             self.log.append(Batch { rows, ..Batch::default() }).await?;
-            let mut moved = self.lock();
+            let mut moved = self.moved.lock();
             for (handle, state) in states {
                 if moved.get(handle) == Some(&state) {
                     moved.remove(handle);
@@ -205,11 +205,7 @@ impl Cursors {
     }
 
     fn pending(&self, handle: &AgentHandle) -> Option<CursorState> {
-        self.lock().get(handle).copied()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<AgentHandle, CursorState>> {
-        self.moved.lock()
+        self.moved.lock().get(handle).copied()
     }
 
     fn op(&self, handle: &AgentHandle, state: CursorState) -> Result<RowOp, Fault> {

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use plenary_kernel::Version;
 use plenary_log::StreamName;
 use tokio::sync::Notify;
@@ -37,13 +37,9 @@ pub struct Mailbox {
 }
 
 impl Mailbox {
-    fn lock(&self) -> MutexGuard<'_, Marks> {
-        self.marks.lock()
-    }
-
     /// Marks a stream as unread from this version on.
     pub fn mark(&self, stream: &StreamName, first: Version) {
-        let mut marks = self.lock();
+        let mut marks = self.marks.lock();
         match marks.streams.get_mut(stream) {
             Some(known) => *known = first.min(*known),
             None => {
@@ -56,18 +52,18 @@ impl Mailbox {
 
     /// Whether no stream is marked.
     pub fn is_empty(&self) -> bool {
-        self.lock().streams.is_empty()
+        self.marks.lock().streams.is_empty()
     }
 
     /// Notes that the agent's token or blocks may have changed.
     pub fn recheck(&self) {
-        self.lock().recheck = true;
+        self.marks.lock().recheck = true;
         self.notify.notify_one();
     }
 
     /// Orders the connection to end.
     pub fn close(&self, why: CloseReason) {
-        self.lock().closing = Some(why);
+        self.marks.lock().closing = Some(why);
         self.notify.notify_one();
     }
 
@@ -85,7 +81,7 @@ impl Mailbox {
 
     /// Takes the marks into `into`, and reuses its memory.
     pub fn take_into(&self, into: &mut Marks) {
-        let mut marks = self.lock();
+        let mut marks = self.marks.lock();
         into.streams.clear();
         // The capacity of the old marks is reused.
         std::mem::swap(&mut marks.streams, &mut into.streams);

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use plenary_kernel::{AgentHandle, Position};
 use plenary_log::HighWater;
 
@@ -87,14 +87,10 @@ pub struct LastClosed {
 const UNKNOWN: Position = Position(u64::MAX);
 
 impl Presence {
-    fn lock(&self) -> MutexGuard<'_, HashMap<AgentHandle, Agent>> {
-        self.agents.lock()
-    }
-
     /// Registers a connection, which receives wake-ups from now on. It counts as having confirmed
     /// nothing until [`Presence::start_at`].
     pub fn open(&self, handle: &AgentHandle) -> Result<Connection, ConnectError> {
-        let mut agents = self.lock();
+        let mut agents = self.agents.lock();
         if self.closed.load(Ordering::Acquire) {
             return Err(ConnectError::ShuttingDown);
         }
@@ -113,7 +109,7 @@ impl Presence {
     /// the other connections have confirmed, and the debt of closed ones. The connection takes over that
     /// debt.
     pub fn start_at(&self, connection: &Connection, stored: Position) -> Position {
-        let mut agents = self.lock();
+        let mut agents = self.agents.lock();
         let Some(agent) = agents.get_mut(&connection.handle) else { return stored };
         let start = agent.cursor().map_or(stored, |cursor| cursor.min(stored));
         let debt = agent.debt.take();
@@ -128,7 +124,7 @@ impl Presence {
     /// Notes that the client's stack has confirmed everything up to a position; `owes` says whether more
     /// was sent since.
     pub fn confirm(&self, connection: &Connection, position: Position, owes: bool) {
-        let mut agents = self.lock();
+        let mut agents = self.agents.lock();
         let Some(agent) = agents.get_mut(&connection.handle) else { return };
         if let Some(live) = agent.live.iter_mut().find(|live| live.id == connection.id) {
             live.confirmed = live.confirmed.max(position);
@@ -138,7 +134,7 @@ impl Presence {
 
     /// Notes that an event was sent that is not confirmed yet.
     pub fn owe(&self, connection: &Connection) {
-        let mut agents = self.lock();
+        let mut agents = self.agents.lock();
         let live = agents.get_mut(&connection.handle).map(|agent| &mut agent.live);
         if let Some(live) = live.and_then(|live| live.iter_mut().find(|live| live.id == connection.id)) {
             live.owes = true;
@@ -147,7 +143,7 @@ impl Presence {
 
     /// Removes a connection. `Some` if it was the agent's last one in this process.
     pub fn close(&self, connection: &Connection) -> Option<LastClosed> {
-        let mut agents = self.lock();
+        let mut agents = self.agents.lock();
         let agent = agents.get_mut(&connection.handle)?;
         let nth = agent.live.iter().position(|live| live.id == connection.id)?;
         let closed = agent.live.swap_remove(nth);
@@ -164,17 +160,17 @@ impl Presence {
 
     /// The cursor of an agent that is connected here, computed from its connections.
     pub fn cursor(&self, handle: &AgentHandle) -> Option<Position> {
-        self.lock().get(handle).and_then(Agent::cursor).filter(|cursor| *cursor != UNKNOWN)
+        self.agents.lock().get(handle).and_then(Agent::cursor).filter(|cursor| *cursor != UNKNOWN)
     }
 
     /// Whether the agent has a connection to this process.
     pub fn is_online(&self, handle: &AgentHandle) -> bool {
-        self.lock().contains_key(handle)
+        self.agents.lock().contains_key(handle)
     }
 
     /// The mailboxes of the given agents that are connected.
     pub fn mailboxes<'a>(&self, handles: impl Iterator<Item = &'a AgentHandle>) -> Vec<Arc<Mailbox>> {
-        let agents = self.lock();
+        let agents = self.agents.lock();
         if agents.is_empty() {
             return Vec::new();
         }
@@ -185,7 +181,7 @@ impl Presence {
     /// Orders every connection to end, and refuses new ones.
     pub fn close_all(&self, why: CloseReason) {
         self.closed.store(true, Ordering::Release);
-        for live in self.lock().values().flat_map(|agent| &agent.live) {
+        for live in self.agents.lock().values().flat_map(|agent| &agent.live) {
             live.mailbox.close(why);
         }
     }
@@ -197,12 +193,12 @@ impl Presence {
 
     /// The number of connections.
     pub fn connections(&self) -> usize {
-        self.lock().values().map(|agent| agent.live.len()).sum()
+        self.agents.lock().values().map(|agent| agent.live.len()).sum()
     }
 
     /// All agents that are connected here.
     pub fn online(&self) -> Vec<AgentHandle> {
-        self.lock().keys().cloned().collect()
+        self.agents.lock().keys().cloned().collect()
     }
 
     /// Counts everything up to here as dispatched: it was committed before any connection was possible.

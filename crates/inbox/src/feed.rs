@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use plenary_kernel::{Position, Version};
 use plenary_log::StreamName;
 use tokio::sync::watch;
@@ -64,13 +64,9 @@ impl Default for AgentFeed {
 }
 
 impl AgentFeed {
-    fn lock(&self) -> MutexGuard<'_, HashMap<StreamName, StreamGrowth>> {
-        self.grown.lock()
-    }
-
     /// Marks a stream as having new events from this one on.
     pub(crate) fn mark(&self, stream: &StreamName, first: StreamGrowth) {
-        let mut grown = self.lock();
+        let mut grown = self.grown.lock();
         let known = grown.entry(stream.clone()).or_insert(first);
         *known = first.min(*known);
         drop(grown);
@@ -95,7 +91,7 @@ impl AgentFeed {
 
     /// Moves the marks since the last look into the streams to read.
     pub(crate) fn move_grown(&self, into: &mut HashMap<StreamName, StreamGrowth>) {
-        for (stream, first) in self.lock().drain() {
+        for (stream, first) in self.grown.lock().drain() {
             let known = into.entry(stream).or_insert(first);
             *known = first.min(*known);
         }

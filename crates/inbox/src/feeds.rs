@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use plenary_kernel::AgentHandle;
 
 use crate::{AGENT_FEEDS_MAX, feed::AgentFeed};
@@ -21,14 +21,10 @@ pub(crate) struct AgentFeeds {
 }
 
 impl AgentFeeds {
-    fn lock(&self) -> MutexGuard<'_, HashMap<AgentHandle, Arc<AgentFeed>>> {
-        self.known.lock()
-    }
-
     /// The agent's feed; from now on every event that concerns the agent is marked there.
     pub(crate) fn open(&self, handle: &AgentHandle) -> Arc<AgentFeed> {
         let use_number = self.uses.fetch_add(1, Ordering::Relaxed);
-        let mut known = self.lock();
+        let mut known = self.known.lock();
         if !known.contains_key(handle) && known.len() >= AGENT_FEEDS_MAX {
             // The holder of a feed would no longer be notified, so only unused ones are dropped.
             let idle = known.iter().filter(|(_, feed)| Arc::strong_count(feed) == 1);
@@ -44,24 +40,24 @@ impl AgentFeeds {
 
     /// Whether there are no feeds.
     pub(crate) fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+        self.known.lock().is_empty()
     }
 
     /// The existing feeds of the agents.
     pub(crate) fn of<'a>(&self, handles: impl Iterator<Item = &'a AgentHandle>) -> Vec<Arc<AgentFeed>> {
-        let known = self.lock();
+        let known = self.known.lock();
         handles.filter_map(|handle| known.get(handle).cloned()).collect()
     }
 
     /// Wakes the waiting agents of an owner.
     pub(crate) fn wake_owner(&self, owner: &str) {
-        let known = self.lock();
+        let known = self.known.lock();
         known.iter().filter(|(handle, _)| handle.owner() == owner).for_each(|(_, feed)| feed.wake());
     }
 
     /// All agents with a feed.
     pub(crate) fn all(&self) -> Vec<(AgentHandle, Arc<AgentFeed>)> {
-        self.lock().iter().map(|(handle, feed)| (handle.clone(), feed.clone())).collect()
+        self.known.lock().iter().map(|(handle, feed)| (handle.clone(), feed.clone())).collect()
     }
 }
 

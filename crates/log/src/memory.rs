@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use plenary_kernel::{Position, Version};
 
 use crate::{
@@ -33,7 +33,7 @@ async fn write(memory: Arc<Memory>, mut jobs: Jobs, feeder: Feeder) {
         let (batches, replies): (Vec<_>, Vec<_>) =
             queued.drain(..).map(|Job { batch, reply }| (batch, reply)).unzip();
         let planned = {
-            let mut state = memory.lock();
+            let mut state = memory.0.lock();
             let head = state.head();
             plan(batches.into_iter(), head, &mut *state)
                 .map(|(writes, outcomes)| (state.apply(writes), outcomes))
@@ -69,11 +69,8 @@ struct State {
 }
 
 impl Memory {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock()
-    }
     fn read<T: Send + 'static>(&self, read: impl FnOnce(&State) -> T) -> Read<'_, T> {
-        let answer = read(&self.lock());
+        let answer = read(&self.0.lock());
         Box::pin(std::future::ready(Ok(answer)))
     }
 }

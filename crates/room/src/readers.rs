@@ -4,7 +4,7 @@
 
 use std::{collections::HashMap, hash::Hash, sync::Arc};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use plenary_hub::{CloseReason, Mailbox};
 use plenary_kernel::Version;
 use plenary_log::StreamName;
@@ -65,16 +65,12 @@ impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
         Self { registry: Arc::new(Mutex::new(registry)), per_budget_max }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Registry<B, W>> {
-        self.registry.lock()
-    }
-
     /// Registers a watcher. Every later commit on the stream marks its mailbox.
     ///
     /// # Errors
     /// When the budget is used up, or the server is stopping.
     pub fn watch(&self, stream: &StreamName, follower: W, budget: B) -> Result<Watch<B, W>, CannotWatch> {
-        let mut registry = self.lock();
+        let mut registry = self.registry.lock();
         if registry.closed {
             return Err(CannotWatch::Stopping);
         }
@@ -92,7 +88,7 @@ impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
 
     /// Ends every live stream; no new one begins.
     pub fn close(&self) {
-        let mut registry = self.lock();
+        let mut registry = self.registry.lock();
         registry.closed = true;
         registry
             .by_stream
@@ -103,25 +99,25 @@ impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
 
     /// Whether anyone follows the stream.
     pub fn has(&self, stream: &StreamName) -> bool {
-        self.lock().by_stream.contains_key(stream)
+        self.registry.lock().by_stream.contains_key(stream)
     }
 
     /// Wakes the followers of the stream: it has new events from version `first` on.
     pub fn wake(&self, stream: &StreamName, first: Version) {
-        let registry = self.lock();
+        let registry = self.registry.lock();
         let watchers = registry.by_stream.get(stream).into_iter().flatten();
         watchers.for_each(|watcher| watcher.mailbox.mark(stream, first));
     }
 
     /// Makes the followers of the stream check their permission again.
     pub fn recheck(&self, stream: &StreamName) {
-        let registry = self.lock();
+        let registry = self.registry.lock();
         registry.by_stream.get(stream).into_iter().flatten().for_each(|watcher| watcher.mailbox.recheck());
     }
 
     /// Makes the followers that a change concerns check their permission again, on every stream.
     pub fn recheck_where(&self, is_concerned: impl Fn(&W) -> bool) {
-        let registry = self.lock();
+        let registry = self.registry.lock();
         let watchers = registry.by_stream.values().flatten();
         watchers
             .filter(|watcher| is_concerned(&watcher.follower))
@@ -143,7 +139,7 @@ impl<B: Eq + Hash + Clone, W> Watch<B, W> {
 
 impl<B: Eq + Hash + Clone, W> Drop for Watch<B, W> {
     fn drop(&mut self) {
-        let mut registry = self.watchers.lock();
+        let mut registry = self.watchers.registry.lock();
         if let Some(watchers) = registry.by_stream.get_mut(&self.stream) {
             watchers.retain(|watcher| watcher.number != self.number);
             if watchers.is_empty() {
@@ -185,6 +181,6 @@ mod tests {
         assert_eq!(watch(3).err(), Some(CannotWatch::Stopping));
         drop((_second, _other, third));
         assert!(!watchers.has(&stream("a")), "who left is forgotten");
-        assert!(watchers.lock().by_budget.is_empty());
+        assert!(watchers.registry.lock().by_budget.is_empty());
     }
 }

@@ -9,7 +9,7 @@ use futures_util::StreamExt as _;
 use plenary_accounts::{Actor, Authority, HostedIdentity};
 use plenary_engine::{ExecuteError, Executed, KeyUse, Room as _, Sealed, recount, seal};
 use plenary_kernel::{AgentHandle, TimestampMs, Version};
-use plenary_log::{Charge, ExceededQuota, Fault, PageSize, StoredEvent};
+use plenary_log::{Charge, Fault, PageSize, StoredEvent};
 
 use crate::{
     EventKind, Runs,
@@ -29,32 +29,7 @@ use crate::{
 };
 
 /// Why a run is not started.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The decider rejected it.
-    #[error("the run was refused: {0:?}")]
-    Rejected(Rejection),
-    /// A different request used the key.
-    #[error("the key was used by another request")]
-    KeyReused,
-    /// The agent's owner would exceed its quota.
-    #[error("the owner's quota is exceeded")]
-    OverQuota(ExceededQuota),
-    /// The store failed, or the server stops.
-    #[error(transparent)]
-    Fault(#[from] Fault),
-}
-
-impl From<ExecuteError<Rejection>> for StartError {
-    fn from(error: ExecuteError<Rejection>) -> Self {
-        match error {
-            ExecuteError::Rejected(rejection) => Self::Rejected(rejection),
-            ExecuteError::KeyReused => Self::KeyReused,
-            ExecuteError::OverQuota(exceeded) => Self::OverQuota(exceeded),
-            ExecuteError::Fault(fault) => Self::Fault(fault),
-        }
-    }
-}
+pub type StartError = ExecuteError<Rejection>;
 
 fn caller(identity: &HostedIdentity, agent: &Agent, sender: &AgentHandle) -> Caller {
     Caller {

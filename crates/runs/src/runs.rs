@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use plenary_accounts::{AccountEvent, Accounts, Watchers, recheck};
 use plenary_blobs::Blobs;
 use plenary_edge::Metrics;
@@ -97,17 +97,13 @@ pub(crate) struct ActiveRun {
 }
 
 impl LocalRuns {
-    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, LocalRun>> {
-        self.0.lock()
-    }
-
     pub(crate) fn count(&self) -> usize {
-        self.lock().len()
+        self.0.lock().len()
     }
 
     /// Wakes the run's supervisor.
     fn wake(&self, run: RunId) {
-        if let Some(carrying) = self.lock().get(&run) {
+        if let Some(carrying) = self.0.lock().get(&run) {
             carrying.request_arrived.notify_one();
         }
     }
@@ -121,13 +117,13 @@ impl ActiveRun {
 
     /// Removes the run and returns its share, for the next run of its thread.
     pub(crate) fn finish(self) -> Option<Share<Payer>> {
-        self.runs.0.local_runs.lock().get_mut(&self.run)?.share.take()
+        self.runs.0.local_runs.0.lock().get_mut(&self.run)?.share.take()
     }
 }
 
 impl Drop for ActiveRun {
     fn drop(&mut self) {
-        self.runs.0.local_runs.lock().remove(&self.run);
+        self.runs.0.local_runs.0.lock().remove(&self.run);
         self.runs.0.gauges.active.dec();
     }
 }
@@ -200,7 +196,7 @@ impl Runs {
     /// Registers a run as carried out here; `None` if it is registered already, in which case that entry keeps its
     /// share, or takes this one if it has none.
     pub(crate) fn activate(&self, run: RunId, share: Option<Share<Payer>>) -> Option<ActiveRun> {
-        let mut local_runs = self.0.local_runs.lock();
+        let mut local_runs = self.0.local_runs.0.lock();
         let request_arrived = match local_runs.entry(run) {
             Entry::Vacant(entry) => {
                 entry.insert(LocalRun { request_arrived: Arc::default(), share }).request_arrived.clone()

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use plenary_kernel::{AgentHandle, SessionId, limits::READ_ROWS_MAX};
 use plenary_log::{Batch, Fault, Log, Outcome, RowOp};
 use serde::{Deserialize, Serialize};
@@ -105,13 +105,9 @@ type Part = (AgentHandle, SessionId);
 pub(crate) struct Reads(Mutex<HashMap<Part, Runs>>);
 
 impl Reads {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Part, Runs>> {
-        self.0.lock()
-    }
-
     /// Notes a range that the agent's model has seen.
     pub(crate) fn note(&self, agent: &AgentHandle, id: &SessionId, run: Run) {
-        let mut unwritten = self.lock();
+        let mut unwritten = self.0.lock();
         let runs = unwritten.entry((agent.clone(), id.clone())).or_default();
         *runs = std::mem::take(runs).with_range(run);
     }
@@ -134,7 +130,7 @@ impl Sessions {
     pub async fn has_read(&self, agent: &AgentHandle, id: &SessionId) -> Result<Runs, Fault> {
         let part = (agent.clone(), id.clone());
         // The memory first: between the two reads a flush may move ranges to the row, and never back.
-        let unwritten = self.0.reads.lock().get(&part).cloned().unwrap_or_default();
+        let unwritten = self.0.reads.0.lock().get(&part).cloned().unwrap_or_default();
         let (runs, _) = stored_runs(self.log(), &part).await?;
         Ok(runs.merged_with(&unwritten))
     }
@@ -157,7 +153,7 @@ impl Sessions {
     /// Stores the noted ranges. Called periodically and at the end.
     pub async fn flush_reads(&self) -> Result<(), Fault> {
         let pending_runs: Vec<(Part, Runs)> = {
-            let unwritten = self.0.reads.lock();
+            let unwritten = self.0.reads.0.lock();
             unwritten.iter().take(READ_ROWS_MAX).map(|(part, runs)| (part.clone(), runs.clone())).collect()
         };
         let mut rows = Vec::with_capacity(pending_runs.len());
@@ -185,7 +181,7 @@ impl Sessions {
                 | Outcome::KeyReused => return Ok(()),
             }
         }
-        let mut unwritten = self.0.reads.lock();
+        let mut unwritten = self.0.reads.0.lock();
         for (part, runs) in pending_runs {
             // Ranges noted meanwhile stay for the next turn.
             if unwritten.get(&part) == Some(&runs) {

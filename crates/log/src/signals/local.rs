@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use super::{
     Carrier, Exchange, IncomingSignal, OutgoingSignal, ProcessId, Publication, PublicationReceipt, Responder,
@@ -63,17 +63,13 @@ impl Network {
     /// Adds a process. It leaves when the last clone is dropped.
     pub fn join(&self) -> Signals {
         let exchange = Arc::new(Exchange::default());
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         state.joined += 1;
         let process = ProcessId(state.joined);
         state.members.push((process, Arc::downgrade(&exchange)));
         drop(state);
         let member = Member { network: self.clone(), process, exchange: exchange.clone() };
         Signals::new(Arc::new(member), exchange)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock()
     }
 }
 
@@ -89,7 +85,7 @@ impl Member {
     /// order of their numbers.
     fn carry_now(&self, outgoing: OutgoingSignal) -> Result<PublicationReceipt, Fault> {
         let OutgoingSignal { publication: Publication { topic, counters, at, body }, question } = outgoing;
-        let mut state = self.network.lock();
+        let mut state = self.network.0.lock();
         let State { counters: known, members, .. } = &mut *state;
         if !members.iter().any(|(process, _)| *process == self.process) {
             return Err(Fault::Unavailable("signals are closed".into()));
@@ -121,7 +117,7 @@ impl Carrier for Member {
         Box::pin(std::future::ready(self.carry_now(outgoing)))
     }
     fn close(&self) {
-        self.network.lock().members.retain(|(process, _)| *process != self.process);
+        self.network.0.lock().members.retain(|(process, _)| *process != self.process);
     }
 }
 

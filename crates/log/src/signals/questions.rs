@@ -4,7 +4,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::{ProcessId, QUESTIONS_MAX};
@@ -35,13 +35,9 @@ impl OpenQuestion {
 }
 
 impl Questions {
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, OpenQuestion>> {
-        self.0.lock()
-    }
-
     /// Opens a question; `None` if too many are open.
     pub(crate) fn open(&self, number: u64) -> Option<Question> {
-        let mut open = self.lock();
+        let mut open = self.0.lock();
         if open.len() >= QUESTIONS_MAX {
             return None;
         }
@@ -53,7 +49,7 @@ impl Questions {
 
     /// Records that a process has answered or declined. The waiter may be gone.
     pub(crate) fn answered(&self, number: u64, process: ProcessId, answer: Option<Bytes>) {
-        let mut open = self.lock();
+        let mut open = self.0.lock();
         let Some(question) = open.get_mut(&number) else { return };
         if !question.answers.iter().any(|(responder, _)| *responder == process) {
             question.answers.push((process, answer));
@@ -73,7 +69,7 @@ pub(crate) struct Question {
 impl Question {
     /// Sets the processes to wait for.
     pub(crate) fn expect(&mut self, processes: &[ProcessId]) {
-        if let Some(question) = self.questions.lock().get_mut(&self.number) {
+        if let Some(question) = self.questions.0.lock().get_mut(&self.number) {
             question.expected = Some(processes.to_vec());
             question.look();
         }
@@ -84,7 +80,7 @@ impl Question {
     }
     /// The answers, and the processes that did not answer.
     pub(crate) fn close(self) -> (Vec<Bytes>, Vec<ProcessId>) {
-        let question = self.questions.lock().remove(&self.number).unwrap_or_default();
+        let question = self.questions.0.lock().remove(&self.number).unwrap_or_default();
         let missing = question.missing();
         (question.answers.into_iter().filter_map(|(_, answer)| answer).collect(), missing)
     }
@@ -92,7 +88,7 @@ impl Question {
 
 impl Drop for Question {
     fn drop(&mut self) {
-        self.questions.lock().remove(&self.number);
+        self.questions.0.lock().remove(&self.number);
     }
 }
 
@@ -108,7 +104,7 @@ mod tests {
         open.pop();
         assert!(questions.open(u64::MAX).is_some());
         drop(open);
-        assert!(questions.lock().is_empty(), "a question that nobody waits for leaves nothing behind");
+        assert!(questions.0.lock().is_empty(), "a question that nobody waits for leaves nothing behind");
     }
 
     #[tokio::test]
