@@ -1,7 +1,13 @@
 //! The interface of the blob store.
 //! Must not know: how a blob is verified during a transfer.
 
-use std::{ops::Range, path::Path, sync::Arc, time::Duration};
+use std::{
+    ops::Range,
+    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, TryStreamExt, stream::BoxStream};
@@ -106,7 +112,11 @@ impl Blobs {
 
     fn in_directory(path: &Path, staging_age_min: Option<Duration>) -> Result<Self, OpenFault> {
         let bad = |error: String| OpenFault(format!("the directory of blobs {}: {error}", path.display()));
-        std::fs::create_dir_all(path).map_err(|error| bad(error.to_string()))?;
+        create_private(path).map_err(|error| bad(error.to_string()))?;
+        // The server's own directory is in its data directory, which is private.
+        if staging_age_min.is_some() && is_open_to_all(path).map_err(|error| bad(error.to_string()))? {
+            tracing::warn!(path = %path.display(), "all users of this machine can read the directory of blobs");
+        }
         let swept = sweep(path, staging_age_min).map_err(|error| bad(error.to_string()))?;
         if swept > 0 {
             tracing::info!(files = swept, "removed the remains of interrupted uploads");
@@ -284,4 +294,15 @@ impl Blobs {
         };
         Ok(Some(Content { bytes, range, stream }))
     }
+}
+
+/// Makes a directory that only the server's user can enter: the files in it are readable by all. An existing one keeps its
+/// mode, because the server's machines may share it with a group.
+fn create_private(path: &Path) -> std::io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Whether users of this machine other than the directory's owner and group can read what is in it.
+fn is_open_to_all(path: &Path) -> std::io::Result<bool> {
+    Ok(std::fs::metadata(path)?.permissions().mode() & 0o005 != 0)
 }

@@ -1,6 +1,6 @@
 //! Blobs in memory and in a directory: stored, refused, damaged, interrupted.
 
-use std::{convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
+use std::{convert::Infallible, os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::{TryStreamExt, stream};
@@ -37,6 +37,19 @@ fn test_blobs() -> [TestBlobs; 2] {
         TestBlobs { blobs: Blobs::in_memory(), directory: None },
         TestBlobs { blobs, directory: Some(directory) },
     ]
+}
+
+#[test]
+fn a_new_directory_is_private_and_an_existing_one_keeps_its_mode() {
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let parent = tempfile::tempdir().unwrap();
+    let (new, shared) = (parent.path().join("new"), parent.path().join("shared"));
+    std::fs::create_dir(&shared).unwrap();
+    std::fs::set_permissions(&shared, std::fs::Permissions::from_mode(0o750)).unwrap();
+    for path in [&new, &shared] {
+        Blobs::open(&Location::Directory(path.clone()), |_| None).unwrap();
+    }
+    assert_eq!((mode(&new), mode(&shared)), (0o700, 0o750));
 }
 
 /// Every file below a directory.
