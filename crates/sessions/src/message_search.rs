@@ -251,13 +251,7 @@ impl Sessions {
         }
         let (state, head) = self.0.streams.fresh(id.as_str()).await?;
         let Some(participant) = state.participant(agent).cloned() else { return Ok(None) };
-        if search.counterpart.is_some() {
-            // Single readable events after the end of the agent's stay are read one by one, so they count as reads.
-            page.events_left = page.events_left.saturating_sub(participant.glimpses.len());
-        }
-        if let Some(other) = &search.counterpart
-            && self.visible_state(agent, id, &state).await?.participant(other).is_none()
-        {
+        if search.counterpart.as_ref().is_some_and(|other| !state.knows(agent, other)) {
             return Ok(None);
         }
         let last = if participant.stay.is_some() { head } else { participant.frozen.min(head) };
