@@ -244,7 +244,6 @@ impl Sessions {
         agent: &AgentHandle,
         id: &SessionId,
         search: &Search,
-        page: &mut Page,
     ) -> Result<Option<Part>, Fault> {
         if !self.takes_part(agent, id).await? {
             return Ok(None);
@@ -267,7 +266,7 @@ impl Sessions {
         search: &Search,
         page: &mut Page,
     ) -> Result<Option<Version>, Fault> {
-        let Some(Part { participant, last }) = self.part(agent, id, search, page).await? else {
+        let Some(Part { participant, last }) = self.part(agent, id, search).await? else {
             return Ok(None);
         };
         let stream = SessionRoom::stream(id.as_str());
@@ -294,7 +293,7 @@ impl Sessions {
         search: &Search,
         page: &mut Page,
     ) -> Result<Option<Version>, Fault> {
-        let Some(Part { participant, last }) = self.part(agent, id, search, page).await? else {
+        let Some(Part { participant, last }) = self.part(agent, id, search).await? else {
             return Ok(None);
         };
         let stream = SessionRoom::stream(id.as_str());

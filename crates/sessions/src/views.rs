@@ -40,7 +40,7 @@ pub struct SessionView {
     /// What it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
-    /// Every agent that ever participated.
+    /// The current and former participants that the caller knows.
     pub participants: Vec<ParticipantView>,
     /// Epoch milliseconds.
     #[schemars(with = "u64")]
@@ -149,14 +149,11 @@ impl From<Refusal> for ReadError {
 impl Sessions {
     /// A session, for its current and former participants (ASP-70).
     pub(crate) async fn show(&self, viewer: &AgentHandle, id: SessionId) -> Result<SessionView, ReadError> {
-        self.visible_session(viewer, id).await?.ok_or_else(|| Refusal::not_found().into())
+        self.view(viewer, id).await?.ok_or_else(|| Refusal::not_found().into())
     }
 
-    async fn visible_session(
-        &self,
-        viewer: &AgentHandle,
-        id: SessionId,
-    ) -> Result<Option<SessionView>, Fault> {
+    /// The same; `None` for a stranger.
+    async fn view(&self, viewer: &AgentHandle, id: SessionId) -> Result<Option<SessionView>, Fault> {
         let (state, _) = self.0.streams.fresh(id.as_str()).await?;
         Ok(view(id, &state, viewer))
     }
@@ -176,7 +173,7 @@ impl Sessions {
         let load = |id: String| async move {
             let session_id =
                 id.parse().map_err(|_| Fault::Corrupt(format!("a session id in the index: {id}")))?;
-            let session = self.visible_session(viewer, session_id).await;
+            let session = self.view(viewer, session_id).await;
             let session = Fault::skip_corrupt(session, "a damaged session is left out of a list")?.flatten();
             Ok::<_, Fault>((id, session))
         };

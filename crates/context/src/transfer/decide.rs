@@ -80,7 +80,7 @@ impl Import<'_> {
     /// also be that of another owner.
     fn may_name(&self, id: &str) -> bool {
         let is_own_agent = || {
-            let handle = format!("@{}", id.strip_prefix('@').unwrap_or(id)).parse();
+            let handle = format!("@{}", id.strip_prefix('@').unwrap_or(id)).parse::<AgentHandle>();
             handle.is_ok_and(|handle| self.own_agents.contains(&handle))
         };
         speaks_as(&self.authority.by, id, self.attribution) || is_own_agent()
