@@ -39,7 +39,7 @@ async fn asp_44_it_comes_back_by_itself_and_drops_repeats() {
             ws.send(frame(*sequence)).await.unwrap();
         }
         if n == 0 {
-            let restart = CloseFrame { code: 1012.into(), reason: "restart".into() };
+            let restart = CloseFrame { code: 1001.into(), reason: "restart".into() };
             ws.close(Some(restart)).await.unwrap();
         }
         while ws.next().await.is_some_and(|frame| frame.is_ok()) {}
@@ -55,7 +55,7 @@ async fn asp_44_it_comes_back_by_itself_and_drops_repeats() {
             Signal::Event(event) => event.sequence.unwrap().to_string(),
         });
     }
-    assert_eq!(story, ["connected", "1", "2", "closed by the server (1012: restart)", "connected", "3"]);
+    assert_eq!(story, ["connected", "1", "2", "closed by the server (1001: restart)", "connected", "3"]);
 }
 
 #[tokio::test]

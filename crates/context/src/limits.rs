@@ -79,6 +79,8 @@ pub const ABOUT_BYTES_MAX: usize = 16 << 10;
 pub const LINE_BYTES_MAX: usize = (3 << 20) + (64 << 10);
 /// Largest review log in an export, in bytes; from a larger one the notes are left out.
 pub const REVIEWS_BYTES_MAX: usize = 1 << 20;
+/// Most agents of an owner, by handle, whose records it may import; those of further ones are refused.
+pub const IMPORT_AGENTS_MAX: usize = 10_000;
 /// Most records of an import that are written concurrently.
 pub const IMPORTS_AT_ONCE: usize = 64;
 /// Bytes of imported records that wait to be written; beyond it they are written at once.

@@ -93,6 +93,10 @@ impl From<Rejection> for ContextRefusal {
                 let text = format!("`{field}` must be an id of the agent or owner whose token is sent.");
                 at(field, Self::new(Class::Forbidden, "unauthorized", text))
             }
+            Rejection::OwnerNotFound(owner) => {
+                let text = format!("There is no owner `{owner}`; create it, or name another.");
+                Self::new(Class::NotFound, "owner_not_found", text)
+            }
             Rejection::Blob(BlobRejection::TooLarge(bytes_max)) => {
                 let text = format!("The body is larger than {bytes_max} bytes.");
                 Self::new(Class::TooLarge, "body_too_large", text)
@@ -188,6 +192,7 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
         }
         Rejection::Malformed(_)
         | Rejection::NotThatActor(_)
+        | Rejection::OwnerNotFound(_)
         | Rejection::InvalidTransition { .. }
         | Rejection::InvalidValidFrom(_)
         | Rejection::Blob(_)

@@ -1,6 +1,8 @@
 //! The rejections of this room.
 //! Must not know: HTTP; `refusals.rs` gives each its status and code.
 
+use plenary_kernel::OwnerName;
+
 use crate::{
     lifecycle::Status,
     malformed::{Code, ContextFault},
@@ -23,6 +25,8 @@ pub enum Rejection {
     AmbiguousPackageId,
     /// Several projects that the token may read have this plain id (wire.md D.4).
     AmbiguousProjectId,
+    /// This owner, in whose namespace something is to be, does not exist.
+    OwnerNotFound(OwnerName),
     /// The token lacks the right for this in the project.
     NotPermitted,
     /// The token may not act as the actor in this field.

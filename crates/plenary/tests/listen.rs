@@ -38,7 +38,7 @@ async fn server() -> (String, mpsc::Receiver<u16>) {
             let mut ws = accept_async(listener.accept().await.unwrap().0).await.unwrap();
             ws.send(Message::text(frame(1))).await.unwrap();
             if n == 0 {
-                ws.close(Some(CloseFrame { code: 1012.into(), reason: "restart".into() })).await.unwrap();
+                ws.close(Some(CloseFrame { code: 1001.into(), reason: "restart".into() })).await.unwrap();
             } else {
                 ws.send(Message::text(frame(2))).await.unwrap();
             }

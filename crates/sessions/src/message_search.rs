@@ -244,20 +244,13 @@ impl Sessions {
         agent: &AgentHandle,
         id: &SessionId,
         search: &Search,
-        page: &mut Page,
     ) -> Result<Option<Part>, Fault> {
         if !self.takes_part(agent, id).await? {
             return Ok(None);
         }
         let (state, head) = self.0.streams.fresh(id.as_str()).await?;
         let Some(participant) = state.participant(agent).cloned() else { return Ok(None) };
-        if search.counterpart.is_some() {
-            // Single readable events after the end of the agent's stay are read one by one, so they count as reads.
-            page.events_left = page.events_left.saturating_sub(participant.glimpses.len());
-        }
-        if let Some(other) = &search.counterpart
-            && self.visible_state(agent, id, &state).await?.participant(other).is_none()
-        {
+        if search.counterpart.as_ref().is_some_and(|other| !state.knows(agent, other)) {
             return Ok(None);
         }
         let last = if participant.stay.is_some() { head } else { participant.frozen.min(head) };
@@ -273,7 +266,7 @@ impl Sessions {
         search: &Search,
         page: &mut Page,
     ) -> Result<Option<Version>, Fault> {
-        let Some(Part { participant, last }) = self.part(agent, id, search, page).await? else {
+        let Some(Part { participant, last }) = self.part(agent, id, search).await? else {
             return Ok(None);
         };
         let stream = SessionRoom::stream(id.as_str());
@@ -300,7 +293,7 @@ impl Sessions {
         search: &Search,
         page: &mut Page,
     ) -> Result<Option<Version>, Fault> {
-        let Some(Part { participant, last }) = self.part(agent, id, search, page).await? else {
+        let Some(Part { participant, last }) = self.part(agent, id, search).await? else {
             return Ok(None);
         };
         let stream = SessionRoom::stream(id.as_str());

@@ -295,7 +295,7 @@ impl Sessions {
         let text = if let SessionEvent::MessageSent(message) = &event {
             plain(message)
         } else {
-            invitation(&*self.visible_state(agent, id, &state).await?).to_owned()
+            invitation(&state).to_owned()
         };
         Ok(Some(NewsText { topic, text }))
     }
@@ -378,9 +378,9 @@ impl SessionNews {
 const REMINDER: &str = "invited to the session, which has new messages; join it to read them";
 
 fn invitation(state: &SessionState) -> &'static str {
-    match state.phase {
-        Phase::Active => "invited to the session",
-        Phase::Ended => "invited to the session, which has ended since",
+    match state.shown_end() {
+        None => "invited to the session",
+        Some(_) => "invited to the session, which has ended since",
     }
 }
 

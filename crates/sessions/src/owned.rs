@@ -181,9 +181,8 @@ impl Sessions {
         else {
             return Ok(None);
         };
-        let visible_state = self.visible_state(viewer, &session_id, &state).await?;
         let last = participant.last_readable(head);
-        let Some(session) = view(session_id, &visible_state, viewer, participant) else { return Ok(None) };
+        let Some(session) = view(session_id, &state, viewer) else { return Ok(None) };
         let last_event_at = self.time_of(id, last).await?.unwrap_or(session.created_at);
         Ok(Some(OwnedSession { session, last_event_at, seen_by: agents }))
     }

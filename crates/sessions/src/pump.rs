@@ -44,7 +44,7 @@ pub(crate) enum End {
 }
 
 impl End {
-    pub(crate) const SHUTDOWN: Self = Self::Close(1012, "the server is restarting; connect again");
+    pub(crate) const SHUTDOWN: Self = Self::Close(1001, "the server is restarting; connect again");
     const REVOKED: Self = Self::Close(1008, "the token is no longer valid");
     const STALLED: Self = Self::Close(1013, "resume: connect again, nothing is lost");
     const FAULT: Self = Self::Close(1011, "events cannot be read now; connect again");

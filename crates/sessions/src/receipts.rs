@@ -103,10 +103,9 @@ impl Sessions {
         let Some(event) = self.event_at(id, at).await? else { return Ok(None) };
         let SessionEvent::MessageSent(message) = SessionEvent::decode(&event)? else { return Ok(None) };
         let mut recipients = Vec::new();
-        let visible_state = self.visible_state(caller, id, &state).await?;
         for (agent, participant) in &state.participants {
-            let is_visible = *agent != message.sender && visible_state.participant(agent).is_some();
-            if is_visible && is_for(participant, at) {
+            let is_known = *agent != message.sender && state.knows(caller, agent);
+            if is_known && is_for(participant, at) {
                 recipients.push(self.recipient(id, &event, agent, participant).await?);
             }
         }
@@ -224,6 +223,5 @@ impl Sessions {
 
 /// Whether a message is for a participant: not if it had left before, and may not read it.
 pub(crate) fn is_for(participant: &Participant, at: Version) -> bool {
-    let left_later = participant.stood.last().is_some_and(|last| last.from > at);
-    participant.is_present() || participant.may_read(at) || left_later
+    participant.is_present() || participant.may_read(at) || participant.changed > at
 }

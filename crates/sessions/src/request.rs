@@ -195,7 +195,7 @@ impl<'a> Fields<'a> {
             let text = "`end_after_send` needs an `initial_message`.";
             return Err(Refusal::malformed("end_after_send_requires_initial_message", text));
         }
-        let invite = self.invite.map(invitees).transpose()?.unwrap_or_default();
+        let invite = self.invite.map(|raw| invitees(raw, 0)).transpose()?.unwrap_or_default();
         Ok(CreateBody { invite, topic: self.topic()?, initial_message, end_after_send })
     }
 
@@ -209,15 +209,12 @@ impl<'a> Fields<'a> {
 
     /// `POST /sessions/{id}/invite`.
     pub(crate) fn invitees(&self) -> Result<Vec<AgentHandle>, Refusal> {
-        match self.invite.map(invitees).transpose()? {
-            Some(handles) if !handles.is_empty() => Ok(handles),
-            _ => Err(invalid_invite()),
-        }
+        self.invite.map_or_else(|| Err(invalid_invite(1)), |raw| invitees(raw, 1))
     }
 
     /// `POST /sessions/{id}/reopen`.
     pub(crate) fn reopen(&self) -> Result<ReopenBody, Refusal> {
-        let invite = self.invite.map(invitees).transpose()?;
+        let invite = self.invite.map(|raw| invitees(raw, 0)).transpose()?;
         Ok(ReopenBody { invite, initial_message: self.initial_message()? })
     }
 
@@ -274,19 +271,17 @@ fn value<T: DeserializeOwned>(raw: &RawValue) -> Option<T> {
     serde_json::from_str(raw.get()).ok()
 }
 
-fn invalid_invite() -> Refusal {
-    let text = format!("`invite` must be a list of 1 to {INVITE_MAX} agent handles, @owner.name.");
+fn invalid_invite(min: usize) -> Refusal {
+    let text = format!("`invite` must be a list of {min} to {INVITE_MAX} agent handles, @owner.name.");
     Refusal::malformed("invalid_invite", text)
 }
 
-/// Parses handles. Repeated ones are dropped; the order is kept (2.5 row 18).
-fn invitees(raw: &RawValue) -> Result<Vec<AgentHandle>, Refusal> {
-    let handles: Vec<AgentHandle> = value(raw).ok_or_else(invalid_invite)?;
-    if handles.len() > INVITE_MAX {
-        return Err(invalid_invite());
-    }
+/// Parses `min` to 50 handles. Repeated ones are dropped; the order is kept (2.5 row 18).
+fn invitees(raw: &RawValue, min: usize) -> Result<Vec<AgentHandle>, Refusal> {
+    let mut handles: Vec<AgentHandle> = value(raw).ok_or_else(|| invalid_invite(min))?;
     let mut seen = HashSet::new();
-    Ok(handles.into_iter().filter(|handle| seen.insert(handle.clone())).collect())
+    handles.retain(|handle| seen.insert(handle.clone()));
+    if (min..=INVITE_MAX).contains(&handles.len()) { Ok(handles) } else { Err(invalid_invite(min)) }
 }
 
 fn draft(
@@ -343,6 +338,24 @@ mod tests {
         let many =
             format!(r#"{{"invite":{:?}}}"#, (0..=INVITE_MAX).map(|n| format!("@a.b{n}")).collect::<Vec<_>>());
         assert_eq!(code(Fields::read(many.as_bytes()).unwrap().create()), "invalid_invite");
+    }
+
+    #[test]
+    fn asp_17_repeated_handles_count_once_and_only_an_invitation_needs_one() {
+        let invite = |handles: Vec<String>| format!(r#"{{"invite":{handles:?}}}"#);
+        let repeated = (0..4 * INVITE_MAX).map(|n| format!("@a.b{}", n % INVITE_MAX)).collect();
+        let repeated = invite(repeated);
+        let fields = Fields::read(repeated.as_bytes()).unwrap();
+        assert_eq!(fields.create().unwrap().invite.len(), INVITE_MAX);
+        assert_eq!(fields.reopen().unwrap().invite.map(|handles| handles.len()), Some(INVITE_MAX));
+        assert_eq!(fields.invitees().unwrap().len(), INVITE_MAX);
+        let nobody = invite(Vec::new());
+        let fields = Fields::read(nobody.as_bytes()).unwrap();
+        assert_eq!((code(fields.create()), code(fields.reopen())), ("ok", "ok"));
+        let refusal = fields.invitees().unwrap_err();
+        assert!(refusal.message.contains("1 to 50"), "{}", refusal.message);
+        let refusal = Fields::read(br#"{"invite":0}"#).unwrap().create().map(drop).unwrap_err();
+        assert!(refusal.message.contains("0 to 50"), "{}", refusal.message);
     }
 
     #[test]

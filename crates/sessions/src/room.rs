@@ -57,7 +57,7 @@ impl Room for SessionRoom {
     type State = SessionState;
     type Event = SessionEvent;
     const CATEGORY: &'static str = "sessions.session";
-    const SNAPSHOT_FORM: u16 = 4;
+    const SNAPSHOT_FORM: u16 = 5;
 
     fn encode(event: &SessionEvent) -> NewEvent {
         event.encode()

@@ -1,7 +1,7 @@
 //! The fold of a session: its participants, their standing, and what each may read. Pure.
 //! Must not know: trust, connections, or any time except that of events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plenary_kernel::{AgentHandle, OwnerName, TimestampMs, Version};
 use serde::{Deserialize, Serialize};
@@ -32,30 +32,6 @@ pub enum Phase {
     Active,
     /// Ended; may be reopened.
     Ended,
-}
-
-/// The shown standing of a participant from one version on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StandingChange {
-    /// The version of the change.
-    pub from: Version,
-    /// The standing from then on.
-    pub standing: Standing,
-    /// Its last joining time at that version.
-    pub joined_at: Option<TimestampMs>,
-    /// Its last leaving time at that version.
-    pub left_at: Option<TimestampMs>,
-}
-
-/// The phase of a session from one version on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PhaseChange {
-    /// The version of the change.
-    pub from: Version,
-    /// The phase from then on.
-    pub phase: Phase,
-    /// The time of the end, if it had ended.
-    pub ended_at: Option<TimestampMs>,
 }
 
 /// One agent in one session.
@@ -93,12 +69,16 @@ pub struct Participant {
     /// Whether it is an agent of another network.
     #[serde(default)]
     pub elsewhere: bool,
-    /// The history of its shown standing: a former member sees everyone's standing at the end of its view.
-    pub stood: Vec<StandingChange>,
+    /// The version since which it is a participant. Agents whose events ended before do not see it.
+    pub first: Version,
+    /// The version of the last change of its standing.
+    pub changed: Version,
+    /// The agents that it saw act in single events: who invited it, and who reopened the session for it.
+    pub met: BTreeSet<AgentHandle>,
 }
 
 impl Participant {
-    fn new() -> Self {
+    fn new(first: Version) -> Self {
         Self {
             standing: Standing::Left,
             joined_at: None,
@@ -114,25 +94,10 @@ impl Participant {
             offered_by: None,
             held: None,
             elsewhere: false,
-            stood: Vec::new(),
+            first,
+            changed: first,
+            met: BTreeSet::new(),
         }
-    }
-
-    /// Records its present standing, if that changed.
-    fn note(&mut self, from: Version) {
-        let Self { standing, joined_at, left_at, .. } = *self;
-        let change = StandingChange { from, standing, joined_at, left_at };
-        let is_same = |last: &StandingChange| StandingChange { from, ..*last } == change;
-        if !self.stood.last().is_some_and(is_same) {
-            self.stood.push(change);
-        }
-    }
-
-    /// The participant as shown at a version; `None` if it did not take part yet.
-    fn at(&self, version: Version) -> Option<Self> {
-        let count = self.stood.partition_point(|change| change.from <= version);
-        let StandingChange { standing, joined_at, left_at, .. } = *self.stood[..count].last()?;
-        Some(Self { standing, joined_at, left_at, ..Self::new() })
     }
 
     /// Whether it is joined or invited.
@@ -180,7 +145,7 @@ impl Participant {
     }
 
     fn join(&mut self, version: Version, at: TimestampMs) {
-        self.standing = Standing::Joined;
+        (self.standing, self.changed) = (Standing::Joined, version);
         self.joined_at = Some(at);
         self.left_at = None;
         self.stay = Some(version);
@@ -191,9 +156,9 @@ impl Participant {
         self.held = None;
     }
 
-    /// Ends the stay; events up to `last` remain readable.
-    fn leave(&mut self, last: Version, at: TimestampMs) {
-        self.standing = Standing::Left;
+    /// Ends the stay at a version; events up to `last` remain readable.
+    fn leave(&mut self, version: Version, at: TimestampMs, last: Version) {
+        (self.standing, self.changed) = (Standing::Left, version);
         self.left_at = Some(at);
         self.away = None;
         if self.stay.take().is_some() {
@@ -214,8 +179,6 @@ pub struct SessionState {
     pub ended_at: Option<TimestampMs>,
     /// The version of its last `SessionEnded`.
     pub ended: Version,
-    /// The times at which it ended and was reopened.
-    pub turned: Vec<PhaseChange>,
     /// Every agent that ever participated.
     pub participants: BTreeMap<AgentHandle, Participant>,
     /// Whether an agent of another network ever participated.
@@ -224,16 +187,6 @@ pub struct SessionState {
     /// Whether a copy gets no more events, because the accord behind it was revoked.
     #[serde(default)]
     pub closed: bool,
-}
-
-/// The part of a session that an agent may see: the state at the end of its stay, and the later single events that it
-/// may read. Applying these events gives its view.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VisibleSession {
-    /// The state at the end of the agent's stay.
-    pub base: SessionState,
-    /// The versions of the later events that it may read, in order.
-    pub later_versions: Vec<Version>,
 }
 
 /// The creation of a session.
@@ -272,74 +225,39 @@ impl SessionState {
         self.participants.iter().filter(|(_, p)| p.is_present()).map(|(handle, _)| handle)
     }
 
-    fn entry(&mut self, handle: &AgentHandle) -> &mut Participant {
-        self.participants.entry(handle.clone()).or_insert_with(Participant::new)
+    fn entry(&mut self, handle: &AgentHandle, version: Version) -> &mut Participant {
+        self.participants.entry(handle.clone()).or_insert_with(|| Participant::new(version))
     }
 
-    /// The visible part for a participant without a present stay; `None` for one that reads everything, or that never
-    /// took part.
-    pub fn visible_to(&self, handle: &AgentHandle) -> Option<VisibleSession> {
-        let participant = self.participant(handle).filter(|participant| participant.stay.is_none())?;
-        // Everyone may see the creation: the invitation names the topic.
-        let end = participant.frozen.max(Version(1));
-        let mut later_versions: Vec<_> =
-            participant.glimpses.iter().copied().filter(|glimpse| *glimpse > end).collect();
-        later_versions.sort_unstable();
-        later_versions.dedup();
-        Some(VisibleSession { base: self.at(end), later_versions })
+    /// Whether an agent that ever took part knows of a participant: of itself, of everyone who came before its own events
+    /// ended, and of whoever invited it. Everyone knows the creator.
+    pub fn knows(&self, viewer: &AgentHandle, handle: &AgentHandle) -> bool {
+        let (Some(own_part), Some(part)) = (self.participant(viewer), self.participant(handle)) else {
+            return false;
+        };
+        let last = own_part.frozen.max(Version(1));
+        own_part.stay.is_some() || viewer == handle || part.first <= last || own_part.met.contains(handle)
     }
 
-    /// The state as shown at a version.
-    fn at(&self, version: Version) -> Self {
-        let phase_change = self.turned.iter().rfind(|phase_change| phase_change.from <= version);
-        let participants = self.participants.iter();
-        let participants = participants.filter_map(|(handle, p)| Some((handle.clone(), p.at(version)?)));
-        Self {
-            created: self.created.clone(),
-            phase: phase_change.map_or(Phase::Active, |phase_change| phase_change.phase),
-            ended_at: phase_change.and_then(|phase_change| phase_change.ended_at),
-            participants: participants.collect(),
-            ..Self::default()
-        }
-    }
-
-    /// Pure: the view after one more event that the viewer may read.
-    pub(crate) fn glimpse(&mut self, version: Version, at: TimestampMs, event: &SessionEvent) {
-        self.evolve(version, at, event);
-        // Only a joined agent invites, so the inviter is joined.
-        if let SessionEvent::AgentInvited(AgentInvited { by, .. }) = event {
-            let inviter = self.entry(by);
-            (inviter.standing, inviter.left_at) = (Standing::Joined, None);
-        }
-    }
-
-    /// Pure: the final view. A session without joined agents has ended (ASP-23), also for a viewer that may not read
-    /// the end.
-    pub(crate) fn conclude(&mut self) {
-        if self.phase == Phase::Active && self.standing(Standing::Joined).next().is_none() {
-            self.phase = Phase::Ended;
-            self.ended_at = self.participants.values().filter_map(|participant| participant.left_at).max();
-        }
+    /// The time of the end, if it has ended. The copy of a peer's session may lack the end that followed the leaving of
+    /// its last agent: a session in which nobody is joined has ended (ASP-23).
+    pub fn shown_end(&self) -> Option<TimestampMs> {
+        let is_over = self.phase == Phase::Active && self.standing(Standing::Joined).next().is_none();
+        let last_leaving = || self.participants.values().filter_map(|participant| participant.left_at).max();
+        self.ended_at.or_else(|| last_leaving().filter(|_| is_over))
     }
 
     /// Pure: the state after an event.
     pub(crate) fn evolve(&mut self, version: Version, at: TimestampMs, event: &SessionEvent) {
-        self.apply(version, at, event);
-        for participant in self.participants.values_mut() {
-            participant.note(version);
-        }
-    }
-
-    fn apply(&mut self, version: Version, at: TimestampMs, event: &SessionEvent) {
         let at = event.id().map_or(at, |id| event_time(id, at));
         match event {
             SessionEvent::SessionCreated(event) => {
-                self.entry(&event.creator).join(version, at);
+                self.entry(&event.creator, version).join(version, at);
                 let (creator, topic) = (event.creator.clone(), event.topic.clone());
                 self.created = Some(Creation { creator, topic, at, host: event.host.clone() });
                 if event.host.is_some() {
                     self.crosses = true;
-                    self.entry(&event.creator).elsewhere = true;
+                    self.entry(&event.creator, version).elsewhere = true;
                 }
             }
             SessionEvent::MessageSent(_) => {}
@@ -356,12 +274,13 @@ impl SessionState {
             }) => {
                 let is_elsewhere = *elsewhere || self.host().is_some() && invitee.is_elsewhere();
                 self.crosses |= is_elsewhere;
-                let participant = self.entry(invitee);
+                let participant = self.entry(invitee, version);
                 participant.elsewhere = is_elsewhere;
-                participant.standing = Standing::Invited;
+                (participant.standing, participant.changed) = (Standing::Invited, version);
                 participant.left_at = None;
                 participant.forced = false;
                 participant.glimpses.push(version);
+                participant.met.insert(by.clone());
                 participant.held = held.then_some(version);
                 if *inline {
                     participant.inline = Some(version);
@@ -372,14 +291,14 @@ impl SessionState {
                     participant.offered_by = None;
                 }
             }
-            SessionEvent::AgentJoined(event) => self.entry(&event.agent).join(version, at),
-            SessionEvent::AgentDisconnected(event) => self.entry(&event.agent).away = Some(version),
-            SessionEvent::AgentReconnected(event) => self.entry(&event.agent).away = None,
+            SessionEvent::AgentJoined(event) => self.entry(&event.agent, version).join(version, at),
+            SessionEvent::AgentDisconnected(event) => self.entry(&event.agent, version).away = Some(version),
+            SessionEvent::AgentReconnected(event) => self.entry(&event.agent, version).away = None,
             SessionEvent::AgentLeft(AgentLeft { agent, forced, reason, .. }) => {
                 let is_own = self.host().is_some() && !agent.is_elsewhere();
                 self.closed |= is_own && *reason == LeftReason::AccordRevoked;
-                let participant = self.entry(agent);
-                participant.leave(version, at);
+                let participant = self.entry(agent, version);
+                participant.leave(version, at, version);
                 participant.forced = *forced;
                 participant.offered_by = None;
                 participant.held = None;
@@ -393,12 +312,11 @@ impl SessionState {
     /// holders may read the end.
     fn end(&mut self, version: Version, at: TimestampMs, event: &SessionEnded) {
         (self.phase, self.ended_at, self.ended) = (Phase::Ended, Some(at), version);
-        self.turned.push(PhaseChange { from: version, phase: Phase::Ended, ended_at: Some(at) });
         for (handle, participant) in &mut self.participants {
             participant.may_reopen = event.joined.binary_search(handle).is_ok();
             participant.away = None;
             if participant.standing == Standing::Invited {
-                participant.leave(version, at);
+                participant.leave(version, at, version);
                 participant.glimpses.push(version);
             }
         }
@@ -408,18 +326,18 @@ impl SessionState {
     /// (wire.md D.9). The invitations are separate events.
     fn reopen(&mut self, version: Version, at: TimestampMs, event: &SessionReopened) {
         (self.phase, self.ended_at) = (Phase::Active, None);
-        self.turned.push(PhaseChange { from: version, phase: Phase::Active, ended_at: None });
         let ended = self.ended;
         for (handle, participant) in &mut self.participants {
             participant.may_reopen = false;
             if *handle != event.by && participant.standing == Standing::Joined {
-                participant.leave(ended, at);
+                participant.leave(version, at, ended);
             }
             if event.returning.binary_search(handle).is_ok() {
                 participant.glimpses.push(version);
+                participant.met.insert(event.by.clone());
             }
         }
-        let reopener = self.entry(&event.by);
+        let reopener = self.entry(&event.by, version);
         if reopener.standing != Standing::Joined {
             reopener.join(version, at);
         }

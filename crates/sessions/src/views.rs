@@ -1,6 +1,6 @@
 //! The responses of the read operations: a session, a list of sessions, a page of events.
 
-use std::{pin::pin, sync::Arc};
+use std::pin::pin;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use plenary_engine::Room as _;
@@ -17,7 +17,7 @@ use crate::{
     Sessions,
     event::{SessionEvent, sequence, version},
     room::SessionRoom,
-    state::{Participant, Phase, SessionState, Standing, VisibleSession},
+    state::{Participant, Phase, SessionState, Standing},
     wire::{self, Form},
 };
 
@@ -40,7 +40,7 @@ pub struct SessionView {
     /// What it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
-    /// Every agent that ever participated.
+    /// The current and former participants that the caller knows.
     pub participants: Vec<ParticipantView>,
     /// Epoch milliseconds.
     #[schemars(with = "u64")]
@@ -91,36 +91,31 @@ pub struct EventPage {
     pub next_cursor: Option<String>,
 }
 
-/// The view of a state. The viewer's own standing is the present one, because its requests are answered by that. Its
-/// leaving time is never shown later than the end that it knows of.
-pub(crate) fn view(
-    id: SessionId,
-    state: &SessionState,
-    viewer: &AgentHandle,
-    own_participant: &Participant,
-) -> Option<SessionView> {
-    let created = state.created.as_ref()?;
+/// The session as a current or former participant sees it: as it is now, without the participants that the viewer does
+/// not know. `None` for a stranger.
+pub(crate) fn view(id: SessionId, state: &SessionState, viewer: &AgentHandle) -> Option<SessionView> {
+    let created = state.created.as_ref().filter(|_| state.participant(viewer).is_some())?;
     // In the copy of a peer's session, the creation was stored later than it happened.
     let created_at = id.minted_at().map_or(created.at, |minted| minted.min(created.at));
     let joined_at =
         |part: &Participant| part.joined_at.map(|at| if at == created.at { created_at } else { at });
-    let left_at = own_participant.left_at.map(|left| state.ended_at.map_or(left, |ended| ended.min(left)));
-    let participants = state.participants.iter().map(|(handle, participant)| {
-        let participant = if handle == viewer { own_participant } else { participant };
-        ParticipantView {
-            handle: handle.clone(),
-            status: participant.standing,
-            joined_at: joined_at(participant),
-            left_at: if handle == viewer { left_at } else { participant.left_at },
-        }
+    let ended_at = state.shown_end();
+    let known_participants = state.participants.iter().filter(|(handle, _)| state.knows(viewer, handle));
+    let participants = known_participants.map(|(handle, part)| {
+        // An open invitation lapses with the end (ASP-75).
+        let (status, left_at) = match ended_at {
+            Some(_) if part.standing == Standing::Invited => (Standing::Left, ended_at),
+            Some(_) | None => (part.standing, part.left_at),
+        };
+        ParticipantView { handle: handle.clone(), status, joined_at: joined_at(part), left_at }
     });
     Some(SessionView {
         id,
-        state: state.phase,
+        state: ended_at.map_or(Phase::Active, |_| Phase::Ended),
         topic: created.topic.clone(),
         participants: participants.collect(),
         created_at,
-        ended_at: state.ended_at,
+        ended_at,
     })
 }
 
@@ -154,40 +149,13 @@ impl From<Refusal> for ReadError {
 impl Sessions {
     /// A session, for its current and former participants (ASP-70).
     pub(crate) async fn show(&self, viewer: &AgentHandle, id: SessionId) -> Result<SessionView, ReadError> {
-        self.visible_session(viewer, id).await?.ok_or_else(|| Refusal::not_found().into())
+        self.view(viewer, id).await?.ok_or_else(|| Refusal::not_found().into())
     }
 
-    /// The session as an agent may see it: the fold of the events that it may read.
-    async fn visible_session(
-        &self,
-        viewer: &AgentHandle,
-        id: SessionId,
-    ) -> Result<Option<SessionView>, Fault> {
+    /// The same; `None` for a stranger.
+    async fn view(&self, viewer: &AgentHandle, id: SessionId) -> Result<Option<SessionView>, Fault> {
         let (state, _) = self.0.streams.fresh(id.as_str()).await?;
-        let Some(own_participant) = state.participant(viewer) else { return Ok(None) };
-        let visible = self.visible_state(viewer, &id, &state).await?;
-        Ok(view(id, &visible, viewer, own_participant))
-    }
-
-    /// The state of a session as an agent may see it: after its stay, only the single events that it may read change
-    /// it.
-    pub(crate) async fn visible_state(
-        &self,
-        viewer: &AgentHandle,
-        id: &SessionId,
-        state: &Arc<SessionState>,
-    ) -> Result<Arc<SessionState>, Fault> {
-        let Some(VisibleSession { base: mut visible, later_versions }) = state.visible_to(viewer) else {
-            return Ok(state.clone());
-        };
-        let stream = SessionRoom::stream(id.as_str());
-        for version in later_versions {
-            let event = self.log().read_stream(&stream, Version(version.0 - 1), 1).await?.pop();
-            let event = event.ok_or_else(|| Fault::Corrupt(format!("{stream} ends before {version}")))?;
-            visible.glimpse(event.version, event.at, &SessionEvent::decode(&event)?);
-        }
-        visible.conclude();
-        Ok(Arc::new(visible))
+        Ok(view(id, &state, viewer))
     }
 
     /// The sessions of an agent older than `before`, newest first.
@@ -205,7 +173,7 @@ impl Sessions {
         let load = |id: String| async move {
             let session_id =
                 id.parse().map_err(|_| Fault::Corrupt(format!("a session id in the index: {id}")))?;
-            let session = self.visible_session(viewer, session_id).await;
+            let session = self.view(viewer, session_id).await;
             let session = Fault::skip_corrupt(session, "a damaged session is left out of a list")?.flatten();
             Ok::<_, Fault>((id, session))
         };

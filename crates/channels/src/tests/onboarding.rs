@@ -126,7 +126,7 @@ async fn ch_5_8_22_the_view_has_its_members_in_each_format() {
     let headings = [
         title.as_str(),
         "## Onboarding",
-        "## How to participate",
+        "## How to take part",
         "## Charter",
         "## Current state",
         "## Recent events",

@@ -29,7 +29,7 @@ pub(super) fn render(view: &View) -> String {
         Some(at) => drop(writeln!(out, "; closed {at}")),
         None => out.push('\n'),
     }
-    let _ = writeln!(out, "\n## Onboarding\n\n{onboarding}\n\n## How to participate\n");
+    let _ = writeln!(out, "\n## Onboarding\n\n{onboarding}\n\n## How to take part\n");
     for (title, command) in [
         ("Read this again", &participate.read_this),
         ("The charter alone", &participate.read_spec),

@@ -124,7 +124,9 @@ async fn a_frame_past_the_limit_is_a_lost_connection() {
 
 #[tokio::test]
 async fn a_dismissed_client_ends_and_any_other_close_is_retried() {
-    for (code, is_dismissed) in [(CloseCode::Normal, true), (CloseCode::Restart, false)] {
+    for (code, is_dismissed) in
+        [(CloseCode::Normal, true), (CloseCode::Away, false), (CloseCode::Restart, false)]
+    {
         let (mut server, mut attachment) = attached().await;
         server.close(Some(CloseFrame { code, reason: "why".into() })).await.unwrap();
         match attachment.next().await.unwrap() {

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use super::{Bearer, Path, doc, in_project};
 use crate::{
     Context,
-    limits::{EXPORT_PROJECTS_MAX, LINE_BYTES_MAX},
+    limits::{EXPORT_PROJECTS_MAX, IMPORT_AGENTS_MAX, LINE_BYTES_MAX},
     malformed::ContextFault,
     package_reader::ReadableProjects,
     parameters::Parameters,
@@ -75,13 +75,15 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .without_key()
         .description(
             "The body is newline-delimited JSON of any length. Records that exist are skipped, so an \
-             import can be repeated. For the operator, and for owners with their own projects and names.",
+             import can be repeated. For the operator, and for owners with their own projects, in \
+             their own name and those of their agents.",
         )
         .query::<ImportQuery>()
         .request_type(NDJSON)
         .reply::<Report>()
         .errors(Class::Malformed, &["invalid_parameter"])
         .errors(Class::Forbidden, &["unauthorized"])
+        .errors(Class::NotFound, &["owner_not_found"])
         .errors(Class::Conflict, &["too_many_renames"]);
     vec![
         Operation::new(export_doc, export),
@@ -165,13 +167,21 @@ async fn import(
             Some(Home { owner: named.0, project_id: named.1.to_owned() })
         }
     };
+    let own_owner = authority.by.owner();
     if let Some(into) = &into {
-        let is_another = authority.by.owner().is_some_and(|own| own != into.owner);
-        if is_another || !context.accounts().fresh_owner(&into.owner).await?.state.exists() {
+        if own_owner.as_ref().is_some_and(|own_owner| *own_owner != into.owner) {
             return Err(Rejection::NotPermitted.into());
         }
+        if !context.accounts().fresh_owner(&into.owner).await?.state.exists() {
+            return Err(Rejection::OwnerNotFound(into.owner.clone()).into());
+        }
     }
-    let import = Import { authority: &authority, mode, attribution };
+    let own_agents = match &own_owner {
+        Some(owner) => context.accounts().agents_of(Some(owner), IMPORT_AGENTS_MAX).await?,
+        None => Vec::new(),
+    };
+    let own_agents = own_agents.into_iter().map(|agent| agent.handle).collect();
+    let import = Import { authority: &authority, mode, attribution, own_agents };
     let mut importer = Importer::new(&context, import, dry_run).into_project(into);
     let (parts, body) = request.into_parts();
     let mut lines = Lines::new(&parts.headers, body, LINE_BYTES_MAX)?;

@@ -2,9 +2,11 @@
 //! further steps of a review, the end of a fact or of a session (sections 5.3, 7.3, 10.1). Pure.
 //! Must not know: how records are stored.
 
+use std::collections::HashSet;
+
 use plenary_accounts::Authority;
 use plenary_engine::Decision;
-use plenary_kernel::TimestampMs;
+use plenary_kernel::{AgentHandle, TimestampMs};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
@@ -52,11 +54,13 @@ pub(crate) enum Outcome {
 }
 
 /// The settings of an import: the caller, the mode, and the allowed authors.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Import<'a> {
     pub(crate) authority: &'a Authority,
     pub(crate) mode: Mode,
     pub(crate) attribution: Attribution,
+    /// The live agents of an importing owner, whose records it may restore.
+    pub(crate) own_agents: HashSet<AgentHandle>,
 }
 
 type TransferDecision<E> = Result<Decision<E, Outcome>, Rejection>;
@@ -72,6 +76,16 @@ impl Import<'_> {
         Ok(())
     }
 
+    /// Whether the importer may name this author: itself, or one of its agents by the full handle. An agent's bare name may
+    /// also be that of another owner.
+    fn may_name(&self, id: &str) -> bool {
+        let is_own_agent = || {
+            let handle = format!("@{}", id.strip_prefix('@').unwrap_or(id)).parse::<AgentHandle>();
+            handle.is_ok_and(|handle| self.own_agents.contains(&handle))
+        };
+        speaks_as(&self.authority.by, id, self.attribution) || is_own_agent()
+    }
+
     /// Writes a record, if the importer may name its author. A record that is already there needs no author, so that an
     /// owner can repeat an import.
     fn writes<E>(
@@ -85,9 +99,7 @@ impl Import<'_> {
             return Err(Rejection::ProjectArchived);
         }
         match author {
-            Some((id, field)) if !speaks_as(&self.authority.by, id, self.attribution) => {
-                Err(Rejection::NotThatActor(field))
-            }
+            Some((id, field)) if !self.may_name(id) => Err(Rejection::NotThatActor(field)),
             Some(_) | None => Ok(Decision::new(events, outcome)),
         }
     }

@@ -30,7 +30,7 @@ pub(super) enum End {
     Close(u16, &'static str),
 }
 
-const SHUTDOWN: End = End::Close(1012, "the server is restarting; attach again");
+const SHUTDOWN: End = End::Close(1001, "the server is restarting; attach again");
 const REVOKED: End = End::Close(1008, "the token is no longer valid");
 const DISMISSED: End = End::Close(1000, "the agent is no longer run by this server");
 const SILENT: End = End::Close(1008, "no pong arrived in time");

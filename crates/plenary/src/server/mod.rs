@@ -147,7 +147,7 @@ impl Server {
         self.rooms.log.failed().await
     }
 
-    /// Stops: accepts no more work, lets commits in progress finish, closes connections with 1012, and closes the
+    /// Stops: accepts no more work, lets commits in progress finish, closes connections with 1001, and closes the
     /// store. Takes at most ten seconds.
     pub(crate) async fn stop(self) -> anyhow::Result<()> {
         self.rooms.presence.close_all(CloseReason::Shutdown);

@@ -37,11 +37,7 @@ pub(super) fn horizon(state: &SessionState, peer: &OwnerName, head: Version) -> 
         .participants
         .iter()
         .filter(|(handle, part)| part.elsewhere && handle.of_peer().is_some_and(|(_, at)| at == *peer));
-    let visible_until = |part: &Participant| match part.stood.last() {
-        _ if part.is_present() => head,
-        Some(last) => last.from,
-        None => Version::ZERO,
-    };
+    let visible_until = |part: &Participant| if part.is_present() { head } else { part.changed };
     peer_participants.map(|(_, part)| visible_until(part)).max()
 }
 

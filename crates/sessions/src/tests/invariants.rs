@@ -3,18 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plenary_engine::Room;
-use plenary_kernel::{AgentHandle, TimestampMs, Version};
+use plenary_kernel::{AgentHandle, Version};
 use plenary_log::IndexOp;
 use proptest::prelude::*;
 
 use super::{
     random::{FOUR, Turn, may_read, moves, tell_story},
-    scene::{Scene, handle, id, sentence_of},
+    scene::{Scene, handle, id, sentence_of, session},
 };
 use crate::{
     event::SessionEvent,
     room::{AWAY, BY_AGENT, JOINED, SessionRoom},
-    state::{Participant, Phase, SessionState, Standing},
+    state::{Phase, SessionState, Standing},
+    views::{ParticipantView, view},
 };
 
 /// The versions that an agent may read by its state.
@@ -92,50 +93,40 @@ fn check_state(scene: &Scene) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-type StateSummary =
-    (BTreeMap<AgentHandle, (Standing, Option<TimestampMs>, Option<TimestampMs>)>, Phase, Option<TimestampMs>);
-
-fn summary(state: &SessionState) -> StateSummary {
-    let standing_of = |p: &Participant| (p.standing, p.joined_at, p.left_at);
-    let participants = state.participants.iter().map(|(handle, p)| (handle.clone(), standing_of(p)));
-    (participants.collect(), state.phase, state.ended_at)
-}
-
-/// The fold of the events with these versions alone.
-fn fold_versions(
-    mut state: SessionState,
-    log: &[SessionEvent],
-    versions: impl IntoIterator<Item = u64>,
-) -> SessionState {
-    for version in versions {
-        let event = &log[usize::try_from(version).unwrap() - 1];
-        state.glimpse(Version(version), TimestampMs(version * 1_000), event);
+/// The agents that an event names; an end names nobody to those who do not know them.
+fn named(event: &SessionEvent) -> Vec<AgentHandle> {
+    match event {
+        SessionEvent::SessionCreated(event) => vec![event.creator.clone()],
+        SessionEvent::MessageSent(event) => vec![event.sender.clone()],
+        SessionEvent::AgentInvited(event) => vec![event.invitee.clone(), event.by.clone()],
+        SessionEvent::AgentJoined(event)
+        | SessionEvent::AgentDisconnected(event)
+        | SessionEvent::AgentReconnected(event) => vec![event.agent.clone()],
+        SessionEvent::AgentLeft(event) => vec![event.agent.clone()],
+        SessionEvent::SessionEnded(_) => Vec::new(),
+        SessionEvent::SessionReopened(event) => vec![event.by.clone()],
     }
-    state.conclude();
-    state
 }
 
-/// What an agent is shown of a session is the fold of the events that it may read.
+/// An agent is shown the session as it is now, with the participants that the events name that it may read.
 fn check_views(scene: &Scene) -> Result<(), TestCaseError> {
+    let state = &scene.state;
     for agent in FOUR {
-        let Some(participant) = scene.state.participant(&handle(agent)) else { continue };
-        let visible = std::iter::once(1).chain(may_read(&scene.log, agent));
-        let expected = fold_versions(SessionState::default(), &scene.log, visible);
-        let visible = match scene.state.visible_to(&handle(agent)) {
-            None => scene.state.clone(),
-            Some(visible) => fold_versions(
-                visible.base,
-                &scene.log,
-                visible.later_versions.iter().map(|version| version.0),
-            ),
+        let Some(shown) = view(session(), state, &handle(agent)) else {
+            prop_assert!(state.participant(&handle(agent)).is_none(), "a stranger sees nothing");
+            continue;
         };
-        prop_assert_eq!(
-            summary(&visible),
-            summary(&expected),
-            "what {} is shown ({:?})",
-            agent,
-            participant.standing
-        );
+        prop_assert_eq!((shown.state, shown.ended_at), (state.phase, state.ended_at));
+        let visible = std::iter::once(1).chain(may_read(&scene.log, agent));
+        let events = visible.map(|version| &scene.log[usize::try_from(version).unwrap() - 1]);
+        let expected: BTreeSet<_> = events.flat_map(named).collect();
+        let found: BTreeSet<_> = shown.participants.iter().map(|part| part.handle.clone()).collect();
+        prop_assert_eq!(&found, &expected, "whom {} is shown", agent);
+        for ParticipantView { handle, status, left_at, .. } in shown.participants {
+            let part = state.participant(&handle).unwrap();
+            prop_assert_eq!((status, left_at), (part.standing, part.left_at), "{} to {}", handle, agent);
+            prop_assert!(shown.state == Phase::Active || status != Standing::Invited, "ASP-75");
+        }
     }
     Ok(())
 }

@@ -1,12 +1,12 @@
-//! SIGTERM: commits under way are finished, sockets closed with 1012, exit 0 within ten seconds (scenario 30; ASP-43).
+//! SIGTERM: commits under way are finished, sockets closed with 1001, exit 0 within ten seconds (scenario 30; ASP-43).
 
 use blackbox::{Connection, Sender, Server, check_log, pair, room};
 use futures_util::future::join_all;
 use tokio::sync::watch;
 
-/// Sockets are closed with "service restart", and the exit is clean.
+/// Sockets are closed with "going away", and the exit is clean.
 #[tokio::test]
-async fn sockets_are_closed_with_1012() {
+async fn sockets_are_closed_with_1001() {
     let mut server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     alice.say(&id, "hello").await;
@@ -17,7 +17,7 @@ async fn sockets_are_closed_with_1012() {
     server.stop().await;
     for socket in &mut sockets {
         let (events, code) = socket.ending().await;
-        assert_eq!(code, Some(1012));
+        assert_eq!(code, Some(1001));
         assert!(events.is_empty(), "{events:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Facts of several servers: any order and any number of imports gives the same intervals.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     sync::Arc,
 };
 
@@ -166,7 +166,8 @@ async fn import(context: &Context, lines: &str, mode: Mode) -> Value {
 
 async fn imported(context: &Context, lines: &str, mode: Mode, dry_run: bool) -> Value {
     let authority = Authority { by: Actor::Operator, token: Some(TokenDigest::of("plo_x")) };
-    let import = Import { authority: &authority, mode, attribution: Attribution::Open };
+    let import =
+        Import { authority: &authority, mode, attribution: Attribution::Open, own_agents: HashSet::new() };
     let mut importer = Importer::new(context, import, dry_run);
     for (nth, line) in lines.lines().enumerate() {
         importer.line(nth as u64 + 1, Some(line.as_bytes())).await.unwrap_or_else(|_| panic!("{line}"));
@@ -419,7 +420,12 @@ async fn ap_41_an_old_fact_has_its_id() {
     other["subject"] = json!("another");
     let authority = Authority { by: Actor::Operator, token: Some(TokenDigest::of("plo_x")) };
     let take = async |line: &Value| {
-        let import = Import { authority: &authority, mode: Mode::Skip, attribution: Attribution::Open };
+        let import = Import {
+            authority: &authority,
+            mode: Mode::Skip,
+            attribution: Attribution::Open,
+            own_agents: HashSet::new(),
+        };
         let mut importer = Importer::new(&context, import, false);
         importer.line(1, Some(line.to_string().as_bytes())).await.unwrap_or_else(|_| panic!("{line}"));
         serde_json::to_value(importer.finish().await.unwrap_or_else(|_| panic!("no report"))).unwrap()

@@ -100,7 +100,7 @@ async fn ch_22_the_format_is_negotiated() {
     let headings: Vec<&str> = markdown.lines().filter(|line| line.starts_with('#')).collect();
     let title = format!("# Agent Channel {id}");
     let sections =
-        ["## Onboarding", "## How to participate", "## Charter", "## Current state", "## Recent events"];
+        ["## Onboarding", "## How to take part", "## Charter", "## Current state", "## Recent events"];
     assert_eq!(headings[0], title);
     assert_eq!(headings[1..6], sections);
     assert!(

@@ -211,6 +211,55 @@ async fn ap_57_who_may_import() {
     other.get(&format!("/v1/projects/nick:{PROJECT}/export")).await.assert_refused(404, "project_not_found");
 }
 
+/// AP-80: an owner restores what its own agents wrote, and nobody else's records.
+#[tokio::test]
+async fn ap_80_an_owner_restores_its_export_with_the_records_of_its_agents() {
+    let (from, to) = (Server::start().await, Server::start().await);
+    let owner = from.owner("nick").await;
+    let agent = from.agent("@nick.cc-laptop").await;
+    deposited(&agent, &package("@nick.cc-laptop", "a")).await;
+    deposited(&owner, &package("nick", "b")).await;
+    agent.post(&format!("/v1/projects/{PROJECT}/sessions"), json!({})).await.ok(201);
+    agent
+        .post(
+            &format!("/v1/projects/{PROJECT}/facts"),
+            json!({"subject": "s", "predicate": "is", "value": "up"}),
+        )
+        .await
+        .ok(201);
+    let whole = exported(&owner).await;
+    let restorer = to.owner("nick").await;
+    let report = import(&restorer, "?dry_run=true", &whole.join("\n")).await;
+    assert_eq!(report["refused_count"], 3, "its agent is not here: {report}");
+    to.agent("@nick.cc-laptop").await;
+    let report = import(&restorer, "", &whole.join("\n")).await;
+    assert_eq!((&report["refused_count"], &report["complete"]), (&json!(0), &json!(true)), "{report}");
+    assert_eq!(hashes(&exported(&restorer).await), hashes(&whole));
+    let line = |by: &str, id: &str| format!("{}\n", json!({"record": "package", "data": package(by, id)}));
+    to.owner("eve").await;
+    to.agent("@eve.bot").await;
+    // A bare name may be that of another owner.
+    let foreign =
+        [line("@eve.bot", "c"), line("@nick.gone", "d"), line("eve", "e"), line("cc-laptop", "f")].concat();
+    let report = import(&restorer, "", &foreign).await;
+    assert_counts(&report, [0, 0, 0, 0, 0, 4]);
+    let report = import(&restorer, "", &line("nick.cc-laptop", "g")).await;
+    assert_counts(&report, [1, 0, 0, 0, 0, 0]);
+}
+
+/// An import into the namespace of an owner that does not exist says so; an owner learns nothing of others.
+#[tokio::test]
+async fn an_import_into_an_absent_owners_project_names_the_owner() {
+    let server = Server::start().await;
+    let (operator, owner) = (server.operator(), server.owner("nick").await);
+    let refused = operator.post_raw("/v1/import?into=newo:emp", b"").await;
+    refused.assert_refused(404, "owner_not_found");
+    assert!(refused.text().contains("newo"), "{refused}");
+    owner.post_raw("/v1/import?into=newo:emp", b"").await.assert_refused(403, "unauthorized");
+    operator.post("/_admin/owners", json!({"owner": "newo"})).await.ok(201);
+    operator.post_raw("/v1/import?into=newo:emp", b"").await.ok(200);
+}
+
 /// AP-80: the published implementation's backup, its names mapped.
 #[tokio::test]
 async fn ap_80_a_foreign_backup_is_restored() {

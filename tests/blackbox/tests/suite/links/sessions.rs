@@ -217,6 +217,19 @@ async fn whoever_leaves_or_is_blocked_hears_no_more() {
     ida.post(&format!("/sessions/{id}/messages"), json!({"content": "x"}))
         .await
         .assert_refused(409, "not_joined");
+    // Its home gets no events after its leaving. A session in which nobody is joined has ended there too (ASP-23).
+    let last = scene.joined().await;
+    nick.leave(&last).await;
+    ida.leave(&last).await;
+    for agent in [nick, ida] {
+        let has_ended = async || {
+            let shown = agent.show(&last).await;
+            let parts = shown["participants"].as_array()?.clone();
+            let is_over = shown["state"] == "ended" && shown["ended_at"].is_u64();
+            (is_over && parts.iter().all(|part| part["status"] == "left")).then_some(())
+        };
+        eventually("both networks show the end", has_ended).await;
+    }
     let ended = scene.joined().await;
     nick.say(&ended, "before").await;
     sees(ida, &ended, 3).await;
