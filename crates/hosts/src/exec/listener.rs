@@ -71,7 +71,7 @@ impl<R: AsyncRead + Unpin> Listener<R> {
         }
     }
 
-    async fn emit(&self, event: Event) -> Option<RunEnd> {
+    async fn emit(&mut self, event: Event) -> Option<RunEnd> {
         match self.output.emit(event).await {
             Ok(()) => None,
             // If the event were skipped, the output of the run would be incomplete.
