@@ -588,6 +588,8 @@ SYNCHRONOUS = [
     (r"\bAsyncGenerator\[(.+), None\]", r"Generator[\1, None, None]"),
     (r"\basync (def|with|for)\b", r"\1"),
     (r"\bawait ", ""),
+    (r"\bAwaitable\[(\w+)\]", r"\1"),
+    (r"\bAwaitable, ", ""),
     (r"\bAsync(Plenary|Transport|Streams|Operations|Iterator|Generator|\w+Operations)\b", r"\1"),
     (r"\bhttpx2\.AsyncClient\b", "httpx2.Client"),
     (r"\b__a(enter|exit|iter|next)__\b", r"__\1__"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+import inspect
+import socket
+import threading
+from typing import Any, Callable, Iterator
 
 import pytest
 import walk
@@ -10,6 +13,7 @@ from conftest import Server
 from proxy import Proxy
 
 from plenary_client import (
+    ArgumentError,
     ConflictError,
     ForbiddenError,
     InvalidError,
@@ -18,6 +22,7 @@ from plenary_client import (
     Plenary,
     RefusedError,
     UnauthorizedError,
+    UnreadableError,
 )
 
 
@@ -98,6 +103,66 @@ def test_null_is_sent_and_what_is_left_out_is_not(ann: Plenary) -> None:
     with pytest.raises(ForbiddenError):
         # Not its own master: only the owner may; but the body was understood.
         ann.me.update(description=None)
+
+
+@pytest.mark.parametrize("id", ["", ".", ".."])
+def test_an_id_that_makes_another_path_is_not_sent(id: str) -> None:
+    def refuse(call: Callable[[], Any], name: str) -> None:
+        with pytest.raises(ArgumentError):
+            call()
+            pytest.fail(f"{name} was sent")
+
+    # Nobody listens there: a request would end in a NetworkError.
+    with Plenary("http://127.0.0.1:1", "pla_any", attempts=1) as client:
+        groups = [client, *(group for name, group in vars(client).items() if not name.startswith("_"))]
+        methods = [method for group in groups for _, method in inspect.getmembers(group, inspect.ismethod)]
+        methods = [method for method in methods if "path_of(" in inspect.getsource(method)]
+        methods = [method for method in methods if not inspect.isgeneratorfunction(method)]
+        assert len(methods) > 100
+        for method in methods:
+            parameters = inspect.signature(method).parameters.values()
+            positional = [id for one in parameters if one.kind is one.POSITIONAL_ONLY]
+            named: dict[str, Any] = {
+                one.name: "x" for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is one.empty
+            }
+            refuse(lambda: method(*positional, **named), method.__qualname__)
+        refuse(lambda: client.agent.revoke_token("@ida.ann", id), "the last id")
+        refuse(lambda: next(client.streams.session(id)), "session")
+        refuse(lambda: next(client.streams.run("echo", id)), "run")
+        refuse(lambda: next(client.streams.ask(id, "hello")), "ask")
+
+
+def test_a_token_may_end_with_a_line_break_and_no_error_shows_one(server: Server, ann: Plenary) -> None:
+    token = ann._transport.headers["authorization"].removeprefix("Bearer ")
+    with Plenary(server.url + "/", token + "\n") as client:
+        assert client.me.get()["handle"] == "@ida.ann"
+    wrong: list[Callable[[], Any]] = [
+        lambda: Plenary(server.url, token + "\n" + token),
+        lambda: Plenary(server.url, token + "é"),
+        lambda: Plenary(server.url, token, headers={"x-more": token + "\n"}),
+        lambda: Plenary("127.0.0.1:7420", token),
+        lambda: Plenary("https://", token),
+        lambda: ann.session.create(idempotency_key=token + "\n"),
+        lambda: ann.session.create(idempotency_key="ä"),
+        lambda: next(ann.streams.ask("echo", "hello", idempotency_key="a\nb")),
+    ]
+    for call in wrong:
+        with pytest.raises(ArgumentError) as error:
+            call()
+        assert token not in str(error.value)
+
+
+def test_an_empty_answer_comes_from_something_else() -> None:
+    def answer(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=answer, args=(listener,), daemon=True).start()
+        with Plenary(f"http://127.0.0.1:{listener.getsockname()[1]}") as other, pytest.raises(UnreadableError):
+            other.me.get()
 
 
 def test_any_other_request(ann: Plenary) -> None:

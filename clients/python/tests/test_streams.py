@@ -196,6 +196,8 @@ def test_a_run_is_followed_over_breaks(server: Server, proxy: Proxy) -> None:
             assert ids == list(range(1, len(ids) + 1))
             again = [found["id"] async for found in near.streams.run("echo", event["run_id"], after=2)]
             assert again == ids[2:]
+            # A program that stored its place and begins again behind the end.
+            assert [found async for found in near.streams.run("echo", event["run_id"], after=ids[-1])] == []
 
     within(work())
 

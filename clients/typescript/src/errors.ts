@@ -7,6 +7,11 @@ export class PlenaryError extends Error {
   override name = "PlenaryError";
 }
 
+/** An argument that no request can have, such as the id `..`. Nothing was sent. */
+export class ArgumentError extends PlenaryError {
+  override name = "ArgumentError";
+}
+
 /**
  * The server was not reached, or the connection broke before the answer was whole. A write that was sent with a key may
  * be repeated with the same `idempotencyKey`: it is carried out once.

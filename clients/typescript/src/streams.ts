@@ -5,10 +5,10 @@
 
 import { NetworkError, PlenaryError, UnreadableError, passing, refusal } from "./errors.js";
 import type { ContextEvent, RunStreamEvent, SessionEvent, WatchEvent } from "./events.js";
-import type { Event as ChannelEvent, EventPage, Frame, JsonObject, TicketMade } from "./generated/types.js";
+import type { Event as ChannelEvent, EventPage, Frame, JsonObject, RunReport, TicketMade } from "./generated/types.js";
 import { SeenEvents, SeenIds } from "./seen.js";
 import { EventParser, type ServerEvent } from "./sse.js";
-import { Backoff, describe, parse, pathOf, pause, queryOf, randomKey, type Transport } from "./transport.js";
+import { Backoff, describe, parse, pathOf, pause, queryOf, randomKey, sendable, type Transport } from "./transport.js";
 
 /** The first wait before opening again: short, for the server counts the grace of a participant. */
 const FIRST_WAIT_MS = 250;
@@ -20,6 +20,8 @@ const OPEN_MAX_MS = 10_000;
 /** How often a WebSocket is asked for a sign of life. */
 const PING_MS = 10_000;
 const ASK_ATTEMPTS = 5;
+/** The states of a run that has not ended. */
+const ACTIVE: readonly string[] = ["queued", "running", "waiting"];
 
 export interface StreamOptions {
   /** Ends the stream. */
@@ -81,10 +83,12 @@ export class Streams {
       else if (!("sequence" in event) || event.session_id !== sessionId || event.sequence <= after) continue;
       // Something is new, or may have become so before the connection stood.
       for (;;) {
-        const page = (await this.transport.call("session.events", "GET", path, "json", "read", {
+        const asked = this.transport.call("session.events", "GET", path, "json", "read", {
           query: { after_sequence: after },
           signal: options.signal,
-        })) as EventPage;
+        });
+        const page = await ended(asked as Promise<EventPage>, options.signal);
+        if (!page) return;
         const found = page.events as unknown as Extract<SessionEvent, { sequence: number }>[];
         for (const one of found) {
           yield one;
@@ -115,8 +119,16 @@ export class Streams {
   ): AsyncGenerator<RunStreamEvent, void> {
     let last = options.after ?? 0;
     const path = pathOf("/agent/{name}/get_events", { name: agent });
+    const report = pathOf("/agent/{name}/runs/{run_id}", { name: agent, run_id: runId });
+    const isOver = async (): Promise<boolean> => {
+      // Behind the last event of a run, its stream has nothing.
+      const asked = this.transport.call("run.show", "GET", report, "json", "read", { signal: options.signal });
+      const shown = (await asked) as RunReport;
+      return !ACTIVE.includes(shown.status) && shown.last_event_id <= last;
+    };
     const start = last ? String(last) : undefined;
-    for await (const event of this.feed("run.events", path, { run_id: runId, stream: true }, start, options)) {
+    const query = { run_id: runId, stream: true };
+    for await (const event of this.feed("run.events", path, query, start, options, isOver)) {
       const found = parse(event.data) as RunStreamEvent;
       if (found.id !== undefined && found.id <= last) continue;
       last = found.id ?? last;
@@ -130,10 +142,11 @@ export class Streams {
     const key = options.idempotencyKey ?? randomKey();
     const path = pathOf("/agent/{name}/stream_request", { name: agent });
     const body = JSON.stringify({ ...options.more, input, thread_id: options.threadId });
-    const headers = { ...this.transport.headers, "idempotency-key": key, "content-type": "application/json" };
+    const own = sendable({ "idempotency-key": key, "content-type": "application/json" });
+    const headers = { ...this.transport.headers, ...own };
     const backoff = new Backoff(FIRST_WAIT_MS, LONGEST_WAIT_MS);
     let [last, runId] = [0, ""];
-    for (let left = ASK_ATTEMPTS; !runId; ) {
+    for (let left = ASK_ATTEMPTS; !runId && !options.signal?.aborted; ) {
       left -= 1;
       try {
         // Under one key a repetition is about the same run.
@@ -145,13 +158,14 @@ export class Streams {
           if (found.type === "RunCompleted") return;
         }
       } catch (error) {
+        if (options.signal?.aborted) return;
         if (!passing(error) || (left === 0 && !runId)) throw error;
       }
       if (runId) break;
       if (left === 0) throw new NetworkError(`${path} ended before the run began`, key);
-      await pause(backoff.next(), options.signal);
+      if (!(await rest(backoff.next(), options.signal))) return;
     }
-    yield* this.run(agent, runId, { after: last, signal: options.signal });
+    if (runId) yield* this.run(agent, runId, { after: last, signal: options.signal });
   }
 
   /** The events of a channel behind the event `after`, or from now on, each once. */
@@ -273,13 +287,14 @@ export class Streams {
     }
   }
 
-  /** Server-sent events, opened again behind the last id. */
+  /** Server-sent events, opened again behind the last id, unless `isOver` says that no more come. */
   private async *feed(
     operation: string,
     path: string,
     query: Record<string, unknown>,
     after: string | undefined,
     options: StreamOptions,
+    isOver?: () => Promise<boolean>,
   ): AsyncGenerator<ServerEvent, void> {
     const { signal, onOpen } = options;
     const backoff = new Backoff(FIRST_WAIT_MS, LONGEST_WAIT_MS);
@@ -301,6 +316,7 @@ export class Streams {
             onOpen?.();
           }
         }
+        if (await isOver?.()) return;
       } catch (error) {
         if (signal?.aborted) return;
         if (!reached || !passing(error)) throw error;
@@ -350,6 +366,16 @@ export class Streams {
       signal?.removeEventListener("abort", end);
       ending.abort();
     }
+  }
+}
+
+/** What a call gives; undefined when the signal ended it. */
+async function ended<T>(call: Promise<T>, signal?: AbortSignal): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (signal?.aborted) return undefined;
+    throw error;
   }
 }
 

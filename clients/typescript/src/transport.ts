@@ -1,6 +1,6 @@
 // One HTTP call and its whole answer, repeated where that is safe.
 
-import { NetworkError, PlenaryError, UnreadableError, passing, refusal } from "./errors.js";
+import { ArgumentError, NetworkError, PlenaryError, UnreadableError, passing, refusal } from "./errors.js";
 
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
@@ -50,9 +50,11 @@ export class Transport {
   readonly headers: Record<string, string>;
 
   constructor(readonly options: TransportOptions) {
-    this.url = options.url.replace(/\/+$/, "");
-    this.headers = { ...options.headers };
-    if (options.token) this.headers["authorization"] = `Bearer ${options.token}`;
+    this.url = address(options.url);
+    this.headers = sendable(options.headers);
+    // A token that was read from a file ends with a line break.
+    const token = options.token?.trim();
+    if (token) Object.assign(this.headers, sendable({ authorization: `Bearer ${token}` }));
   }
 
   /** Carries an operation out. */
@@ -65,11 +67,11 @@ export class Transport {
     call: Call,
   ): Promise<unknown> {
     this.options.onCall(operation);
-    const headers: Record<string, string> = { ...this.headers, ...call.headers };
+    const headers: Record<string, string> = { ...this.headers, ...sendable(call.headers ?? {}) };
     if (answer === "json") headers["accept"] = "application/json";
     const key = repeat === "key" ? (call.idempotencyKey ?? randomKey()) : undefined;
     // A fresh key makes every repetition safe, also over a crash of the server.
-    if (key) headers["idempotency-key"] = key;
+    if (key) Object.assign(headers, sendable({ "idempotency-key": key }));
     let body: BodyInit | undefined;
     if (call.form) {
       const form = new FormData();
@@ -112,7 +114,8 @@ export class Transport {
       if (answer === "bytes") return new Uint8Array(await response.arrayBuffer());
       const text = await response.text();
       if (answer === "text") return text;
-      if (answer === "none" || text === "") return null;
+      // 202 and 204 have no body, whatever the operation answers otherwise.
+      if (answer === "none" || (text === "" && [202, 204].includes(response.status))) return null;
       return parse(text);
     } catch (error) {
       if (error instanceof PlenaryError || call.signal?.aborted) throw error;
@@ -121,9 +124,34 @@ export class Transport {
   }
 }
 
-/** Puts values into a path, percent-encoded. */
+/** The address of a server, without the slash at its end. */
+function address(url: string): string {
+  if (!/^https?:\/\/[^/]/.test(url.trim())) {
+    throw new ArgumentError("the address of the server begins with neither http:// nor https://, or names no host");
+  }
+  return url.trim().replace(/\/+$/, "");
+}
+
+/** These headers, if all can be sent. The error does not show the value, which may be a token. */
+export function sendable(headers: Record<string, string>): Record<string, string> {
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^(?:[!-~](?:[ -~]*[!-~])?)?$/.test(value)) {
+      throw new ArgumentError(`the header \`${name}\` has a character that a header cannot have`);
+    }
+  }
+  return { ...headers };
+}
+
+/**
+ * Puts values into a path, percent-encoded. An id often comes from a message of somebody else. Without a value, or with
+ * `.` or `..`, the path would be that of another operation, for `fetch` shortens URLs, whether a dot is encoded or not.
+ */
 export function pathOf(template: string, values: Record<string, string | number>): string {
-  return template.replace(/{(\w+)}/g, (_, name: string) => encodeURIComponent(String(values[name])));
+  return template.replace(/{(\w+)}/g, (_, name: string) => {
+    const value = String(values[name] ?? "");
+    if (["", ".", ".."].includes(value)) throw new ArgumentError(`\`${name}\` is "${value}", which is no id`);
+    return encodeURIComponent(value);
+  });
 }
 
 /** A query of what is given. */

@@ -1,9 +1,13 @@
 // Refusals are typed, and what is repeated is carried out once.
 
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 
 import {
+  ArgumentError,
   ConflictError,
   ForbiddenError,
   InvalidError,
@@ -12,6 +16,7 @@ import {
   Plenary,
   RefusedError,
   UnauthorizedError,
+  UnreadableError,
 } from "../src/index.js";
 import { Proxy, Server } from "./server.js";
 import { frame } from "./walk.js";
@@ -79,6 +84,54 @@ test("an absent server is a network error with the key, and a signal ends a call
     (error) => error instanceof NetworkError && error.idempotencyKey === "k-2" && /ECONNREFUSED/.test(error.message),
   );
   await assert.rejects(client.session.list({ signal: AbortSignal.abort(new Error("enough")) }), /enough/);
+});
+
+test("an id that makes another path is not sent", async () => {
+  const fetch = (): never => assert.fail("it was sent");
+  const client = new Plenary({ url: "http://127.0.0.1:1", token: "pla_any", attempts: 1, fetch });
+  const groups = [client, ...Object.values(client)].filter((group) => typeof group === "object" && group !== null);
+  for (const id of ["", ".", ".."]) {
+    let calls = 0;
+    for (const group of groups) {
+      const own = Object.getPrototypeOf(group) as Record<string, (...of: string[]) => unknown>;
+      for (const name of Object.getOwnPropertyNames(own)) {
+        const method = own[name]!;
+        if (!/^async [^*]/.test(String(method)) || !String(method).includes("pathOf(")) continue;
+        calls += 1;
+        await assert.rejects(async () => method.call(group, id, id, id, id), ArgumentError, name);
+      }
+    }
+    assert.ok(calls > 100, String(calls));
+    await assert.rejects(client.agent.revokeToken("@ida.ann", id), ArgumentError);
+    await assert.rejects(client.streams.session(id).next(), ArgumentError);
+    await assert.rejects(client.streams.run("echo", id).next(), ArgumentError);
+    await assert.rejects(client.streams.ask(id, "hello").next(), ArgumentError);
+  }
+});
+
+test("a token may end with a line break, and no error shows one", async (t) => {
+  const server = await Server.start(t);
+  const token = await server.agent("@ida.ann");
+  const ann = new Plenary({ url: `${server.url}/`, token: `${token}\n` });
+  assert.equal((await ann.me.get()).handle, "@ida.ann");
+  for (const wrong of [
+    async () => new Plenary({ url: server.url, token: `${token}\n${token}` }),
+    async () => new Plenary({ url: server.url, token: `${token}é` }),
+    async () => new Plenary({ url: server.url, headers: { "x-more": `${token}\n` } }),
+    async () => new Plenary({ url: "127.0.0.1:7420", token }),
+    () => ann.session.create({}, { idempotencyKey: `${token}\n` }),
+    () => ann.streams.ask("echo", "hello", { idempotencyKey: "a\nb" }).next(),
+  ]) {
+    await assert.rejects(wrong, (error) => error instanceof ArgumentError && !error.message.includes(token));
+  }
+});
+
+test("an empty answer comes from something else", async (t) => {
+  const other = createServer((_, answer) => answer.end()).listen(0, "127.0.0.1");
+  t.after(() => other.close());
+  await once(other, "listening");
+  const client = new Plenary({ url: `http://127.0.0.1:${(other.address() as AddressInfo).port}` });
+  await assert.rejects(client.me.get(), UnreadableError);
 });
 
 test("any other request", async (t) => {

@@ -108,6 +108,8 @@ test("a run is followed over breaks, and one that a kill ended says so", async (
   const again: number[] = [];
   for await (const event of near.streams.run("echo", events[0]!.run_id, { after: 2 })) again.push(event.id);
   assert.deepEqual(again, events.map((event) => event.id).slice(2));
+  // A program that stored its place and begins again behind the end.
+  for await (const event of near.streams.run("echo", events[0]!.run_id, { after: events.length })) assert.fail(event.type);
   let last: RunStreamEvent | undefined;
   for await (const event of near.streams.ask("echo", "hello", { more: { request_metadata: { demo: ["slow"] } } })) {
     if (!last) {
@@ -117,6 +119,33 @@ test("a run is followed over breaks, and one that a kill ended says so", async (
     last = event;
   }
   assert.deepEqual([last?.type, last?.finish_reason], ["RunCompleted", "error"]);
+});
+
+test("a signal ends a stream without an error", async (t) => {
+  const server = await Server.start(t);
+  const token = await server.agent("@ida.ann");
+  let reached = (): void => {};
+  // The call that the stream waits for ends with the signal, and with nothing else.
+  const silent = (part: string) => async (url: string | URL | Request, request?: RequestInit) => {
+    if (!String(url).includes(part)) return fetch(url, request);
+    reached();
+    return new Promise<Response>((_, fail) => {
+      request!.signal!.addEventListener("abort", () => fail(request!.signal!.reason));
+    });
+  };
+  const { session_id: session } = await new Plenary({ url: server.url, token }).session.create({ topic: "x" });
+  for (const [part, open] of [
+    ["/stream_request", (ann: Plenary, signal: AbortSignal) => ann.streams.ask("echo", "hello", { signal })],
+    ["/events?", (ann: Plenary, signal: AbortSignal) => ann.streams.session(session, { signal })],
+  ] as const) {
+    const ending = new AbortController();
+    const stands = new Promise<void>((done) => (reached = done));
+    const stream = open(new Plenary({ url: server.url, token, fetch: silent(part) }), ending.signal);
+    const asked = stream.next();
+    await stands;
+    ending.abort();
+    assert.equal((await asked).done, true, part);
+  }
 });
 
 test("events of channels and projects come once over breaks", async (t) => {

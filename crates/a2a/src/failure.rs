@@ -231,7 +231,8 @@ impl From<RoomRefusal> for Failure {
                 Self::unsupported(message)
             }
             (400 | 405 | 409 | 415 | 422, _) => Self::params(message),
-            (413 | 429 | 503, _) => Self::new(error_code::INTERNAL_ERROR, status, message),
+            (413, _) => Self::new(error_code::INVALID_PARAMS, status, message),
+            (429 | 503, _) => Self::new(error_code::INTERNAL_ERROR, status, message),
             _ => Self::new(error_code::INTERNAL_ERROR, StatusCode::INTERNAL_SERVER_ERROR, message),
         }
     }

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use plenary_kernel::limits::BODY_BYTES_MAX;
+
 /// Most bytes of text and data of one task in a response; further output is omitted and `truncated` is in the task's
 /// metadata. A page of tasks ends with the task that exceeds it.
 pub(crate) const TASK_BYTES_MAX: usize = 4 << 20;
@@ -27,6 +29,9 @@ pub(crate) const CARD_SECONDS: u32 = 60;
 /// Most tasks that one repeated message starts under keys, each after the end of the previous one; further
 /// repetitions are new messages.
 pub(crate) const REPEATS_MAX: usize = 8;
+/// Most bytes of a request to an agent: a message of another protocol, as the input and whole in `request_metadata`, where
+/// the input has data as escaped JSON.
+pub(crate) const RUN_BODY_BYTES_MAX: usize = 4 * BODY_BYTES_MAX;
 /// Most parts of a message.
 pub(crate) const PARTS_MAX: usize = 256;
 /// Most push configurations of one task.

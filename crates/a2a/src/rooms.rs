@@ -6,10 +6,13 @@ use axum::{body::Body, response::Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use plenary_edge::operations::{Caller, Operations};
+use plenary_edge::{
+    BodyLimit,
+    operations::{Caller, Operations},
+};
 use serde_json::Value;
 
-use crate::limits::EVENT_BYTES_MAX;
+use crate::limits::{EVENT_BYTES_MAX, RUN_BODY_BYTES_MAX};
 
 /// The characters of a path or query that must be encoded.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -107,6 +110,9 @@ impl RoomClient {
         key: Option<&str>,
     ) -> Result<Response<Body>, RoomRefusal> {
         let mut caller = self.caller.clone();
+        if path.starts_with("/agent/") {
+            caller = caller.known_as(BodyLimit(RUN_BODY_BYTES_MAX));
+        }
         if let Some(value) = key.and_then(|key| HeaderValue::from_str(key).ok()) {
             caller = caller.with(HeaderName::from_static("idempotency-key"), value);
         }

@@ -116,6 +116,7 @@ fn binding_operations() -> Vec<Operation<A2a>> {
              1.0. The header `A2A-Version: 1.0` is required.",
         )
         .path_parameter::<String>("path", "The path of the binding.")
+        .reply::<Map<String, Value>>()
         .reply_type("application/a2a+json")
         .or_reply_type("text/event-stream")
         .errors(Class::Malformed, &["INVALID_PARAMS", "VERSION_NOT_SUPPORTED", "UNSUPPORTED_OPERATION"])
@@ -129,6 +130,7 @@ fn binding_operations() -> Vec<Operation<A2a>> {
         )
         .path_parameter::<String>("path", "The path of the binding.")
         .optional_request::<Map<String, Value>>()
+        .reply::<Map<String, Value>>()
         .reply_type("application/a2a+json")
         .or_reply_type("text/event-stream")
         .errors(Class::Malformed, &["INVALID_PARAMS", "VERSION_NOT_SUPPORTED", "UNSUPPORTED_OPERATION"])
@@ -146,7 +148,8 @@ fn binding_operations() -> Vec<Operation<A2a>> {
          `A2A-Version: 1.0` is required.",
     )
     .path_parameter::<String>("path", "The path of the binding.")
-    .reply_type("application/a2a+json")
+    .reply::<Map<String, Value>>()
+        .reply_type("application/a2a+json")
     .errors(Class::Malformed, &["INVALID_PARAMS", "VERSION_NOT_SUPPORTED", "UNSUPPORTED_OPERATION"])
     .errors(Class::NotFound, &["TASK_NOT_FOUND", "METHOD_NOT_FOUND"]);
     vec![

@@ -33,6 +33,14 @@ impl Error {
         }
     }
 
+    /// Whether opening a stream again may succeed.
+    pub(crate) fn may_pass(&self) -> bool {
+        match self {
+            Self::Refused(refused) => refused.status >= 500 && refused.status != 501 || refused.status == 429,
+            Self::Network(_) | Self::Unreadable(_) | Self::Invalid(_) => self.is_transient(),
+        }
+    }
+
     /// The server's `Retry-After`, if it sent one.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {

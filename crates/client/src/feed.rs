@@ -9,16 +9,13 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    Backoff, Client, Error, Result,
+    Client, Error, Result,
+    retry::{LONGEST_WAIT, Reconnecting},
     sse::{Item, Parser, SseEvent},
 };
 
 /// Silence after which the stream counts as lost: three keepalives of 15 s (FO-58).
 const SILENCE_MAX: Duration = Duration::from_secs(45);
-/// The pause before the first reconnect.
-const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// The longest pause: shorter than the default retention of frames, five minutes.
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Options for following a stream.
 #[derive(Debug, Clone, Copy)]
@@ -81,8 +78,7 @@ pub(crate) struct Feed {
     event_bytes_max: usize,
     options: StreamOptions,
     state: State,
-    reached: bool,
-    backoff: Backoff,
+    reconnecting: Reconnecting,
 }
 
 impl Feed {
@@ -101,8 +97,7 @@ impl Feed {
             event_bytes_max,
             options,
             state: State::Due(Instant::now()),
-            reached: false,
-            backoff: Backoff::new(FIRST_WAIT, LONGEST_WAIT),
+            reconnecting: Reconnecting::new(options.wait_for_server),
         }
     }
 
@@ -117,7 +112,7 @@ impl Feed {
                 tokio::time::sleep_until(*when).await;
                 match self.open().await {
                     Ok(body) => {
-                        self.reached = true;
+                        self.reconnecting.note_open();
                         let now = Instant::now();
                         let parser = Parser::holding(self.event_bytes_max);
                         let open =
@@ -125,21 +120,24 @@ impl Feed {
                         self.state = State::Open(Box::new(open));
                         Ok(FeedItem::Opened)
                     }
-                    Err(error) if self.tries_again_after(&error) => Ok(self.lost(error.to_string())),
-                    Err(error) => Err(error),
+                    Err(error) => match self.reconnecting.pause_after(&error) {
+                        Some(pause) => Ok(self.lost(error.to_string(), pause)),
+                        None => Err(error),
+                    },
                 }
             }
             State::Open(open) => match open.next(self.options.silence_max, &mut self.after).await {
                 Ok(Item::Comment(_)) => Ok(FeedItem::Keepalive),
                 Ok(Item::Event(event)) => {
-                    self.backoff.reset();
+                    self.reconnecting.reset();
                     Ok(FeedItem::Event(event))
                 }
                 Err(reason) => {
                     if open.since.elapsed() > LONGEST_WAIT {
-                        self.backoff.reset();
+                        self.reconnecting.reset();
                     }
-                    Ok(self.lost(reason))
+                    let pause = self.reconnecting.pause();
+                    Ok(self.lost(reason, pause))
                 }
             },
         }
@@ -171,19 +169,7 @@ impl Feed {
         Ok(response.into_body())
     }
 
-    fn tries_again_after(&self, error: &Error) -> bool {
-        let passing = match error {
-            Error::Refused(refused) => {
-                refused.status >= 500 && refused.status != 501 || refused.status == 429
-            }
-            Error::Network(_) => error.is_transient(),
-            Error::Unreadable(_) | Error::Invalid(_) => false,
-        };
-        passing && (self.reached || self.options.wait_for_server)
-    }
-
-    fn lost(&mut self, reason: String) -> FeedItem {
-        let retry_in = self.backoff.next_wait();
+    fn lost(&mut self, reason: String, retry_in: Duration) -> FeedItem {
         self.state = State::Due(Instant::now() + retry_in);
         FeedItem::Lost { reason, retry_in }
     }

@@ -5,6 +5,8 @@ use std::{fmt, time::Duration};
 
 use serde::Serialize;
 
+use crate::Error;
+
 /// A key under which the server carries out a call at most once, 1 to 255 characters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
@@ -69,6 +71,59 @@ impl Backoff {
     }
 }
 
+/// The pause before a stream is opened again for the first time; short, because the grace window of a participant is running
+/// (ASP-50).
+const FIRST_WAIT: Duration = Duration::from_millis(250);
+/// The longest pause: well below the default grace window of 30 s, the default retention of frames, and the time for which a
+/// run waits for an instance of its agent.
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// When a stream that failed or broke is opened again.
+#[derive(Debug)]
+pub(crate) struct Reconnecting {
+    /// Whether a server that was never reached is waited for; otherwise the first failure is final.
+    waits_for_server: bool,
+    /// Whether a first refusal that may pass is final too.
+    first_refusal_is_final: bool,
+    reached: bool,
+    backoff: Backoff,
+}
+
+impl Reconnecting {
+    pub(crate) const fn new(waits_for_server: bool) -> Self {
+        let backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
+        Self { waits_for_server, first_refusal_is_final: true, reached: false, backoff }
+    }
+
+    /// The same, where also a first refusal that may pass is waited for.
+    pub(crate) const fn patient(waits_for_server: bool) -> Self {
+        Self { first_refusal_is_final: false, ..Self::new(waits_for_server) }
+    }
+
+    /// The stream is open.
+    pub(crate) fn note_open(&mut self) {
+        self.reached = true;
+    }
+
+    /// The stream works.
+    pub(crate) fn reset(&mut self) {
+        self.backoff.reset();
+    }
+
+    /// The pause after the stream broke.
+    pub(crate) fn pause(&mut self) -> Duration {
+        self.backoff.next_wait()
+    }
+
+    /// The pause after the stream could not be opened, at least as long as the server asks for; `None` if that is final.
+    pub(crate) fn pause_after(&mut self, error: &Error) -> Option<Duration> {
+        let is_refused = matches!(error, Error::Refused(_));
+        let waits = self.reached || self.waits_for_server || is_refused && !self.first_refusal_is_final;
+        let asked = error.retry_after().unwrap_or_default().min(LONGEST_WAIT);
+        (waits && error.may_pass()).then(|| self.pause().max(asked))
+    }
+}
+
 /// How often a call with an idempotency key is retried on a transient failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
@@ -113,6 +168,7 @@ impl Retry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ServerRefusal;
 
     #[test]
     fn waits_rise_with_jitter_and_stay_under_the_limit() {
@@ -124,6 +180,26 @@ mod tests {
         }
         backoff.reset();
         assert!(backoff.next_wait() <= Duration::from_millis(100));
+    }
+
+    #[test]
+    fn a_stream_is_opened_again_unless_a_failure_is_final() {
+        let refused = |status: u16| {
+            let retry_after = Some(Duration::from_secs(3_600));
+            let (code, message) = (String::new(), String::new());
+            Error::Refused(ServerRefusal { status, code, field: None, message, retry_after })
+        };
+        for (status, passes) in
+            [(429, true), (500, true), (503, true), (501, false), (401, false), (404, false)]
+        {
+            let pause = passes.then_some(LONGEST_WAIT);
+            let mut fresh = Reconnecting::new(false);
+            assert_eq!(fresh.pause_after(&refused(status)), None, "{status}");
+            fresh.note_open();
+            assert_eq!(fresh.pause_after(&refused(status)), pause, "{status}");
+            assert_eq!(Reconnecting::new(true).pause_after(&refused(status)), pause, "{status}");
+            assert_eq!(Reconnecting::patient(false).pause_after(&refused(status)), pause, "{status}");
+        }
     }
 
     #[test]

@@ -152,6 +152,10 @@ pub(crate) fn broken(error: &axum::Error) -> Refusal {
     }
 }
 
+/// A request extension: the limit of the body of an inner call, which says parts of the caller's request several times.
+#[derive(Debug, Clone, Copy)]
+pub struct BodyLimit(pub usize);
+
 /// Extracts the body of a request, or the reason of its refusal; the handler refuses in its room's form,
 /// after the checks that precede the body.
 #[derive(Debug)]
@@ -162,7 +166,8 @@ impl<S: Sync> FromRequest<S> for JsonBody {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
         let (parts, body) = request.into_parts();
-        let read = read_json(&parts.headers, body, BODY_BYTES_MAX).await;
+        let bytes_max = parts.extensions.get().map_or(BODY_BYTES_MAX, |BodyLimit(bytes_max)| *bytes_max);
+        let read = read_json(&parts.headers, body, bytes_max).await;
         Ok(Self(match parts.extensions.get::<Strict>() {
             Some(Strict(shape)) => read.and_then(|body| shape.check(body.bytes()).map(|()| body)),
             None => read,

@@ -42,7 +42,7 @@ mod tls;
 mod traced;
 
 pub use answers::{Allowance, BudgetCaller, LiveStream};
-pub use body::{JsonBody, StrictJson, read_bytes, read_json, read_stream};
+pub use body::{BodyLimit, JsonBody, StrictJson, read_bytes, read_json, read_stream};
 pub use challenge::ScopeChallenge;
 pub use config::Config;
 pub use elsewhere::see_other;

@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 
 use bytes::Bytes;
-use plenary_accounts::Authority;
+use plenary_accounts::{AgentKind, Authority};
 use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
 use plenary_kernel::{
     AgentHandle, AskId, OwnerName, RuleId, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX,
@@ -249,7 +249,7 @@ impl<C> CommandContext<'_, C> {
         }
         let named_person = self.requests.accounts().agent(person).await?;
         conditions.push(named_person.condition());
-        Ok(named_person.state.is_live())
+        Ok(named_person.state.is_live() && named_person.state.kind() == AgentKind::Person)
     }
 
     /// Whether the limit of waiting requests is reached. Requests of strangers have their own limit, so that they

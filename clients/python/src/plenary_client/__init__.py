@@ -12,6 +12,7 @@
 from . import types
 from ._async.client import AsyncPlenary
 from ._errors import (
+    ArgumentError,
     ConflictError,
     ForbiddenError,
     InvalidError,
@@ -29,6 +30,7 @@ from ._sync.client import Plenary
 
 __all__ = [
     "OMIT",
+    "ArgumentError",
     "AsyncPlenary",
     "ConflictError",
     "ForbiddenError",

@@ -12,6 +12,10 @@ class PlenaryError(Exception):
     """The base of every error of this package."""
 
 
+class ArgumentError(PlenaryError, ValueError):
+    """An argument that no request can have, such as the id `..`. Nothing was sent."""
+
+
 class NetworkError(PlenaryError):
     """The server was not reached, or the connection broke before the answer was whole.
 

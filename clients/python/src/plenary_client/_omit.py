@@ -6,6 +6,8 @@ from enum import Enum
 from typing import Any, Final, Literal, Mapping, TypeAlias
 from urllib.parse import quote
 
+from ._errors import ArgumentError
+
 
 class _Omit(Enum):
     OMIT = "omit"
@@ -20,7 +22,14 @@ OMIT: Final = _Omit.OMIT
 
 
 def path_of(template: str, **values: str | int) -> str:
-    """Puts values into a path, percent-encoded."""
+    """Puts values into a path, percent-encoded.
+
+    An id often comes from a message of somebody else. Without a value, or with `.` or `..`, the path would be that of
+    another operation, for URLs are shortened before they are sent, whether a dot is encoded or not.
+    """
+    for name, value in values.items():
+        if str(value) in ("", ".", ".."):
+            raise ArgumentError(f"`{name}` is {str(value)!r}, which is no id")
     return template.format_map({name: quote(str(value), safe="") for name, value in values.items()})
 
 

@@ -54,8 +54,9 @@ impl RunText {
                     _ => End::Failed(text("error").unwrap_or("The run failed.").to_owned()),
                 });
                 let is_contained = |result: &str| self.text.contains(result) || result.ends_with(&*self.text);
-                let result = text("result").filter(|result| self.text.is_empty() || !is_contained(result))?;
-                self.fitting(result)
+                let is_first = self.text.is_empty();
+                let result = text("result").filter(|result| is_first || !is_contained(result.trim()))?;
+                self.fitting(&if is_first { result.to_owned() } else { format!("\n\n{result}") })
             }
             _ => return None,
         };
@@ -90,6 +91,10 @@ mod tests {
         assert!(
             run_text.apply("RunCompleted", &json!({"finish_reason": "success", "result": "r"})).is_some()
         );
+        run_text = RunText::default();
+        run_text.apply("TextOutput", &json!({"content": "Hello"}));
+        run_text.apply("RunCompleted", &json!({"finish_reason": "success", "result": "done"}));
+        assert_eq!(run_text.text, "Hello\n\ndone");
         let mut run_text = RunText::default();
         let long = "é".repeat(ANSWER_TEXT_BYTES_MAX);
         run_text.apply("TextOutput", &json!({"content": long}));

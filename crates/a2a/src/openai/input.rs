@@ -16,6 +16,12 @@ pub(super) fn check_supported(body: &Value) -> Result<(), OpenAiError> {
     if !body["n"].is_null() && body["n"] != 1 {
         return Err(OpenAiError::unsupported("n", "`n` must be 1: an agent answers once."));
     }
+    // The client would take the earlier messages for read.
+    if !body["conversation"].is_null() {
+        let message =
+            "`conversation` is not supported: continue after a response with `previous_response_id`.";
+        return Err(OpenAiError::unsupported("conversation", message));
+    }
     for name in ["tools", "functions"] {
         if body[name].as_array().is_some_and(|tools| !tools.is_empty()) {
             return Err(OpenAiError::unsupported(

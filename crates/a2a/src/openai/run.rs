@@ -274,7 +274,9 @@ impl OutputText {
                     Some("canceled") => End::Canceled,
                     _ => End::Failed(why()),
                 });
-                self.fitting(value["result"].as_str().filter(|result| !self.text.contains(*result))?)?
+                let result = value["result"].as_str().filter(|result| !self.text.contains(result.trim()))?;
+                let separator = if self.text.is_empty() { "" } else { "\n\n" };
+                self.fitting(&format!("{separator}{result}"))?
             }
             _ => return None,
         };
@@ -321,6 +323,16 @@ mod tests {
         ]);
         assert_eq!(texts, ["a", "b", "c"]);
         assert_eq!((output.end, output.usage), (Some(End::Success), Usage { input: 3, output: 2 }));
+    }
+
+    #[test]
+    fn a_result_stands_below_other_text() {
+        let result = |result: &str| ("RunCompleted", json!({"finish_reason": "success", "result": result}));
+        let (_, output) = output_of(&[("TextOutput", json!({"content": "Hello"})), result("done")]);
+        assert_eq!(output.text, "Hello\n\ndone");
+        let (_, output) =
+            output_of(&[("TextOutput", json!({"content": "Hello, it is done"})), result("done\n")]);
+        assert_eq!(output.text, "Hello, it is done");
     }
 
     #[test]

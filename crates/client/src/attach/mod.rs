@@ -11,13 +11,12 @@ use std::time::Duration;
 use plenary_kernel::AgentHandle;
 use tokio::time::Instant;
 
-use crate::{Backoff, Client, Error, Result, client::segment};
+use crate::{
+    Client, Result,
+    client::segment,
+    retry::{LONGEST_WAIT, Reconnecting},
+};
 use socket::{ConnectionEnd, Socket, SocketItem};
-
-/// The pause before the first reconnect.
-const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// The longest pause: shorter than the default time for which a run waits for an instance.
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// An item returned by [`Attachment::next`].
 #[derive(Debug)]
@@ -62,10 +61,8 @@ enum State {
 pub struct Attachment {
     client: Client,
     path: String,
-    wait_for_server: bool,
     state: State,
-    reached: bool,
-    backoff: Backoff,
+    reconnecting: Reconnecting,
 }
 
 impl Attachment {
@@ -73,28 +70,28 @@ impl Attachment {
     /// anything.
     ///
     /// # Errors
-    /// Fatal errors only: [`Error::Refused`] when the server refuses the connection permanently, [`Error::Network`]
-    /// when it was never reached, [`Error::Unreadable`] when the endpoint is not a WebSocket.
+    /// Fatal errors only: [`crate::Error::Refused`] when the server refuses the connection permanently, [`Error::Network`]
+    /// when it was never reached, [`crate::Error::Unreadable`] when the endpoint is not a WebSocket.
     pub async fn next(&mut self) -> Result<Signal> {
         match &mut self.state {
             State::Due(when) => {
                 tokio::time::sleep_until(*when).await;
                 match Socket::open(&self.client, &self.path).await {
                     Ok(socket) => {
-                        self.reached = true;
+                        self.reconnecting.note_open();
                         self.state = State::Open(Box::new(socket), Instant::now());
                         Ok(Signal::Attached)
                     }
-                    Err(error) if self.tries_again_after(&error) => {
-                        Ok(self.lost(error.to_string(), error.retry_after().unwrap_or_default()))
-                    }
-                    Err(error) => Err(error),
+                    Err(error) => match self.reconnecting.pause_after(&error) {
+                        Some(pause) => Ok(self.lost(error.to_string(), pause)),
+                        None => Err(error),
+                    },
                 }
             }
             State::Open(socket, since) => match socket.next().await {
                 Ok(SocketItem::Sent) => Ok(Signal::Sent),
                 Ok(SocketItem::Frame(frame)) => {
-                    self.backoff.reset();
+                    self.reconnecting.reset();
                     Ok(Signal::Frame(frame))
                 }
                 Err(ConnectionEnd { reason, is_dismissed: true }) => {
@@ -103,9 +100,10 @@ impl Attachment {
                 }
                 Err(ConnectionEnd { reason, is_dismissed: false }) => {
                     if since.elapsed() > LONGEST_WAIT {
-                        self.backoff.reset();
+                        self.reconnecting.reset();
                     }
-                    Ok(self.lost(reason, Duration::ZERO))
+                    let pause = self.reconnecting.pause();
+                    Ok(self.lost(reason, pause))
                 }
             },
         }
@@ -131,18 +129,7 @@ impl Attachment {
         }
     }
 
-    fn tries_again_after(&self, error: &Error) -> bool {
-        match error {
-            Error::Refused(refused) => {
-                refused.status >= 500 && refused.status != 501 || refused.status == 429
-            }
-            Error::Network(_) => error.is_transient() && (self.reached || self.wait_for_server),
-            Error::Unreadable(_) | Error::Invalid(_) => false,
-        }
-    }
-
-    fn lost(&mut self, reason: String, at_least: Duration) -> Signal {
-        let retry_in = self.backoff.next_wait().max(at_least.min(LONGEST_WAIT));
+    fn lost(&mut self, reason: String, retry_in: Duration) -> Signal {
         self.state = State::Due(Instant::now() + retry_in);
         Signal::Lost { reason, retry_in }
     }
@@ -155,10 +142,9 @@ impl Client {
         Attachment {
             client: self.clone(),
             path: path(agent, options),
-            wait_for_server: options.wait_for_server,
             state: State::Due(Instant::now()),
-            reached: false,
-            backoff: Backoff::new(FIRST_WAIT, LONGEST_WAIT),
+            // An instance that is refused for now has time.
+            reconnecting: Reconnecting::patient(options.wait_for_server),
         }
     }
 }

@@ -11,14 +11,9 @@ use std::time::Duration;
 use futures_util::Stream;
 use tokio::time::Instant;
 
-use crate::{Backoff, Client, Error, Event, Result};
+use crate::{Client, Error, Event, Result, retry::Reconnecting};
 use seen::SeenEvents;
 use socket::Socket;
-
-/// The pause before the first reconnect; short, because the grace window is running (ASP-50).
-const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// The longest pause: well below the default grace window of 30 s.
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// An item returned by [`Live::next`].
 #[derive(Debug)]
@@ -53,10 +48,8 @@ enum State {
 /// Follows the live events. There is no background task: it works only while [`Live::next`] is awaited.
 pub struct Live {
     client: Client,
-    options: LiveOptions,
     state: State,
-    reached: bool,
-    backoff: Backoff,
+    reconnecting: Reconnecting,
     seen: SeenEvents,
 }
 
@@ -64,10 +57,8 @@ impl Live {
     fn new(client: Client, options: LiveOptions) -> Self {
         Self {
             client,
-            options,
             state: State::Due(Instant::now()),
-            reached: false,
-            backoff: Backoff::new(FIRST_WAIT, LONGEST_WAIT),
+            reconnecting: Reconnecting::new(options.wait_for_server),
             seen: SeenEvents::default(),
         }
     }
@@ -84,17 +75,19 @@ impl Live {
                     tokio::time::sleep_until(*when).await;
                     return match Socket::open(&self.client).await {
                         Ok(socket) => {
-                            self.reached = true;
+                            self.reconnecting.note_open();
                             self.state = State::Open(Box::new(socket));
                             Ok(Signal::Connected)
                         }
-                        Err(error) if self.tries_again_after(&error) => Ok(self.lost(error.to_string())),
-                        Err(error) => Err(error),
+                        Err(error) => match self.reconnecting.pause_after(&error) {
+                            Some(pause) => Ok(self.lost(error.to_string(), pause)),
+                            None => Err(error),
+                        },
                     };
                 }
                 State::Open(socket) => match socket.next().await {
                     Ok(text) => {
-                        self.backoff.reset();
+                        self.reconnecting.reset();
                         match Event::read(&text) {
                             Err(error) => return Ok(Signal::Unreadable(error)),
                             Ok(event) if self.seen.is_new(&event) => {
@@ -103,23 +96,16 @@ impl Live {
                             Ok(_repeat) => {}
                         }
                     }
-                    Err(reason) => return Ok(self.lost(reason)),
+                    Err(reason) => {
+                        let pause = self.reconnecting.pause();
+                        return Ok(self.lost(reason, pause));
+                    }
                 },
             }
         }
     }
 
-    fn tries_again_after(&self, error: &Error) -> bool {
-        let passing = match error {
-            Error::Refused(refused) => refused.status >= 500 || refused.status == 429,
-            Error::Network(_) => error.is_transient(),
-            Error::Unreadable(_) | Error::Invalid(_) => false,
-        };
-        passing && (self.reached || self.options.wait_for_server)
-    }
-
-    fn lost(&mut self, reason: String) -> Signal {
-        let retry_in = self.backoff.next_wait();
+    fn lost(&mut self, reason: String, retry_in: Duration) -> Signal {
         self.state = State::Due(Instant::now() + retry_in);
         Signal::Lost { reason, retry_in }
     }

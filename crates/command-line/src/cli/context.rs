@@ -166,6 +166,12 @@ impl Context {
         })
     }
 
+    /// The same file, for a program that starts in another directory.
+    pub(crate) fn absolute_cacert(&self, server: &BaseUrl) -> Option<PathBuf> {
+        let file = self.cacert(server)?;
+        Some(self.environment.directory().map_or_else(|| file.clone(), |directory| directory.join(&file)))
+    }
+
     fn builder(&self, server: BaseUrl) -> Builder {
         let file = self.cacert(&server);
         let roots = file.map_or(Roots::System, Roots::File);

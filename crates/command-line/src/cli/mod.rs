@@ -40,6 +40,7 @@ mod owner;
 mod peer;
 mod requests;
 mod runs;
+mod said;
 mod say;
 mod scoped;
 mod search;

@@ -1,11 +1,11 @@
 //! A program's standard output, passed on line by line until its RunCompleted.
 //! Must not know: processes.
 
-use plenary_runs::{EmitError, Output, ProgramMessage, RunEnd, RunRequest};
+use plenary_runs::{EmitError, Event, Output, ProgramMessage, RunEnd, RunRequest};
 use tokio::io::AsyncRead;
 
 use crate::{
-    program::lines::{Line, Lines},
+    program::lines::{LINE_BYTES_MAX, Line, Lines},
     protocol::{self, InvalidLines, LineFault},
 };
 
@@ -50,19 +50,17 @@ impl<R: AsyncRead + Unpin> Listener<R> {
     async fn handle_line(&mut self, line: Line) -> Option<RunEnd> {
         let Line::Whole(line) = line else {
             self.invalid_lines.note("it is longer than an event can be", &[]);
-            return None;
+            // It may have been an event, so the run shows that something is missing.
+            let mib = LINE_BYTES_MAX >> 20;
+            let error =
+                format!("a line of the agent over {mib} MiB was dropped; a larger artifact needs a `url`");
+            return self.emit(Event::tool_error(&error)).await;
         };
         if line.trim_ascii().is_empty() {
             return None;
         }
         match self.read(&line) {
-            Ok(ProgramMessage::Event(event)) => match self.output.emit(event).await {
-                Ok(()) => None,
-                // If the event were skipped, the output of the run would be incomplete.
-                Err(fault @ EmitError::TooLarge) => Some(RunEnd::error(fault.to_string())),
-                // The room decides how this run ends.
-                Err(EmitError::Over) => Some(RunEnd::canceled()),
-            },
+            Ok(ProgramMessage::Event(event)) => self.emit(event).await,
             Ok(ProgramMessage::Ended(run_end)) => Some(run_end),
             Ok(ProgramMessage::Started) => None,
             Err(LineFault::TooLarge(error)) => Some(RunEnd::error(error)),
@@ -70,6 +68,16 @@ impl<R: AsyncRead + Unpin> Listener<R> {
                 self.invalid_lines.note(&error, &line);
                 None
             }
+        }
+    }
+
+    async fn emit(&mut self, event: Event) -> Option<RunEnd> {
+        match self.output.emit(event).await {
+            Ok(()) => None,
+            // If the event were skipped, the output of the run would be incomplete.
+            Err(fault @ EmitError::TooLarge) => Some(RunEnd::error(fault.to_string())),
+            // The room decides how this run ends.
+            Err(EmitError::Over) => Some(RunEnd::canceled()),
         }
     }
 

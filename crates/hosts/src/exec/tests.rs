@@ -64,6 +64,14 @@ async fn a_line_that_is_no_event_is_ignored_and_so_is_another_runs() {
 }
 
 #[tokio::test]
+async fn a_line_that_is_too_long_is_dropped_and_the_run_shows_it() {
+    let script = format!("head -c 9000000 /dev/zero | tr '\\0' x; echo; {SUCCESS}");
+    let (events, run_end) = played(&script).await;
+    assert!(contents(&events)[0].contains("over 8 MiB was dropped"), "{events:?}");
+    assert_eq!((events.len(), events[0].kind, run_end), (1, EventKind::ToolError, RunEnd::with("done")));
+}
+
+#[tokio::test]
 async fn a_program_that_ends_without_completion_is_an_error_that_says_how() {
     for (script, ending) in [
         ("exit 0", "ended with exit code 0 without RunCompleted"),

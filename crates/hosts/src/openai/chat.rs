@@ -151,6 +151,15 @@ pub(super) struct Answer {
 }
 
 impl Answer {
+    /// Why the server ended the message before the model did, if so.
+    pub(super) fn cut(&self) -> Option<&'static str> {
+        match self.finish_reason.as_deref()? {
+            "length" => Some("the model reached its maximum number of tokens"),
+            "content_filter" => Some("the content filter of the model's server ended the answer"),
+            _ => None,
+        }
+    }
+
     /// The response, if there was one.
     pub(super) fn finish(self) -> Result<Self, String> {
         if self.has_message { Ok(self) } else { Err("the model's answer has no message".into()) }

@@ -152,6 +152,9 @@ impl OpenAi {
             if !answer.content.is_empty() {
                 output.emit(Event::text(&answer.content)).await.map_err(emit_failure)?;
             }
+            if let Some(why) = answer.cut() {
+                return Err(RunEnd::error(why));
+            }
             if answer.calls.is_empty() {
                 return Ok(RunEnd::with(answer.content));
             }

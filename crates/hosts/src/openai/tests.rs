@@ -101,6 +101,18 @@ async fn an_answer_comes_in_pieces_and_is_kept_whole() {
     assert_eq!(question.get("tools"), None);
 }
 
+#[tokio::test]
+async fn an_answer_that_was_cut_off_is_kept_and_is_no_success() {
+    for (reason, why) in [("length", "maximum number of tokens"), ("content_filter", "content filter")] {
+        let end = json!({"choices": [{"delta": {}, "finish_reason": reason}]});
+        let (url, _serving) = model(vec![stream(&[text("Hello th"), end])]).await;
+        let (run, mut receiver) = start(agent(&url, &[]));
+        assert_eq!(kinds(&mut receiver).await, [CompletionCall, CompletionResult, TextOutput]);
+        let run_end = run.await.unwrap();
+        assert!(run_end.error.as_deref().is_some_and(|error| error.contains(why)), "{run_end:?}");
+    }
+}
+
 fn call(name: &str, args: &str) -> Value {
     json!({"choices": [{"delta": {"tool_calls": [
         {"index": 0, "id": "c", "function": {"name": name, "arguments": args}}]}}]})

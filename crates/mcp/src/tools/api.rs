@@ -137,6 +137,14 @@ impl ToolApi {
         Self { peer, ..self }
     }
 
+    /// The arguments of another call of the same tool, in the same network.
+    pub(crate) fn again(&self, mut arguments: Value) -> Value {
+        if let Some(peer) = &self.peer {
+            arguments["peer"] = peer.as_str().into();
+        }
+        arguments
+    }
+
     fn at<'a>(&self, path: &'a str) -> Cow<'a, str> {
         let at_peer = |peer| format!("/peers/{}{path}", utf8_percent_encode(peer, SEGMENT)).into();
         self.peer.as_deref().map_or(Cow::Borrowed(path), at_peer)
@@ -200,4 +208,21 @@ pub(crate) fn next_of(headers: &HeaderMap) -> Option<Map<String, Value>> {
         let text = |value: &str| percent_encoding::percent_decode_str(value).decode_utf8_lossy().into_owned();
         pairs.map(|(name, value)| (name.to_owned(), text(value).into())).collect()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_next_call_is_to_the_same_network() {
+        let operations = Operations::new(Router::new(), Vec::new());
+        let api = ToolApi { operations, caller: Caller::default(), person: None, peer: None, offset: None };
+        assert_eq!(api.again(json!({"id": "a"})), json!({"id": "a"}));
+        let api = api.at_peer(Some("rose".to_owned()));
+        assert_eq!(api.again(json!({"id": "a"})), json!({"id": "a", "peer": "rose"}));
+    }
 }

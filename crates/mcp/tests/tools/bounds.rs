@@ -98,6 +98,15 @@ async fn a_large_result_of_what_was_done_is_read_on_without_doing_it_again() {
     let part = alice.call("channel", json!({"action": "read", "id": channel["id"]})).await;
     within(&part);
     within(&alice.call("channel", part["next"].clone()).await);
+
+    for (kind, text) in [("spec", "one"), ("comms", "two"), ("spec", "three"), ("comms", "four")] {
+        let post = json!({"action": "post", "id": channel["id"], "kind": kind, "text": text});
+        alice.call("channel", post).await;
+    }
+    let read = json!({"action": "read", "id": channel["id"], "kind": "spec", "after_id": 1});
+    let page = alice.call("channel", read).await;
+    assert_eq!(page["events"].as_array().map(Vec::len), Some(2), "{page}");
+    assert_eq!(page["next"]["kind"], "spec", "the next page is filtered too: {page}");
 }
 
 #[tokio::test]

@@ -42,6 +42,24 @@ pub(super) fn message(id: &str, text: &str, more: Value) -> Value {
     json!({"message": message})
 }
 
+/// The limit is that of the body which the client sends: 1 MiB. A larger one is the client's fault.
+#[tokio::test]
+async fn a_long_message_is_taken_up_to_the_limit_of_the_body() {
+    let server = Server::start().await;
+    let nick = server.agent("@nick.cc").await;
+    let long = "\"x\" ".repeat(125_000);
+    let task = &rpc(&nick, ECHO, "SendMessage", message("m-1", &long, json!({}))).await["result"]["task"];
+    assert_eq!(state(task), "TASK_STATE_COMPLETED");
+    let mut data = message("m-2", "", json!({}));
+    data["message"]["parts"] = json!([{"data": {"text": long}}]);
+    let task = &rpc(&nick, ECHO, "SendMessage", data).await["result"]["task"];
+    assert_eq!(state(task), "TASK_STATE_COMPLETED");
+    let call = json!({"jsonrpc": "2.0", "id": "c-1", "method": "SendMessage",
+        "params": message("m-3", &"x".repeat(1 << 20), json!({}))});
+    let refused = post(&nick, ECHO, &call).await;
+    assert_eq!((refused.status, &refused.json()["error"]["code"]), (413, &json!(-32602)), "{refused}");
+}
+
 fn state(task: &Value) -> &str {
     task["status"]["state"].as_str().unwrap_or_default()
 }

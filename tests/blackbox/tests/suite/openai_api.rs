@@ -28,6 +28,20 @@ fn assert_error(answer: &Response, status: u16, code: &str, param: &Value) {
     assert!(error["message"].is_string() && error["type"].is_string(), "{answer}");
 }
 
+/// The limit is that of the body which the client sends: 1 MiB.
+#[tokio::test]
+async fn a_long_text_is_taken_up_to_the_limit_of_the_body() {
+    let (_server, nick) = served().await;
+    let long = "\"x\" ".repeat(125_000);
+    let chat = json!({"model": "echo", "messages": user(&long)});
+    let whole = nick.post("/v1/chat/completions", chat).await.ok(200);
+    assert_eq!(whole["choices"][0]["message"]["content"].as_str().map(str::len), Some(long.len()));
+    let response = json!({"model": "echo", "input": long});
+    nick.post("/v1/responses", response).await.ok(200);
+    let chat = json!({"model": "echo", "messages": user(&"x".repeat(1 << 20))});
+    assert_error(&nick.post("/v1/chat/completions", chat).await, 413, "body_too_large", &Value::Null);
+}
+
 #[tokio::test]
 async fn a_chat_is_answered_whole_and_in_pieces() {
     let (_server, nick) = served().await;

@@ -29,7 +29,7 @@ from .._seen import SeenEvents, SeenIds
 from .._sse import EventParser, ServerEvent
 from .._types import Event as ChannelEvent
 from .._types import EventPage, Frame
-from .transport import Transport, parameter
+from .transport import Transport, parameter, sendable
 
 FIRST_WAIT = 0.25
 """The first wait before opening again, in seconds: short, for the server counts the grace of a participant."""
@@ -39,8 +39,11 @@ SILENCE_MAX = 45.0
 OPEN_MAX = 10.0
 """How long opening may take."""
 FRAME_BYTES_MAX = 8 << 20
+ACTIVE = ("queued", "running", "waiting")
+"""The states of a run that has not ended."""
 
 OnOpen = Callable[[], None]
+IsOver = Callable[[], bool]
 
 
 class Streams:
@@ -122,8 +125,15 @@ class Streams:
     ) -> Generator[RunStreamEvent, None, None]:
         """The events of a run behind the event `after`, each once, up to its RunCompleted."""
         path = path_of("/agent/{name}/get_events", name=agent)
+        report = path_of("/agent/{name}/runs/{run_id}", name=agent, run_id=run_id)
+
+        def is_over() -> bool:
+            # Behind the last event of a run, its stream has nothing.
+            shown = self._transport.call("run.show", "GET", report, answer="json", repeat="read")
+            return shown["status"] not in ACTIVE and shown["last_event_id"] <= after
+
         start = str(after) if after else None
-        feed = self._feed("run.events", path, {"run_id": run_id, "stream": True}, start, on_open)
+        feed = self._feed("run.events", path, {"run_id": run_id, "stream": True}, start, on_open, is_over)
         with closing(feed):
             for event in feed:
                 found: RunStreamEvent = loads(event.data)
@@ -151,7 +161,7 @@ class Streams:
         key = idempotency_key or uuid.uuid4().hex
         body = json.dumps(given({**(more or {}), "input": input, "thread_id": thread_id}))
         path = path_of("/agent/{name}/stream_request", name=agent)
-        head = {"idempotency-key": key, "content-type": "application/json"}
+        head = sendable({"idempotency-key": key, "content-type": "application/json"})
         backoff, attempts = Backoff(FIRST_WAIT, LONGEST_WAIT), 5
         last, run_id = 0, ""
         while not run_id:
@@ -278,9 +288,15 @@ class Streams:
             time.sleep(backoff.next())
 
     def _feed(
-        self, operation: str, path: str, query: Mapping[str, Any], after: str | None, on_open: OnOpen | None
+        self,
+        operation: str,
+        path: str,
+        query: Mapping[str, Any],
+        after: str | None,
+        on_open: OnOpen | None,
+        is_over: IsOver | None = None,
     ) -> Generator[ServerEvent, None, None]:
-        """Server-sent events, opened again behind the last id."""
+        """Server-sent events, opened again behind the last id, unless `is_over` says that no more come."""
         backoff, reached = Backoff(FIRST_WAIT, LONGEST_WAIT), False
         while True:
             headers = dict(self._transport.headers)
@@ -301,10 +317,12 @@ class Streams:
                         yield event
                         # What was not handed on is asked for again.
                         after = event.id or after
+                if is_over and is_over():
+                    return
             except RefusedError as error:
                 if not (reached and passing(error)):
                     raise
-            except httpx2.TransportError as cause:
+            except (httpx2.TransportError, NetworkError) as cause:
                 if not reached:
                     raise NetworkError(f"{self._transport.url}{path}: {cause!r}") from cause
             time.sleep(backoff.next())

@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import time
 import json
+import re
 import ssl
 import uuid
 from typing import Any, Callable, Literal, Mapping
+from urllib.parse import urlsplit
 
 import httpx2
 
-from .._errors import NetworkError, RefusedError, UnreadableError, refusal
+from .._errors import ArgumentError, NetworkError, RefusedError, UnreadableError, refusal
 from .._omit import given
 from .._retry import Backoff
 
@@ -38,10 +40,11 @@ class Transport:
         tls: ssl.SSLContext | None,
         on_call: Callable[[str], None] | None,
     ) -> None:
-        self.url = url.rstrip("/")
-        self.headers = {"user-agent": "plenary-client-python", **headers}
-        if token:
-            self.headers["authorization"] = f"Bearer {token}"
+        self.url = address(url)
+        self.headers = sendable({"user-agent": "plenary-client-python", **headers})
+        # A token that was read from a file ends with a line break.
+        if token := (token or "").strip():
+            self.headers |= sendable({"authorization": f"Bearer {token}"})
         self.tls = tls
         self._attempts = max(attempts, 1)
         self.on_call = on_call or (lambda _operation: None)
@@ -69,13 +72,13 @@ class Transport:
     ) -> Any:
         """Carries an operation out; `body` is JSON."""
         self.on_call(operation)
-        head = {**self.headers, **(headers or {})}
+        head = {**self.headers, **sendable(headers or {})}
         if answer == "json":
             head["accept"] = "application/json"
         if repeat == "key":
             # A fresh key makes every repetition safe, also over a crash of the server.
             idempotency_key = idempotency_key or uuid.uuid4().hex
-            head["idempotency-key"] = idempotency_key
+            head |= sendable({"idempotency-key": idempotency_key})
         if body is not None:
             content = json.dumps(given(body) if isinstance(body, dict) else body).encode()
             content_type = "application/json"
@@ -111,6 +114,23 @@ class Transport:
             time.sleep(wait)
 
 
+def address(url: str) -> str:
+    """The address of a server, without the slash at its end."""
+    url = url.strip().rstrip("/")
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ArgumentError("the address of the server begins with neither http:// nor https://, or names no host")
+    return url
+
+
+def sendable(headers: Mapping[str, str]) -> dict[str, str]:
+    """These headers, if all can be sent. The error does not show the value, which may be a token."""
+    for name, value in headers.items():
+        if not re.fullmatch(r"(?:[!-~](?:[ -~]*[!-~])?)?", value):
+            raise ArgumentError(f"the header `{name}` has a character that a header cannot have")
+    return dict(headers)
+
+
 def parameter(value: Any) -> str:
     """A value in a query."""
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
@@ -122,7 +142,8 @@ def read(response: httpx2.Response, answer: Answer) -> Any:
         return response.content
     if answer == "text":
         return response.text
-    if answer == "none" or not response.content:
+    # 202 and 204 have no body, whatever the operation answers otherwise.
+    if answer == "none" or not response.content and response.status_code in (202, 204):
         return None
     try:
         return response.json()

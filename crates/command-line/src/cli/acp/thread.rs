@@ -2,12 +2,12 @@
 //! waiting one.
 //! Must not know: lines, or the open sessions.
 
-use std::{future::pending, sync::Arc, time::Duration};
+use std::{collections::VecDeque, future::pending, sync::Arc, time::Duration};
 
 use plenary_client::{
     Error, IdempotencyKey,
     frames::StreamOptions,
-    runs::{Chat, EventBody, FinishReason, RunEvent, RunOrThread, RunStatus, RunStream, Signal},
+    runs::{Chat, EventBody, FinishReason, RunEvent, RunOrThread, RunReport, RunStatus, RunStream, Signal},
 };
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -162,7 +162,26 @@ impl ThreadSession {
                 break;
             }
         }
-        if let Some(run) = last { self.resume_last_run(run).await } else { Ok(()) }
+        self.resume_active_runs(self.active_runs(last).await?, is_shown);
+        Ok(())
+    }
+
+    /// The runs of the thread that have not ended, oldest first. A run that is queued has no events yet, so that only the
+    /// list of threads names it; `last` is the last run that has some.
+    async fn active_runs(&self, last: Option<String>) -> Result<VecDeque<RunReport>, Fault> {
+        let (asker, id) = (&self.asker, &self.session.id);
+        let page = asker.call(|| asker.client.threads(asker.name(), None, None)).await?;
+        let thread = page.reply.value.into_iter().find(|thread| thread.thread_id == *id);
+        let runs = thread.map_or_else(|| last.into_iter().collect(), |thread| thread.runs);
+        let mut active = VecDeque::new();
+        for run in runs.iter().rev() {
+            let report = asker.call(|| asker.client.run_report(asker.name(), run)).await?.value;
+            if matches!(report.status, RunStatus::Completed | RunStatus::Error | RunStatus::Canceled) {
+                break;
+            }
+            active.push_front(report);
+        }
+        Ok(active)
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "other events change nothing")]
@@ -187,30 +206,35 @@ impl ThreadSession {
         Ok(())
     }
 
-    /// Continues to follow the last run of the thread.
-    async fn resume_last_run(&self, run: String) -> Result<(), Fault> {
-        let asker = &self.asker;
-        let report = asker.call(|| asker.client.run_report(asker.name(), &run)).await?.value;
-        match report.status {
-            RunStatus::Waiting => {
-                let position = (run.as_str(), report.event_id.unwrap_or(report.last_event_id));
-                let members = json!({"request_keys": report.request_keys, "options": report.options,
-                    "form": report.form, "message": report.message});
-                *self.session.question.lock() = Some(Question::new(position, &members));
-            }
-            RunStatus::Running => {
-                let (asker, editor) = (self.asker.clone(), self.editor.clone());
-                let followed = Self { asker, editor, session: self.session.clone() };
-                tokio::spawn(async move {
-                    let cancel = followed.session.background.clone();
-                    if let Err(fault) = followed.follow(run, Some(report.last_event_id), &cancel).await {
-                        followed.send(&agent_text(&fault.text)).await;
-                    }
-                });
-            }
-            RunStatus::Queued | RunStatus::Completed | RunStatus::Error | RunStatus::Canceled => {}
+    /// Continues to follow these runs, one after the other, up to a question.
+    fn resume_active_runs(&self, runs: VecDeque<RunReport>, is_shown: bool) {
+        if let Some(report) = runs.front().filter(|report| report.status == RunStatus::Waiting) {
+            let position = (report.run_id.as_str(), report.event_id.unwrap_or(report.last_event_id));
+            let members = json!({"request_keys": report.request_keys, "options": report.options,
+                "form": report.form, "message": report.message});
+            *self.session.question.lock() = Some(Question::new(position, &members));
+            return;
         }
-        Ok(())
+        let (asker, editor) = (self.asker.clone(), self.editor.clone());
+        let followed = Self { asker, editor, session: self.session.clone() };
+        tokio::spawn(async move {
+            let cancel = followed.session.background.clone();
+            for report in runs {
+                // The replay has shown the prompts of the runs that have begun.
+                let prompt = report.request["input"].as_str().filter(|_| report.status == RunStatus::Queued);
+                if let Some(prompt) = prompt.filter(|_| is_shown) {
+                    followed.send(&user_text(prompt)).await;
+                }
+                if let Err(fault) = followed.follow(report.run_id, Some(report.last_event_id), &cancel).await
+                {
+                    followed.send(&agent_text(&fault.text)).await;
+                }
+                let is_over = cancel.is_cancelled() || followed.session.replaced.is_cancelled();
+                if is_over || followed.session.question.lock().is_some() {
+                    return;
+                }
+            }
+        });
     }
 
     async fn show(&self, event: &RunEvent, view: &mut EditorView) {

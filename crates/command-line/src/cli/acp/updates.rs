@@ -7,6 +7,8 @@ use plenary_client::runs::{EventBody, FinishReason, RunEvent};
 use plenary_hosts::acp::wire::text_block;
 use serde_json::{Value, json};
 
+use crate::cli::said::SaidText;
+
 /// The maximum number of open tool calls; beyond it the oldest counts as done.
 const CALLS_OPEN_MAX: usize = 256;
 
@@ -17,8 +19,8 @@ pub(super) struct EditorView {
     text: String,
     /// Whether deltas of the text were lost.
     is_torn: bool,
-    /// Whether any text was shown.
-    has_text: bool,
+    /// All texts that were shown.
+    said: SaidText,
     /// Calls without a result: id and name.
     calls: VecDeque<(String, String)>,
 }
@@ -53,7 +55,7 @@ impl EditorView {
             EventBody::TextDelta { content } if self.is_torn || content.is_empty() => Vec::new(),
             EventBody::TextDelta { content } => {
                 self.text.push_str(content);
-                self.has_text = true;
+                self.said.push(content);
                 vec![agent_text(content)]
             }
             EventBody::TextOutput { content } => {
@@ -85,7 +87,6 @@ impl EditorView {
     fn whole_text(&mut self, whole: &str) -> Option<String> {
         let shown = std::mem::take(&mut self.text);
         self.is_torn = false;
-        self.has_text = true;
         if let Some(more) = shown.strip_prefix(whole) {
             more.clone_into(&mut self.text);
             return None;
@@ -95,6 +96,7 @@ impl EditorView {
             // Deltas were lost: show the whole text again.
             None => format!("\n\n{whole}"),
         };
+        self.said.push(&rest);
         (!rest.is_empty()).then_some(rest)
     }
 
@@ -130,8 +132,9 @@ impl EditorView {
     fn over(&mut self, reason: FinishReason, result: Option<&str>) -> Vec<Value> {
         let status = if reason == FinishReason::Success { "completed" } else { "failed" };
         let mut updates: Vec<Value> = self.calls.drain(..).map(|(id, _)| finished(&id, status, "")).collect();
-        if let Some(result) = result.filter(|result| !self.has_text && !result.is_empty()) {
-            updates.push(agent_text(result));
+        if let Some(result) = result.filter(|result| self.said.lacks(result)) {
+            let separator = if self.said.is_empty() { "" } else { "\n\n" };
+            updates.push(agent_text(&format!("{separator}{result}")));
         }
         updates
     }
@@ -188,10 +191,11 @@ mod tests {
     }
 
     #[test]
-    fn a_result_is_shown_if_no_text_was_shown() {
+    fn a_result_is_shown_unless_a_text_has_it() {
         let end = json!({"type": "RunCompleted", "finish_reason": "success", "result": "done"});
         assert_eq!(texts(std::slice::from_ref(&end)), ["done"]);
-        assert_eq!(texts(&[whole("done"), end]), ["done"]);
+        assert_eq!(texts(&[whole("It is done."), end.clone()]), ["It is done."]);
+        assert_eq!(texts(&[delta("Hel"), whole("Hello"), end]), ["Hel", "lo", "\n\ndone"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use plenary_mcp::tools::CORE;
 use serde_json::{Map, Value, json};
 
 use super::{
-    SERVER, absolute_cacert, agent_choice, codex_trust,
+    SERVER, agent_choice, codex_trust,
     coding_agents::{CodingAgent, Scope, SettingsRoots},
     linked_home,
     plan::{Entry, Form, PlannedFile, ProgramCommand, server_line},
@@ -183,7 +183,7 @@ pub(crate) async fn prepare(
 fn name_server(context: &Context, process: &mut Process) {
     if let Ok(server) = context.server() {
         process.env("PLENARY_URL", server.to_string());
-        process.envs(absolute_cacert(context, &server).map(|file| ("PLENARY_CACERT", file)));
+        process.envs(context.absolute_cacert(&server).map(|file| ("PLENARY_CACERT", file)));
     }
 }
 

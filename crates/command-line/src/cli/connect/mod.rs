@@ -20,10 +20,7 @@ mod tools;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use plenary_client::{
-    BaseUrl,
-    context::{AboutProject, NewProject},
-};
+use plenary_client::context::{AboutProject, NewProject};
 use plenary_kernel::OwnerName;
 use serde_json::{Value, json};
 
@@ -219,14 +216,8 @@ fn with_server(context: &Context, entry: ClientEntry) -> Result<ClientEntry, Fai
     if !address.source.is_given() {
         return Ok(entry);
     }
-    let cacert = absolute_cacert(context, &address.url);
+    let cacert = context.absolute_cacert(&address.url);
     Ok(ClientEntry { url: Some(address.url.to_string()), cacert, ..entry })
-}
-
-/// The file with the server's certificate authority, whatever directory a program starts in.
-fn absolute_cacert(context: &Context, server: &BaseUrl) -> Option<PathBuf> {
-    let file = context.cacert(server)?;
-    Some(context.environment.directory().map_or_else(|| file.clone(), |directory| directory.join(&file)))
 }
 
 /// Refuses options that the coding agent cannot honour.
@@ -383,7 +374,7 @@ fn working_directory(context: &Context) -> Result<PathBuf, Failure> {
 }
 
 /// The arguments and variables with which a program started elsewhere finds the same server and agent as this command.
-fn program_command(context: &Context, agent: &str, http: bool) -> Result<ProgramCommand, Failure> {
+pub(super) fn program_command(context: &Context, agent: &str, http: bool) -> Result<ProgramCommand, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::local(format!("the path of this program cannot be determined: {error}")))?;
     let address = context.server_address()?;
@@ -391,7 +382,7 @@ fn program_command(context: &Context, agent: &str, http: bool) -> Result<Program
     if address.source.is_given() {
         arguments.extend(["--url".to_owned(), address.url.to_string()]);
     }
-    let cacert = absolute_cacert(context, &address.url).map(|file| file.to_string_lossy().into_owned());
+    let cacert = context.absolute_cacert(&address.url).map(|file| file.to_string_lossy().into_owned());
     let inherited = [("PLENARY_DATA", context.environment.var("PLENARY_DATA")), ("PLENARY_CACERT", cacert)];
     let variables = inherited.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Ok(ProgramCommand {

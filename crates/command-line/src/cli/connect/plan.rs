@@ -54,6 +54,15 @@ pub(crate) struct ProgramCommand {
     pub(crate) http: Option<String>,
 }
 
+impl ProgramCommand {
+    /// The beginning of a shell's command line: the variables, the program and the arguments.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let variables = self.variables.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
+        let arguments = [&self.program].into_iter().chain(&self.arguments).map(|part| quoted(part));
+        variables.chain(arguments).collect()
+    }
+}
+
 /// A settings file, and its planned content.
 #[derive(Debug)]
 pub(crate) struct PlannedFile {
@@ -363,10 +372,7 @@ pub(super) fn command(agent: CodingAgent, event: &str, invocation: &ProgramComma
 }
 
 fn line(agent: CodingAgent, event: &[&str], invocation: &ProgramCommand) -> String {
-    let variables = invocation.variables.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
-    let mut parts: Vec<String> = variables.collect();
-    parts.push(quoted(&invocation.program));
-    parts.extend(invocation.arguments.iter().map(|part| quoted(part)));
+    let mut parts = invocation.words();
     parts.push("hook".to_owned());
     parts.extend(event.iter().chain(&["--client", agent.as_str()]).map(|part| (*part).to_owned()));
     parts.join(" ")

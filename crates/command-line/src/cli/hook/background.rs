@@ -25,7 +25,7 @@ pub(super) fn spawn(
     // The process runs in another directory.
     if matches!(address.source, UrlSource::Flag | UrlSource::Connected(_)) {
         command.args(["--url", &address.url.to_string()]);
-        command.envs(context.cacert(&address.url).map(|file| ("PLENARY_CACERT", file)));
+        command.envs(context.absolute_cacert(&address.url).map(|file| ("PLENARY_CACERT", file)));
     }
     command.args(["hook", moment, "--client", event.coding.as_str()]);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -29,6 +29,7 @@ pub(super) fn spawn(context: &Context, handle: &AgentHandle, directory: &Path) -
     let address = context.server_address().map_err(|failure| journal::describe(&failure))?;
     if address.source == UrlSource::Flag {
         command.args(["--url", &address.url.to_string()]);
+        command.envs(context.absolute_cacert(&address.url).map(|file| ("PLENARY_CACERT", file)));
     }
     command.args(["--as", handle.as_str(), "context", "deposit", "--git", "--auto"]);
     command.current_dir(directory).stdin(Stdio::null()).stdout(Stdio::null());

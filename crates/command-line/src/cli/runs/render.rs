@@ -8,7 +8,7 @@ use plenary_client::{
 
 use super::prompt::described;
 use crate::{
-    cli::failure::Failure,
+    cli::{failure::Failure, said::SaidText},
     out::{Out, clean},
 };
 
@@ -34,13 +34,20 @@ pub(super) struct RunPrinter {
     streamed: String,
     /// Whether the current line is unfinished.
     is_line_open: bool,
-    /// Whether any text was printed.
-    has_text: bool,
+    /// The whole texts that were printed.
+    said: SaidText,
 }
 
 impl RunPrinter {
     pub(super) fn new(out: Out, server: BaseUrl) -> Self {
-        Self { out, server, depth: None, streamed: String::new(), is_line_open: false, has_text: false }
+        Self {
+            out,
+            server,
+            depth: None,
+            streamed: String::new(),
+            is_line_open: false,
+            said: SaidText::default(),
+        }
     }
 
     /// Prints an event. Runs on a blocking thread: a reader that has stopped reading must not keep signals from being
@@ -78,8 +85,11 @@ impl RunPrinter {
             EventBody::TextOutput { content } if !is_deeper => {
                 EventText { output: self.text(content), note: None }
             }
-            EventBody::RunCompleted { result: Some(result), .. } if !self.has_text && !result.is_empty() => {
-                EventText { output: self.text(result), note: self.note(event) }
+            EventBody::RunCompleted { result: Some(result), .. } if self.said.lacks(result) => {
+                let stands_below = !self.said.is_empty() && self.streamed.is_empty();
+                let mut output = String::from(if stands_below { "\n" } else { "" });
+                output.push_str(&self.text(result));
+                EventText { output, note: self.note(event) }
             }
             EventBody::TextOutput { .. }
             | EventBody::ToolCall { .. }
@@ -95,7 +105,7 @@ impl RunPrinter {
 
     /// The part of a complete text that was not printed yet, and the end of its line.
     fn text(&mut self, content: &str) -> String {
-        self.has_text = true;
+        self.said.push(content);
         let streamed = std::mem::take(&mut self.streamed);
         let (mut output, rest) = match content.strip_prefix(&streamed) {
             Some(rest) => (String::new(), rest),
@@ -216,6 +226,8 @@ mod tests {
         assert_eq!(text(&mut printer, "cut"), "", "its line was ended");
         let end = print_event(&mut printer, "RunCompleted", r#","finish_reason":"success","result":"cut""#);
         assert_eq!(end, (String::new(), "done: run r, thread t".into()));
+        let end = print_event(&mut printer, "RunCompleted", r#","finish_reason":"success","result":"42""#);
+        assert_eq!(end, ("\n42\n".into(), "done: run r, thread t".into()), "a result that no text has");
     }
 
     #[test]

@@ -158,16 +158,20 @@ async fn read(api: &ToolApi, id: &str, key: Option<&str>, kind: Option<&str>, af
         return Box::pin(read(api, id, key, kind, Some(number - 1))).await;
     }
     let fitting = bounds::fitting(&events).max(1).min(events.len());
-    let mut again = json!({"action": "read", "id": id, "kind": kind});
+    let mut again = api.again(json!({"action": "read", "id": id}));
+    if let Some(kind) = kind {
+        again["kind"] = kind.into();
+    }
     if let Some(after) = after {
         again["after_id"] = after.into();
     }
-    let mut shown = json!({"id": id, "events": events[..fitting], AGAIN: again});
+    let mut shown = json!({"id": id, "events": events[..fitting]});
     let last = events[..fitting].last().map(|event| event["id"].clone());
     match after {
         Some(_) => {
             if let Some(last) = last {
-                shown["next"] = json!({"action": "read", "id": id, "after_id": last});
+                shown["next"] = again.clone();
+                shown["next"]["after_id"] = last;
             }
         }
         None => {
@@ -181,6 +185,7 @@ async fn read(api: &ToolApi, id: &str, key: Option<&str>, kind: Option<&str>, af
             }
         }
     }
+    shown[AGAIN] = again;
     Ok(shown)
 }
 

@@ -54,7 +54,7 @@ impl Claim {
 pub(super) async fn claims(api: &ToolApi, me: &Me) -> Result<Vec<Claim>, Refusal> {
     let path = STREAM.at(&[&me.principal()], &[("retained", "true"), ("session_id", "mcp-claims")]);
     let mut stream = Stream::new(api.open(&path).await?.into_body(), PATIENCE);
-    let mut leases = BTreeMap::new();
+    let mut leases = Leases::new();
     // The first comment follows the retained frames.
     while let Some(StreamItem::Event(event)) = stream.next().await {
         if let Ok(frame) = serde_json::from_str::<Value>(&event.data) {
@@ -67,36 +67,38 @@ pub(super) async fn claims(api: &ToolApi, me: &Me) -> Result<Vec<Claim>, Refusal
     Ok(claims)
 }
 
+/// The leases by sending principal and id: nobody else can take over, extend or release a claim, whatever id they name.
+type Leases = BTreeMap<(String, String), Claim>;
+
 /// Applies a frame to the leases.
-fn note(leases: &mut BTreeMap<String, Claim>, frame: &Value) {
+fn note(leases: &mut Leases, frame: &Value) {
     let payload = &frame["payload"];
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let Some(lease_id) = text(&payload["lease_id"]) else { return };
+    let (Some(lease_id), Some(sender)) = (text(&payload["lease_id"]), text(&frame["sender_handle"])) else {
+        return;
+    };
+    let created = frame["created_at"].as_str().and_then(rfc3339::parse);
+    let created_ms = created.and_then(|ms| u64::try_from(ms).ok()).unwrap_or_default();
     let ttl_ms = payload["ttl_ms"].as_u64().unwrap_or_default();
+    let key = (sender.clone(), lease_id.clone());
     match frame["kind"].as_str() {
         Some("agent_lock_request") => {
-            let (Some(resource), Some(sender), Some(drafted)) =
-                (text(&payload["resource"]), text(&frame["sender_handle"]), text(&frame["drafted_with"]))
+            let (Some(resource), Some(drafted)) = (text(&payload["resource"]), text(&frame["drafted_with"]))
             else {
                 return;
             };
-            let created = frame["created_at"].as_str().and_then(rfc3339::parse);
-            let until_ms = created.and_then(|ms| u64::try_from(ms).ok()).unwrap_or_default() + ttl_ms;
+            let until_ms = created_ms.saturating_add(ttl_ms);
             let (holder, intent) = ((sender, drafted), text(&payload["intent"]));
-            leases.insert(lease_id.clone(), Claim { lease_id, resource, holder, intent, until_ms });
+            leases.insert(key, Claim { lease_id, resource, holder, intent, until_ms });
         }
         Some("agent_lease_extend") => {
-            if let Some(claim) =
-                leases.get_mut(&lease_id).filter(|claim| frame["sender_handle"] == *claim.holder.0)
-            {
-                claim.until_ms += ttl_ms;
+            if let Some(claim) = leases.get_mut(&key) {
+                // Compensates a missed extension: the claim holds at least for the stated time from now on.
+                claim.until_ms = claim.until_ms.max(created_ms).saturating_add(ttl_ms);
             }
         }
-        // Only the holder can release a claim.
-        Some("agent_lock_release")
-            if leases.get(&lease_id).is_some_and(|claim| frame["sender_handle"] == *claim.holder.0) =>
-        {
-            leases.remove(&lease_id);
+        Some("agent_lock_release") => {
+            leases.remove(&key);
         }
         _ => {}
     }
@@ -115,16 +117,21 @@ mod tests {
 
     #[test]
     fn a_lease_is_extended_and_given_up_by_its_own_principal_alone() {
-        let mut leases = BTreeMap::new();
+        let mut leases = Leases::new();
         let lease = json!({"lease_id": "l", "resource": "a.rs", "ttl_ms": 1_000});
         note(&mut leases, &frame("agent_lock_request", "~a", &lease));
-        let until = leases["l"].until_ms;
-        for (kind, sender) in [("agent_lease_extend", "~b"), ("agent_lock_release", "~b")] {
-            note(&mut leases, &frame(kind, sender, &lease));
-            assert_eq!(leases["l"].until_ms, until, "{kind}");
+        let own = ("~a".to_owned(), "l".to_owned());
+        let until = leases[&own].until_ms;
+        for kind in ["agent_lease_extend", "agent_lock_request", "agent_lock_release"] {
+            note(&mut leases, &frame(kind, "~b", &lease));
+            assert_eq!(leases[&own].until_ms, until, "{kind}");
         }
         note(&mut leases, &frame("agent_lease_extend", "~a", &lease));
-        assert_eq!(leases["l"].until_ms, until + 1_000);
+        assert_eq!(leases[&own].until_ms, until + 1_000);
+        let mut late = frame("agent_lease_extend", "~a", &lease);
+        late["created_at"] = "2026-01-01T00:01:00Z".into();
+        note(&mut leases, &late);
+        assert_eq!(leases[&own].until_ms, until - 1_000 + 60_000 + 1_000, "as for a claim of that moment");
         note(&mut leases, &frame("agent_lock_release", "~a", &lease));
         assert!(leases.is_empty());
     }

@@ -129,7 +129,7 @@ async fn finished(api: &ToolApi, agent: &str, run: &str, wait: Duration, resumed
             shown.insert(name.into(), value.clone());
         }
     }
-    let again = json!({"agent": agent, "run_id": run});
+    let again = api.again(json!({"agent": agent, "run_id": run}));
     if !over {
         shown.insert("next".into(), again.clone());
     }

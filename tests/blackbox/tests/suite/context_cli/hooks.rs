@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use blackbox::Server;
+use blackbox::{Cli, Server};
 use serde_json::{Value, json};
 
 use super::{
@@ -70,6 +70,28 @@ async fn the_git_hook_is_installed_once_beside_what_is_there_and_deposits_each_c
     git(&directory, &["config", "core.hooksPath", &shared]).await;
     let foreign = ann.run(&["context", "hook", "install"]).await;
     assert!(foreign.code == 1 && foreign.err.contains("core.hooksPath"), "{foreign:?}");
+}
+
+/// The hook runs where nothing is left of the terminal, and reaches the same server.
+#[tokio::test]
+async fn the_git_hook_trusts_the_authority_of_the_terminal() {
+    let server = Server::builder().tls().start().await;
+    let agent = server.agent("@nick.ann").await;
+    let authority = server.certificate().file.to_str().expect("a path of text").to_owned();
+    let ann = Cli::of(&server, &agent, "s-1");
+    let trusting = async |args: &[&str]| ann.run_ok(&[&["--cacert", &authority], args].concat()).await;
+    trusting(&["context", "init", "parser", "--name", "The parser"]).await;
+    let directory = ann.dir();
+    git(&directory, &["init", "-q", "-b", "main"]).await;
+    trusting(&["context", "hook", "install"]).await;
+    let hook = directory.join(".git/hooks/post-commit");
+    let text = std::fs::read_to_string(&hook).expect("the hook is there");
+    assert!(text.contains(&format!("PLENARY_CACERT={authority} ")), "{text}");
+    std::fs::create_dir_all(directory.join(".config/plenary")).expect("a directory can be made");
+    trusting(&["token", "add", "@nick.ann", "--token", agent.token()]).await;
+    commit(&directory, "a.rs", "A commit").await;
+    let page = json_of(&trusting(&["context", "pull", "--json"]).await);
+    assert_eq!(page["packages"].as_array().map(Vec::len), Some(1), "{page}");
 }
 
 #[tokio::test]

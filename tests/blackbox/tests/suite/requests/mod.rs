@@ -375,6 +375,20 @@ async fn a_link_shows_who_answered() {
     );
 }
 
+/// An agent answers no requests, so that one which is given to it would reach nobody.
+#[tokio::test]
+async fn a_request_goes_to_a_person_and_to_no_agent() {
+    let House { server, owner, agent } = house().await;
+    server.agent("@nick.two").await;
+    let id = ask(&agent, permission()).await;
+    let delegate = owner.post(&at(&id, "/delegate"), json!({"to": "@nick.two"})).await;
+    delegate.assert_refused(400, "unknown_person");
+    let mut to_agent = permission();
+    to_agent["to"] = "@nick.two".into();
+    agent.post("/requests", to_agent).await.assert_refused(400, "unknown_person");
+    owner.post(&at(&id, "/delegate"), json!({"to": "@nick.nick"})).await.ok(200);
+}
+
 /// The requests that were given to one person, over more requests than one page looks through.
 #[tokio::test]
 async fn the_requests_of_one_person_are_listed() {

@@ -4,7 +4,9 @@
 use blackbox::{Agent, Cli, RunningCommand, Server, enter, eventually};
 use serde_json::{Value, json};
 
-use super::speak::{Gates, Run, chat, hosted, list, resume, running, serving, status, status_becomes};
+use super::speak::{
+    Gates, Run, chat, chat_on, hosted, list, resume, running, serving, status, status_becomes,
+};
 
 /// The agent that the server runs, behind the same protocol.
 const CODER: &str = "coder";
@@ -212,6 +214,30 @@ async fn a_session_that_is_loaded_again_shows_its_run_once() {
     gates.open("on");
     let (_, end) = editor.heard().await;
     assert_eq!(end["result"], json!({"stopReason": "end_turn"}));
+}
+
+/// A run that waits for its turn is followed too, with its prompt.
+#[tokio::test]
+async fn a_session_that_is_loaded_shows_its_queued_runs() {
+    let (server, gates) = (server().await, Gates::new());
+    let ann = server.agent("@nick.ann").await;
+    let mut editor = Editor::new(&server, &ann, "@acme.coder", json!({})).await;
+    let run = chat(&ann, CODER, &format!("text first\n{}", gates.gate("go"))).await;
+    running(&ann, &run).await;
+    chat_on(&ann, &run, "text second").await;
+    let load = json!({"sessionId": run.thread, "cwd": "/tmp", "mcpServers": []});
+    editor.ask("session/load", load).await;
+    assert_eq!(editor.result().await, json!({}));
+    gates.open("go");
+    let mut said = Vec::new();
+    while said.last().is_none_or(|(_, text)| text != "second") {
+        let line = editor.program.line().await;
+        let message: Value = serde_json::from_str(&line).expect("a message on each line");
+        let update = &message["params"]["update"];
+        let text = update["content"]["text"].as_str().unwrap_or_default().trim().to_owned();
+        said.push((update["sessionUpdate"].clone(), text));
+    }
+    assert!(said.contains(&(json!("user_message_chunk"), "text second".to_owned())), "{said:?}");
 }
 
 /// What is canceled is asked no more.

@@ -12,7 +12,7 @@ use super::{
     git::Repository,
     target::{ProjectArgs, ProjectSource, ProjectTarget, project_of},
 };
-use crate::cli::{context::Context, failure::Failure, identity::Source};
+use crate::cli::{connect::program_command, context::Context, failure::Failure, identity::Source, shell};
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -75,13 +75,7 @@ fn deposit_command(context: &Context, args: &ProjectArgs, from: &Path) -> Result
     // An impossible deposit fails here, not at every commit.
     let project = ProjectTarget::of(context, args)?.project()?.to_owned();
     let is_found = |file: &Path| file.parent().is_some_and(|directory| from.starts_with(directory));
-    let executable = std::env::current_exe()
-        .map_err(|error| Failure::local(format!("the path of this program cannot be determined: {error}")))?;
-    let mut arguments = vec![executable.to_string_lossy().into_owned()];
-    let address = context.server_address()?;
-    if address.source.is_given() {
-        arguments.extend(["--url".to_owned(), address.url.to_string()]);
-    }
+    let mut arguments = Vec::new();
     if let Some(identity) = context.identity()?
         && !matches!(&identity.source, Source::Project(file) if is_found(file))
     {
@@ -92,7 +86,9 @@ fn deposit_command(context: &Context, args: &ProjectArgs, from: &Path) -> Result
         Some((_, ProjectSource::File(file))) if is_found(&file) => {}
         Some(_) | None => arguments.extend(["--project".to_owned(), project]),
     }
-    Ok(arguments.iter().map(|argument| crate::cli::shell::quoted(argument)).collect::<Vec<_>>().join(" "))
+    let mut words = program_command(context, "", false)?.words();
+    words.extend(arguments.iter().map(|argument| shell::quoted(argument)));
+    Ok(words.join(" "))
 }
 
 /// Warns if only this terminal has the token: it does not reach a hook.
