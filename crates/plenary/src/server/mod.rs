@@ -4,6 +4,7 @@
 mod address_file;
 mod agents;
 mod background;
+mod certificate;
 mod clock;
 mod cluster;
 mod model;
@@ -13,10 +14,12 @@ mod private_file;
 mod probe;
 mod recount;
 mod rooms;
+mod same_operator;
 mod settings;
 mod store;
 mod surface;
 mod toolbox;
+mod unfinished;
 mod usage;
 
 use std::{io::ErrorKind, net::SocketAddr, sync::Arc, time::Duration};
@@ -24,7 +27,7 @@ use std::{io::ErrorKind, net::SocketAddr, sync::Arc, time::Duration};
 use anyhow::Context as _;
 use plenary_accounts::{Seed, SeedReport, TokenDigest};
 use plenary_context::Indexes;
-use plenary_edge::{Listener, Metrics};
+use plenary_edge::{Listener, Metrics, TlsFiles};
 use plenary_hub::CloseReason;
 use plenary_log::{AppendMetrics, Fault};
 use plenary_telemetry::Telemetry;
@@ -49,6 +52,7 @@ const LAST_SPANS: Duration = Duration::from_secs(2);
 pub(crate) struct Server {
     url: String,
     near: String,
+    certificate: Option<Arc<TlsFiles>>,
     stop: CancellationToken,
     serving: tokio::task::JoinHandle<plenary_edge::StopReport>,
     tasks: TaskTracker,
@@ -62,7 +66,10 @@ impl Server {
     /// Opens the store, finishes the work that a crash interrupted, applies the seed, and listens.
     pub(crate) async fn start(settings: Settings, operator: &mut OperatorToken) -> anyhow::Result<Self> {
         let telemetry = telemetry(&settings);
-        let store::Store { opened, closing, index, everything } = store::open(&settings).await?;
+        let store::Store { opened, closing, index, everything, nats } = store::open(&settings).await?;
+        if let Some(nats) = nats {
+            same_operator::check(&opened.log, operator, &nats).await?;
+        }
         operator.keep()?;
         let semantic = model::open(&settings).await?;
         opened.log.ledger().limit(settings.quota.stored());
@@ -91,9 +98,7 @@ impl Server {
         }
         let hosted = settings.agents.hosted.clone();
         rooms.accounts.host(hosted).await.context("creating the accounts of the configured agents")?;
-        for room in &rooms.served {
-            room.resume().await.context("finishing work that the last run of the server left")?;
-        }
+        unfinished::finish(&rooms, &tasks, &stop).await?;
 
         let metrics = metrics(&telemetry);
         let AppendMetrics { duration, waiting } = rooms.log.metrics().clone();
@@ -101,7 +106,11 @@ impl Server {
         metrics.register("log_append_duration_seconds", help, duration);
         metrics.register("log_appends_waiting", "Appends to the log that wait for their outcome", waiting);
         rooms.served.iter().for_each(|room| room.register(&metrics));
-        let listener = listener(&settings)?;
+        let certificate = certificate::open(&settings)?;
+        let listener = listener(&settings, certificate.as_ref())?;
+        if let Some(files) = &certificate {
+            tasks.spawn(certificate::watch(files.clone(), stop.clone()));
+        }
         let (url, near) = (settings.url(listener.address()), settings.near(listener.address()));
         if rooms.log.shared() {
             let (signals, address) = (rooms.log.signals().clone(), listener.address().to_string());
@@ -129,7 +138,7 @@ impl Server {
         let serving =
             tokio::spawn(async move { listener.known_as(origin).serve(router, &metrics, serve_stop).await });
         let toolbox = settings.toolbox;
-        Ok(Self { url, near, stop, serving, tasks, rooms, closing, toolbox, telemetry })
+        Ok(Self { url, near, certificate, stop, serving, tasks, rooms, closing, toolbox, telemetry })
     }
 
     /// The URL for clients.
@@ -140,6 +149,14 @@ impl Server {
     /// The URL for clients on this machine.
     pub(crate) fn near(&self) -> &str {
         &self.near
+    }
+
+    /// Reads the files of the certificate again, if there are any.
+    pub(crate) async fn read_certificate(&self) {
+        match &self.certificate {
+            Some(files) => certificate::read_again(files.clone()).await,
+            None => tracing::info!("SIGHUP: there is no certificate to read again"),
+        }
     }
 
     /// Waits until the store fails for good; the process must then end.
@@ -179,16 +196,16 @@ impl Server {
 
 /// Listens at the address of the settings. If it is the default and another process has it, at a free port: clients on
 /// this machine find the port in the data directory.
-fn listener(settings: &Settings) -> anyhow::Result<Listener> {
+fn listener(settings: &Settings, tls: Option<&Arc<TlsFiles>>) -> anyhow::Result<Listener> {
     let address = settings.listen;
-    match Listener::bind(address, settings.edge()?) {
+    match Listener::bind(address, settings.edge(tls)?) {
         Err(fault)
             if fault.source.kind() == ErrorKind::AddrInUse
                 && settings.listen_source == ListenSource::Default
                 && settings.data.is_some() =>
         {
             tracing::warn!(%address, "another process listens at the default address; a free port is taken");
-            Ok(Listener::bind(SocketAddr::new(address.ip(), 0), settings.edge()?)?)
+            Ok(Listener::bind(SocketAddr::new(address.ip(), 0), settings.edge(tls)?)?)
         }
         bound => Ok(bound?),
     }
@@ -230,10 +247,10 @@ mod tests {
         let occupied = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = occupied.local_addr().unwrap();
         let settings = Settings { listen: address, data: Some("/d".into()), ..Settings::ephemeral() };
-        let found = listener(&settings).unwrap();
+        let found = listener(&settings, None).unwrap();
         assert!(found.address().ip().is_loopback() && found.address().port() != address.port());
         let chosen = Settings { listen_source: ListenSource::Flag, ..settings.clone() };
-        assert!(listener(&chosen).is_err(), "a chosen port is no other");
-        assert!(listener(&Settings { data: None, ..settings }).is_err(), "nobody would find it");
+        assert!(listener(&chosen, None).is_err(), "a chosen port is no other");
+        assert!(listener(&Settings { data: None, ..settings }, None).is_err(), "nobody would find it");
     }
 }
