@@ -124,12 +124,39 @@ async fn a_restored_host_takes_no_command_of_a_guest_who_knows_more() {
     restored(&mut scene.acme, &backup).await;
     scene.acme.relay.point_at(&scene.acme.server);
     // The home may be about to hear of it, or the host may refuse it.
-    let again = scene.ida.post(&path, answer).await;
-    again.assert_refused(409, "not_joined");
+    let again = async || {
+        let again = scene.ida.post(&path, answer.clone()).await;
+        (again.status != 503).then_some(again)
+    };
+    eventually("the host answers", again).await.assert_refused(409, "not_joined");
     assert_eq!(left(&scene.nick, &id, IDA).await, "host_restored");
     assert_eq!(left(&scene.ida, &id, "@ida.bot").await, "host_restored");
     assert!(content_of(&scene.nick.history(&id).await).is_empty());
     assert_eq!(content_of(&scene.ida.history(&id).await), ["lost", "answer"]);
+}
+
+/// A session that began after the backup is unknown to its host.
+#[tokio::test]
+async fn a_session_that_its_host_has_lost_ends_for_its_guests() {
+    let mut scene = Scene::new().await;
+    let kept = scene.joined().await;
+    let backup = backed_up(&scene.acme).await;
+    let lost = scene.joined().await;
+    scene.nick.say(&lost, "hello").await;
+    let known = scene.nick.history(&lost).await.len();
+    sees(&scene.ida, &lost, known).await;
+    restored(&mut scene.acme, &backup).await;
+    scene.acme.relay.point_at(&scene.acme.server);
+    let refused = async || {
+        let path = format!("/sessions/{lost}/messages");
+        let answer = scene.ida.post(&path, json!({"content": "x"})).await;
+        (answer.status != 503).then_some(answer)
+    };
+    eventually("the host answers", refused).await.assert_refused(409, "not_joined");
+    assert_eq!(left(&scene.ida, &lost, "@ida.bot").await, "host_restored");
+    assert_eq!(content_of(&scene.ida.history(&lost).await), ["hello"]);
+    assert_counted(&scene.rose, "acme").await;
+    scene.ida.say(&kept, "here I am").await;
 }
 
 #[tokio::test]
