@@ -193,7 +193,7 @@ fn row(peer: &Peer) -> [String; 7] {
         standing = format!("{standing}; no news since {}: {}", utc(since), clean(why));
     }
     if peer.diverged_sessions > 0 {
-        standing = format!("{standing}; {} sessions differ after a restore", peer.diverged_sessions);
+        standing = format!("{standing}; sessions that differ after a restore: {}", peer.diverged_sessions);
     }
     let grants = peer.grants.iter().map(|(name, owners)| format!("{name}={}", owners.join(",")));
     [

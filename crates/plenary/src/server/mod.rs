@@ -22,7 +22,7 @@ mod toolbox;
 mod unfinished;
 mod usage;
 
-use std::{io::ErrorKind, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io::ErrorKind, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use plenary_accounts::{Seed, SeedReport, TokenDigest};
@@ -84,17 +84,7 @@ impl Server {
         background::dispatch(&tasks, opened.feed, &rooms);
         rooms.accounts.sweep().await.context("finishing what was left of blocks and deletions")?;
         if let Some(seed_file) = &settings.seed {
-            let bytes = std::fs::read(seed_file)
-                .with_context(|| format!("reading the seed file {}", seed_file.display()))?;
-            let seed = Seed::parse(&bytes)?;
-            if privacy::is_readable_by_others(seed_file) {
-                tracing::warn!(file = %seed_file.display(), "other users can read the tokens in the seed file; run: chmod 600");
-            }
-            for agent in seed.guessable() {
-                tracing::warn!(%agent, "its token in the seed file is short enough to be guessed");
-            }
-            let SeedReport { created, known } = rooms.accounts.apply_seed(&seed).await?;
-            tracing::info!(made = created, known, "the seed file was applied");
+            apply_seed(&rooms, seed_file).await?;
         }
         let hosted = settings.agents.hosted.clone();
         rooms.accounts.host(hosted).await.context("creating the accounts of the configured agents")?;
@@ -192,6 +182,22 @@ impl Server {
         tokio::join!(store, self.telemetry.finish(LAST_SPANS));
         Ok(())
     }
+}
+
+/// Creates what the seed file names, unless it exists.
+async fn apply_seed(rooms: &Rooms, seed_file: &Path) -> anyhow::Result<()> {
+    let bytes =
+        std::fs::read(seed_file).with_context(|| format!("reading the seed file {}", seed_file.display()))?;
+    let seed = Seed::parse(&bytes)?;
+    if privacy::is_readable_by_others(seed_file) {
+        tracing::warn!(file = %seed_file.display(), "other users can read the tokens in the seed file; run: chmod 600");
+    }
+    for agent in seed.guessable() {
+        tracing::warn!(%agent, "its token in the seed file is short enough to be guessed");
+    }
+    let SeedReport { created, known } = rooms.accounts.apply_seed(&seed).await?;
+    tracing::info!(made = created, known, "the seed file was applied");
+    Ok(())
 }
 
 /// Listens at the address of the settings. If it is the default and another process has it, at a free port: clients on

@@ -56,7 +56,7 @@ async fn assert_counted(network: &Network, peer: &str) {
         ("COLUMNS", "300"),
     ]);
     let listed = cli.run_ok(&["peer", "list"]).await;
-    assert!(listed.contains("1 sessions differ after a restore"), "{listed}");
+    assert!(listed.contains("sessions that differ after a restore: 1"), "{listed}");
 }
 
 #[tokio::test]
