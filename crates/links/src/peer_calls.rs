@@ -27,7 +27,7 @@ pub(crate) const DOCUMENT_PATH: &str = "/.well-known/plenary";
 pub(crate) const ACCORDS_PATH: &str = "/link/v1/accords";
 
 /// A peer answers 404 to a request under an accord that is active here.
-pub(crate) const UNKNOWN_ACCORD: &str = "it answers 404: it knows no such accord, because it was revoked there or because one \
+const UNKNOWN_ACCORD: &str = "it answers 404: it knows no such accord, because it was revoked there or because one \
      of the networks was restored from a backup; revoke it here and make another one";
 /// The code of a refusal because of the time of a signature.
 const EXPIRED: &str = "signature_expired";
@@ -41,6 +41,16 @@ pub(crate) enum CallFailure {
     Unreachable(String),
     /// The network refused with this status, and this code if it gave one.
     Refused(StatusCode, Option<Box<str>>),
+}
+
+impl CallFailure {
+    /// Why a request under an accord failed, for people.
+    pub(crate) fn of_accord(&self) -> String {
+        match self {
+            Self::Refused(StatusCode::NOT_FOUND, _) => UNKNOWN_ACCORD.to_owned(),
+            Self::Refused(..) | Self::Unreachable(_) => self.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for CallFailure {

@@ -18,7 +18,7 @@ use crate::{
         decide::AccordStep,
         state::{Peer, PeersState, Standing},
     },
-    peer_calls::{ACCORDS_PATH, CallFailure, UNKNOWN_ACCORD},
+    peer_calls::{ACCORDS_PATH, CallFailure},
     refusals::HouseRefusal,
     request::{invitation_lifetime_ms, parse_peer, require_code},
     sessions::diverged,
@@ -235,10 +235,7 @@ async fn check_peer(
     let peers = door.links.peers().await?;
     let peer = peers.all.get(&name).filter(|peer| peer.active().is_some()).ok_or_else(Refusal::not_found)?;
     let answer = door.links.read_accord(peer, &peer.accord).await;
-    let error = answer.err().map(|failure| match failure {
-        CallFailure::Refused(StatusCode::NOT_FOUND, _) => UNKNOWN_ACCORD.to_owned(),
-        failure => failure.to_string(),
-    });
+    let error = answer.err().map(|failure| failure.of_accord());
     Ok(Json(PeerCheck { alive: error.is_none(), error }))
 }
 

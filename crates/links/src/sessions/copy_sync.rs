@@ -27,7 +27,7 @@ use crate::{
         ANSWER_WITHIN, COPIED_BYTES_PER_MINUTE_MAX, EVENTS_ANSWER_BYTES_MAX, NEWS_ANSWER_BYTES_MAX,
         NEWS_APART, NEWS_WAIT_MS_MAX, PULL_PAUSE, PULL_PAUSE_MAX,
     },
-    peer_calls::{AnswerLimits, CallFailure, UNKNOWN_ACCORD},
+    peer_calls::{AnswerLimits, CallFailure},
 };
 
 /// How often the server looks for invitations that another process took.
@@ -183,10 +183,7 @@ impl Links {
 
     /// Notes that a peer tells no news. The log says it once an outage.
     fn begin_outage(&self, linked: &LinkedPeer, failure: &CallFailure) {
-        let why = match failure {
-            CallFailure::Refused(StatusCode::NOT_FOUND, _) => UNKNOWN_ACCORD.to_owned(),
-            failure => failure.to_string(),
-        };
+        let why = failure.of_accord();
         if self.0.outages.begin(&linked.accord, self.now(), &why) {
             tracing::warn!(peer = %linked.peer, %why, "a peer tells no news of sessions, so the copies here get no events");
         }

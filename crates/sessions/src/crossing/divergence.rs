@@ -158,9 +158,9 @@ mod tests {
         let rose: OwnerName = "rose".parse().unwrap();
         let decided = |peer: &OwnerName, is_same| {
             let decision = part_if_diverged(&state, peer, is_same, &stamp);
-            let reasons = decision.events.iter().map(|event| match event {
-                SessionEvent::AgentLeft(leaving) => leaving.reason,
-                event => panic!("{event:?}"),
+            let reasons = decision.events.iter().map(|event| {
+                let SessionEvent::AgentLeft(leaving) = event else { panic!("{event:?}") };
+                leaving.reason
             });
             (reasons.collect::<Vec<_>>(), decision.reply.ok)
         };
