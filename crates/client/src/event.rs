@@ -87,6 +87,8 @@ pub enum LeftReason {
     GraceExpired,
     /// The accord with its network was revoked.
     AccordRevoked,
+    /// The network of the session was restored from a backup, and the copy of the other network no longer continues it.
+    HostRestored,
     /// A reason that this client does not know.
     #[serde(other)]
     Other,

@@ -66,6 +66,15 @@ pub struct Peer {
     /// What is stored for its agents, and the quota.
     #[serde(flatten)]
     pub stored: Option<Usage>,
+    /// How many sessions have other events here than at the peer.
+    #[serde(default)]
+    pub diverged_sessions: u64,
+    /// Since when it tells no news of its sessions.
+    #[serde(default)]
+    pub no_news_since: Option<TimestampMs>,
+    /// Why, for people.
+    #[serde(default)]
+    pub no_news_because: Option<String>,
 }
 
 /// A created invitation. The code is shown only this once.

@@ -115,7 +115,7 @@ pub struct Config {
     pub handshake_deadline: Duration,
     /// How long requests may continue after a stop; beyond it they are cut.
     pub drain_deadline: Duration,
-    /// TLS, see [`crate::tls_config`]; plain HTTP when absent.
+    /// TLS, see [`crate::TlsFiles`]; plain HTTP when absent.
     pub tls: Option<Arc<rustls::ServerConfig>>,
 }
 

@@ -62,5 +62,5 @@ pub use routes::{
     RegistryFault, consistent, routes, with_fallbacks, with_method_refusals, with_path_refusals,
 };
 pub use selective::layer_where;
-pub use tls::{TlsFault, tls_config};
+pub use tls::{TlsFault, TlsFiles, tls_config};
 pub use traced::CallerSpan;

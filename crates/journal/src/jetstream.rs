@@ -125,6 +125,7 @@ impl Nats {
             servers.split(',').map(|server| server.trim().parse()).collect();
         let addresses = addresses.map_err(|_| OpenError::Servers(servers.to_owned()))?;
         let until = Instant::now() + options.start_wait;
+        let mut has_waited = false;
         let client = loop {
             let connecting = ConnectOptions::new()
                 .name("plenary")
@@ -140,7 +141,12 @@ impl Nats {
                 Err(error) if Instant::now() + AGAIN > until => {
                     return Err(OpenError::NotReady(error.to_string()));
                 }
-                Err(_) => sleep(AGAIN).await,
+                Err(error) => {
+                    if !std::mem::replace(&mut has_waited, true) {
+                        tracing::warn!(%error, "no NATS server answers yet; waiting for one");
+                    }
+                    sleep(AGAIN).await;
+                }
             }
         };
         let server = client.server_info();

@@ -84,8 +84,8 @@ impl From<CallFailure> for CeremonyFailure {
     fn from(failure: CallFailure) -> Self {
         match failure {
             CallFailure::Unreachable(error) => Self::Unreachable(error),
-            CallFailure::Refused(StatusCode::NOT_FOUND) => Self::NoInvitation,
-            CallFailure::Refused(status) => Self::Unreachable(format!("it answers {}", status.as_u16())),
+            CallFailure::Refused(StatusCode::NOT_FOUND, _) => Self::NoInvitation,
+            CallFailure::Refused(..) => Self::Unreachable(failure.to_string()),
         }
     }
 }

@@ -52,11 +52,11 @@ impl AccordCarrier for Links {
             };
             match answer {
                 Ok(LinkFrameTaken { count }) => Ok(count),
-                Err(CallFailure::Refused(StatusCode::FORBIDDEN | StatusCode::NOT_FOUND)) => {
+                Err(CallFailure::Refused(StatusCode::FORBIDDEN | StatusCode::NOT_FOUND, _)) => {
                     Err(SendError::Unauthorised)
                 }
-                Err(CallFailure::Refused(StatusCode::TOO_MANY_REQUESTS)) => Err(too_many()),
-                Err(CallFailure::Refused(_) | CallFailure::Unreachable(_)) => Err(SendError::Unreachable),
+                Err(CallFailure::Refused(StatusCode::TOO_MANY_REQUESTS, _)) => Err(too_many()),
+                Err(CallFailure::Refused(..) | CallFailure::Unreachable(_)) => Err(SendError::Unreachable),
             }
         })
     }

@@ -82,6 +82,8 @@ pub const PULL_PAUSE_MAX: Duration = Duration::from_secs(5);
 pub const STATES_ASKED_MAX: usize = 256;
 /// Maximum number of invitations of one peer that this network takes for its agents; beyond it the oldest is dropped.
 pub const OFFERS_KEPT_MAX: usize = 1_000;
+/// Maximum number of sessions with differing histories that are counted for one accord.
+pub const DIVERGED_KEPT_MAX: usize = 1_000;
 /// Maximum number of requests of one peer's agents per minute; beyond it 429 `too_many_requests`.
 pub const GUEST_REQUESTS_PER_MINUTE_MAX: u32 = 3_000;
 /// Maximum number of concurrent requests of all peers' agents, open streams included; beyond it 429 `too_many_requests`.

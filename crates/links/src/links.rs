@@ -37,7 +37,7 @@ use crate::{
         REQUESTS_AT_ONCE_MAX, REQUESTS_PER_PEER_MAX, SESSION_REQUESTS_AT_ONCE_MAX,
         SESSION_REQUESTS_PER_MINUTE_MAX, SESSION_REQUESTS_PER_PEER_MAX,
     },
-    quota::{FullPeers, PeerUsage, Quotas},
+    quota::{FullPeers, Outages, PeerUsage, Quotas},
 };
 
 /// Links to other networks. Cheap to clone.
@@ -68,6 +68,7 @@ pub(crate) struct Inner {
     pub(crate) news_at_once: Shares<AccordId>,
     pub(crate) copied_bytes: PeerUsage,
     pub(crate) full: FullPeers,
+    pub(crate) outages: Outages,
     /// The operations that guests call, while the server runs.
     pub(crate) operations: RwLock<Option<Operations>>,
     pub(crate) guest_quotas: Quotas,
@@ -122,6 +123,7 @@ impl Links {
             news_at_once: Shares::new(SESSION_REQUESTS_AT_ONCE_MAX, NEWS_PER_PEER_MAX),
             copied_bytes: PeerUsage::default(),
             full: FullPeers::default(),
+            outages: Outages::default(),
             operations: RwLock::default(),
             guest_quotas: Quotas::new(GUEST_REQUESTS_PER_MINUTE_MAX),
             guests_at_once: Shares::new(GUEST_REQUESTS_AT_ONCE_MAX, GUEST_REQUESTS_PER_PEER_MAX),

@@ -26,20 +26,46 @@ pub(crate) const DOCUMENT_PATH: &str = "/.well-known/plenary";
 /// The path of the calls of peers.
 pub(crate) const ACCORDS_PATH: &str = "/link/v1/accords";
 
+/// A peer answers 404 to a request under an accord that is active here.
+const UNKNOWN_ACCORD: &str = "it answers 404: it knows no such accord, because it was revoked there or because one \
+     of the networks was restored from a backup; revoke it here and make another one";
+/// The code of a refusal because of the time of a signature.
+const EXPIRED: &str = "signature_expired";
+/// Longest code of a refusal that is shown.
+const CODE_BYTES_MAX: usize = 64;
+
 /// Why another network gave no usable response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CallFailure {
     /// The network was not reached, or its response is not that of a network; the text is for people.
     Unreachable(String),
-    /// The network refused with this status.
-    Refused(StatusCode),
+    /// The network refused with this status, and this code if it gave one.
+    Refused(StatusCode, Option<Box<str>>),
+}
+
+impl CallFailure {
+    /// Why a request under an accord failed, for people.
+    pub(crate) fn of_accord(&self) -> String {
+        match self {
+            Self::Refused(StatusCode::NOT_FOUND, _) => UNKNOWN_ACCORD.to_owned(),
+            Self::Refused(..) | Self::Unreachable(_) => self.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for CallFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable(why) => f.write_str(why),
-            Self::Refused(status) => write!(f, "it answers {}", status.as_u16()),
+            Self::Refused(status, Some(code)) if &**code == EXPIRED => {
+                let status = status.as_u16();
+                write!(
+                    f,
+                    "it answers {status} {code}: its clock and the clock of this server differ too much; compare them"
+                )
+            }
+            Self::Refused(status, Some(code)) => write!(f, "it answers {} {code}", status.as_u16()),
+            Self::Refused(status, None) => write!(f, "it answers {}", status.as_u16()),
         }
     }
 }
@@ -57,6 +83,14 @@ impl Default for AnswerLimits {
     fn default() -> Self {
         Self { bytes: ANSWER_BYTES_MAX, within: ANSWER_WITHIN }
     }
+}
+
+/// The code of a refusal. It comes from another network and goes into this one's log, so it has only the characters of a code.
+fn code_of(body: &[u8]) -> Option<Box<str>> {
+    let body: serde_json::Value = serde_json::from_slice(body).ok()?;
+    let code = body.pointer("/error/code")?.as_str()?;
+    let is_code = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+    (code.len() <= CODE_BYTES_MAX && code.bytes().all(is_code)).then(|| code.into())
 }
 
 fn unreachable(text: impl Into<String>) -> CallFailure {
@@ -96,7 +130,7 @@ impl Links {
             let answer = self.send(network, request).await?;
             let status = answer.status();
             let body = within(answer.into_body(), limits.bytes).await.map_err(unreachable)?;
-            if status.is_success() { Ok(body) } else { Err(CallFailure::Refused(status)) }
+            if status.is_success() { Ok(body) } else { Err(CallFailure::Refused(status, code_of(&body))) }
         };
         let timed_out = || unreachable(format!("no answer within {} seconds", limits.within.as_secs()));
         timeout(limits.within, exchange).await.map_err(|_| timed_out())?
@@ -108,7 +142,7 @@ impl Links {
         let body =
             self.exchange(network, request, AnswerLimits::default()).await.map_err(
                 |failure| match failure {
-                    CallFailure::Refused(_) => unreachable("it does not say who it is"),
+                    CallFailure::Refused(..) => unreachable("it does not say who it is"),
                     CallFailure::Unreachable(_) => failure,
                 },
             )?;
@@ -177,4 +211,21 @@ fn request(method: Method, target: &str, body: Bytes) -> Result<Request<Full<Byt
     request.headers_mut().insert(header::ACCEPT, json.clone());
     request.headers_mut().insert(header::CONTENT_TYPE, json);
     Ok(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_of_a_refusal_is_shown_if_it_is_a_code() {
+        let shown =
+            |body: &str| CallFailure::Refused(StatusCode::UNAUTHORIZED, code_of(body.as_bytes())).to_string();
+        let clocks = shown(r#"{"error":{"code":"signature_expired","message":"x"}}"#);
+        assert!(clocks.contains("401 signature_expired") && clocks.contains("clock"), "{clocks}");
+        assert_eq!(shown(r#"{"error":{"code":"too_many_requests"}}"#), "it answers 401 too_many_requests");
+        for other in ["", "<html>", r#"{"error":{"code":"A\nB"}}"#, r#"{"error":{"code":7}}"#] {
+            assert_eq!(shown(other), "it answers 401");
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! The quotas of a peer: requests and bytes per minute, and the copies that wait because it stores as much here as it may.
+//! The quotas of a peer: requests and bytes per minute, the copies that wait because it stores as much here as it may, and the
+//! peers that tell no news.
 //! Must not know: clocks; callers pass the time.
 
 use std::collections::{HashMap, HashSet};
@@ -99,6 +100,30 @@ impl FullPeers {
     }
 }
 
+/// The peers that tell no news of sessions: since when, and why.
+#[derive(Debug, Default)]
+pub(crate) struct Outages(Mutex<HashMap<AccordId, (TimestampMs, String)>>);
+
+impl Outages {
+    /// Notes that a peer tells no news; returns whether this is new.
+    pub(crate) fn begin(&self, accord: &AccordId, now: TimestampMs, why: &str) -> bool {
+        let mut outages = self.0.lock();
+        let since = outages.get(accord).map(|(since, _)| *since);
+        outages.insert(accord.clone(), (since.unwrap_or(now), why.to_owned()));
+        since.is_none()
+    }
+
+    /// Notes that a peer tells news; returns whether there was an outage.
+    pub(crate) fn end(&self, accord: &AccordId) -> bool {
+        self.0.lock().remove(accord).is_some()
+    }
+
+    /// The present outage of a peer.
+    pub(crate) fn of(&self, accord: &AccordId) -> Option<(TimestampMs, String)> {
+        self.0.lock().get(accord).cloned()
+    }
+}
+
 impl Quotas {
     /// A quota of `max` requests per minute.
     pub(crate) fn new(max: u32) -> Self {
@@ -170,6 +195,17 @@ mod tests {
         assert!(full.wait(&accord(1), &session(1), at(WARNED_EVERY_MS)));
         full.forget(&accord(1));
         assert!(!full.waits(&accord(1), &session(1)));
+    }
+
+    #[test]
+    fn an_outage_begins_once_and_shows_its_last_reason() {
+        let accord = AccordId::mint(&Stamp::new(TimestampMs(1), [0; 10]), 0);
+        let outages = Outages::default();
+        assert!(!outages.end(&accord));
+        assert!(outages.begin(&accord, TimestampMs(1), "it is away"));
+        assert!(!outages.begin(&accord, TimestampMs(2), "it answers 500"));
+        assert_eq!(outages.of(&accord), Some((TimestampMs(1), "it answers 500".into())));
+        assert!(outages.end(&accord) && outages.of(&accord).is_none());
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Links {
         let answer: Result<Value, _> = self.call(network, (Method::POST, &path), None::<&Value>).await;
         match answer {
             // The peer has no such accord, so there is nothing left to revoke.
-            Ok(_) | Err(CallFailure::Refused(StatusCode::NOT_FOUND)) => {}
+            Ok(_) | Err(CallFailure::Refused(StatusCode::NOT_FOUND, _)) => {}
             Err(failure) => {
                 tracing::info!(%network, %failure, "a peer was not told of a revocation yet");
                 return false;

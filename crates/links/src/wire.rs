@@ -127,6 +127,15 @@ pub struct PeerView {
     /// The quota of events; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored_events_max: Option<u64>,
+    /// How many sessions have other events here than at the peer, because one of the networks was restored from a backup; at
+    /// most 1,000. They are over between the networks.
+    pub diverged_sessions: usize,
+    /// Since when the peer tells no news of its sessions, in the view of the process that answers; absent if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_news_since: Option<u64>,
+    /// Why, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_news_because: Option<String>,
 }
 
 /// The response of `POST /_admin/peers`.

@@ -152,6 +152,11 @@ async fn connect_as(servers: &Servers, dev: bool) -> anyhow::Result<Nats> {
     Ok(Nats::connect(&named, Options { network, dev, start_wait: WAIT }).await?)
 }
 
+/// Whether a node runs, besides the one that these servers were connected for.
+pub(crate) async fn another_node_runs(nats: &Nats) -> anyhow::Result<bool> {
+    Ok(!nodes::listen(nats).await?.is_empty())
+}
+
 async fn status(servers: &Servers, out: &Out) -> anyhow::Result<bool> {
     let nats = connect(servers).await?;
     let mut is_well = true;
@@ -167,7 +172,7 @@ async fn status(servers: &Servers, out: &Out) -> anyhow::Result<bool> {
         };
         is_well &= health.leader.is_some() && health.others.iter().all(|(_, is_current)| *is_current);
         let nodes = if name == LOG { Some(nodes::listen(&nats).await?) } else { None };
-        is_well &= nodes.as_ref().is_none_or(|nodes| !nodes.is_alone());
+        is_well &= nodes.as_ref().is_none_or(|nodes| !nodes.is_alone() && !nodes.is_empty());
         out.line(&if out.is_json() {
             as_json(name, &health, nodes.as_ref()).to_string()
         } else {

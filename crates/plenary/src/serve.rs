@@ -6,7 +6,7 @@ mod refusal;
 use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{
     cli,
@@ -140,7 +140,7 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
     let mut operator = operator(&settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
-        let mut terminate = signal(SignalKind::terminate())?;
+        let signals = StopSignals::listen()?;
         let (data, is_in_clear) = (settings.data.clone(), settings.is_in_clear());
         let server = match Server::start(settings, &mut operator.token).await {
             Ok(server) => server,
@@ -161,11 +161,7 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
             );
         }
         tracing::info!("run `plenary console` for a link that signs in to the console");
-        tokio::select! {
-            fault = server.failed() => return Err(anyhow::Error::from(fault).context("the store failed; start again to recover")),
-            _ = terminate.recv() => {}
-            interrupted = tokio::signal::ctrl_c() => interrupted?,
-        }
+        signals.wait(&server).await?;
         tracing::info!("stopping");
         if let Some(address_file) = address_file {
             address_file.remove_url_file();
@@ -175,6 +171,32 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
     // A pending lookup in the system's resolver must not delay the exit.
     runtime.shutdown_timeout(BACKGROUND_TIME);
     ended
+}
+
+/// The signals to a server. SIGHUP would otherwise end it without a word.
+struct StopSignals {
+    terminate: Signal,
+    hang_up: Signal,
+}
+
+impl StopSignals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, hang_up: signal(SignalKind::hangup())? })
+    }
+
+    /// Waits until a signal stops the server; SIGHUP makes it read its certificate again. The error says that the store failed.
+    async fn wait(mut self, server: &Server) -> anyhow::Result<()> {
+        loop {
+            tokio::select! {
+                fault = server.failed() => {
+                    return Err(anyhow::Error::from(fault).context("the store failed; start again to recover"));
+                }
+                _ = self.terminate.recv() => return Ok(()),
+                interrupted = tokio::signal::ctrl_c() => return Ok(interrupted?),
+                _ = self.hang_up.recv() => server.read_certificate().await,
+            }
+        }
+    }
 }
 
 /// The operator's token, and its temporary directory if the store is in memory.

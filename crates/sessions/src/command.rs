@@ -7,7 +7,7 @@ use plenary_kernel::{AgentHandle, FileId, Refusal, Version};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::event::Origin;
+use crate::event::{LeftReason, Origin};
 
 /// The caller and its token. The append checks both again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,9 +127,14 @@ pub struct EvictAgent {
     pub blocker: Option<AgentHandle>,
 }
 
-/// Ends what was allowed by the accord with a peer.
+/// Parts with a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PartWithPeer(pub plenary_kernel::OwnerName);
+pub struct PartWithPeer {
+    /// The peer.
+    pub peer: plenary_kernel::OwnerName,
+    /// Why.
+    pub reason: LeftReason,
+}
 
 /// A person's decision about a held invitation.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -36,6 +36,8 @@ pub enum Rejection {
     Body(Refusal),
     /// The caller takes part but is not joined.
     NotJoined,
+    /// The session is the copy of a peer's session, and gets no more events.
+    CopyOver,
     /// A person of the caller's owner must first decide about the invitation.
     InvitationHeld,
     /// The session has ended.
@@ -89,13 +91,18 @@ fn participant<'a>(state: &'a SessionState, caller: &Caller) -> Result<&'a Parti
     state.participant(&caller.handle).ok_or(Rejection::NotFound)
 }
 
+/// The rejection of a caller that is not joined. Nobody can join a copy that has ended.
+fn not_joined(state: &SessionState) -> Rejection {
+    if state.closed { Rejection::CopyOver } else { Rejection::NotJoined }
+}
+
 /// Checks that the participant is joined in an active session (ASP-72, ASP-73).
 fn check_joined(state: &SessionState, participant: &Participant) -> Result<(), Rejection> {
     if state.phase == Phase::Ended {
         return Err(Rejection::SessionEnded);
     }
     if participant.standing != Standing::Joined {
-        return Err(Rejection::NotJoined);
+        return Err(not_joined(state));
     }
     Ok(())
 }
@@ -211,7 +218,7 @@ pub fn join(state: &SessionState, command: &JoinSession, people: &People, stamp:
     }
     match participant.standing {
         Standing::Joined => Ok(Decision::unchanged(Done { ok: true })),
-        Standing::Left => Err(Rejection::NotJoined),
+        Standing::Left => Err(not_joined(state)),
         Standing::Invited if participant.held.is_some() => Err(Rejection::InvitationHeld),
         Standing::Invited => {
             let settles = participant.offered_by.clone();
@@ -493,8 +500,13 @@ pub fn settle(
     Decision::new(events, Done { ok: true })
 }
 
-/// Ends what an accord allowed: the peer's agents leave, or in a copy of the peer's session the agents of this network.
-pub fn part(state: &SessionState, peer: &OwnerName, stamp: &Stamp) -> Decision<SessionEvent, Done> {
+/// Parts with a peer: its agents leave, or in a copy of the peer's session the agents of this network.
+pub fn part(
+    state: &SessionState,
+    peer: &OwnerName,
+    reason: LeftReason,
+    stamp: &Stamp,
+) -> Decision<SessionEvent, Done> {
     let is_copy = state.host() == Some(peer);
     let must_leave = |(handle, part): &(&AgentHandle, &Participant)| {
         let is_of_peer = part.elsewhere && handle.of_peer().is_some_and(|(_, at)| at == *peer);
@@ -509,7 +521,7 @@ pub fn part(state: &SessionState, peer: &OwnerName, stamp: &Stamp) -> Decision<S
         SessionEvent::AgentLeft(AgentLeft {
             id: ids.next(),
             agent: (*agent).clone(),
-            reason: LeftReason::AccordRevoked,
+            reason,
             forced: true,
             held: part.held.is_some(),
             settles: part.offered_by.clone(),

@@ -37,6 +37,15 @@ pub enum LeftReason {
     GraceExpired,
     /// The accord with its network, or with the network of the session, was revoked.
     AccordRevoked,
+    /// The host of the session was restored from a backup, and the copy of another network no longer continues its history.
+    HostRestored,
+}
+
+impl LeftReason {
+    /// Whether the copy of a session ends when agents of its network leave for this reason.
+    pub(crate) fn ends_copy(self) -> bool {
+        matches!(self, Self::AccordRevoked | Self::HostRestored)
+    }
 }
 
 /// An event of a session. `id` is the ULID that the wire shows as `evt_…` (and `msg_…` of a message).

@@ -168,7 +168,7 @@ impl Sessions {
         Ok(Some((kind, event.position)))
     }
 
-    async fn event_at(&self, id: &SessionId, at: Version) -> Result<Option<StoredEvent>, Fault> {
+    pub(crate) async fn event_at(&self, id: &SessionId, at: Version) -> Result<Option<StoredEvent>, Fault> {
         let stream = SessionRoom::stream(id.as_str());
         Ok(self.log().read_stream(&stream, Version(at.0.saturating_sub(1)), 1).await?.pop())
     }

@@ -20,6 +20,11 @@ impl From<Rejection> for SessionRefusal {
                 "not_joined",
                 "You have not joined this session; join it, or ask a participant to invite you.",
             ),
+            Rejection::CopyOver => Refusal::conflict(
+                "not_joined",
+                "This session of another network is over here: the accord was revoked, or that network was restored from a \
+                 backup. What was said stays readable; begin another session.",
+            ),
             Rejection::InvitationHeld => Refusal::conflict(
                 "invitation_held",
                 "A person of your owner decides about this invitation first; you can take part once it is accepted.",

@@ -557,5 +557,5 @@ internal!("expire_grace", ExpireGrace, decide::expire);
 internal!("evict_agent", EvictAgent, decide::evict);
 internal!("settle_invitation", SettleInvitation, decide::settle);
 internal!("part_with_peer", PartWithPeer, |state, command: &PartWithPeer, stamp| {
-    decide::part(state, &command.0, stamp)
+    decide::part(state, &command.peer, command.reason, stamp)
 });

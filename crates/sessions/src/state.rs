@@ -7,8 +7,7 @@ use plenary_kernel::{AgentHandle, OwnerName, TimestampMs, Version};
 use serde::{Deserialize, Serialize};
 
 use crate::event::{
-    AgentInvited, AgentLeft, FIRST_MESSAGE, LeftReason, SessionEnded, SessionEvent, SessionReopened,
-    event_time,
+    AgentInvited, AgentLeft, FIRST_MESSAGE, SessionEnded, SessionEvent, SessionReopened, event_time,
 };
 
 /// The standing of a participant (ASP: C.3).
@@ -184,7 +183,7 @@ pub struct SessionState {
     /// Whether an agent of another network ever participated.
     #[serde(default)]
     pub crosses: bool,
-    /// Whether a copy gets no more events, because the accord behind it was revoked.
+    /// Whether a copy gets no more events, because the accord behind it was revoked or its host was restored.
     #[serde(default)]
     pub closed: bool,
 }
@@ -296,7 +295,7 @@ impl SessionState {
             SessionEvent::AgentReconnected(event) => self.entry(&event.agent, version).away = None,
             SessionEvent::AgentLeft(AgentLeft { agent, forced, reason, .. }) => {
                 let is_own = self.host().is_some() && !agent.is_elsewhere();
-                self.closed |= is_own && *reason == LeftReason::AccordRevoked;
+                self.closed |= is_own && reason.ends_copy();
                 let participant = self.entry(agent, version);
                 participant.leave(version, at, version);
                 participant.forced = *forced;

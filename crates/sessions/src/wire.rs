@@ -171,6 +171,7 @@ fn members<'a>(
                 LeftReason::Left => "left",
                 LeftReason::GraceExpired => "grace_expired",
                 LeftReason::AccordRevoked => "accord_revoked",
+                LeftReason::HostRestored => "host_restored",
             };
             same_members("left", &event.id, format!(r#"{},"reason":"{reason}""#, agent(&event.agent)))
         }

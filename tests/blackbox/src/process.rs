@@ -121,9 +121,18 @@ impl Process {
 
     /// SIGTERM.
     pub(crate) fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// SIGHUP.
+    pub(crate) fn hang_up(&self) {
+        self.signal(Signal::HUP);
+    }
+
+    fn signal(&self, signal: Signal) {
         let id = self.child.id().expect("the server runs");
         let pid = Pid::from_raw(i32::try_from(id).expect("process ids fit")).expect("not zero");
-        kill_process(pid, Signal::TERM).expect("the server can be signalled");
+        kill_process(pid, signal).expect("the server can be signalled");
     }
 
     /// Waits for the end, at most so long.

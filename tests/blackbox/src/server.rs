@@ -201,6 +201,11 @@ impl Server {
         self.process.as_ref().expect("the server runs").terminate();
     }
 
+    /// SIGHUP.
+    pub fn hang_up(&self) {
+        self.process.as_ref().expect("the server runs").hang_up();
+    }
+
     /// Waits for the end after [`Server::terminate`]; panics when it takes longer than the documents allow.
     pub async fn wait(&mut self) -> ExitStatus {
         let mut process = self.process.take().expect("the server runs");

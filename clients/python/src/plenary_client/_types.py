@@ -2834,6 +2834,11 @@ class PeerInvitation(TypedDict):
     """The accord."""
     code: str
     """The code that the peer's operator accepts with. Shown once."""
+    diverged_sessions: int
+    """How many sessions have other events here than at the peer, because one of the networks was restored from a
+    backup; at
+    most 1,000. They are over between the networks.
+    """
     expires_at: NotRequired[int | None]
     """When the invitation expires; only for an invitation."""
     granted: List[str]
@@ -2844,6 +2849,12 @@ class PeerInvitation(TypedDict):
     """The URL of this network, which the peer's operator sends with the code."""
     network: str
     """The origin of its public URL."""
+    no_news_because: NotRequired[str | None]
+    """Why, for people."""
+    no_news_since: NotRequired[int | None]
+    """Since when the peer tells no news of its sessions, in the view of the process that answers; absent if it
+    does.
+    """
     peer: OwnerName
     """Its name here."""
     revoked_by: NotRequired[RevokedBy | None]
@@ -2882,6 +2893,11 @@ class PeerView(TypedDict):
     """A network with an accord or an invitation, present or past."""
     accord_id: AccordId
     """The accord."""
+    diverged_sessions: int
+    """How many sessions have other events here than at the peer, because one of the networks was restored from a
+    backup; at
+    most 1,000. They are over between the networks.
+    """
     expires_at: NotRequired[int | None]
     """When the invitation expires; only for an invitation."""
     granted: List[str]
@@ -2890,6 +2906,12 @@ class PeerView(TypedDict):
     """The grants of this network to the peer."""
     network: str
     """The origin of its public URL."""
+    no_news_because: NotRequired[str | None]
+    """Why, for people."""
+    no_news_since: NotRequired[int | None]
+    """Since when the peer tells no news of its sessions, in the view of the process that answers; absent if it
+    does.
+    """
     peer: OwnerName
     """Its name here."""
     revoked_by: NotRequired[RevokedBy | None]

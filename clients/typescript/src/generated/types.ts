@@ -2682,6 +2682,12 @@ export interface PeerInvitation {
   accord_id: AccordId;
   /** The code that the peer's operator accepts with. Shown once. */
   code: string;
+  /**
+   * How many sessions have other events here than at the peer, because one of the networks was restored from a
+   * backup; at
+   * most 1,000. They are over between the networks.
+   */
+  diverged_sessions: number;
   /** When the invitation expires; only for an invitation. */
   expires_at?: number | null;
   /** The names of the peer's grants to this network. */
@@ -2692,6 +2698,10 @@ export interface PeerInvitation {
   inviting: string;
   /** The origin of its public URL. */
   network: string;
+  /** Why, for people. */
+  no_news_because?: string | null;
+  /** Since when the peer tells no news of its sessions, in the view of the process that answers; absent if it does. */
+  no_news_since?: number | null;
   /** Its name here. */
   peer: OwnerName;
   /** The side that revoked the accord. */
@@ -2729,6 +2739,12 @@ export type PeerStanding = "invited" | "expired" | "active" | "revoked";
 export interface PeerView {
   /** The accord. */
   accord_id: AccordId;
+  /**
+   * How many sessions have other events here than at the peer, because one of the networks was restored from a
+   * backup; at
+   * most 1,000. They are over between the networks.
+   */
+  diverged_sessions: number;
   /** When the invitation expires; only for an invitation. */
   expires_at?: number | null;
   /** The names of the peer's grants to this network. */
@@ -2737,6 +2753,10 @@ export interface PeerView {
   grants: Record<string, OwnerName[]>;
   /** The origin of its public URL. */
   network: string;
+  /** Why, for people. */
+  no_news_because?: string | null;
+  /** Since when the peer tells no news of its sessions, in the view of the process that answers; absent if it does. */
+  no_news_since?: number | null;
   /** Its name here. */
   peer: OwnerName;
   /** The side that revoked the accord. */

@@ -203,8 +203,8 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
         (400, "unknown_person") => "name a person of the owner whose request it is; see `plenary who`",
         (503, "peer_unreachable") => "try again later, or ask the operator of the other network",
         (409, "already_linked") => {
-            "`plenary peer list` shows it. Grants do not change while an accord lasts; to revoke it ends every session \
-             across both networks"
+            "`plenary peer list` shows it. Grants do not change while an accord lasts: revoke it and make another one. To \
+             revoke an accord ends every session across both networks; to revoke an open invitation ends nothing"
         }
         (409, "session_ended") => "reopen it with `plenary session reopen ID`, or create a new one",
         (409, "session_active") => "it is already open; send with `plenary session send ID TEXT`",

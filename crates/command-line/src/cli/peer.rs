@@ -78,7 +78,7 @@ impl NamedPeer {
             let (name, owners) = text.split_once('=').ok_or_else(|| {
                 Failure::usage(
                     format!("`{text}` is not a grant: it has no `=`"),
-                    "write NAME=OWNER,…, e.g. `--grants support=nick,rose`",
+                    "write NAME=OWNER,…, e.g. `--grant support=nick,rose`",
                 )
             })?;
             all.entry(name.to_owned()).or_default().extend(owners.split(',').map(str::to_owned));
@@ -183,11 +183,18 @@ async fn revoked(client: &Client, name: &OwnerName, error: Error) -> Failure {
 }
 
 fn row(peer: &Peer) -> [String; 7] {
-    let standing = match (peer.revoked_by.as_deref(), peer.told) {
+    let mut standing = match (peer.revoked_by.as_deref(), peer.told) {
         (Some("peer"), _) => "revoked by it".to_owned(),
         (Some(_), Some(false)) => "revoked, not confirmed yet".to_owned(),
         _ => peer.standing.clone(),
     };
+    if let Some(since) = peer.no_news_since {
+        let why = peer.no_news_because.as_deref().unwrap_or_default();
+        standing = format!("{standing}; no news since {}: {}", utc(since), clean(why));
+    }
+    if peer.diverged_sessions > 0 {
+        standing = format!("{standing}; sessions that differ after a restore: {}", peer.diverged_sessions);
+    }
     let grants = peer.grants.iter().map(|(name, owners)| format!("{name}={}", owners.join(",")));
     [
         peer.peer.to_string(),

@@ -164,6 +164,9 @@ fn what_happened(out: &Out, event: &Event) -> String {
         EventBody::Left { agent, reason: Some(LeftReason::AccordRevoked) } => {
             yellow(format!("{agent} left: its network is no longer linked"))
         }
+        EventBody::Left { agent, reason: Some(LeftReason::HostRestored) } => yellow(format!(
+            "{agent} left: the networks have different histories of this session, after a restore from a backup"
+        )),
         EventBody::Left { agent, reason: Some(LeftReason::Left | LeftReason::Other) | None } => {
             yellow(format!("{agent} left"))
         }

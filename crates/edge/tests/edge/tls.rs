@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use futures_util::{SinkExt, StreamExt};
-use plenary_edge::{Config, TlsFault, tls_config};
+use plenary_edge::{Config, TlsFault, TlsFiles, tls_config};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use rustls_pki_types::{CertificateDer, ServerName};
 use tokio::net::TcpStream;
@@ -101,4 +101,30 @@ fn files_that_cannot_be_used_are_named() {
     assert!(matches!(tls_config(&own.key, &own.key), Err(TlsFault::NoCertificate)));
     assert!(matches!(tls_config(&own.certificate, &own.certificate), Err(TlsFault::Key(_))));
     assert!(matches!(tls_config(&own.certificate, &other.key), Err(TlsFault::Pair(_))));
+}
+
+/// Whether a client that trusts only this certificate gets through.
+async fn is_served(address: std::net::SocketAddr, pair: &Pair) -> bool {
+    let stream = TcpStream::connect(address).await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    connector(pair.der.clone(), &[]).connect(name, stream).await.is_ok()
+}
+
+#[tokio::test]
+async fn a_renewed_certificate_is_served_and_one_that_does_not_fit_is_not() {
+    let (old, new) = (pair("old"), pair("renewed"));
+    let files = TlsFiles::open(&old.certificate, &old.key).unwrap();
+    let server = start(Config { tls: Some(files.config().unwrap()), ..Config::default() });
+    assert!(is_served(server.address, &old).await);
+    assert!(!files.read_again().unwrap(), "nothing has changed");
+    std::fs::copy(&new.certificate, &old.certificate).unwrap();
+    assert!(matches!(files.read_again(), Err(TlsFault::Pair(_))), "the key is still the old one");
+    assert!(!files.read_again().unwrap(), "it is said once");
+    assert!(is_served(server.address, &old).await && !is_served(server.address, &new).await);
+    std::fs::copy(&new.key, &old.key).unwrap();
+    assert!(files.read_again().unwrap());
+    assert!(is_served(server.address, &new).await && !is_served(server.address, &old).await);
+    std::fs::remove_file(&old.certificate).unwrap();
+    assert!(matches!(files.read_again(), Err(TlsFault::Certificate(_))));
+    assert!(is_served(server.address, &new).await);
 }

@@ -57,7 +57,7 @@ impl Links {
         };
         let (head, body) = answer.into_parts();
         if !head.headers.contains_key(ANSWERED) {
-            return Err(unanswered(&CallFailure::Refused(head.status)));
+            return Err(unanswered(&CallFailure::Refused(head.status, None)));
         }
         let links = self.clone();
         let end = async move {
@@ -91,9 +91,9 @@ fn local_location(peer: &OwnerName, path: &HeaderValue) -> Option<HeaderValue> {
 /// The refusal for a request that no room of the peer answered.
 fn unanswered(failure: &CallFailure) -> HouseRefusal {
     match failure {
-        CallFailure::Refused(StatusCode::NOT_FOUND) => Refusal::not_found().into(),
-        CallFailure::Refused(StatusCode::TOO_MANY_REQUESTS) => too_many_requests().into(),
-        CallFailure::Refused(status) => peer_unreachable(&format!("it answers {status}")).into(),
+        CallFailure::Refused(StatusCode::NOT_FOUND, _) => Refusal::not_found().into(),
+        CallFailure::Refused(StatusCode::TOO_MANY_REQUESTS, _) => too_many_requests().into(),
+        CallFailure::Refused(..) => peer_unreachable(&failure.to_string()).into(),
         CallFailure::Unreachable(error) => peer_unreachable(error).into(),
     }
 }

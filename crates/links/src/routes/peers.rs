@@ -21,6 +21,7 @@ use crate::{
     peer_calls::{ACCORDS_PATH, CallFailure},
     refusals::HouseRefusal,
     request::{invitation_lifetime_ms, parse_peer, require_code},
+    sessions::diverged,
     wire::{
         LinkAccord, NewPeer, PeerAcceptance, PeerCheck, PeerInvitation, PeerList, PeerStanding, PeerView,
         RevokedBy,
@@ -149,6 +150,9 @@ fn view(
         stored_bytes_max: max.map(|max| max.bytes),
         stored_events: used.events,
         stored_events_max: max.map(|max| max.events),
+        diverged_sessions: 0,
+        no_news_since: None,
+        no_news_because: None,
     }
 }
 
@@ -162,7 +166,17 @@ impl Links {
     async fn peer_view(&self, name: &OwnerName) -> Result<PeerView, HouseRefusal> {
         let peers = self.peers().await?;
         let peer = peers.all.get(name).ok_or_else(Refusal::not_found)?;
-        Ok(view(&peers, (name, peer), self.stored_for(name).await?, self.now()))
+        Ok(self.view_of(&peers, (name, peer)).await?)
+    }
+
+    async fn view_of(&self, peers: &PeersState, named: (&OwnerName, &Peer)) -> Result<PeerView, Fault> {
+        let (name, Peer { accord, .. }) = named;
+        let mut view = view(peers, named, self.stored_for(name).await?, self.now());
+        view.diverged_sessions = diverged::count(self.log(), accord).await?;
+        if let Some((since, why)) = self.0.outages.of(accord) {
+            (view.no_news_since, view.no_news_because) = (Some(since.0), Some(why));
+        }
+        Ok(view)
     }
 }
 
@@ -201,10 +215,10 @@ async fn list_peers(
     Caller(principal): Caller,
 ) -> Result<Json<PeerList>, HouseRefusal> {
     operator(&principal)?;
-    let (peers, now) = (door.links.peers().await?, door.links.now());
+    let peers = door.links.peers().await?;
     let mut list = Vec::with_capacity(peers.all.len());
     for (name, peer) in &peers.all {
-        list.push(view(&peers, (name, peer), door.links.stored_for(name).await?, now));
+        list.push(door.links.view_of(&peers, (name, peer)).await?);
     }
     Ok(Json(PeerList { peers: list }))
 }
@@ -221,7 +235,7 @@ async fn check_peer(
     let peers = door.links.peers().await?;
     let peer = peers.all.get(&name).filter(|peer| peer.active().is_some()).ok_or_else(Refusal::not_found)?;
     let answer = door.links.read_accord(peer, &peer.accord).await;
-    let error = answer.err().map(|failure| failure.to_string());
+    let error = answer.err().map(|failure| failure.of_accord());
     Ok(Json(PeerCheck { alive: error.is_none(), error }))
 }
 

@@ -11,7 +11,7 @@ use http::StatusCode;
 use plenary_kernel::{AccordId, OwnerName, SessionId, Version, limits::READ_ROWS_MAX};
 use plenary_log::Fault;
 use plenary_sessions::crossing::{
-    COPIES_PER_PEER_MAX, CopyError,
+    COPIES_PER_PEER_MAX, CopyError, CopyProgress,
     copy::{CopyEvents, CopyRefusal, local_event},
     names::Naming,
     wire::{CrossingAsk, CrossingEvents, CrossingNewsAsk, CrossingNewsPage},
@@ -51,9 +51,8 @@ impl From<Fault> for NotPulled {
 impl From<CallFailure> for NotPulled {
     fn from(failure: CallFailure) -> Self {
         match failure {
-            CallFailure::Refused(StatusCode::NOT_FOUND) => Self::Never("there is no such session".into()),
-            CallFailure::Refused(status) => Self::Later(format!("the peer answers {}", status.as_u16())),
-            CallFailure::Unreachable(error) => Self::Later(error),
+            CallFailure::Refused(StatusCode::NOT_FOUND, _) => Self::Never("there is no such session".into()),
+            CallFailure::Refused(..) | CallFailure::Unreachable(_) => Self::Later(failure.to_string()),
         }
     }
 }
@@ -109,6 +108,7 @@ impl Links {
             if peer.active().is_none() {
                 pulling.active.remove(name);
                 self.0.full.forget(&peer.accord);
+                self.0.outages.end(&peer.accord);
                 let is_over = peer.was_linked && pulling.parted.get(name) != Some(&peer.accord);
                 if is_over {
                     self.0.sessions.part_with(name).await?;
@@ -140,7 +140,7 @@ impl Links {
 
     /// Follows a peer while its accord is active.
     async fn follow(&self, linked: &LinkedPeer) {
-        let (mut after, mut pause, mut due, mut was_unreachable) = (0, PULL_PAUSE, HashSet::new(), false);
+        let (mut after, mut mark, mut pause, mut due) = (0, None, PULL_PAUSE, HashSet::new());
         let limits = AnswerLimits {
             bytes: NEWS_ANSWER_BYTES_MAX,
             within: Duration::from_millis(NEWS_WAIT_MS_MAX) + ANSWER_WITHIN,
@@ -150,24 +150,25 @@ impl Links {
             {
                 return;
             }
-            let ask = CrossingNewsAsk { after, wait_ms: if due.is_empty() { NEWS_WAIT_MS_MAX } else { 0 } };
+            let wait_ms = if due.is_empty() { NEWS_WAIT_MS_MAX } else { 0 };
+            let ask = CrossingNewsAsk { after, mark: mark.clone(), wait_ms };
             let started_at = Instant::now();
             let page: Result<CrossingNewsPage, _> = self.ask_linked(linked, "news", &ask, limits).await;
             let page = match page {
                 Ok(page) => page,
                 Err(failure) => {
-                    tracing::debug!(peer = %linked.peer, %failure, "a peer says no news of sessions");
-                    was_unreachable = true;
+                    self.begin_outage(linked, &failure);
                     sleep(jittered(pause)).await;
                     pause = (pause * 2).min(PULL_PAUSE_MAX);
                     continue;
                 }
             };
-            if std::mem::take(&mut was_unreachable) {
+            if self.0.outages.end(&linked.accord) {
+                tracing::info!(peer = %linked.peer, "a peer tells news of sessions again");
                 self.settle_all(linked).await;
             }
             due.extend(page.sessions.into_iter().take(COPIES_PER_PEER_MAX.saturating_sub(due.len())));
-            after = page.at;
+            (after, mark) = (page.at, page.mark);
             self.pull_due(linked, &mut due).await;
             // A session that could not be copied is retried after a pause.
             if due.is_empty() {
@@ -177,6 +178,14 @@ impl Links {
                 sleep(jittered(pause)).await;
                 pause = (pause * 2).min(PULL_PAUSE_MAX);
             }
+        }
+    }
+
+    /// Notes that a peer tells no news. The log says it once an outage.
+    fn begin_outage(&self, linked: &LinkedPeer, failure: &CallFailure) {
+        let why = failure.of_accord();
+        if self.0.outages.begin(&linked.accord, self.now(), &why) {
+            tracing::warn!(peer = %linked.peer, %why, "a peer tells no news of sessions, so the copies here get no events");
         }
     }
 
@@ -232,22 +241,28 @@ impl Links {
         let limits = AnswerLimits { bytes: EVENTS_ANSWER_BYTES_MAX, within: ANSWER_WITHIN };
         let may_begin = offers::has(self.log(), &linked.peer, id).await?;
         loop {
-            let copied_to = self.0.sessions.copied_version(&linked.peer, id, may_begin).await?;
-            let version =
-                copied_to.ok_or_else(|| NotPulled::Never("its id is taken, or it is over".into()))?;
+            let (version, last) = match self.0.sessions.copy_progress(&linked.peer, id, may_begin).await? {
+                CopyProgress::Open { version, last } => (version, last),
+                // The session goes on at the host without this network.
+                CopyProgress::Over => return Ok(()),
+                CopyProgress::Impossible => return Err(NotPulled::Never("its id is taken".into())),
+            };
             if until.is_some_and(|until| version >= until) {
                 return Ok(());
             }
             self.wait_for_share(linked).await;
-            let ask = CrossingAsk { session_id: id.clone(), after: version.0 };
+            let ask = CrossingAsk { session_id: id.clone(), after: version.0, last };
             let answer: Box<RawValue> = self.ask_linked(linked, "events", &ask, limits).await?;
             let unreadable = || NotPulled::Never("an event is not what it should be".into());
             let page: CrossingEvents = serde_json::from_str(answer.get()).map_err(|_| unreadable())?;
+            if page.diverged {
+                return Ok(self.end_diverged(linked, id).await?);
+            }
             if page.events.is_empty() {
                 return Ok(());
             }
             self.0.copied_bytes.add(&linked.accord, answer.get().len(), self.now());
-            let has_more = page.more;
+            let mut has_more = page.more;
             let naming = Naming { peer: linked.peer.clone(), us: page.you };
             if !naming.us.may_name_peer() {
                 return Err(unreadable());
@@ -255,8 +270,14 @@ impl Links {
             let events: Option<Vec<_>> =
                 page.events.into_iter().map(|event| local_event(event, &naming)).collect();
             let events = events.ok_or_else(unreadable)?;
-            let command = CopyEvents { peer: linked.peer.clone(), first: version.next(), events };
-            let appended = self.0.sessions.append_to_copy(id, command).await;
+            let mut command = CopyEvents { peer: linked.peer.clone(), first: version.next(), events };
+            let mut appended = self.0.sessions.append_to_copy(id, command.clone()).await;
+            // Where not all events fit into the room that is left, fewer may.
+            while matches!(appended, Err(CopyError::OverQuota)) && command.events.len() > 1 {
+                command.events.truncate(command.events.len() / 2);
+                has_more = true;
+                appended = self.0.sessions.append_to_copy(id, command.clone()).await;
+            }
             self.note_full(linked, id, matches!(appended, Err(CopyError::OverQuota)));
             appended?;
             if !has_more {

@@ -3,6 +3,7 @@
 //! Must not know: the rules of a session.
 
 mod copy_sync;
+pub(crate) mod diverged;
 mod offers;
 mod peer_calls;
 mod peer_requests;

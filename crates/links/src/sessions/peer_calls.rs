@@ -13,7 +13,8 @@ use plenary_kernel::{AgentHandle, FileId, OwnerName, SessionId};
 use plenary_log::{Condition, Fault};
 use plenary_sessions::{
     crossing::{
-        CarrierFuture, Consent, CrossingContent, FILES_BROUGHT_WITHIN, Offer, PeerState, SessionCarrier,
+        CarrierFuture, Consent, CrossingContent, CrossingMessage, DIVERGED, FILES_BROUGHT_WITHIN, Offer,
+        PeerState, SessionCarrier,
         names::Naming,
         wire::{
             CrossingCommand, CrossingConsents, CrossingFileAsk, CrossingOffer, CrossingOutcome,
@@ -62,7 +63,7 @@ impl Links {
         let answer = timeout(ANSWER_WITHIN, self.send(&linked.network, request)).await;
         let answer = answer.map_err(|_| CallFailure::Unreachable("it did not answer in time".into()))??;
         if answer.status() != StatusCode::OK {
-            return Err(CallFailure::Refused(answer.status()));
+            return Err(CallFailure::Refused(answer.status(), None));
         }
         let links = self.clone();
         let end = async move { links.accord_end(changes, &linked.accord).await };
@@ -168,7 +169,12 @@ impl SessionCarrier for Links {
                 Ok(consents) => consents,
                 Err(failure) => {
                     tracing::warn!(%peer, %failure, "a peer does not say who takes an invitation");
-                    return Ok(matches!(failure, CallFailure::Refused(_)).then_some(accepted));
+                    // Any other refusal, such as one for a full disk, says nothing about the invitees.
+                    let is_decided = matches!(
+                        failure,
+                        CallFailure::Refused(StatusCode::FORBIDDEN | StatusCode::NOT_FOUND, _)
+                    );
+                    return Ok(is_decided.then_some(accepted));
                 }
             };
             // Ignore agents in the response that were not invited.
@@ -203,8 +209,10 @@ impl SessionCarrier for Links {
                         return Ok(None);
                     }
                     outcome.rename(&Naming { peer: peer.clone(), us: you });
-                    if outcome.refused.is_none() {
-                        self.await_copy(&linked, session, outcome.sequence).await;
+                    match outcome.refused.as_deref() {
+                        None => self.await_copy(&linked, session, outcome.sequence).await,
+                        Some(DIVERGED) => self.end_diverged(&linked, session).await?,
+                        Some(_) => {}
                     }
                     Ok(Some(outcome))
                 }
@@ -219,7 +227,7 @@ impl SessionCarrier for Links {
     fn states<'a>(
         &'a self,
         peer: &'a OwnerName,
-        (session, sequence): (&'a SessionId, u64),
+        message: CrossingMessage<'a>,
         agents: &'a [AgentHandle],
     ) -> CarrierFuture<'a, BTreeMap<AgentHandle, PeerState>> {
         Box::pin(async move {
@@ -230,8 +238,9 @@ impl SessionCarrier for Links {
             };
             let ask = CrossingStatesAsk {
                 you: peer.clone(),
-                session_id: session.clone(),
-                sequence,
+                session_id: message.session.clone(),
+                sequence: message.sequence,
+                id: message.id.map(str::to_owned),
                 agents: agents.iter().take(STATES_ASKED_MAX).cloned().collect(),
             };
             let answer = self.ask_linked::<CrossingStates>(&linked, "states", &ask, SMALL).await;

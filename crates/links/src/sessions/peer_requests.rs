@@ -9,6 +9,7 @@ use futures_util::TryStreamExt as _;
 use http::{HeaderValue, header};
 use plenary_kernel::{OwnerName, Position, Refusal, Version};
 use plenary_sessions::crossing::{
+    CrossingMessage, DIVERGED,
     names::Naming,
     wire::{
         CrossingAsk, CrossingCommand, CrossingConsents, CrossingEvents, CrossingFileAsk, CrossingNewsAsk,
@@ -74,7 +75,11 @@ impl Links {
         command: CrossingCommand,
     ) -> Result<LinkOutcome, HouseRefusal> {
         require_peer_name(&command.you)?;
+        let session = command.session_id.clone();
         let outcome = self.0.sessions.crossing_command(&call.peer, command).await?;
+        if outcome.refused.as_deref() == Some(DIVERGED) {
+            self.note_divergence(&call.accord, &call.peer, &session).await?;
+        }
         Ok(LinkOutcome { you: call.peer.clone(), outcome })
     }
 
@@ -113,7 +118,8 @@ impl Links {
             .take(STATES_ASKED_MAX)
             .filter_map(|agent| naming.local_name(agent))
             .collect();
-        let message = (&request.session_id, request.sequence);
+        let (session, sequence) = (&request.session_id, request.sequence);
+        let message = CrossingMessage { session, sequence, id: request.id.as_deref() };
         let states = self.0.sessions.states_for(&call.peer, message, &agents).await?;
         let states = states.into_iter().map(|(agent, state)| CrossingState { agent, state });
         let full = self.0.full.waits(&call.accord, &request.session_id);
@@ -124,11 +130,15 @@ impl Links {
     pub(crate) async fn session_events(
         &self,
         call: &PeerCall,
-        request: &CrossingAsk,
+        request: CrossingAsk,
     ) -> Result<CrossingEvents, HouseRefusal> {
-        let (peer, after) = (&call.peer, Version(request.after));
-        let page = self.0.sessions.crossing_events(peer, &request.session_id, after).await?;
-        page.ok_or_else(no_session)
+        let CrossingAsk { session_id, after, last } = request;
+        let page = self.0.sessions.crossing_events(&call.peer, &session_id, Version(after), last).await?;
+        let page = page.ok_or_else(no_session)?;
+        if page.diverged {
+            self.note_divergence(&call.accord, &call.peer, &session_id).await?;
+        }
+        Ok(page)
     }
 
     /// A long poll for the sessions that have news for the peer; empty after a time-out.
@@ -139,12 +149,18 @@ impl Links {
     ) -> Result<CrossingNewsPage, HouseRefusal> {
         let deadline = Instant::now() + Duration::from_millis(request.wait_ms.min(NEWS_WAIT_MS_MAX));
         let (mut changes, mut closed) = (self.0.sessions.crossing_growth(), self.0.closed.subscribe());
+        let mut after = Position(request.after);
+        if request.mark.is_some() && request.mark != self.log_mark(after).await? {
+            // This network was restored from a backup since its last answer: the peer learns of all sessions again.
+            after = Position(0);
+        }
         loop {
             changes.mark_unchanged();
-            let news = self.0.sessions.crossing_news(&call.peer, Position(request.after)).await?;
+            let news = self.0.sessions.crossing_news(&call.peer, after).await?;
             let is_over = Instant::now() >= deadline || *closed.borrow_and_update();
             if !news.sessions.is_empty() || is_over {
-                return Ok(CrossingNewsPage { at: news.at.0, sessions: news.sessions });
+                let mark = self.log_mark(news.at).await?;
+                return Ok(CrossingNewsPage { at: news.at.0, mark, sessions: news.sessions });
             }
             tokio::select! {
                 // Wait a moment, so that events in quick succession cause one read.

@@ -67,6 +67,11 @@ pub(super) async fn drain(nats: &Nats, name: &str) -> anyhow::Result<Option<Stri
 }
 
 impl Nodes {
+    /// Whether no node runs.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether a node acknowledges appends that no other node keeps.
     pub(super) fn is_alone(&self) -> bool {
         self.0.values().any(|beat| beat.is_alone)

@@ -4,6 +4,7 @@
 mod address_file;
 mod agents;
 mod background;
+mod certificate;
 mod clock;
 mod cluster;
 mod model;
@@ -13,18 +14,20 @@ mod private_file;
 mod probe;
 mod recount;
 mod rooms;
+mod same_operator;
 mod settings;
 mod store;
 mod surface;
 mod toolbox;
+mod unfinished;
 mod usage;
 
-use std::{io::ErrorKind, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io::ErrorKind, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use plenary_accounts::{Seed, SeedReport, TokenDigest};
 use plenary_context::Indexes;
-use plenary_edge::{Listener, Metrics};
+use plenary_edge::{Listener, Metrics, TlsFiles};
 use plenary_hub::CloseReason;
 use plenary_log::{AppendMetrics, Fault};
 use plenary_telemetry::Telemetry;
@@ -49,6 +52,7 @@ const LAST_SPANS: Duration = Duration::from_secs(2);
 pub(crate) struct Server {
     url: String,
     near: String,
+    certificate: Option<Arc<TlsFiles>>,
     stop: CancellationToken,
     serving: tokio::task::JoinHandle<plenary_edge::StopReport>,
     tasks: TaskTracker,
@@ -62,7 +66,10 @@ impl Server {
     /// Opens the store, finishes the work that a crash interrupted, applies the seed, and listens.
     pub(crate) async fn start(settings: Settings, operator: &mut OperatorToken) -> anyhow::Result<Self> {
         let telemetry = telemetry(&settings);
-        let store::Store { opened, closing, index, everything } = store::open(&settings).await?;
+        let store::Store { opened, closing, index, everything, nats } = store::open(&settings).await?;
+        if let Some(nats) = nats {
+            same_operator::check(&opened.log, operator, &nats).await?;
+        }
         operator.keep()?;
         let semantic = model::open(&settings).await?;
         opened.log.ledger().limit(settings.quota.stored());
@@ -77,23 +84,11 @@ impl Server {
         background::dispatch(&tasks, opened.feed, &rooms);
         rooms.accounts.sweep().await.context("finishing what was left of blocks and deletions")?;
         if let Some(seed_file) = &settings.seed {
-            let bytes = std::fs::read(seed_file)
-                .with_context(|| format!("reading the seed file {}", seed_file.display()))?;
-            let seed = Seed::parse(&bytes)?;
-            if privacy::is_readable_by_others(seed_file) {
-                tracing::warn!(file = %seed_file.display(), "other users can read the tokens in the seed file; run: chmod 600");
-            }
-            for agent in seed.guessable() {
-                tracing::warn!(%agent, "its token in the seed file is short enough to be guessed");
-            }
-            let SeedReport { created, known } = rooms.accounts.apply_seed(&seed).await?;
-            tracing::info!(made = created, known, "the seed file was applied");
+            apply_seed(&rooms, seed_file).await?;
         }
         let hosted = settings.agents.hosted.clone();
         rooms.accounts.host(hosted).await.context("creating the accounts of the configured agents")?;
-        for room in &rooms.served {
-            room.resume().await.context("finishing work that the last run of the server left")?;
-        }
+        unfinished::finish(&rooms, &tasks, &stop).await?;
 
         let metrics = metrics(&telemetry);
         let AppendMetrics { duration, waiting } = rooms.log.metrics().clone();
@@ -101,7 +96,11 @@ impl Server {
         metrics.register("log_append_duration_seconds", help, duration);
         metrics.register("log_appends_waiting", "Appends to the log that wait for their outcome", waiting);
         rooms.served.iter().for_each(|room| room.register(&metrics));
-        let listener = listener(&settings)?;
+        let certificate = certificate::open(&settings)?;
+        let listener = listener(&settings, certificate.as_ref())?;
+        if let Some(files) = &certificate {
+            tasks.spawn(certificate::watch(files.clone(), stop.clone()));
+        }
         let (url, near) = (settings.url(listener.address()), settings.near(listener.address()));
         if rooms.log.shared() {
             let (signals, address) = (rooms.log.signals().clone(), listener.address().to_string());
@@ -129,7 +128,7 @@ impl Server {
         let serving =
             tokio::spawn(async move { listener.known_as(origin).serve(router, &metrics, serve_stop).await });
         let toolbox = settings.toolbox;
-        Ok(Self { url, near, stop, serving, tasks, rooms, closing, toolbox, telemetry })
+        Ok(Self { url, near, certificate, stop, serving, tasks, rooms, closing, toolbox, telemetry })
     }
 
     /// The URL for clients.
@@ -140,6 +139,14 @@ impl Server {
     /// The URL for clients on this machine.
     pub(crate) fn near(&self) -> &str {
         &self.near
+    }
+
+    /// Reads the files of the certificate again, if there are any.
+    pub(crate) async fn read_certificate(&self) {
+        match &self.certificate {
+            Some(files) => certificate::read_again(files.clone()).await,
+            None => tracing::info!("SIGHUP: there is no certificate to read again"),
+        }
     }
 
     /// Waits until the store fails for good; the process must then end.
@@ -177,18 +184,34 @@ impl Server {
     }
 }
 
+/// Creates what the seed file names, unless it exists.
+async fn apply_seed(rooms: &Rooms, seed_file: &Path) -> anyhow::Result<()> {
+    let bytes =
+        std::fs::read(seed_file).with_context(|| format!("reading the seed file {}", seed_file.display()))?;
+    let seed = Seed::parse(&bytes)?;
+    if privacy::is_readable_by_others(seed_file) {
+        tracing::warn!(file = %seed_file.display(), "other users can read the tokens in the seed file; run: chmod 600");
+    }
+    for agent in seed.guessable() {
+        tracing::warn!(%agent, "its token in the seed file is short enough to be guessed");
+    }
+    let SeedReport { created, known } = rooms.accounts.apply_seed(&seed).await?;
+    tracing::info!(made = created, known, "the seed file was applied");
+    Ok(())
+}
+
 /// Listens at the address of the settings. If it is the default and another process has it, at a free port: clients on
 /// this machine find the port in the data directory.
-fn listener(settings: &Settings) -> anyhow::Result<Listener> {
+fn listener(settings: &Settings, tls: Option<&Arc<TlsFiles>>) -> anyhow::Result<Listener> {
     let address = settings.listen;
-    match Listener::bind(address, settings.edge()?) {
+    match Listener::bind(address, settings.edge(tls)?) {
         Err(fault)
             if fault.source.kind() == ErrorKind::AddrInUse
                 && settings.listen_source == ListenSource::Default
                 && settings.data.is_some() =>
         {
             tracing::warn!(%address, "another process listens at the default address; a free port is taken");
-            Ok(Listener::bind(SocketAddr::new(address.ip(), 0), settings.edge()?)?)
+            Ok(Listener::bind(SocketAddr::new(address.ip(), 0), settings.edge(tls)?)?)
         }
         bound => Ok(bound?),
     }
@@ -230,10 +253,10 @@ mod tests {
         let occupied = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = occupied.local_addr().unwrap();
         let settings = Settings { listen: address, data: Some("/d".into()), ..Settings::ephemeral() };
-        let found = listener(&settings).unwrap();
+        let found = listener(&settings, None).unwrap();
         assert!(found.address().ip().is_loopback() && found.address().port() != address.port());
         let chosen = Settings { listen_source: ListenSource::Flag, ..settings.clone() };
-        assert!(listener(&chosen).is_err(), "a chosen port is no other");
-        assert!(listener(&Settings { data: None, ..settings }).is_err(), "nobody would find it");
+        assert!(listener(&chosen, None).is_err(), "a chosen port is no other");
+        assert!(listener(&Settings { data: None, ..settings }, None).is_err(), "nobody would find it");
     }
 }

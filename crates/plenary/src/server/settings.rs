@@ -17,7 +17,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use plenary_blobs::Location;
-use plenary_edge::{Origin, TrustedNet};
+use plenary_edge::{Origin, TlsFiles, TrustedNet};
 use plenary_hosts::{AttachPoint, HostContext, Launcher, time_text};
 use plenary_kernel::AgentHandle;
 use serde::Deserialize;
@@ -401,7 +401,7 @@ impl Settings {
     }
 
     /// The configuration of the HTTP edge.
-    pub(crate) fn edge(&self) -> anyhow::Result<plenary_edge::Config> {
+    pub(crate) fn edge(&self, tls: Option<&Arc<TlsFiles>>) -> anyhow::Result<plenary_edge::Config> {
         let mut config =
             plenary_edge::Config { drain_deadline: Duration::from_secs(6), ..Default::default() };
         if let Some(max) = self.connections_max {
@@ -411,10 +411,7 @@ impl Settings {
             config.connections_per_address_max = max;
         }
         self.quota.limit(&mut config);
-        if let Some((certificate, key)) = &self.tls {
-            super::privacy::secret(key)?;
-            config.tls = Some(plenary_edge::tls_config(certificate, key)?);
-        }
+        config.tls = tls.map(TlsFiles::config).transpose()?;
         Ok(config)
     }
 

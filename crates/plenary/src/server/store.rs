@@ -63,6 +63,8 @@ pub(crate) struct Store {
     pub(crate) index: Arc<dyn Index>,
     /// The index of everything else, if there is one.
     pub(crate) everything: Option<Arc<dyn Index>>,
+    /// The NATS servers, if the store is a replica.
+    pub(crate) nats: Option<Nats>,
 }
 
 /// The index of packages, and that of everything else.
@@ -98,7 +100,7 @@ pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
             true => Some(open(Tables::Everything).await.context("opening the search index in PostgreSQL")?),
             false => None,
         };
-        return Ok(Store { opened, closing: StoreClose(None), index, everything });
+        return Ok(Store { opened, closing: StoreClose(None), index, everything, nats: None });
     }
     if let (Some(cluster), Some(directory)) = (&settings.cluster, &settings.data) {
         return replica(cluster, directory, settings.search_everything).await;
@@ -113,6 +115,7 @@ pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
             closing: StoreClose(None),
             index,
             everything,
+            nats: None,
         });
     };
     let (directory, has_everything) = (directory.clone(), settings.search_everything);
@@ -124,7 +127,7 @@ pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
     };
     let ((opened, closing), (index, everything)) =
         tokio::task::spawn_blocking(opening).await.context("opening the store")??;
-    Ok(Store { opened, closing: StoreClose(Some(closing)), index, everything })
+    Ok(Store { opened, closing: StoreClose(Some(closing)), index, everything, nats: None })
 }
 
 /// Opens a node of a cluster: its replica of the log, and its own index of it.
@@ -152,5 +155,5 @@ async fn replica(cluster: &Cluster, directory: &Path, has_everything: bool) -> a
     let opened = plenary_log_cluster::open(directory, journals, options).await;
     let (opened, closing) =
         opened.with_context(|| format!("opening this node's replica in {}", directory.display()))?;
-    Ok(Store { opened, closing: StoreClose(Some(closing)), index, everything })
+    Ok(Store { opened, closing: StoreClose(Some(closing)), index, everything, nats: Some(nats) })
 }

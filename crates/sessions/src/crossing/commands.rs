@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::{
     FORWARDED_BYTES_MAX, Offer,
     copy::message_of,
+    divergence::DIVERGED,
     names::Naming,
     wire::{CrossingAction, CrossingCommand, CrossingFile, CrossingOutcome},
 };
@@ -105,6 +106,7 @@ fn command(peer: &OwnerName, id: &SessionId, agent: &AgentHandle, action: Crossi
         blocker: None,
         sequence: None,
         files: Vec::new(),
+        copied: None,
     }
 }
 
@@ -118,6 +120,7 @@ const CODES: &[(&str, Rejection)] = &[
     ("not_reopenable", Rejection::NotReopenable),
     ("session_full", Rejection::SessionFull),
     ("too_many_invitations", Rejection::TooManyInvitations),
+    (DIVERGED, Rejection::CopyOver),
 ];
 const KEY_REUSED: &str = "idempotency_key_reused";
 
@@ -230,8 +233,9 @@ impl Sessions {
         &self,
         peer: &OwnerName,
         id: &SessionId,
-        command: CrossingCommand,
+        mut command: CrossingCommand,
     ) -> Result<Option<CrossingOutcome>, Fault> {
+        command.copied = self.copy_end(id).await?;
         let Some(carrier) = self.0.crossings.carrier() else { return Ok(None) };
         if !carrier.takes_part(peer, &command.agent.owner_name()).await?
             && command.action != CrossingAction::Evict
@@ -314,6 +318,11 @@ impl Sessions {
     ) -> Result<CrossingOutcome, Fault> {
         let naming = Naming { peer: peer.clone(), us: command.you.clone() };
         let id = command.session_id.clone();
+        if let Some(copied) = &command.copied
+            && self.has_diverged(peer, &id, copied).await?
+        {
+            return Ok(refusal_outcome(DIVERGED));
+        }
         let local_command = self.localize(&naming, command);
         let mut outcome = match local_command {
             Some(local_command) => match self.execute_for_peer(peer, &id, local_command).await {

@@ -12,8 +12,8 @@ use super::{names::Naming, wire::CrossingEvent};
 use crate::{
     PARTICIPANTS_MAX, TOPIC_CHARS_MAX,
     event::{
-        AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, NamedFile, Names, Origin,
-        SessionCreated, SessionEnded, SessionEvent, SessionReopened,
+        AgentInvited, AgentLeft, AgentMoved, MessageSent, NamedFile, Names, Origin, SessionCreated,
+        SessionEnded, SessionEvent, SessionReopened,
     },
     request::Fields,
     state::{Participant, Phase, SessionState, Standing},
@@ -149,8 +149,8 @@ fn admit(
         }
         // The host also reports the leaving of agents that were never invited here.
         SessionEvent::AgentLeft(leaving) => {
-            // This network knows itself that an accord has ended, and closes the copy.
-            let is_end = leaving.reason == LeftReason::AccordRevoked && !leaving.agent.is_elsewhere();
+            // This network itself decides that a copy ends.
+            let is_end = leaving.reason.ends_copy() && !leaving.agent.is_elsewhere();
             ensure(!is_end, "the end of an accord that holds")?;
             let fits = state.participants.len() < PARTICIPANTS_MAX;
             ensure(fits || state.participant(&leaving.agent).is_some(), "too many participants")?;

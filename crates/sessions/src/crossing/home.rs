@@ -16,10 +16,26 @@ use super::{
 use crate::{
     Sessions,
     command::PartWithPeer,
-    event::SessionEvent,
+    event::{LeftReason, SessionEvent},
     room::{BY_PEER, COPIES, SessionRoom},
     state::{Participant, SessionState, Standing},
 };
+
+/// How far a copy has come.
+#[derive(Debug)]
+pub enum CopyProgress {
+    /// It can be continued.
+    Open {
+        /// The number of its events.
+        version: Version,
+        /// The id of the last of them; `None` of the creation.
+        last: Option<String>,
+    },
+    /// It gets no more events.
+    Over,
+    /// There can be no copy: the id is taken, or the peer has too many.
+    Impossible,
+}
 
 /// Why events were not added to a copy.
 #[derive(Debug)]
@@ -151,22 +167,26 @@ impl Sessions {
         Ok(is_timely && self.is_within(COPIES, peer, id, COPIES_PER_PEER_MAX).await?)
     }
 
-    /// The number of events in the copy of a peer's session; `None` if there can be no copy. With `may_begin` a new
-    /// copy counts.
+    /// How far the copy of a peer's session has come. With `may_begin` a new copy counts.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn copied_version(
+    pub async fn copy_progress(
         &self,
         peer: &OwnerName,
         id: &SessionId,
         may_begin: bool,
-    ) -> Result<Option<Version>, Fault> {
+    ) -> Result<CopyProgress, Fault> {
         let (state, version) = self.0.streams.fresh(id.as_str()).await?;
         Ok(match state.host() {
-            Some(host) if host == peer && !state.closed => Some(version),
-            None if may_begin && version == Version::ZERO && self.may_begin(peer, id).await? => Some(version),
-            Some(_) | None => None,
+            Some(host) if host == peer && state.closed => CopyProgress::Over,
+            Some(host) if host == peer => {
+                CopyProgress::Open { version, last: self.event_id(id, version).await? }
+            }
+            None if may_begin && version == Version::ZERO && self.may_begin(peer, id).await? => {
+                CopyProgress::Open { version, last: None }
+            }
+            Some(_) | None => CopyProgress::Impossible,
         })
     }
 
@@ -238,7 +258,7 @@ impl Sessions {
     /// # Errors
     /// When the store fails.
     pub async fn part_with(&self, peer: &OwnerName) -> Result<(), Fault> {
-        let command = PartWithPeer(peer.clone());
+        let command = PartWithPeer { peer: peer.clone(), reason: LeftReason::AccordRevoked };
         let prefix = format!("{peer}/");
         for index in [BY_PEER, COPIES] {
             let mut rows = self.log().index_rows(index, &prefix, Order::Ascending);

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::{
     CROSSING_BYTES_MAX, CROSSING_EVENTS_MAX, SESSIONS_PER_PEER_MAX,
-    wire::{CrossingEvent, CrossingEvents},
+    wire::{CopyEnd, CrossingEvent, CrossingEvents},
 };
 use crate::{
     Sessions,
@@ -103,7 +103,8 @@ impl Sessions {
         Ok(false)
     }
 
-    /// Events of a session after a version, for a peer; `None` if none of its agents takes or took part.
+    /// Events of a session after a version, for a peer whose copy ends there with the event `last`; `None` if none of its agents
+    /// takes or took part.
     ///
     /// # Errors
     /// When the store fails.
@@ -112,7 +113,14 @@ impl Sessions {
         peer: &OwnerName,
         id: &SessionId,
         after: Version,
+        last: Option<String>,
     ) -> Result<Option<CrossingEvents>, Fault> {
+        if let Some(last) = last
+            && self.has_diverged(peer, id, &CopyEnd { after: after.0, last }).await?
+        {
+            let (you, events) = (peer.clone(), Vec::new());
+            return Ok(Some(CrossingEvents { you, events, more: false, diverged: true }));
+        }
         let (state, head) = self.0.streams.fresh(id.as_str()).await?;
         let Some(last_visible) = horizon(&state, peer, head).filter(|_| state.host().is_none()) else {
             return Ok(None);
@@ -133,7 +141,8 @@ impl Sessions {
                 at = event.version;
             }
         }
-        Ok(Some(CrossingEvents { you: peer.clone(), events, more: at < last_visible }))
+        let more = at < last_visible;
+        Ok(Some(CrossingEvents { you: peer.clone(), events, more, diverged: false }))
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod commands;
 pub mod copy;
+mod divergence;
 mod home;
 mod host;
 mod incoming_files;
@@ -30,7 +31,8 @@ use crate::{Sessions, refusals::SessionRefusal};
 use wire::{CrossingCommand, CrossingOutcome};
 
 pub(crate) use commands::ForwardedCommand;
-pub use home::CopyError;
+pub use divergence::DIVERGED;
+pub use home::{CopyError, CopyProgress};
 pub use host::CrossingNews;
 pub use incoming_files::CrossingContent;
 
@@ -98,6 +100,17 @@ pub struct Offer<'a> {
     pub invitees: &'a [AgentHandle],
 }
 
+/// A message of a session. The number alone may be that of another message at the other network.
+#[derive(Debug, Clone, Copy)]
+pub struct CrossingMessage<'a> {
+    /// The session.
+    pub session: &'a SessionId,
+    /// Its number.
+    pub sequence: u64,
+    /// Its id, without its prefix, if it is known.
+    pub id: Option<&'a str>,
+}
+
 /// The result of a carrier's operation.
 pub type CarrierFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
 
@@ -125,7 +138,7 @@ pub trait SessionCarrier: Send + Sync {
     fn states<'a>(
         &'a self,
         peer: &'a OwnerName,
-        message: (&'a SessionId, u64),
+        message: CrossingMessage<'a>,
         agents: &'a [AgentHandle],
     ) -> CarrierFuture<'a, BTreeMap<AgentHandle, PeerState>>;
     /// The peer's response to an agent's request for a file; `parts` are those of the agent's request.
@@ -238,7 +251,12 @@ impl Sessions {
             }
         }
         let mut state_by_agent = BTreeMap::new();
-        let Some(carrier) = self.0.crossings.carrier() else { return Ok(state_by_agent) };
+        let Some(carrier) = self.0.crossings.carrier().filter(|_| !by_peer.is_empty()) else {
+            return Ok(state_by_agent);
+        };
+        let (session, sequence) = message;
+        let id = self.event_id(session, crate::event::version(sequence)).await?;
+        let message = CrossingMessage { session, sequence, id: id.as_deref() };
         for (peer, agents) in &by_peer {
             state_by_agent.extend(carrier.states(peer, message, agents).await?);
         }
@@ -252,9 +270,10 @@ impl Sessions {
     pub async fn states_for(
         &self,
         peer: &OwnerName,
-        (id, number): (&SessionId, u64),
+        message: CrossingMessage<'_>,
         agents: &[AgentHandle],
     ) -> Result<Vec<(AgentHandle, String)>, Fault> {
+        let (id, number) = (message.session, message.sequence);
         let mut agent_states = Vec::new();
         let (state, head) = self.0.streams.fresh(id.as_str()).await?;
         let has_message = match state.host() {
@@ -263,7 +282,12 @@ impl Sessions {
                 host::horizon(&state, peer, head).is_some_and(|until| crate::event::version(number) <= until)
             }
         };
-        let Some(states) = self.0.crossings.states.get().filter(|_| has_message) else {
+        // The peer may have another message under this number: then this network says nothing about it.
+        let is_same = match message.id.filter(|_| has_message) {
+            Some(event) => self.event_id(id, crate::event::version(number)).await?.as_deref() == Some(event),
+            None => true,
+        };
+        let Some(states) = self.0.crossings.states.get().filter(|_| has_message && is_same) else {
             return Ok(agent_states);
         };
         let agents: BTreeSet<_> = agents.iter().collect();

@@ -56,6 +56,15 @@ pub enum CrossingAction {
     Evict,
 }
 
+/// Where the copy of a session ends that the asking network has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CopyEnd {
+    /// How many events it has, the creation among them.
+    pub after: u64,
+    /// The id of the last of them, without its prefix.
+    pub last: String,
+}
+
 /// A command on a session of the network that is asked.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CrossingCommand {
@@ -92,6 +101,9 @@ pub struct CrossingCommand {
     /// The files that the message names and the asking network has. The host stores them under ids of its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<CrossingFile>,
+    /// Where the copy of the asking network ends. If the event there is another one, the command is refused as `diverged`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copied: Option<CopyEnd>,
 }
 
 /// A file of the network that asks, which a message names.
@@ -142,6 +154,9 @@ pub struct CrossingAsk {
     pub session_id: SessionId,
     /// How many events the asking network has, the creation among them.
     pub after: u64,
+    /// The id of the last of them, without its prefix; absent of the creation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<String>,
 }
 
 /// Events of a session, in order and without a gap.
@@ -153,6 +168,9 @@ pub struct CrossingEvents {
     pub events: Vec<CrossingEvent>,
     /// Whether there are more.
     pub more: bool,
+    /// Whether the asking network has other events than this one: then it gets none, and its agents have left.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub diverged: bool,
 }
 
 /// What became of a message, for agents of the network that is asked.
@@ -164,6 +182,9 @@ pub struct CrossingStatesAsk {
     pub session_id: SessionId,
     /// The number of the message.
     pub sequence: u64,
+    /// Its id, without its prefix. A message with another id has no states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// The agents.
     pub agents: Vec<AgentHandle>,
 }
@@ -192,6 +213,9 @@ pub struct CrossingState {
 pub struct CrossingNewsAsk {
     /// `at` of the last answer; 0 at first.
     pub after: u64,
+    /// `mark` of the last answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<String>,
     /// How long to wait for news, in milliseconds.
     #[serde(default)]
     pub wait_ms: u64,
@@ -202,6 +226,10 @@ pub struct CrossingNewsAsk {
 pub struct CrossingNewsPage {
     /// Where to go on.
     pub at: u64,
+    /// What the answering network has there. If it has something else there later, it was restored from a backup, and the news
+    /// begin anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<String>,
     /// The sessions.
     pub sessions: Vec<SessionId>,
 }
@@ -276,7 +304,7 @@ pub enum CrossingEvent {
         id: String,
         /// Who.
         agent: AgentHandle,
-        /// `left`, `grace_expired` or `accord_revoked`.
+        /// `left`, `grace_expired`, `accord_revoked` or `host_restored`.
         #[schemars(with = "String")]
         reason: LeftReason,
     },

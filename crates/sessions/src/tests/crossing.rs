@@ -183,6 +183,7 @@ fn given_a_copy_when_an_event_cannot_follow_then_all_of_them_are_refused() {
         (&all[..], vec![end(&[]), message("@nick-at-acme.cc")]),
         (&all[..], vec![SessionEvent::AgentDisconnected(change("@ida.bot"))]),
         (&all[..], vec![leaving("@ida.bot", LeftReason::AccordRevoked)]),
+        (&all[..], vec![leaving("@ida.bot", LeftReason::HostRestored)]),
         // Only who was joined at the end reopens a session, whatever the host says of its end.
         (&all[..], vec![end(&[]), reopening("@ida.bot")]),
         (&all[..2], vec![end(&["@ida.bot"]), reopening("@ida.bot")]),
@@ -311,28 +312,46 @@ fn given_a_guest_when_the_accord_ends_then_it_leaves() {
     let (state, _) = fold(&guest);
     assert!(state.crosses);
     let rose = "rose".parse().unwrap();
-    let departures = decide::part(&state, &rose, &stamp()).events;
+    let departures = decide::part(&state, &rose, LeftReason::AccordRevoked, &stamp()).events;
     let [SessionEvent::AgentLeft(AgentLeft { agent, reason: LeftReason::AccordRevoked, .. })] =
         &departures[..]
     else {
         panic!("{departures:?}")
     };
     assert_eq!(*agent, handle(GUEST));
-    assert!(decide::part(&state, &peer(), &stamp()).events.is_empty(), "that of another accord");
+    assert!(
+        decide::part(&state, &peer(), LeftReason::AccordRevoked, &stamp()).events.is_empty(),
+        "that of another accord"
+    );
     let (state, _) = fold(&[&guest[..], &departures[..]].concat());
     assert_eq!(state.participant(agent).map(|part| part.standing), Some(Standing::Left));
-    assert!(decide::part(&state, &rose, &stamp()).events.is_empty(), "once");
+    assert!(decide::part(&state, &rose, LeftReason::AccordRevoked, &stamp()).events.is_empty(), "once");
     assert!(!state.closed, "it is a session of this network");
 }
 
 #[test]
 fn given_a_copy_when_the_accord_ends_then_its_members_leave_and_it_is_complete_for_ever() {
     let (state, _) = fold(&events());
-    let departures = decide::part(&state, &peer(), &stamp()).events;
+    let departures = decide::part(&state, &peer(), LeftReason::AccordRevoked, &stamp()).events;
     let all = [&events()[..], &departures[..]].concat();
     let (state, at) = fold(&all);
     assert!(state.closed);
     assert_eq!(state.participant(&handle("@ida.bot")).map(|part| part.standing), Some(Standing::Left));
+    let command = CopyEvents { peer: peer(), first: at.next(), events: vec![message("@nick-at-acme.cc")] };
+    assert_eq!(copy(&state, at, &command, &facts(true), &stamp()), Err(CopyRefusal::Taken));
+}
+
+#[test]
+fn given_a_copy_when_its_host_was_restored_then_it_is_over_and_says_so() {
+    let (state, _) = fold(&events());
+    let departures = decide::part(&state, &peer(), LeftReason::HostRestored, &stamp()).events;
+    let (state, at) = fold(&[&events()[..], &departures[..]].concat());
+    assert!(state.closed);
+    let mut people = people(&[]);
+    let caller = Caller { handle: handle("@ida.bot"), token: plenary_accounts::TokenDigest::of("ann") };
+    people.caller.handle = caller.handle.clone();
+    let join = JoinSession(caller);
+    assert_eq!(decide::join(&state, &join, &people, &stamp()).unwrap_err(), Rejection::CopyOver);
     let command = CopyEvents { peer: peer(), first: at.next(), events: vec![message("@nick-at-acme.cc")] };
     assert_eq!(copy(&state, at, &command, &facts(true), &stamp()), Err(CopyRefusal::Taken));
 }

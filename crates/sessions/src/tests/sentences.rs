@@ -53,6 +53,7 @@ pub(super) fn sentence_of(event: &SessionEvent) -> String {
         SessionEvent::AgentLeft(event) => {
             let verb = match (event.reason, event.forced) {
                 (LeftReason::AccordRevoked, _) => "leaves-with-its-accord",
+                (LeftReason::HostRestored, _) => "leaves-its-restored-host",
                 (LeftReason::Left, false) => "leaves",
                 (LeftReason::Left, true) => "is-ousted",
                 (LeftReason::GraceExpired, false) => "expires",

@@ -170,6 +170,15 @@ fn crossing() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
     });
     let by = format!(r#"{{"id":"{ID}","invitee":"@o.bob","by":"@o.ann""#);
     let gone = format!(r#"{{"id":"{ID}","agent":"@o.bob","reason":"accord_revoked"}}"#);
+    let restored = SessionEvent::AgentLeft(AgentLeft {
+        id: ID.into(),
+        agent: bob.clone(),
+        reason: LeftReason::HostRestored,
+        forced: true,
+        held: false,
+        settles: None,
+    });
+    let over = format!(r#"{{"id":"{ID}","agent":"@o.bob","reason":"host_restored","forced":true}}"#);
     vec![
         (
             SessionEvent::SessionCreated(SessionCreated {
@@ -184,6 +193,7 @@ fn crossing() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
         (crossing(true, false), "AgentInvited", format!(r#"{by},"denied":true}}"#), ""),
         (crossing(false, true), "AgentInvited", format!(r#"{by},"elsewhere":true}}"#), ""),
         (revoked, "AgentLeft", gone, ""),
+        (restored, "AgentLeft", over, ""),
     ]
 }
 

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use blackbox::{
-    Agent, Cli, NatsServers, Sender, Server, check_log, eventually_within, in_time, room, strike_after,
+    Agent, Cli, NatsServers, Sender, Server, TempDir, check_log, eventually_within, in_time, room,
+    strike_after,
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -252,6 +253,62 @@ async fn what_is_not_safe_is_refused() {
     let own = single.data().display().to_string();
     let owned = serve(&["--data", &own, "--cluster", &urls, "--cluster-dev"]).await;
     assert!(owned.contains("can't become a replica"), "{owned}");
+}
+
+/// The operator's commands must not depend on the node that a load balancer chooses.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_with_another_operators_token_does_not_start() {
+    let Some(nats) = NatsServers::one().await else { return };
+    let mut node = Server::builder().arg("--cluster").arg(&nats.urls()).arg("--cluster-dev").start().await;
+    node.agent("@alice.bot").await;
+    let place = TempDir::new();
+    let data = place.path().join("other").display().to_string();
+    let refused = async |env: &[(&str, &str)]| {
+        let args = ["serve", "--listen", "127.0.0.1:0", "--data", &data, "--cluster-dev", "--cluster"];
+        let ran = Cli::new(env).run(&[&args[..], &[&nats.urls()]].concat()).await;
+        assert_ne!(ran.code, 0, "{ran:?}");
+        ran.err
+    };
+    let without = refused(&[]).await;
+    assert!(without.contains("PLENARY_OPERATOR_TOKEN"), "{without}");
+    assert!(!std::path::Path::new(&format!("{data}/operator-token")).exists(), "no token is left behind");
+    let other = "another-token-of-an-operator-0123456789";
+    let with_other = refused(&[("PLENARY_OPERATOR_TOKEN", other)]).await;
+    assert!(with_other.contains("another operator's token"), "{with_other}");
+    // The token of the network changes while no node runs.
+    node.stop().await;
+    node.set_env("PLENARY_OPERATOR_TOKEN", other);
+    node.restart().await;
+    node.wait_for_log("is from now on that of the network").await;
+    node.bearer(other).get("/_admin/agents").await.ok(200);
+}
+
+/// A node whose appends wait for another one answers reads, also if it has just started.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_waits_for_another_one_starts_and_is_read() {
+    let Some(nats) = NatsServers::one().await else { return };
+    let start = || {
+        let builder = Server::builder().arg("--cluster").arg(&nats.urls()).arg("--cluster-dev");
+        builder.arg("--cluster-keepers").arg("two-always").start()
+    };
+    let (mut a, mut b) = tokio::join!(start(), start());
+    let alice = a.agent("@alice.bot").await;
+    let id = room(&[&alice]).await;
+    alice.say(&id, "hello").await;
+    let before = alice.history(&id).await;
+    tokio::join!(a.stop(), b.stop());
+    let (code, _) = eventually_within(ELECTED, "the journal answers", async || {
+        asked(&nats, &["cluster", "status"]).await
+    })
+    .await;
+    assert_eq!(code, 1, "no node runs");
+    a.restart().await;
+    assert_eq!(alice.at(&a).history(&id).await, before);
+    let path = format!("/sessions/{id}/messages");
+    alice.at(&a).post(&path, json!({"content": "x"})).await.assert_refused_any(503, &["outcome_unknown"]);
+    b.restart().await;
+    let said = async || (alice.at(&a).post(&path, json!({"content": "y"})).await.status == 201).then_some(());
+    eventually_within(ELECTED, "both keep it", said).await;
 }
 
 /// The nodes of a cluster as `plenary cluster status` tells of them, once one has the pen.

@@ -49,6 +49,40 @@ async fn a_server_comes_back_with_its_certificate() {
     server.stop().await;
 }
 
+/// A renewed certificate is served after SIGHUP, without an interruption; one that does not fit its key is not.
+#[tokio::test]
+async fn a_renewed_certificate_is_read_again() {
+    let server = over_tls().await;
+    let alice = server.agent("@alice.bot").await;
+    let mut socket = alice.connect().await;
+    socket.wait_until_served().await;
+    let elsewhere = TempDir::new();
+    let renewed = Certificate::make(elsewhere.path());
+    let trusted = renewed.trusted(rustls::ALL_VERSIONS);
+    let current = server.certificate();
+    std::fs::copy(&renewed.file, &current.file).expect("the certificate is replaced");
+    server.hang_up();
+    server.wait_for_log("the certificate was changed and cannot be used").await;
+    alice.get("/sessions").await.ok(200);
+    std::fs::copy(&renewed.key, &current.key).expect("the key is replaced");
+    server.hang_up();
+    server.wait_for_log("the certificate was read again").await;
+    let mut connection = Connection::open(place(&server, Some(trusted))).await.expect("a handshake");
+    let request = server.stranger().request("GET", "/healthz", &[], None);
+    connection.round_trip(&request).await.expect("an answer").ok(200);
+    socket.close().await;
+}
+
+/// Without a certificate there is nothing to read again, and the server goes on.
+#[tokio::test]
+async fn sighup_does_not_end_a_server() {
+    let mut server = Server::start().await;
+    server.hang_up();
+    server.wait_for_log("there is no certificate to read again").await;
+    server.stranger().get("/healthz").await.ok(200);
+    server.stop().await;
+}
+
 /// TLS 1.2 and 1.3 are spoken; whoever knows neither is told so.
 #[tokio::test]
 async fn tls_12_and_13_are_spoken_and_nothing_older() {

@@ -112,7 +112,7 @@ async fn session_events(
 ) -> Result<Json<CrossingEvents>, HouseRefusal> {
     let peer = door.admit_session_request(&call, path, &door.links.0.sessions_at_once).await?;
     let request: CrossingAsk = StrictJson::check(call.body).and_then(|body| body.parse())?;
-    Ok(Json(door.links.session_events(&peer, &request).await?))
+    Ok(Json(door.links.session_events(&peer, request).await?))
 }
 
 async fn session_news(

@@ -19,13 +19,24 @@ const AGAIN: Duration = Duration::from_millis(250);
 /// Largest answer, in bytes.
 const BYTES_MAX: usize = 1 << 20;
 
-/// Rejects servers that do not flush. Skips a server that does not answer: it may be the one that is down.
+/// Rejects servers that do not flush. Skips a server that does not answer, because it may be the one that is down; but one must
+/// answer, or the addresses are wrong.
 pub(crate) async fn check(monitors: &[String]) -> anyhow::Result<()> {
+    let mut unanswered = 0;
     for monitor in monitors {
         match started(monitor).await {
             Ok(state) => refuse_unflushed(monitor, &state)?,
-            Err(error) => tracing::warn!(monitor, "it is not known whether a NATS server flushes: {error:#}"),
+            Err(error) => {
+                unanswered += 1;
+                tracing::warn!(monitor, "it is not known whether a NATS server flushes: {error:#}");
+            }
         }
+    }
+    if unanswered > 0 && unanswered == monitors.len() {
+        bail!(
+            "no monitoring address of --cluster-monitor answers, so it is not known whether the NATS servers flush; check the \
+             addresses, or leave the setting out"
+        );
     }
     Ok(())
 }

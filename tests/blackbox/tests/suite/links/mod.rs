@@ -10,6 +10,7 @@ mod frames;
 mod guests;
 mod played;
 mod quota;
+mod restored;
 mod revoking;
 mod sessions;
 mod sessions_faults;
