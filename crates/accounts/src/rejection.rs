@@ -23,6 +23,9 @@ pub enum Rejection {
     /// The handle is or was in use.
     #[error("the handle is taken")]
     AgentExists,
+    /// The default person of an owner, who stays as long as the owner.
+    #[error("the person of the owner")]
+    OwnersPerson,
     /// The owner has its token already.
     #[error("the owner exists")]
     OwnerExists,
@@ -109,6 +112,10 @@ impl From<Rejection> for Refusal {
             Rejection::AgentExists => Self::conflict(
                 "agent_exists",
                 "The handle is taken, or belonged to a deleted agent; choose another.",
+            ),
+            Rejection::OwnersPerson => Self::conflict(
+                "owners_person",
+                "This is the owner's own person, through whom the owner speaks; it stays as long as the owner.",
             ),
             Rejection::OwnerExists => {
                 Self::conflict("owner_exists", "The owner exists; rotate its token if the token is lost.")

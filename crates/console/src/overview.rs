@@ -133,7 +133,7 @@ impl Day {
 pub(crate) fn standing(glance: &Glance) -> (AgentStanding, Option<TimestampMs>) {
     match glance {
         Glance { waiting_since: Some(since), is_there: true, .. } => (AgentStanding::Waiting, Some(*since)),
-        Glance { runs_waiting: 1.., .. } => (AgentStanding::Waiting, glance.last_active_at),
+        Glance { runs_waiting: 1.., .. } => (AgentStanding::Waiting, glance.runs_waiting_since),
         Glance { working_since: Some(since), .. } => (AgentStanding::Working, Some(*since)),
         Glance { is_there: true, .. } => (AgentStanding::Idle, glance.last_active_at),
         Glance { .. } => (AgentStanding::Gone, glance.last_active_at),
@@ -162,5 +162,19 @@ fn at_a_glance(
         sessions_active: glance.sessions_active,
         runs_active: glance.runs_active,
         runs_waiting: glance.runs_waiting,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_waits_since_its_first_run_does_and_not_since_the_last_event_of_another() {
+        let mut glance = Glance::default();
+        glance.run_waits(TimestampMs(70));
+        glance.run_waits(TimestampMs(30));
+        glance.record_activity(TimestampMs(500));
+        assert_eq!(standing(&glance), (AgentStanding::Waiting, Some(TimestampMs(30))));
     }
 }

@@ -37,7 +37,7 @@ function Page() {
   if (!known) return html`<div class="page"><h1>No such page</h1><p class="quiet-note">The console has no page of this name. <a href=${href('now')}>What waits for you</a></p></div>`;
   const Found = loaded[known.name];
   if (!Found && failed === known.name) return html`<div class="page"><p class="trouble" role="alert">This page could not be loaded.</p><p><button onClick=${() => location.reload()}>Load again</button></p></div>`;
-  return Found ? html`<${Guard} key=${known.name}><${Found} /><//>` : html`<div class="loading" aria-busy="true"></div>`;
+  return Found ? html`<${Guard} key=${known.name}><${Found} /><//>` : html`<div class="page loading" aria-busy="true"><p class="quiet-note" role="status">Loading …</p></div>`;
 }
 
 function App() {

@@ -2,7 +2,11 @@
 //! Protocol 2025-11-25 and 2026-07-28, Agent Client Protocol 1). Other members of a schema are ignored. Pure.
 //! Must not know: the requester, the presentation of a form, or the purpose of its values.
 
+mod schema;
+
 use serde_json::{Map, Value};
+
+pub use schema::FormSchema;
 
 use crate::{rfc3339, text};
 
@@ -11,7 +15,7 @@ pub const FORM_FIELDS_MAX: usize = 50;
 /// Maximum length of a field's name, in characters.
 pub const FIELD_NAME_CHARS_MAX: usize = 128;
 
-/// The fields of a form, sorted by name.
+/// The fields of a form: in the order of its [`FormSchema`], otherwise sorted by name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Form(Vec<Field>);
 
@@ -204,7 +208,7 @@ impl Form {
         typed.collect()
     }
 
-    /// The fields, sorted by name.
+    /// The fields, in their order.
     pub fn fields(&self) -> &[Field] {
         &self.0
     }

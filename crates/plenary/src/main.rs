@@ -120,14 +120,26 @@ fn arguments() -> impl Iterator<Item = String> {
 fn misused(error: &clap::Error) -> ExitCode {
     let code = u8::try_from(error.exit_code()).unwrap_or(2);
     if error.use_stderr() && arguments().any(|argument| argument == "--json") {
-        let text = error.render().to_string();
-        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        out::Out::new(true, true).error(&message, Some("see `plenary help`"));
+        let (message, next) = misuse(&error.render().to_string());
+        out::Out::new(true, true).error(&message, Some(&next));
     } else {
         // Ignored: a reader that closed the pipe needs no more output.
         let _closed = error.print();
     }
     ExitCode::from(code)
+}
+
+/// The message of a misuse with its hints, as one line, and the help of its command.
+fn misuse(text: &str) -> (String, String) {
+    let told = text.split("\nUsage:").next().unwrap_or_default();
+    let told = told.split("\nFor more information").next().unwrap_or_default();
+    let words: Vec<&str> = told.trim_start_matches("error: ").split_whitespace().collect();
+    let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: plenary "));
+    let is_name =
+        |word: &&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
+    let command: Vec<&str> = usage.unwrap_or_default().split_whitespace().take_while(is_name).collect();
+    let next = ["see `plenary help"].into_iter().chain(command).collect::<Vec<_>>().join(" ");
+    (words.join(" "), next + "`")
 }
 
 fn finish(out: &out::Out, result: anyhow::Result<()>) -> ExitCode {
@@ -185,6 +197,21 @@ mod tests {
             _ => vec![part.to_owned()],
         });
         parts.collect()
+    }
+
+    #[test]
+    fn a_misuse_says_what_is_missing_and_names_the_help_of_its_command() {
+        let said = |words: &[&str]| {
+            let error = cli::grouped(Plenary::command()).try_get_matches_from(words).unwrap_err();
+            misuse(&error.render().to_string())
+        };
+        let (message, next) = said(&["plenary", "send"]);
+        assert!(message.contains("required arguments were not provided: <"), "{message}");
+        assert_eq!(next, "see `plenary help send`");
+        let (message, next) = said(&["plenary", "requests", "list", "--stat"]);
+        assert!(message.contains("--stat") && message.contains("tip:"), "{message}");
+        assert!(!message.contains("Usage") && !message.contains("For more information"), "{message}");
+        assert_eq!(next, "see `plenary help requests list`");
     }
 
     #[test]

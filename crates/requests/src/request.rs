@@ -2,7 +2,7 @@
 //! Must not know: the caller.
 
 use bytes::Bytes;
-use plenary_kernel::{AgentHandle, AskId, Class, Refusal, form::Form, request_texts::effects, text};
+use plenary_kernel::{AgentHandle, AskId, Class, Refusal, request_texts::effects, text};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -58,7 +58,7 @@ pub(crate) fn content(content: &Content) -> Result<Bytes, Refusal> {
         line("choices", choice, TITLE_CHARS_MAX, "invalid_choices")?;
     }
     if let Some(form) = &content.form {
-        Form::read(form).map_err(|reason| malformed("invalid_form", format!("`form` {reason}.")))?;
+        form.read().map_err(|reason| malformed("invalid_form", format!("`form` {reason}.")))?;
     }
     json(content, CONTENT_BYTES_MAX, "request_too_large")
 }
@@ -195,7 +195,7 @@ pub(crate) fn check_form(
 ) -> Result<(), Refusal> {
     let (AnswerType::Edit, Some(args)) = (answer, args) else { return Ok(()) };
     let Some(form) = &request.form else { return check_values(request, args) };
-    let result = Form::read(form).and_then(|form| form.check(args));
+    let result = form.read().and_then(|form| form.check(args));
     result.map_err(|reason| malformed("invalid_answer", format!("`args`: {reason}.")))
 }
 

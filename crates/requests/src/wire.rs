@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use plenary_kernel::{AgentHandle, AskId, OwnerName, RuleId};
+use plenary_kernel::{AgentHandle, AskId, OwnerName, RuleId, form::FormSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -244,7 +244,7 @@ pub struct Content {
     pub choices: Vec<String>,
     /// The schema of the requested values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub form: Option<Map<String, Value>>,
+    pub form: Option<FormSchema>,
 }
 
 /// The body of `POST /requests`.
@@ -281,7 +281,8 @@ pub struct NewRequest {
     /// The requested values: the flat JSON Schema of an elicitation, with at most 50 fields. They are the `args` of
     /// the answer `edit`. When `allow` is absent, `edit` is allowed, and `accept` and `respond` are not.
     #[serde(default)]
-    pub form: Option<Map<String, Value>>,
+    #[schemars(with = "Option<Map<String, Value>>")]
+    pub form: Option<FormSchema>,
     /// The deadline for an answer.
     #[serde(default)]
     pub deadline_at: Option<u64>,
@@ -367,7 +368,8 @@ pub struct RequestView {
     pub choices: Vec<String>,
     /// The requested values: the flat JSON Schema of an elicitation. They are the `args` of the answer `edit`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub form: Option<Map<String, Value>>,
+    #[schemars(with = "Option<Map<String, Value>>")]
+    pub form: Option<FormSchema>,
     /// When it was made.
     pub created_at: u64,
     /// The deadline for an answer.

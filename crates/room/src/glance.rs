@@ -22,6 +22,8 @@ pub struct Glance {
     pub runs_active: u64,
     /// Its runs that wait for input from their caller.
     pub runs_waiting: u64,
+    /// The time since which the first of these runs waits.
+    pub runs_waiting_since: Option<TimestampMs>,
     /// The start of its current work, if it works.
     pub working_since: Option<TimestampMs>,
     /// Whether it is present: connected, or in a live session of a coding agent.
@@ -65,6 +67,12 @@ pub struct CodingGlance {
 }
 
 impl Glance {
+    /// Counts a run that has waited for its caller since `since`.
+    pub fn run_waits(&mut self, since: TimestampMs) {
+        self.runs_waiting += 1;
+        self.runs_waiting_since = Some(self.runs_waiting_since.map_or(since, |known| known.min(since)));
+    }
+
     /// Records a sign of life.
     pub fn record_activity(&mut self, at: TimestampMs) {
         self.last_active_at = self.last_active_at.max(Some(at));

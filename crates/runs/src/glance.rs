@@ -25,7 +25,7 @@ impl Glancer for Runs {
                 glance.record_activity(run.updated);
                 if run.status == RunStatus::Waiting {
                     // Its question is counted among the requests to people.
-                    glance.runs_waiting += 1;
+                    glance.run_waits(run.updated);
                 } else {
                     glance.working_since = glance.working_since.or(Some(run.created));
                 }

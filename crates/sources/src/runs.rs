@@ -96,7 +96,7 @@ impl Sources {
             }),
             directory: None,
             choices: Vec::new(),
-            form: form.map(|(_, schema, _)| schema).filter(|_| !is_confirmation),
+            form: form.map(|(_, schema, _)| schema.into()).filter(|_| !is_confirmation),
         };
         let command = MakeRequest {
             source: Source::Server,

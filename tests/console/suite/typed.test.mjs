@@ -341,3 +341,45 @@ test('on a phone, More closes with the next tap', async (t) => {
     await sheet.waitFor({ state: 'detached' });
   }
 });
+
+test('Invite takes the focus each time, and gives it back to its button', async (t) => {
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  await page.evaluate((id) => (location.hash = `#/conversations/${id}`), made.sessions.review);
+  const button = page.getByRole('button', { name: 'Invite', exact: true });
+  for (let n = 0; n < 2; n++) {
+    await button.click();
+    await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Whom to invite');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.waitForFunction(() => document.activeElement?.textContent === 'Invite');
+  }
+  await button.click();
+  await page.keyboard.type('@nobody.runner');
+  assert.equal(await page.getByLabel('Whom to invite').inputValue(), '@nobody.runner');
+  assert.equal(await page.locator('dialog[open]').count(), 0, 'no letter ran a key of the page');
+  assert.deepEqual(browser.troubles, []);
+});
+
+test('at 200 % the question and the messages scroll together with their controls', async (t) => {
+  const choices = Array.from({ length: 12 }, (_, n) => `Number ${n}, which is a rather long choice that fills most of a line`);
+  const request = await laptop.post('/requests', { kind: 'question', title: 'Which one?', choices, detail: { text: 'Read this first. '.repeat(40) } });
+  const browser = await openBrowser(t, { viewport: { width: 720, height: 450 } });
+  const page = await browser.signedIn(server, made.owners.ida);
+  await page.evaluate((id) => (location.hash = `#/inbox/${id}`), request.request_id);
+  await page.locator('#request-title', { hasText: 'Which one?' }).waitFor();
+  const seen = (selector) => page.evaluate((one) => {
+    const [own, main] = [document.querySelector(one), document.getElementById('main')].map((node) => node.getBoundingClientRect());
+    return Math.min(own.bottom, main.bottom) - Math.max(own.top, main.top);
+  }, selector);
+  assert.ok((await seen('.request-scroll')) > 250, 'the question is in view');
+  await page.locator('.choices button').last().scrollIntoViewIfNeeded();
+  assert.ok((await seen('.choices button:last-child')) > 20, 'every choice can be reached');
+  await page.evaluate((id) => (location.hash = `#/conversations/${id}`), made.sessions.review);
+  await page.locator('.compose').waitFor();
+  await page.waitForFunction(() => {
+    const node = document.querySelector('.talk');
+    return node && node.scrollHeight - node.scrollTop - node.clientHeight < 2;
+  });
+  assert.ok((await seen('.compose')) > 80 && (await seen('.talk-scroll')) > 150, 'the newest messages are above the form');
+  assert.deepEqual(await violations(page), []);
+});

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     Actor,
     limits::{ALLOWLIST_ENTRIES_MAX, BLOCKS_MAX},
+    person::person_of,
     rejection::Rejection,
 };
 
@@ -67,6 +68,11 @@ pub(crate) fn register(
     Ok(Decision::new(vec![AgentEvent::AgentRegistered(event)], reply))
 }
 
+/// Whether this is the default person of its owner.
+fn is_own_person(handle: &AgentHandle, kind: AgentKind) -> bool {
+    kind == AgentKind::Person && *handle == person_of(&handle.owner_name())
+}
+
 /// Decides `EditAgent`.
 pub(crate) fn edit(
     state: &AgentState,
@@ -101,6 +107,8 @@ pub(crate) fn edit(
         AgentEdit::IssueToken(_) if facts.token_exists => return Err(Rejection::TokenExists),
         AgentEdit::IssueToken(new) => Some(issue(state, stamp, &command.authority, new)?),
         AgentEdit::EndToken(id) => Some(end(state, &command.authority, id)?),
+        // The server speaks to an owner through its person, and could not create another of this handle.
+        AgentEdit::Delete if is_own_person(handle, state.kind()) => return Err(Rejection::OwnersPerson),
         AgentEdit::Delete => {
             let event = AgentEvent::AgentDeleted(AgentDeleted {
                 by,

@@ -184,6 +184,26 @@ fn a_revoked_owner_changes_nothing() {
 }
 
 #[test]
+fn the_default_person_of_an_owner_is_not_deleted() {
+    let person = |handle: &str, kind| {
+        let command = RegisterAgent { handle: handle.parse().unwrap(), kind, ..registering("operator") };
+        let state = evolved(
+            &AgentState::default(),
+            &register(&AgentState::default(), &FACTS, &command).unwrap().events,
+        );
+        let command = EditAgent {
+            authority: authority("operator", "t"),
+            handle: command.handle,
+            edit: AgentEdit::Delete,
+        };
+        edit(&state, EDIT, &stamp(), &command).map(drop)
+    };
+    assert_eq!(person("@nick.nick", crate::AgentKind::Person), Err(Rejection::OwnersPerson));
+    assert_eq!(person("@nick.colleague", crate::AgentKind::Person), Ok(()));
+    assert_eq!(person("@nick.nick", crate::AgentKind::Agent), Ok(()));
+}
+
+#[test]
 fn who_is_not_there_or_gone_is_not_found() {
     let (deleted, _) = by_operator(&nick(true), AgentEdit::Delete).unwrap();
     assert!(!deleted.is_live() && deleted.is_reserved() && !deleted.accepts_token(&TokenDigest::of("pla")));

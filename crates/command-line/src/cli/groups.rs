@@ -31,7 +31,7 @@ pub const GROUPS: &[Group] = &[
         example: "plenary connect claude --owner nick --serve",
     },
     Group {
-        title: "Start a coding agent",
+        title: "Start a coding agent (explained by `plenary help claude`; `--help` goes to the agent)",
         commands: &[
             "claude",
             "codex",

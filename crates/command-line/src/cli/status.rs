@@ -1,14 +1,14 @@
 //! `plenary status`: the server's health, the caller's identity, and its source.
 //! Must not know: how identities are resolved.
 
-use plenary_client::{Client, Error, Reply, ServerRefusal, health::Health, me::Usage};
+use plenary_client::{Client, Error, Reply, ServerRefusal, TokenKind, health::Health, me::Usage};
 use serde_json::{Value, json};
 
 use super::{
     context::Context,
     explain,
     failure::Failure,
-    identity::{Identity, Source},
+    identity::{Credential, Identity, Source},
     server_address::ServerAddress,
 };
 use crate::out::{Out, Style, clean, grouped, size, span};
@@ -31,6 +31,12 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
         (Some(Ok(_)), Ok(client)) => usage(client).await,
         _ => Ok(None),
     };
+    let lacks_owner = match (&accepted, &used) {
+        (Some(Err(error)), Some((Some(person), credential))) if person.source == Source::Person => {
+            is_unauthenticated(error) && is_operator(context, credential).await?
+        }
+        _ => false,
+    };
     let source = used.map(|(_, credential)| credential.source.to_string());
     if context.out.is_json() {
         let up = health
@@ -42,7 +48,8 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
             "agent": identity.as_ref().map(|identity| identity.handle.as_str()),
             "agent_source": identity.as_ref().map(|identity| identity.source.to_string()),
             "token_source": source,
-            "accepted_as": accepted.as_ref().and_then(|result| result.as_ref().ok()),
+            "accepted_as": accepted.as_ref().and_then(|result| result.as_ref().ok().map(String::as_str))
+                .or(lacks_owner.then_some("operator")),
             "usage": stored.as_ref().ok().and_then(Option::as_ref)
                 .map(|usage| serde_json::from_str::<Value>(usage.json()).unwrap_or_default()),
         });
@@ -63,6 +70,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
         })?;
         let verdict = match &accepted {
             Some(Ok(handle)) => format!(": accepted as {}", out.paint(Style::Bold, handle)),
+            Some(Err(_)) if lacks_owner => ": accepted as the operator's".to_owned(),
             Some(Err(_)) => format!(": {}", out.paint(Style::Red, "not accepted")),
             None => String::new(),
         };
@@ -76,7 +84,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
             Err(_) => out.line("stored  unknown")?,
         }
     }
-    finish(context, health.err(), identity.as_ref(), speaker.err(), accepted)
+    finish(context, health.err(), identity.as_ref(), speaker.err(), accepted, lacks_owner)
 }
 
 /// Whether the server says that it accepts writes.
@@ -94,6 +102,17 @@ fn up(out: Out, health: &Health, is_ready: bool) -> String {
         clean(&health.version),
         span(health.uptime_ms)
     )
+}
+
+fn is_unauthenticated(error: &Error) -> bool {
+    matches!(error, Error::Refused(ServerRefusal { status: 401, .. }))
+}
+
+/// Whether the server accepts the token as the operator's. The operator may speak as the person of every owner, so a refusal
+/// then concerns the owner alone.
+async fn is_operator(context: &Context, credential: &Credential) -> Result<bool, Failure> {
+    let client = context.client_speaking(context.server()?, credential)?;
+    Ok(credential.token.kind() == TokenKind::Operator && client.owners(None).await.is_ok())
 }
 
 async fn accepted_handle(client: &Client) -> Result<String, Error> {
@@ -125,6 +144,7 @@ fn finish(
     identity: Option<&Identity>,
     speechless: Option<Failure>,
     accepted: Option<Result<String, Error>>,
+    lacks_owner: bool,
 ) -> Result<(), Failure> {
     match unreached {
         Some(Error::Refused(ServerRefusal { status: 404, .. }) | Error::Unreadable(_)) => {
@@ -143,11 +163,10 @@ fn finish(
             Ok(())
         }
         // The server does not know the person's owner yet.
-        (None, Some(Err(error @ Error::Refused(ServerRefusal { status: 401, .. }))))
-            if identity.is_some_and(|identity| identity.source == Source::Person) =>
-        {
-            let (what, next) = explain::describe(context, &error.into());
-            context.out.note(&what);
+        (None, Some(Err(error))) if lacks_owner => {
+            let owner = identity.map(|identity| identity.handle.owner()).unwrap_or_default();
+            context.out.note(&format!("the server has no owner `{owner}`"));
+            let (_, next) = explain::describe(context, &error.into());
             next.iter().for_each(|next| context.out.note(next));
             Ok(())
         }

@@ -29,7 +29,7 @@ const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short',
 export const timeOfDay = (at) => (Number.isNaN(moment(at)) ? '' : hour.format(moment(at)));
 /** @param {number | string | null | undefined} at */
 export const date = (at) => (Number.isNaN(moment(at)) ? '' : day.format(moment(at)));
-const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
+const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long', hourCycle: 'h23' });
 const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 /** The date, the time and the zone, as people read them. @param {number | string | null | undefined} at */
 export const inFull = (at) => (Number.isNaN(moment(at)) ? '' : whole.format(moment(at)));
@@ -39,5 +39,8 @@ export const dayOf = (at) => new Date(moment(at)).toDateString();
 export const isToday = (at) => dayOf(at) === dayOf(Date.now());
 /** The time, with the date unless it is today. @param {number | string | null | undefined} at */
 export const timeOn = (at) => (Number.isNaN(moment(at)) || isToday(at) ? timeOfDay(at) : `${dayAndMonth.format(moment(at))} ${timeOfDay(at)}`);
+const minute = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' });
+/** The date and the time. @param {number | string | null | undefined} at */
+export const dateAndTime = (at) => (Number.isNaN(moment(at)) ? '' : minute.format(moment(at)));
 /** In UTC, for programs. @param {number | string | null | undefined} at */
 export const exact = (at) => (Number.isNaN(moment(at)) ? '' : new Date(moment(at)).toISOString());

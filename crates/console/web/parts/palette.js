@@ -42,5 +42,6 @@ export function Palette({ close }) {
     <input class="palette" aria-label="Where to" role="combobox" aria-expanded="true" aria-controls="places" aria-activedescendant=${found[at] ? `place-${at}` : null} autofocus autocomplete="off" spellcheck=${false} placeholder="A page, an agent, a topic, a request" value=${words}
       onInput=${(/** @type {any} */ event) => { setWords(event.target.value); setPlace(0); }} onKeyDown=${press} />
     <ul id="places" role="listbox" aria-label="Places" class="places">${found.map(({ what, title, to }, n) => html`<li key=${to} id=${`place-${n}`} role="option" aria-selected=${n === at ? 'true' : 'false'} onClick=${() => leave(to)}><span><${Text} text=${title} /></span><span class="kind">${what}</span></li>`)}</ul>
+    ${found.length ? null : html`<p class="quiet-note" role="status">Nothing has these words.</p>`}
   <//>`;
 }

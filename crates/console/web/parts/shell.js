@@ -26,7 +26,7 @@ export function Live() {
     connecting: 'connecting',
     live: 'live',
     behind: `behind by ${behind}`,
-    stale: `stale since ${span(clock.value - since)}`,
+    stale: `stale for ${span(clock.value - since)}`,
   }[state];
   return html`<span class=${`live ${state}`} data-live=${state}><i aria-hidden="true"></i><span>${words}</span></span>`;
 }
@@ -56,6 +56,9 @@ const signOut = async () => {
 /** @param {{children?: any}} props */
 export function Shell({ children }) {
   const person = me.value;
+  // The person of an owner's own name is written like the owner.
+  const own = person?.owner ? `@${person.owner}` : 'operator';
+  const who = person?.person && person.person !== `${own}.${person.owner}` ? person.person : own;
   useKeys('Everywhere', [
     ...PAGES.map((page) => ({ keys: `g ${page.key}`, says: page.title, run: () => go(page.name) })),
     { keys: '/', says: 'Search on this page', run: () => {
@@ -77,12 +80,12 @@ export function Shell({ children }) {
         <button class="quiet sign-out" onClick=${signOut}>Sign out</button>
       </nav>
       <div class="rail-foot">
-        <div class="who">${person?.person ? html`<${Handle} handle=${person.person} />` : html`<b>operator</b>`}<span class="role">${person?.role}</span></div>
+        <div class="who"><span class="name" title=${who}>${who === 'operator' ? html`<b>operator</b>` : html`<${Handle} handle=${who} />`}</span><span class="role">${person?.role}</span></div>
         <${Live} /><${LiveSaid} />
         <button class="quiet help-key" onClick=${() => (helping.value = true)} aria-label="Keys">?</button>
       </div>
     </header>
-    <main id="main" tabindex="-1" onPointerDown=${() => (more.value = false)}>${liveness.value.why ? html`<p class="banner" role="status"><b>This page does not follow what happens.</b> Too many pages and programs do at once: ${plainly(liveness.value.why)} What you see is read again every half minute until there is room. <a href=${href('access')}>Who is signed in</a></p>` : null}${children}</main>
+    <main id="main" tabindex="-1" onPointerDown=${() => (more.value = false)}>${person?.role === 'viewer' ? html`<p class="banner">You may look at everything here, and change nothing: you are signed in as a viewer.</p>` : null}${liveness.value.why ? html`<p class="banner" role="status"><b>This page does not follow what happens.</b> Too many pages and programs do at once: ${plainly(liveness.value.why)} What you see is read again every half minute until there is room. <a href=${href('access')}>Who is signed in</a></p>` : null}${children}</main>
     <nav class="tabs" aria-label="Main pages">
       ${PAGES.filter((page) => page.phone).map((page) => html`<a href=${href(page.name)} aria-current=${route.value.page === page.name ? 'page' : null} onClick=${() => (more.value = false)}>${page.title === 'Conversations' ? 'Talk' : page.title}${page.name === 'inbox' && openRequests.value.length ? html`<span class="count num">${openRequests.value.length}</span>` : null}</a>`)}
       <button class="quiet" aria-expanded=${more.value ? 'true' : 'false'} onClick=${() => (more.value = !more.value)}>More</button>

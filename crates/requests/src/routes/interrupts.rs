@@ -8,7 +8,7 @@ use axum::{
 use http::Method;
 use plenary_accounts::{Caller, Decider, TokenOwner};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
-use plenary_kernel::{AskId, Class, Refusal, form::Form};
+use plenary_kernel::{AskId, Class, Refusal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -136,7 +136,7 @@ struct HumanResponse {
 impl From<RequestView> for HumanInterrupt {
     fn from(view: RequestView) -> Self {
         let kind = view.kind;
-        let fields = view.form.as_ref().and_then(|form| Form::read(form).ok());
+        let fields = view.form.as_ref().and_then(|form| form.read().ok());
         let fields = fields.map(|form| form.describe()).unwrap_or_default();
         let action = view.action.unwrap_or_else(|| Action { name: kind.to_string(), args: fields });
         let detail = view.detail.unwrap_or_default();

@@ -47,7 +47,7 @@ impl<'a> Changes<'a> {
             return None;
         }
         if let Some(form) = &view.form {
-            return Form::read(form).ok().map(Self::Form);
+            return form.read().ok().map(Self::Form);
         }
         let args = view.action.as_ref()?.args.iter();
         // Text that a browser would change or not show is not editable.
@@ -285,7 +285,7 @@ mod tests {
             "where": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
             "why": {"type": "string"},
         }});
-        let form = form.as_object().cloned();
+        let form = form.as_object().cloned().map(Into::into);
         let html = html_of(&RequestView { form, ..view("question", &json!({})) }).unwrap();
         assert!(html.contains("</fieldset>") && html.contains("name=\"arg.why\""), "{html}");
         for paragraph in html.split("<p>").skip(1) {

@@ -80,7 +80,7 @@ export function Page() {
         <p class="aside spaced">It works once, within five minutes. A viewer sees everything and changes nothing.</p></section>
     </div>
     <${Tokens} />
-    ${link ? html`<${Secret} title="The link" close=${() => setLink(undefined)} text=${link.url} label="The link">For a ${link.role}, once, within ${span(link.expires_in * 1000)}. Whoever opens it first is signed in.<//>` : null}
+    ${link ? html`<${Secret} title="The link" close=${() => setLink(undefined)} text=${link.url} label="The link">For ${link.role === 'viewer' ? 'a viewer' : `an ${link.role}`}, once, within ${span(link.expires_in * 1000)}. Whoever opens it first is signed in.<//>` : null}
   </div>`;
 }
 

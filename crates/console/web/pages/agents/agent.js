@@ -24,7 +24,7 @@ export function Agent({ agent, now, all }) {
     <header class="agent-head">
       <div><h2 id="agent-title"><${Handle} handle=${handle} /></h2>
         <p class="lead"><${Text} text=${[agent.display_name === handle ? '' : agent.display_name, agent.description].filter(Boolean).join('. ')} /></p></div>
-      ${now && !(now.kind === 'person' && now.state === 'gone') ? html`<p class="big-state"><${Mark} state=${now.state} /> ${now.state} ${now.since ? html`<span class="aside">${now.state === 'gone' ? 'last seen' : 'since'} <${Age} at=${now.since} /></span>` : null}</p>` : null}
+      ${now && !(now.kind === 'person' && now.state === 'gone') ? html`<p class="big-state"><${Mark} state=${now.state} /> ${now.state} ${now.since ? html`<span class="aside">${now.state === 'gone' ? 'last seen' : 'for'} <${Age} at=${now.since} suffix=${now.state === 'gone' ? ' ago' : ''} /></span>` : null}</p>` : null}
     </header>
     ${now ? html`<dl class="gauges">
       <div><dd class="num">${now.unread}</dd><dt>unread${now.oldest_unread_at ? html`, oldest <${Age} at=${now.oldest_unread_at} />` : ''}</dt></div>
@@ -100,6 +100,9 @@ function Dangerous({ agent }) {
   const [asking, ask] = useState('');
   const [token, setToken] = useState('');
   const path = `/_admin/agents/${agent.handle}`;
+  const isPerson = agent.kind === 'person';
+  // The owner speaks through this one, and the server does not delete it.
+  const isOwn = isPerson && /^@(.+)\.\1$/.test(agent.handle);
   const act = async () => {
     try {
       if (asking === 'rotate') setToken((await post(`${path}/rotate-token`)).token);
@@ -113,10 +116,10 @@ function Dangerous({ agent }) {
     }
     ask('');
   };
-  return html`${SWITCHES.map(([name, says]) => html`<${Switch} agent=${agent} name=${name} says=${says} />`)}
-    <p class="acts"><button disabled=${!mayWrite()} onClick=${() => ask('rotate')}>New token</button><button class="danger" disabled=${!mayWrite()} onClick=${() => ask('delete')}>Delete</button></p>
-    ${asking ? html`<${Dialog} title=${asking === 'rotate' ? 'A new token?' : 'Delete the agent?'} close=${() => ask('')}>
-      <p>${asking === 'rotate' ? html`The token that <${Handle} handle=${agent.handle} /> has now is dead at once, and its connections close.` : html`<${Handle} handle=${agent.handle} /> leaves every conversation. Its name stays taken.`}</p>
+  return html`${SWITCHES.filter(([name]) => !isPerson || name === 'hold_invitations').map(([name, says]) => html`<${Switch} agent=${agent} name=${name} says=${says} />`)}
+    <p class="acts">${isPerson ? null : html`<button disabled=${!mayWrite()} onClick=${() => ask('rotate')}>New token</button>`}${isOwn ? null : html`<button class="danger" disabled=${!mayWrite()} onClick=${() => ask('delete')}>Delete</button>`}</p>
+    ${asking ? html`<${Dialog} title=${asking === 'rotate' ? 'A new token?' : isPerson ? 'Delete the person?' : 'Delete the agent?'} close=${() => ask('')}>
+      <p>${asking === 'rotate' ? html`The token that <${Handle} handle=${agent.handle} /> has now is dead at once, and its connections close.` : html`<${Handle} handle=${agent.handle} /> leaves every conversation. Its name stays taken, and this cannot be undone.`}</p>
       <div class="answer-bar"><button class="primary" onClick=${act}>${asking === 'rotate' ? 'Make a new token' : 'Delete it'}</button><button class="quiet" onClick=${() => ask('')}>Cancel</button></div><//>` : null}
     ${token ? html`<${Secret} title="The new token" close=${() => setToken('')} text=${token} label="The token">It is shown once.<//>` : null}`;
 }

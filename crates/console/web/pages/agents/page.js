@@ -38,10 +38,10 @@ export function Page() {
       </div>
       ${agents.error.value ? html`<p class="trouble">The agents cannot be read: ${agents.error.value.message}</p>` : null}
       <${List} items=${items} height=${58} label="Agents" keyOf=${(/** @type {any} */ item) => item.handle} selected=${one?.handle ?? ''} select=${(/** @type {string} */ key) => refine({ id: key })}
-        empty=${agents.error.value ? null : agents.data.value ? 'None.' : 'Looking …'} row=${(/** @type {any} */ item) => html`<${Row} one=${item} now=${now.get(item.handle)} />`} />
+        empty=${agents.error.value ? null : agents.data.value ? (words || params.state ? 'No agent fits.' : 'There are no agents yet.') : 'Looking …'} row=${(/** @type {any} */ item) => html`<${Row} one=${item} now=${now.get(item.handle)} />`} />
     </section>
     <section class="split-detail" aria-label="The agent">
-      ${one ? html`<${Agent} key=${one.handle} agent=${one} now=${now.get(one.handle)} all=${agents.data.value ?? []} />` : html`<p class="quiet-note center">${id && agents.data.value && (me.value?.role === 'operator' || id.startsWith(`@${me.value?.owner}.`)) ? html`There is no agent of the name <${Handle} handle=${id} />.` : id && agents.data.value ? html`<${Handle} handle=${id} /> belongs to another owner. What it is and allows, only that owner sees.` : ''}</p>`}
+      ${one ? html`<${Agent} key=${one.handle} agent=${one} now=${now.get(one.handle)} all=${agents.data.value ?? []} />` : html`<p class="quiet-note center">${id && agents.data.value && (me.value?.role === 'operator' || id.startsWith(`@${me.value?.owner}.`)) ? html`There is no agent of the name <${Handle} handle=${id} />.` : id && agents.data.value ? html`<${Handle} handle=${id} /> is not yours. What an agent of another owner is and allows, only that owner sees.` : ''}</p>`}
     </section>
     ${making ? html`<${Make} close=${() => setMaking(false)} />` : null}
   </div>`;

@@ -7,7 +7,7 @@ import { useKeys } from '../../core/keys.js';
 import { refine, route } from '../../core/route.js';
 import { date, dayOf } from '../../core/time.js';
 import { Mark } from '../../parts/marks.js';
-import { Handle, Text } from '../../parts/text.js';
+import { Handle, Text, plainly } from '../../parts/text.js';
 import { say, sayFailure } from '../../parts/toast.js';
 import { Compose } from './compose.js';
 import { Event } from './event.js';
@@ -36,6 +36,15 @@ export function Talk({ session, agents }) {
   const ticks = useTicks(session.id, reader, events);
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const near = useRef(true);
+  // On a low screen the whole conversation scrolls, and not the messages alone.
+  const scroller = () => {
+    const node = box.current;
+    return node && getComputedStyle(node).overflowY === 'visible' ? node.parentElement : node;
+  };
+  const scrolled = () => {
+    const node = scroller();
+    if (node) near.current = node.scrollHeight - node.scrollTop - node.clientHeight < 80;
+  };
   const shownAt = useRef(0);
   const first = events[0]?.sequence ?? 0;
   // Earlier events are put above: what is in view stays there.
@@ -48,7 +57,8 @@ export function Talk({ session, agents }) {
   };
   useLayoutEffect(() => {
     const { first: was, top } = kept.current;
-    if (box.current && first < was) box.current.scrollTop += topOf(was) - top;
+    const node = scroller();
+    if (node && first < was) node.scrollTop += topOf(was) - top;
     kept.current = { first: 0, top: 0 };
   }, [first]);
   const newest = () => {
@@ -57,7 +67,7 @@ export function Talk({ session, agents }) {
     refine({ params: { at: undefined } });
   };
   useEffect(() => {
-    const node = box.current;
+    const node = scroller();
     const named = at ? node?.querySelector(`[data-sequence="${at}"]`) : null;
     if (named && shownAt.current !== at) {
       shownAt.current = at;
@@ -65,6 +75,7 @@ export function Talk({ session, agents }) {
       named.scrollIntoView({ block: 'center' });
     } else if (node && near.current) node.scrollTop = node.scrollHeight;
   }, [events.length, at]);
+  const shown = useShown();
   const [saving, setSaving] = useState(false);
   const over = session.state !== 'active';
   const act = async (/** @type {string} */ what, /** @type {any} */ body, /** @type {string} */ done, by = as) => {
@@ -94,10 +105,10 @@ export function Talk({ session, agents }) {
     { keys: 'r', says: 'Write', run: () => document.getElementById('compose')?.focus() },
     { keys: 'Escape', says: 'Back to the list', run: () => refine({ id: '' }), hidden: true },
   ]);
-  return html`<article class="talk" aria-labelledby="talk-title">
+  return html`<article class="talk" aria-labelledby="talk-title" onScroll=${scrolled}>
     <header class="talk-head">
       <p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All conversations</button></p>
-      <div class="talk-title"><h2 id="talk-title">${session.topic ? html`<${Text} text=${session.topic} />` : 'Without a topic'}</h2>
+      <div class="talk-title"><h2 id="talk-title" title=${plainly(session.topic ?? '')}>${session.topic ? html`<${Text} text=${session.topic} />` : 'Without a topic'}</h2>
         <div class="acts">
           <button disabled=${!reader} onClick=${() => setSaving(true)}>Save</button>
           ${over ? html`<button disabled=${!mayWrite()} onClick=${() => act('reopen', {}, `Open again, as ${opener}.`, opener)}>Reopen${opener === person ? '' : ` as ${opener}`}</button>` : html`<${Invite} invite=${invite} as=${as} disabled=${!mayWrite() || !joined.length} />
@@ -105,10 +116,10 @@ export function Talk({ session, agents }) {
         </div></div>
       <ul class="people">${session.participants.map(({ handle, status }) => html`<li title=${status}><${Mark} state=${status} /><${Handle} handle=${handle} />${status === 'joined' ? null : html` <span class="aside">${status}</span>`}</li>`)}</ul>
     </header>
-    <div class="talk-scroll" ref=${box} tabindex="0" role="log" aria-label="Messages" onScroll=${() => { const node = box.current; if (node) near.current = node.scrollHeight - node.scrollTop - node.clientHeight < 80; }}>
+    <div class="talk-scroll" ref=${box} tabindex="0" role="log" aria-label="Messages" onScroll=${scrolled}>
       ${trouble ? html`<p class="trouble">${trouble}</p>` : null}
       ${first > begin ? html`<p class="event-line">${(first - begin).toLocaleString('en')} earlier ${first - begin === 1 ? 'event is' : 'events are'} not shown. <button onClick=${above}>Earlier</button></p>` : null}
-      ${events.flatMap((event, n) => [n && dayOf(event.created_at) === dayOf(events[n - 1].created_at) ? null : html`<p key=${`day ${event.sequence}`} class="event-line day">${date(event.created_at)}</p>`, html`<${Event} key=${event.sequence} event=${event} before=${events[n - 1]} ticks=${ticks[event.sequence]} mine=${mine} named=${event.sequence === at} session=${session.id} reader=${reader} />`])}
+      ${events.flatMap((event, n) => [n && dayOf(event.created_at) === dayOf(events[n - 1].created_at) ? null : html`<p key=${`day ${event.sequence}`} class="event-line day">${date(event.created_at)}</p>`, shown({ key: event.sequence, event, before: events[n - 1], ticks: ticks[event.sequence], mine, named: event.sequence === at, session: session.id, reader })])}
       ${first && !isWhole ? html`<p class="event-line">Later events are not shown. <button onClick=${later}>Later</button> <button onClick=${newest}>Newest</button></p>` : null}
       ${over ? html`<p class="event-line">This conversation has ended.</p>` : null}
     </div>
@@ -117,9 +128,30 @@ export function Talk({ session, agents }) {
   </article>`;
 }
 
+/** Elements of events. One whose properties stay is the same element, which is not compared again: a conversation may show thousands. */
+function useShown() {
+  const made = useRef(/** @type {Map<number, any>} */ (new Map()));
+  return (/** @type {any} */ props) => {
+    const was = made.current.get(props.key);
+    if (was && Object.keys(props).every((name) => was.props[name] === props[name] || name === 'key')) return was.element;
+    const element = html`<${Event} ...${props} />`;
+    made.current.set(props.key, { props, element });
+    return element;
+  };
+}
+
 /** @param {{invite: (handles: string[]) => void, as: string, disabled: boolean}} props */
 function Invite({ invite, as, disabled }) {
   const [open, setOpen] = useState(false);
+  // The focus goes into the field, and back to the button: keys that are typed without a focus are those of the page.
+  const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const button = useRef(/** @type {HTMLButtonElement | null} */ (null));
+  const wasOpen = useRef(false);
+  useLayoutEffect(() => {
+    if (open) field.current?.focus();
+    else if (wasOpen.current) button.current?.focus();
+    wasOpen.current = open;
+  }, [open]);
   const send = (/** @type {any} */ event) => {
     event.preventDefault();
     const text = event.target.querySelector('input').value;
@@ -127,6 +159,6 @@ function Invite({ invite, as, disabled }) {
     if (handles.length) invite(handles);
     setOpen(false);
   };
-  if (!open) return html`<button disabled=${disabled} title=${`Invite as ${as}`} onClick=${() => setOpen(true)}>Invite</button>`;
-  return html`<form class="invite" onSubmit=${send}><input aria-label="Whom to invite" placeholder="@owner.agent" list="known-handles" autofocus spellcheck=${false} /><button>Invite</button><button type="button" class="quiet" onClick=${() => setOpen(false)}>Cancel</button></form>`;
+  if (!open) return html`<button ref=${button} disabled=${disabled} title=${`Invite as ${as}`} onClick=${() => setOpen(true)}>Invite</button>`;
+  return html`<form class="invite" onSubmit=${send}><input ref=${field} aria-label="Whom to invite" placeholder="@owner.agent" list="known-handles" spellcheck=${false} /><button>Invite</button><button type="button" class="quiet" onClick=${() => setOpen(false)}>Cancel</button></form>`;
 }

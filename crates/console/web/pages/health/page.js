@@ -40,7 +40,7 @@ export function Page() {
     <header class="page-head"><div><h1>Health</h1></div><button onClick=${diagnosis}>Save a diagnosis</button></header>
     <dl class="gauges">
       <div class=${isDown ? 'bad' : ''}><dd><${Mark} state=${isDown ? 'failed' : up ? 'working' : 'queued'} /> ${isDown ? 'down' : up ? 'serves' : '…'}</dd><dt>${isDown ? health.error.value?.message ?? 'The server does not answer.' : up ? `version ${up.version}, up ${span(up.uptime_ms ?? 0)}` : ''}</dt></div>
-      <div class=${liveness.value.state === 'stale' ? 'bad' : ''}><dd>${liveness.value.state}</dd><dt>this page, since ${span(clock.value - liveness.value.since)}</dt></div>
+      <div class=${liveness.value.state === 'stale' ? 'bad' : ''}><dd>${liveness.value.state}</dd><dt>this page, for ${span(clock.value - liveness.value.since)}</dt></div>
       <div><dd class="num">${place() ?? '…'}</dd><dt>position in the log</dt></div>
       ${own ? html`<div><dd class="num">${own.stored_events.toLocaleString('en')}</dd><dt>events stored${own.stored_events_max ? `, of ${own.stored_events_max.toLocaleString('en')}` : ''}</dt></div>
       <div><dd class="num">${bytes(own.stored_bytes)}</dd><dt>stored${own.stored_bytes_max ? `, of ${bytes(own.stored_bytes_max)}` : ''}</dt></div>` : null}

@@ -13,7 +13,7 @@ import { Age, Deadline, Mark } from '../../parts/marks.js';
 import { Handle, Json, Text } from '../../parts/text.js';
 import { Asked, Fields } from './fields.js';
 import { Edit, Respond } from './forms.js';
-import { KINDS, NO_DEADLINE, TIMEOUT, effectsOf, ignoring, parties, thenOf } from './kinds.js';
+import { KINDS, NO_DEADLINE, TIMEOUT, doneOf, effectsOf, ignoring, parties, thenOf } from './kinds.js';
 import { Later } from './later.js';
 import { UNDO_S, answer, answersWait, undo } from './requests.js';
 
@@ -69,6 +69,9 @@ export function Detail({ one, advance }) {
     { keys: 'w', says: 'Always, for seven days', run: () => may && one.action && setAlways(!always) },
     { keys: 'Escape', says: 'Close the form', run: () => (form ? setForm('') : refine({ id: '' })), hidden: true },
   ]);
+  // A question is answered in words first: to accept one says nothing.
+  const inWords = one.kind === 'question' && allow.respond && !one.form;
+  const respond = allow.respond ? html`<button class=${allow.accept && !inWords ? '' : 'primary'} disabled=${!may} onClick=${show('respond')}>Respond <kbd>r</kbd></button>` : null;
   return html`<article class="request" aria-labelledby="request-title">
     <div class="request-scroll" tabindex="0" role="region" aria-label="What is asked">
       <p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All requests</button></p>
@@ -85,9 +88,10 @@ export function Detail({ one, advance }) {
       ${form === 'respond' ? html`<${Respond} one=${one} close=${() => setForm('')} give=${(/** @type {string} */ text) => give({ type: 'respond', text })} />` : null}
       ${form === '' && one.choices?.length && allow.respond ? html`<div class="choices" role="group" aria-label="Choices">${one.choices.map((choice) => html`<button disabled=${!may} onClick=${() => give({ type: 'respond', text: choice })}><${Text} text=${choice} /></button>`)}</div>` : null}
       ${form === '' ? html`<div class="answer-bar">
-        ${allow.accept ? html`<button class="primary" disabled=${!may} onClick=${act('accept')}>Accept <kbd>a</kbd></button>` : null}
+        ${inWords ? respond : null}
+        ${allow.accept ? html`<button class=${inWords ? '' : 'primary'} disabled=${!may} onClick=${act('accept')}>Accept <kbd>a</kbd></button>` : null}
         ${allow.edit ? html`<button class=${one.form ? 'primary' : ''} disabled=${!may} onClick=${show('edit')}>${one.form ? 'Fill in' : asks ? 'Answer' : 'Edit'} <kbd>e</kbd></button>` : null}
-        ${allow.respond ? html`<button class=${allow.accept ? '' : 'primary'} disabled=${!may} onClick=${show('respond')}>Respond <kbd>r</kbd></button>` : null}
+        ${inWords ? null : respond}
         ${allow.ignore ? html`<button disabled=${!may} onClick=${act('ignore')}>${no} <kbd>i</kbd></button>` : null}
         <${Later} one=${one} may=${may} advance=${advance} />
       </div>` : null}
@@ -122,9 +126,12 @@ function Preview({ one }) {
     ${action?.args !== undefined && !one.form && !(one.kind === 'run_input' && detail.text) ? html`<details open=${!shown}><summary>Arguments as they are sent</summary><${Json} value=${action.args} /></details>` : null}`;
 }
 
+/** What answered, if it is no person. @type {Record<string, string>} */
+const BY = { deadline: ', because the deadline passed', link: ' by its link' };
+
 /** @param {{one: PersonRequest}} props */
 const Decided = ({ one }) => html`<div class="decided">
-  <p><${Mark} state=${one.state} /> <b>${one.state}</b>${one.answer ? html`: ${one.answer.type}` : null}${one.answer?.rule_id || one.answer?.rule || one.answer?.by === 'rule' ? ' by a rule' : one.answer?.by ? html` by <${Handle} handle=${one.answer.person ?? one.answer.by} />` : null}${one.answer?.at ? html` <${Age} at=${one.answer.at} suffix=" ago" />` : null}</p>
+  <p><${Mark} state=${one.state} /> <b>${one.state}</b>${one.answer ? html`: ${doneOf(one)}` : null}${one.answer?.rule_id || one.answer?.rule || one.answer?.by === 'rule' ? ' by a rule' : BY[one.answer?.by] ?? (one.answer?.by ? html` by <${Handle} handle=${one.answer.person ?? one.answer.by} />` : null)}${one.answer?.at ? html` <${Age} at=${one.answer.at} suffix=" ago" />` : null}</p>
   ${one.answer?.text ? html`<${Markdown} text=${one.answer.text} />` : null}
   ${one.answer?.args ? html`<${Json} value=${one.answer.args} />` : null}
   ${one.answer?.undo_until > Date.now() ? html`<button onClick=${() => undo(one.request_id)}>Undo</button>` : null}

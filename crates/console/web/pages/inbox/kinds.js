@@ -49,6 +49,9 @@ export const effectsOf = ({ kind, source }) => EFFECTS[`${kind} ${source?.room}`
 /** The label of the button that ignores. @param {import('../../core/types.js').PersonRequest} one */
 export const ignoring = (one) => (one.form || (effectsOf(one) && /contact|hold/.test(one.kind)) ? 'Decline' : 'Ignore');
 
+/** An answer in a word. @param {import('../../core/types.js').PersonRequest} one */
+export const doneOf = (one) => ({ accept: 'accepted', edit: one.form ? 'filled in' : 'accepted with changes', respond: 'replied', ignore: ignoring(one) === 'Decline' ? 'declined' : 'ignored' }[one.answer?.type ?? ''] ?? one.state);
+
 /** The effect of the deadline. @param {import('../../core/types.js').PersonRequest} one */
 export const thenOf = (one) => (one.on_timeout === 'ignore' && ignoring(one) === 'Decline' ? 'decline' : one.on_timeout);
 

@@ -11,7 +11,7 @@ import { List } from '../../parts/list.js';
 import { Age, Deadline, Mark } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
 import { Detail } from './detail.js';
-import { KINDS, askerOf, thenOf } from './kinds.js';
+import { KINDS, askerOf, doneOf, thenOf } from './kinds.js';
 import { decided, progress, readDecided, readOlder } from './decided.js';
 import { allOpen, answerAll, failure, find, isMine, known, loading, openRequests, snoozed } from './requests.js';
 import { Rules } from './rules.js';
@@ -20,7 +20,7 @@ const STATES = [['open', 'Open'], ['snoozed', 'Snoozed'], ['answered', 'Decided'
 
 export function Page() {
   const { id, params } = route.value;
-  const state = params.state ?? 'open';
+  const state = STATES.some(([name]) => name === params.state) ? params.state : 'open';
   const [picked, pick] = useState(/** @type {Set<string>} */ (new Set()));
   useEffect(() => {
     if (state === 'answered') readDecided();
@@ -33,7 +33,9 @@ export function Page() {
     (!params.kind || one.kind === params.kind) && (!params.agent || one.from === params.agent) &&
     (!words || `${one.title} ${one.from} ${JSON.stringify(one.detail ?? '')} ${JSON.stringify(one.action ?? '')}`.toLowerCase().includes(words)));
   // The selected request stays even if somebody else answers it, so that a key never affects another request.
-  const pinned = useRef({ id: '', place: 0 }).current;
+  const pinned = useRef({ id: '', place: 0, state }).current;
+  // Also the address may choose another list, in which the selected request is not.
+  if (pinned.state !== state) Object.assign(pinned, { id: '', state });
   const wanted = id || pinned.id;
   const at = items.findIndex(({ request_id }) => request_id === wanted);
   const one = at >= 0 ? items[at] : wanted ? known.value.get(wanted) : items[0];
@@ -90,13 +92,13 @@ export function Page() {
       ${trouble ? html`<p class="trouble">The requests cannot be read: ${trouble.message}</p>` : null}
       ${state === 'rules' ? html`<${Rules} />` : html`<${List} items=${items} height=${76} label="Requests" keyOf=${(/** @type {any} */ item) => item.request_id} selected=${one?.request_id ?? ''}
         select=${(/** @type {string} */ key) => refine({ id: key })}
-        empty=${trouble ? null : reading ? 'Looking …' : state === 'open' ? 'Nothing waits for you.' : 'None.'}
+        empty=${trouble ? null : reading ? 'Looking …' : state === 'open' && !all.length ? 'Nothing waits for you.' : all.length ? 'No request fits.' : 'None.'}
         row=${(/** @type {any} */ item) => html`<${Row} one=${item} picked=${picked.has(item.request_id)} toggle=${state === 'open' || state === 'snoozed' ? () => toggle(item.request_id) : undefined} />`} />`}
       ${isOlder ? html`<p class="list-more"><button disabled=${reading} onClick=${readOlder}>Older decisions</button>${items.length < all.length ? html` <span class="aside">Searched: the ${all.length.toLocaleString('en')} that are read.</span>` : null}</p>` : null}
     </section>
     <section class="split-detail" aria-label="The request">
       ${one && state !== 'rules' ? html`<${Guard} key=${one.request_id}><${Detail} one=${one} advance=${advance} /><//>` : html`${id ? html`<p class="back"><button class="quiet" onClick=${() => leave({})}>‹ All requests</button></p>` : null}
-        <p class="quiet-note center" role="status">${state === 'rules' ? 'A rule answers a request of its kind at once, and says so.' : missing || 'Pick a request to see it whole.'}</p>`}
+        <p class="quiet-note center" role="status">${state === 'rules' ? 'A rule answers a request of its kind at once, and says so.' : missing || (items.length ? 'Pick a request to see it whole.' : '')}</p>`}
     </section>
   </div>`;
 }
@@ -136,5 +138,5 @@ function Filters({ params, all }) {
 const Row = ({ one, picked, toggle }) => html`<div class=${picked ? 'request-row picked' : 'request-row'}>
   <p class="row-top">${toggle ? html`<span class="pick" title="Pick for a batch (x)" onClick=${(/** @type {Event} */ event) => { event.stopPropagation(); toggle(); }}></span>` : null}<span class="kind">${KINDS[one.kind] ?? one.kind}${picked ? html`<span class="unseen">, picked</span>` : null}</span><span class="aside"><${Age} at=${one.created_at} /></span></p>
   <p class="row-title"><${Text} text=${one.title} /></p>
-  <p class="row-foot"><${Handle} handle=${askerOf(one)} plain />${one.to ? html`<span>Given to <${Handle} handle=${one.to} plain /></span>` : null} ${one.state === 'snoozed' && one.snoozed_until ? html`<span class="aside num">until ${timeOn(one.snoozed_until)}</span>` : one.state === 'open' || one.state === 'snoozed' ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${thenOf(one)} />` : html`<span class="aside"><${Mark} state=${one.state} /> ${one.answer?.type ?? one.state}</span>`}</p>
+  <p class="row-foot"><${Handle} handle=${askerOf(one)} plain />${one.to ? html`<span>Given to <${Handle} handle=${one.to} plain /></span>` : null} ${one.state === 'snoozed' && one.snoozed_until ? html`<span class="aside num">until ${timeOn(one.snoozed_until)}</span>` : one.state === 'open' || one.state === 'snoozed' ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${thenOf(one)} />` : html`<span class="aside"><${Mark} state=${one.state} /> ${doneOf(one)}</span>`}</p>
 </div>`;

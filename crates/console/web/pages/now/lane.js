@@ -40,7 +40,7 @@ function Row({ one, chosen, choose }) {
       <p class="lane-meta"><${Handle} handle=${askerOf(one)} /> <${Age} at=${one.created_at} suffix=" ago" /> <${Deadline} from=${one.created_at} until=${one.deadline_at} then=${thenOf(one)} /></p>
     </div>
     <div class="lane-acts">
-      ${one.allow.accept ? html`<button class="primary" disabled=${!may} onClick=${give('accept')}>Accept${chosen ? html` <kbd>a</kbd>` : null}</button>` : html`<a class="button primary" href=${href('inbox', one.request_id)}>Answer${chosen ? html` <kbd>r</kbd>` : null}</a>`}
+      ${one.allow.accept ? html`<button class="primary" disabled=${!may} onClick=${give('accept')}>Accept${chosen ? html` <kbd>a</kbd>` : null}</button>` : html`<a class="button primary" href=${href('inbox', one.request_id)}>${may ? 'Answer' : 'Open'}${chosen ? html` <kbd>r</kbd>` : null}</a>`}
       ${one.allow.ignore ? html`<button disabled=${!may} onClick=${give('ignore')}>${ignoring(one)}${chosen ? html` <kbd>i</kbd>` : null}</button>` : null}
     </div>
   </li>`;

@@ -288,6 +288,19 @@ async fn a_deletion_that_fails_changes_nothing_and_can_be_repeated() {
     assert!(!directory.join(".mcp.json").exists());
 }
 
+/// The operator's token is good, also where the person at this machine has no owner yet.
+#[tokio::test]
+async fn status_tells_a_good_token_from_a_missing_owner() {
+    let server = server().await;
+    let home = home(&server);
+    let status = home.run(&["status"]).await;
+    assert!(status.code == 0 && status.out.contains("accepted as the operator's"), "{status:?}");
+    let json = json_of(&home.run_ok(&["status", "--json"]).await);
+    assert_eq!(json["accepted_as"], "operator");
+    let bad = home.run(&["--token", &format!("plo_{}", "0".repeat(64)), "status"]).await;
+    assert!(bad.code == 4 && bad.out.contains("not accepted"), "{bad:?}");
+}
+
 #[tokio::test]
 async fn the_operator_who_adds_an_owner_goes_on_speaking_as_before() {
     let server = server().await;

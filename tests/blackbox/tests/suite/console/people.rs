@@ -42,3 +42,18 @@ async fn an_owner_has_people() {
     let as_mara = sign_in(&server, &owner, json!({"person": "@nick.mara"})).await;
     assert_eq!(as_mara.session["person"], "@nick.mara");
 }
+
+/// An owner speaks through its own person, which could not be made again. Other people may go.
+#[tokio::test]
+async fn the_owners_own_person_stays_and_other_people_may_be_deleted() {
+    let server = Server::start().await;
+    let owner = server.owner("nick").await;
+    let browser = sign_in(&server, &owner, json!({})).await;
+    assert_eq!(browser.session["person"], "@nick.nick");
+    owner.post("/_admin/people", json!({"handle": "@nick.mara"})).await.ok(201);
+    owner.delete("/_admin/agents/@nick.nick").await.assert_refused(409, "owners_person");
+    server.operator().delete("/_admin/agents/@nick.nick").await.assert_refused(409, "owners_person");
+    owner.delete("/_admin/agents/@nick.mara").await.ok(204);
+    let again = sign_in(&server, &owner, json!({})).await;
+    assert_eq!(again.session["person"], "@nick.nick");
+}

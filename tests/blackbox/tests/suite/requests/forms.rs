@@ -157,3 +157,25 @@ async fn a_question_with_choices_takes_no_acceptance() {
     let id = ask(&agent, with_choices("permission")).await;
     assert_eq!(agent.get(&at(&id, "")).await.ok(200)["allow"]["accept"], true);
 }
+
+/// JSON has no order, but a person reads a form from top to bottom.
+#[tokio::test]
+async fn the_fields_of_a_form_keep_the_order_in_which_they_were_asked() {
+    let House { mut server, owner, agent } = house().await;
+    let body = br#"{"kind": "question", "title": "Pay?", "form": {"properties": {
+        "number": {"type": "string", "title": "Card number"}, "expiry": {"type": "string"}, "code": {"type": "string"}}}}"#;
+    let made = agent.post_raw("/requests", body).await.ok(201);
+    let id = made["request_id"].as_str().expect("an id");
+    let check_order = |names: [&str; 3], text: &str| {
+        let places = names.map(|name| text.find(name).unwrap_or_else(|| panic!("no {name}: {text}")));
+        assert!(places.is_sorted(), "{text}");
+    };
+    let members = ["\"number\"", "\"expiry\"", "\"code\""];
+    for path in [at(id, ""), "/requests?state=open".to_owned()] {
+        check_order(members, &owner.get(&path).await.text());
+    }
+    server.restart().await;
+    check_order(members, &owner.get(&at(id, "")).await.text());
+    let page = Tap::of(&server, &owner, id).await.look().await;
+    check_order(["arg.number", "arg.expiry", "arg.code"], &page.text());
+}
