@@ -63,27 +63,30 @@ impl From<ExecuteError<Rejection>> for Failure {
 
 /// The room of owners, agents, tokens and trust. Cheap to clone.
 #[derive(Clone)]
-pub struct Accounts(Arc<Inner>);
+pub struct Accounts(pub(crate) Arc<Inner>);
 
-struct Inner {
-    agents: Streams<AgentRoom>,
-    owners: Streams<OwnerRoom>,
-    orgs: Streams<OrgRoom>,
-    contacts: Streams<ContactRoom>,
-    keyrings: Streams<ConsoleRoom>,
-    operator: TokenDigest,
-    bearers: Bearers,
-    reaches: Reaches,
-    observed: HighWater,
+pub(crate) struct Inner {
+    pub(crate) agents: Streams<AgentRoom>,
+    pub(crate) owners: Streams<OwnerRoom>,
+    pub(crate) orgs: Streams<OrgRoom>,
+    pub(crate) contacts: Streams<ContactRoom>,
+    pub(crate) keyrings: Streams<ConsoleRoom>,
+    pub(crate) operator: TokenDigest,
+    pub(crate) bearers: Bearers,
+    pub(crate) reaches: Reaches,
+    /// All events up to here were observed.
+    pub(crate) observed: HighWater,
     consequences: OnceLock<Arc<dyn Consequences>>,
-    hosted: RwLock<HashSet<AgentHandle>>,
+    pub(crate) hosted: RwLock<HashSet<AgentHandle>>,
     presence: OnceLock<Arc<Presence>>,
-    searches: OnceLock<Searches>,
-    demands: OnceLock<Demands>,
-    uses: Uses,
-    foreign: OnceLock<Arc<dyn ForeignTokens>>,
-    guests: Guests,
-    issuer_proofs: OnceLock<HashSet<TokenDigest>>,
+    /// The running searches.
+    pub(crate) searches: OnceLock<Searches>,
+    /// The scope that each operation needs, once it is set.
+    pub(crate) demands: OnceLock<Demands>,
+    pub(crate) uses: Uses,
+    pub(crate) foreign: OnceLock<Arc<dyn ForeignTokens>>,
+    pub(crate) guests: Guests,
+    pub(crate) issuer_proofs: OnceLock<HashSet<TokenDigest>>,
 }
 
 impl Accounts {
@@ -124,31 +127,8 @@ impl Accounts {
     pub(crate) fn is_online(&self, handle: &AgentHandle) -> bool {
         self.0.presence.get().is_some_and(|presence| presence.is_online(handle))
     }
-    /// The running searches.
-    pub(crate) fn searches(&self) -> &OnceLock<Searches> {
-        &self.0.searches
-    }
-    /// The scope that each operation needs, once it is set.
-    pub(crate) fn demands(&self) -> &OnceLock<Demands> {
-        &self.0.demands
-    }
-    pub(crate) fn uses(&self) -> &Uses {
-        &self.0.uses
-    }
-    pub(crate) fn foreign(&self) -> &OnceLock<Arc<dyn ForeignTokens>> {
-        &self.0.foreign
-    }
-    pub(crate) fn guests(&self) -> &Guests {
-        &self.0.guests
-    }
-    pub(crate) fn issuer_proofs(&self) -> &OnceLock<HashSet<TokenDigest>> {
-        &self.0.issuer_proofs
-    }
     pub(crate) fn consequences(&self) -> Option<&Arc<dyn Consequences>> {
         self.0.consequences.get()
-    }
-    pub(crate) fn hosted(&self) -> &RwLock<HashSet<AgentHandle>> {
-        &self.0.hosted
     }
     pub(crate) fn log(&self) -> &Log {
         self.0.agents.log()
@@ -159,34 +139,6 @@ impl Accounts {
     }
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         self.0.agents.clock()
-    }
-    pub(crate) fn agents(&self) -> &Streams<AgentRoom> {
-        &self.0.agents
-    }
-    pub(crate) fn owners(&self) -> &Streams<OwnerRoom> {
-        &self.0.owners
-    }
-    pub(crate) fn orgs(&self) -> &Streams<OrgRoom> {
-        &self.0.orgs
-    }
-    pub(crate) fn contacts(&self) -> &Streams<ContactRoom> {
-        &self.0.contacts
-    }
-    pub(crate) fn keyrings(&self) -> &Streams<ConsoleRoom> {
-        &self.0.keyrings
-    }
-    pub(crate) fn operator(&self) -> &TokenDigest {
-        &self.0.operator
-    }
-    pub(crate) fn bearers(&self) -> &Bearers {
-        &self.0.bearers
-    }
-    pub(crate) fn reaches(&self) -> &Reaches {
-        &self.0.reaches
-    }
-    /// All events up to here were observed.
-    pub(crate) fn observed(&self) -> &HighWater {
-        &self.0.observed
     }
 
     /// An agent, with at least everything that this process has committed.
@@ -272,7 +224,7 @@ impl Accounts {
             let handle = command.handle.clone();
             let command = RegisterWith { accounts: self, command };
             let execution = self.0.agents.execute(handle.as_str(), &command, None).await;
-            self.reaches().note_change();
+            self.0.reaches.note_change();
             let execution = execution?;
             if execution.reply.makes_owner {
                 self.catch_up(&self.0.owners, handle.owner()).await?;
@@ -294,7 +246,7 @@ impl Accounts {
         let handle = command.handle.clone();
         let command = EditWith { accounts: self, command };
         let execution = self.0.agents.execute(handle.as_str(), &command, None).await;
-        self.reaches().note_change();
+        self.0.reaches.note_change();
         let execution = execution?;
         if let Some(eviction) = &execution.reply.eviction {
             self.evict(eviction).await?;
@@ -316,7 +268,7 @@ impl Accounts {
         match event.stream.category() {
             AgentRoom::CATEGORY => {
                 self.0.agents.observe(event);
-                self.reaches().note_change();
+                self.0.reaches.note_change();
             }
             OwnerRoom::CATEGORY => self.0.owners.observe(event),
             OrgRoom::CATEGORY => self.0.orgs.observe(event),
@@ -343,7 +295,7 @@ impl Accounts {
                 return Ok(false);
             }
             match &authority.by {
-                Actor::Operator => Ok(token.is_person() || self.operator().matches(token)),
+                Actor::Operator => Ok(token.is_person() || self.0.operator.matches(token)),
                 Actor::Seed => Ok(true),
                 Actor::Owner(owner) => {
                     let owner = self.owner(owner).await?;
@@ -376,7 +328,7 @@ impl Accounts {
     /// Whether the token is in use.
     pub(crate) async fn is_token_in_use(&self, token: &TokenDigest) -> Result<bool, Fault> {
         let rows = self.log().read_index(TOKENS, &token.hex(), None, 1, Order::Ascending).await?;
-        Ok(self.operator().matches(token) || !rows.is_empty())
+        Ok(self.0.operator.matches(token) || !rows.is_empty())
     }
 
     /// Whether an owner has reached its own limit of agents.
@@ -421,7 +373,7 @@ impl Accounts {
         for event in self.log().read_stream(&R::stream(id), version, READ_ROWS_MAX).await? {
             streams.observe(&event);
         }
-        self.reaches().note_change();
+        self.0.reaches.note_change();
         Ok(())
     }
 }
@@ -432,7 +384,7 @@ impl Observer for Accounts {
             self.observe(event);
         }
         if let Some(last) = events.last() {
-            self.observed().raise(last.position);
+            self.0.observed.raise(last.position);
         }
         Box::pin(std::future::ready(()))
     }

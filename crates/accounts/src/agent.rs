@@ -73,18 +73,10 @@ impl Room for AgentRoom {
         }
     }
     fn index(id: &str, event: &AgentEvent) -> Vec<IndexOp> {
-        let bearer = |token: &TokenDigest| IndexOp::Put {
-            name: TOKENS,
-            key: token.hex(),
-            value: Bytes::copy_from_slice(id.as_bytes()),
-        };
-        let delete_token = |token: &TokenDigest| IndexOp::Delete { name: TOKENS, key: token.hex() };
-        let expiring = |at, token: &str| IndexOp::Put {
-            name: EXPIRING,
-            key: expiring_key(at, token),
-            value: Bytes::copy_from_slice(id.as_bytes()),
-        };
-        let not_expiring = |at, token: &str| IndexOp::Delete { name: EXPIRING, key: expiring_key(at, token) };
+        let bearer = |token: &TokenDigest| IndexOp::put_value(TOKENS, token.hex(), id.to_owned());
+        let delete_token = |token: &TokenDigest| IndexOp::delete(TOKENS, token.hex());
+        let expiring = |at, token: &str| IndexOp::put_value(EXPIRING, expiring_key(at, token), id.to_owned());
+        let not_expiring = |at, token: &str| IndexOp::delete(EXPIRING, expiring_key(at, token));
         let delete_tokens = |ended: &[EndedToken]| -> Vec<IndexOp> {
             let ended_token_ops = |ended: &EndedToken| {
                 let expiring = ended.expires_at.map(|at| not_expiring(at, &ended.id));
@@ -93,19 +85,18 @@ impl Room for AgentRoom {
             ended.iter().flat_map(ended_token_ops).collect()
         };
         match event {
-            AgentEvent::AgentRegistered(event) => vec![
-                bearer(&event.token),
-                IndexOp::Put { name: AGENTS, key: list_key(id), value: Bytes::new() },
-            ],
+            AgentEvent::AgentRegistered(event) => {
+                vec![bearer(&event.token), IndexOp::put(AGENTS, list_key(id))]
+            }
             AgentEvent::AgentConfigured(_)
             | AgentEvent::EntriesAllowed(_)
             | AgentEvent::EntriesDisallowed(_) => Vec::new(),
             AgentEvent::AgentBlocked(event) => {
                 let key = format!("{}/{id}", event.blocked);
-                vec![IndexOp::Put { name: BLOCKED_BY, key, value: Bytes::new() }]
+                vec![IndexOp::put(BLOCKED_BY, key)]
             }
             AgentEvent::AgentUnblocked(event) => {
-                vec![IndexOp::Delete { name: BLOCKED_BY, key: format!("{}/{id}", event.blocked) }]
+                vec![IndexOp::delete(BLOCKED_BY, format!("{}/{id}", event.blocked))]
             }
             AgentEvent::TokenIssued(event) => {
                 let expiring = event.expires_at.map(|at| expiring(at, &event.id));
@@ -127,7 +118,7 @@ impl Room for AgentRoom {
                 .map(delete_token)
                 .into_iter()
                 .chain(delete_tokens(&event.ended))
-                .chain([IndexOp::Delete { name: AGENTS, key: list_key(id) }])
+                .chain([IndexOp::delete(AGENTS, list_key(id))])
                 .collect(),
         }
     }

@@ -37,10 +37,10 @@ impl Accounts {
             return Ok(None);
         }
         let digest = TokenDigest::of(token);
-        if self.operator().matches(&digest) {
+        if self.0.operator.matches(&digest) {
             return Ok(Some(Principal { who: TokenOwner::Operator, token: digest }));
         }
-        if let Some(who) = self.bearers().0.get(&digest)
+        if let Some(who) = self.0.bearers.0.get(&digest)
             && self.accepts(&who, &digest).await?
         {
             return Ok(Some(Principal { who, token: digest }));
@@ -58,7 +58,7 @@ impl Accounts {
                 return self.person_is_there(principal).await;
             }
             match &principal.who {
-                TokenOwner::Operator => Ok(self.operator().matches(&principal.token)),
+                TokenOwner::Operator => Ok(self.0.operator.matches(&principal.token)),
                 TokenOwner::Agent(agent) if principal.token.is_guest() => {
                     Ok(self.guest_standing(agent).await?.is_some())
                 }
@@ -93,8 +93,8 @@ impl Accounts {
             if !challenge.is_well_formed() {
                 return Ok(None);
             }
-            if self.operator().hex().starts_with(&challenge.key) {
-                return Ok(self.operator().bytes().map(|digest| challenge.answer(digest)));
+            if self.0.operator.hex().starts_with(&challenge.key) {
+                return Ok(self.0.operator.bytes().map(|digest| challenge.answer(digest)));
             }
             let rows = self.log().read_index(TOKENS, &challenge.key, None, 1, Order::Ascending).await?;
             let Some(digest) = rows.first().and_then(|row| TokenDigest::of_hex(&row.key)) else {
@@ -116,7 +116,7 @@ impl Accounts {
     pub(crate) async fn look_up(&self, digest: TokenDigest) -> Result<Option<Principal>, Fault> {
         let rows = self.log().read_index(TOKENS, &digest.hex(), None, 1, Order::Ascending).await?;
         let Some(row) = rows.first() else {
-            self.bearers().0.remove(&digest);
+            self.0.bearers.0.remove(&digest);
             return Ok(None);
         };
         let corrupt = || Fault::Corrupt(format!("the bearer of {digest:?} can't be read"));
@@ -128,10 +128,10 @@ impl Accounts {
         };
         // Another process may have issued the token, so the state in memory may be older than the index.
         if !self.accepts(&who, &digest).await? && !self.accepts_freshly(&who, &digest).await? {
-            self.bearers().0.remove(&digest);
+            self.0.bearers.0.remove(&digest);
             return Ok(None);
         }
-        self.bearers().0.insert(digest, who.clone());
+        self.0.bearers.0.insert(digest, who.clone());
         Ok(Some(Principal { who, token: digest }))
     }
 

@@ -11,7 +11,7 @@ impl Accounts {
     /// process on a shared store, before it looks anything up.
     pub fn begin(&self) -> Sealed<'_, Result<(), Fault>> {
         seal(async move {
-            self.observed().raise(self.log().head().await?);
+            self.0.observed.raise(self.log().head().await?);
             Ok(())
         })
     }
@@ -27,7 +27,7 @@ impl Accounts {
                 return Ok(());
             }
             let head = self.log().head().await?;
-            if self.observed().reached(head, OBSERVATION_WAIT).await {
+            if self.0.observed.reached(head, OBSERVATION_WAIT).await {
                 return Ok(());
             }
             Err(Fault::Unavailable("what other processes committed has not arrived".into()))

@@ -10,7 +10,6 @@ mod keyring;
 pub mod passkey;
 pub mod state;
 
-use bytes::Bytes;
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
@@ -62,10 +61,10 @@ impl Room for ConsoleRoom {
         match event {
             ConsoleEvent::PasskeyAdded(event) => {
                 let key = passkey::row(&event.credential, id);
-                vec![IndexOp::Put { name: PASSKEYS, key, value: Bytes::new() }]
+                vec![IndexOp::put(PASSKEYS, key)]
             }
             ConsoleEvent::PasskeyRemoved(event) => {
-                vec![IndexOp::Delete { name: PASSKEYS, key: passkey::row(&event.credential, id) }]
+                vec![IndexOp::delete(PASSKEYS, passkey::row(&event.credential, id))]
             }
             ConsoleEvent::LinkMade(_)
             | ConsoleEvent::SignedIn(_)

@@ -73,15 +73,13 @@ impl Room for ContactRoom {
     fn index(id: &str, event: &ContactEvent) -> Vec<IndexOp> {
         // For the asking one, a request whose answer is withheld is unanswered.
         let answered = |from, to, withheld| {
-            let delete = IndexOp::Delete { name: CONTACTS_PENDING, key: pending_key(from, to) };
+            let delete = IndexOp::delete(CONTACTS_PENDING, pending_key(from, to));
             if withheld { Vec::new() } else { vec![delete] }
         };
         match event {
-            ContactEvent::ContactRequested(event) => vec![IndexOp::Put {
-                name: CONTACTS_PENDING,
-                key: pending_key(&event.from, &event.to),
-                value: Bytes::copy_from_slice(id.as_bytes()),
-            }],
+            ContactEvent::ContactRequested(event) => {
+                vec![IndexOp::put_value(CONTACTS_PENDING, pending_key(&event.from, &event.to), id.to_owned())]
+            }
             ContactEvent::ContactRepeated(_) => Vec::new(),
             ContactEvent::ContactAccepted(event) => answered(&event.from, &event.to, event.withheld),
             ContactEvent::ContactDeclined(event) => answered(&event.from, &event.to, event.withheld),
@@ -111,8 +109,8 @@ impl Command<ContactRoom> for RequestContactWith<'_> {
 
     async fn facts(&self, _: &ContactState) -> Result<Facts<ContactFacts>, Fault> {
         let RequestContact { authority, from, to, .. } = &self.command;
-        let (target, is_cached) = self.accounts.look_agent_up(to).await?;
-        if !is_cached {
+        let (target, was_read) = self.accounts.look_agent_up(to).await?;
+        if !was_read {
             self.accounts.imitate_load(&target).await?;
         }
         let mut facts = self.accounts.contact_facts(authority, Some((from, to))).await?;
@@ -251,7 +249,7 @@ impl Accounts {
                 message,
             };
             let command = RequestContactWith { accounts: self, command };
-            Ok(self.contacts().execute(id.as_str(), &command, None).await?.reply.id)
+            Ok(self.0.contacts.execute(id.as_str(), &command, None).await?.reply.id)
         })
     }
 
@@ -274,13 +272,14 @@ impl Accounts {
     pub fn answer_contact(&self, command: AnswerContact) -> Sealed<'_, Result<(), Failure>> {
         seal(async move {
             let id = command.id.clone();
-            self.contacts()
+            self.0
+                .contacts
                 .execute(id.as_str(), &AnswerContactWith { accounts: self, command }, None)
                 .await?;
-            let (state, _) = self.contacts().state(id.as_str()).await?;
+            let (state, _) = self.0.contacts.state(id.as_str()).await?;
             if let Some((from, to)) = &state.pair {
-                self.catch_up(self.agents(), from.as_str()).await?;
-                self.catch_up(self.agents(), to.as_str()).await?;
+                self.catch_up(&self.0.agents, from.as_str()).await?;
+                self.catch_up(&self.0.agents, to.as_str()).await?;
             }
             Ok(())
         })
@@ -289,7 +288,7 @@ impl Accounts {
     /// Whether a request waits for an answer, and the two are in each other's reach.
     pub fn awaits_answer<'a>(&'a self, request: &'a ContactId) -> Sealed<'a, Result<bool, Fault>> {
         seal(async move {
-            let (state, _) = self.contacts().fresh(request.as_str()).await?;
+            let (state, _) = self.0.contacts.fresh(request.as_str()).await?;
             let Some((from, to)) = state.pair.as_ref().filter(|_| state.answer.is_none()) else {
                 return Ok(false);
             };
@@ -302,7 +301,7 @@ impl Accounts {
     /// events, which ids and cursors show, tells nobody whether such a request was made.
     pub fn withhold_request<'a>(&'a self, id: &'a ContactId) -> Sealed<'a, Result<(), Fault>> {
         seal(async move {
-            let (state, _) = self.contacts().fresh(id.as_str()).await?;
+            let (state, _) = self.0.contacts.fresh(id.as_str()).await?;
             let Some((from, to)) = &state.pair else { return Ok(()) };
             let stamp = self.clock().stamp();
             let event = notice(&stamp, id, from, to, None).event(NoticeKind::Requested, to, true);

@@ -241,7 +241,10 @@ async fn identify_bearer(
 }
 
 /// The token of the one `Authorization: Bearer` header; the scheme's case does not matter.
-pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
+///
+/// # Errors
+/// 401 for another scheme or a second header.
+pub fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Ok(None) };
     let text = std::str::from_utf8(value.as_bytes()).map_err(|_| invalid_authorization())?;

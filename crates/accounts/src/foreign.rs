@@ -64,18 +64,18 @@ pub(crate) fn may_be_foreign(token: &str) -> bool {
 impl Accounts {
     /// Says who knows the tokens of issuers. The first call counts; until then they open nothing.
     pub fn set_foreign_tokens(&self, foreign: Arc<dyn ForeignTokens>) {
-        let _first = self.foreign().set(foreign);
+        let _first = self.0.foreign.set(foreign);
     }
 
     /// Sets the proofs of the configured rules, on which sessions of the console and tokens from issuers depend. The first
     /// call counts; before it no proof is valid.
     pub fn set_issuer_proofs(&self, proofs: impl Iterator<Item = TokenDigest>) {
-        let _first = self.issuer_proofs().set(proofs.collect::<HashSet<_>>());
+        let _first = self.0.issuer_proofs.set(proofs.collect::<HashSet<_>>());
     }
 
     /// Whether this is the proof of a configured rule, by which a session or a token began at an issuer.
     pub(crate) fn is_issuer_proof(&self, through: &TokenDigest) -> bool {
-        self.issuer_proofs().get().is_some_and(|proofs| proofs.contains(through))
+        self.0.issuer_proofs.get().is_some_and(|proofs| proofs.contains(through))
     }
 
     /// Issues a new token for a statement of an issuer. Returns the secret and the stored token.
@@ -152,7 +152,7 @@ impl Accounts {
 
     /// The bearer of an issuer's token, which becomes one of its agent's tokens when it first comes.
     pub(crate) async fn admit_foreign(&self, token: &str) -> Result<Option<Principal>, Fault> {
-        let Some(foreign) = self.foreign().get().filter(|_| may_be_foreign(token)) else { return Ok(None) };
+        let Some(foreign) = self.0.foreign.get().filter(|_| may_be_foreign(token)) else { return Ok(None) };
         let now = self.now();
         let Some(mut admission) = foreign.admitted(token).await?.filter(|admission| admission.ends > now)
         else {

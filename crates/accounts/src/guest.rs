@@ -69,7 +69,7 @@ pub(crate) struct Guests(OnceLock<Arc<dyn PeerStandings>>);
 impl Accounts {
     /// Sets the source of the accords. Only the first call counts; until then there are no guests.
     pub fn set_peers(&self, peers: Arc<dyn PeerStandings>) {
-        let _first = self.guests().0.set(peers);
+        let _first = self.0.guests.0.set(peers);
     }
 
     /// The standing of an agent of another network; `None` if no accord is active with that network, or an owner of this network
@@ -82,7 +82,7 @@ impl Accounts {
         guest: &'a AgentHandle,
     ) -> Sealed<'a, Result<Option<PeerStanding>, Fault>> {
         seal(async move {
-            let Some(peers) = self.guests().0.get() else { return Ok(None) };
+            let Some(peers) = self.0.guests.0.get() else { return Ok(None) };
             let Some((_, peer)) = guest.of_peer() else { return Ok(None) };
             if self.owner(&guest.owner_name()).await?.state.exists() {
                 return Ok(None);

@@ -108,17 +108,17 @@ impl Accounts {
 
     /// This server runs the agent from now on.
     pub fn hosts(&self, handle: AgentHandle) {
-        self.hosted().write().insert(handle);
+        self.0.hosted.write().insert(handle);
     }
 
     /// It runs it no more.
     pub fn hosts_no_more(&self, handle: &AgentHandle) {
-        self.hosted().write().remove(handle);
+        self.0.hosted.write().remove(handle);
     }
 
     /// Whether this server runs the agent.
     pub fn is_hosted(&self, handle: &AgentHandle) -> bool {
-        self.hosted().read().contains(handle)
+        self.0.hosted.read().contains(handle)
     }
 
     /// This process as an agent that it runs, upon something that so many of its agents have passed on; `None` for

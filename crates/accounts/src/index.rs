@@ -9,8 +9,6 @@ pub(crate) const AGENTS: &str = "accounts.agents";
 pub(crate) const OWNERS: &str = "accounts.owners";
 /// `blocked/blocker`, so that "who blocks this agent" is a read by prefix.
 pub(crate) const BLOCKED_BY: &str = "accounts.blocked_by";
-/// `member/org`, so that "what is this owner a member of" is a read by prefix.
-pub(crate) const MEMBER_OF: &str = "accounts.member_of";
 /// `digest of a credential/keyring` of every passkey, so that "whose is this credential" is a read by prefix.
 pub(crate) const PASSKEYS: &str = "accounts.passkeys";
 /// `from/to` of every unanswered contact request -> its id.

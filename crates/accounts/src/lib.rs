@@ -66,7 +66,8 @@ pub use contact::open_requests::ContactWaiting;
 pub use event::AccountEvent;
 pub use eviction::{ConsequenceFuture, Consequences};
 pub use extract::{
-    AS_AGENT, AgentCaller, CSRF, Caller, ConnectCaller, Credentials, admit, identified, identify, signed_in,
+    AS_AGENT, AgentCaller, CSRF, Caller, ConnectCaller, Credentials, admit, bearer, identified, identify,
+    signed_in,
 };
 pub use fields::searched_text;
 pub use followers::{Follower, Watch, Watchers, recheck};

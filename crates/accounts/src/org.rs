@@ -7,12 +7,11 @@ mod decide;
 pub mod event;
 pub mod state;
 
-use bytes::Bytes;
 use plenary_engine::{Command, Decision, Facts, Room, Sealed, SideEvents, seal};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, Order, StoredEvent};
+use plenary_log::{Fault, NewEvent, StoredEvent};
 
-use crate::{Accounts, Failure, KnownOrg, Rejection, index::MEMBER_OF, owner};
+use crate::{Accounts, Failure, KnownOrg, Rejection, owner};
 use command::{EditOrg, OrgEdited, OrgFacts};
 use event::OrgEvent;
 use state::OrgState;
@@ -41,18 +40,6 @@ impl Room for OrgRoom {
             OrgEvent::OrgRegistered(event) => event.by.owner(),
             OrgEvent::MemberSet(event) => event.by.owner(),
             OrgEvent::MemberRemoved(_) => None,
-        }
-    }
-    fn index(id: &str, event: &OrgEvent) -> Vec<IndexOp> {
-        match event {
-            OrgEvent::OrgRegistered(_) => Vec::new(),
-            OrgEvent::MemberSet(event) => {
-                let key = format!("{}/{id}", event.member.owner());
-                vec![IndexOp::Put { name: MEMBER_OF, key, value: Bytes::new() }]
-            }
-            OrgEvent::MemberRemoved(event) => {
-                vec![IndexOp::Delete { name: MEMBER_OF, key: format!("{}/{id}", event.member.owner()) }]
-            }
         }
     }
 }
@@ -99,24 +86,8 @@ impl Accounts {
     /// An organisation, with everything that any process has committed.
     pub fn organisation<'a>(&'a self, org: &'a OwnerName) -> Sealed<'a, Result<KnownOrg, Fault>> {
         seal(async move {
-            let (state, version) = self.orgs().fresh(org.as_str()).await?;
+            let (state, version) = self.0.orgs.fresh(org.as_str()).await?;
             Ok(KnownOrg { org: org.clone(), state, version })
-        })
-    }
-
-    /// The organisations with an owner among their members.
-    pub fn organisations_of<'a>(
-        &'a self,
-        member: &'a OwnerName,
-    ) -> Sealed<'a, Result<Vec<OwnerName>, Fault>> {
-        seal(async move {
-            let (prefix, mut orgs) = (format!("{member}/"), Vec::new());
-            let mut rows = self.log().index_rows(MEMBER_OF, &prefix, Order::Ascending);
-            while let Some(row) = rows.next().await? {
-                let org = row.key[prefix.len()..].parse();
-                orgs.push(org.map_err(|_| Fault::Corrupt(format!("{} in {MEMBER_OF}", row.key)))?);
-            }
-            Ok(orgs)
         })
     }
 
@@ -125,9 +96,9 @@ impl Accounts {
         seal(async move {
             let org = command.org.clone();
             let editing = EditOrgWith { accounts: self, command };
-            let execution = self.orgs().execute(org.as_str(), &editing, None).await?;
+            let execution = self.0.orgs.execute(org.as_str(), &editing, None).await?;
             if execution.reply.makes_owner {
-                self.catch_up(self.owners(), org.as_str()).await?;
+                self.catch_up(&self.0.owners, org.as_str()).await?;
             }
             Ok(execution.reply.is_new)
         })

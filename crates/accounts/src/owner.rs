@@ -6,7 +6,6 @@ mod decide;
 pub mod event;
 pub mod state;
 
-use bytes::Bytes;
 use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StoredEvent};
@@ -45,18 +44,14 @@ impl Room for OwnerRoom {
         }
     }
     fn index(id: &str, event: &OwnerEvent) -> Vec<IndexOp> {
-        let bearer = |token: &TokenDigest| IndexOp::Put {
-            name: TOKENS,
-            key: token.hex(),
-            value: Bytes::from(format!("~{id}")),
-        };
+        let bearer = |token: &TokenDigest| IndexOp::put_value(TOKENS, token.hex(), format!("~{id}"));
         match event {
             OwnerEvent::OwnerRegistered(event) => {
-                let list_row = IndexOp::Put { name: OWNERS, key: id.to_owned(), value: Bytes::new() };
+                let list_row = IndexOp::put(OWNERS, id.to_owned());
                 [list_row].into_iter().chain(event.token.as_ref().map(bearer)).collect()
             }
             OwnerEvent::OwnerTokenSet(event) => {
-                let delete_token = |old: TokenDigest| IndexOp::Delete { name: TOKENS, key: old.hex() };
+                let delete_token = |old: TokenDigest| IndexOp::delete(TOKENS, old.hex());
                 event.old.map(delete_token).into_iter().chain([bearer(&event.new)]).collect()
             }
         }

@@ -82,8 +82,8 @@ impl Accounts {
     ) -> Result<Arc<[AgentHandle]>, Fault> {
         let key = (from.cloned(), owner.clone());
         // The count is read before the states: a change in between makes the result stale, never wrongly fresh.
-        let changes = self.reaches().changes.load(Ordering::Acquire);
-        if let Some((since, agents)) = self.reaches().cached.get(&key)
+        let changes = self.0.reaches.changes.load(Ordering::Acquire);
+        if let Some((since, agents)) = self.0.reaches.cached.get(&key)
             && since == changes
         {
             return Ok(agents);
@@ -95,7 +95,7 @@ impl Accounts {
             }
             None => self.handles_where(owner, |agent| lists_anybody_elsewhere(&agent.state)).await?,
         };
-        self.reaches().cached.insert(key, (changes, agents.clone()));
+        self.0.reaches.cached.insert(key, (changes, agents.clone()));
         Ok(agents)
     }
 

@@ -24,7 +24,7 @@ impl Accounts {
     /// Sets the share of an owner; [`SEARCHES_PER_OWNER_MAX`] unless it is set before the
     /// first one.
     pub fn set_searches_per_owner_max(&self, max: usize) {
-        let _ = self.searches().set(Searches::new(max));
+        let _ = self.0.searches.set(Searches::new(max));
     }
 
     /// Takes one search of the owner's share, until the result is dropped. The operator counts as an owner.
@@ -32,7 +32,7 @@ impl Accounts {
     /// # Errors
     /// 429 `too_many_searches` past the owner's share; 503 past the limit of all.
     pub fn search_share(&self, caller: &TokenOwner) -> Result<Share<String>, Refusal> {
-        let searches = self.searches().get_or_init(|| Searches::new(SEARCHES_PER_OWNER_MAX));
+        let searches = self.0.searches.get_or_init(|| Searches::new(SEARCHES_PER_OWNER_MAX));
         let owner = match caller {
             TokenOwner::Operator => String::new(),
             TokenOwner::Owner(owner) => owner.to_string(),

@@ -64,7 +64,7 @@ impl Accounts {
             let (room, project_by_query) = (doc.room_name(), doc.is_in_project_of_query());
             ((doc.method().clone(), doc.path()), OperationDemand { room, access, is_free, project_by_query })
         };
-        let _first = self.demands().set(Demands(docs.map(demand).collect()));
+        let _first = self.0.demands.set(Demands(docs.map(demand).collect()));
     }
 
     /// Checks that a request is within the scope of its token, and records the use of the token.
@@ -161,7 +161,7 @@ impl Accounts {
     fn demand_of(&self, parts: &Parts) -> Option<OperationDemand> {
         let path = parts.extensions.get::<MatchedPath>()?.as_str();
         let method = if parts.method == Method::HEAD { &Method::GET } else { &parts.method };
-        let operations = &self.demands().get()?.0;
+        let operations = &self.0.demands.get()?.0;
         operations
             .iter()
             .find(|((operation_method, pattern), _)| operation_method == method && *pattern == path)

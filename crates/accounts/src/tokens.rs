@@ -74,7 +74,7 @@ impl Accounts {
         edit: &'a GrantEdit,
     ) -> Sealed<'a, Result<(GrantOutcome, KnownAgent), Failure>> {
         seal(async move {
-            let execution = self.agents().execute(handle.as_str(), &GrantCommand(edit, handle), None).await?;
+            let execution = self.0.agents.execute(handle.as_str(), &GrantCommand(edit, handle), None).await?;
             Ok((execution.reply, self.agent(handle).await?))
         })
     }
@@ -163,7 +163,7 @@ impl Accounts {
     /// The same for one agent.
     pub(crate) async fn expire_tokens_of(&self, agent: &AgentHandle) -> Result<(), Fault> {
         let expire = GrantCommand(&GrantEdit::Expire, agent);
-        match self.agents().execute(agent.as_str(), &expire, None).await.map_err(Failure::from) {
+        match self.0.agents.execute(agent.as_str(), &expire, None).await.map_err(Failure::from) {
             Err(Failure::Fault(fault)) => Err(fault),
             Ok(_) | Err(Failure::Rejected(_) | Failure::OverQuota(_)) => Ok(()),
         }
@@ -173,10 +173,10 @@ impl Accounts {
     pub(crate) async fn note_token_use(&self, token: &TokenDigest) {
         let now = self.clock().now();
         let is_due = |noted_at: TimestampMs| now.0.saturating_sub(noted_at.0) >= USE_NOTED_EVERY_MS;
-        if self.uses().0.get(token).is_some_and(|noted_at| !is_due(noted_at)) {
+        if self.0.uses.0.get(token).is_some_and(|noted_at| !is_due(noted_at)) {
             return;
         }
-        self.uses().0.insert(*token, now);
+        self.0.uses.0.insert(*token, now);
         let value = Some(now.0.to_string().into());
         let use_row = RowOp { name: claim::use_row(token), expected: None, value };
         if let Err(fault) = self.log().append(Batch { rows: vec![use_row], ..Batch::default() }).await {

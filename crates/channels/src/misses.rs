@@ -70,10 +70,7 @@ impl Misses {
 
     fn count_one(&self, guesser: &Guesser, now: TimestampMs) -> Result<(), UsedUp> {
         let entry: Result<_, Infallible> = self.0.get_or_insert_with(guesser, || Ok(Arc::default()));
-        let window = match entry {
-            Ok(window) => window,
-            Err(never) => match never {},
-        };
+        let Ok(window) = entry;
         let mut window = window.lock();
         window.check(now)?;
         window.missed += 1;

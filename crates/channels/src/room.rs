@@ -1,7 +1,6 @@
 //! The channel as a room of the engine: its streams, its indexes, its commands and their facts.
 //! Must not know: HTTP.
 
-use bytes::Bytes;
 use plenary_accounts::Accounts;
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
@@ -47,10 +46,6 @@ pub(crate) fn run_key(prefix: &str, run: u64) -> String {
     format!("{prefix}{run:014}")
 }
 
-fn put(name: &'static str, key: String) -> IndexOp {
-    IndexOp::Put { name, key, value: Bytes::new() }
-}
-
 /// Channels as a room of the engine.
 #[derive(Debug)]
 pub(crate) struct ChannelRoom;
@@ -88,24 +83,29 @@ impl Room for ChannelRoom {
                 let owner = owner_of(event.via.as_ref());
                 let lists = std::iter::once(EVERYBODY).chain(owner.as_ref().map(OwnerName::as_str));
                 lists
-                    .flat_map(|list| [LISTED, OPEN].map(|name| put(name, listed(list, event.created, id))))
+                    .flat_map(|list| {
+                        [LISTED, OPEN].map(|name| IndexOp::put(name, listed(list, event.created, id)))
+                    })
                     .collect()
             }
             ChannelEvent::EventAppended(event) => {
-                let run = event.run.map(|run| put(KINDS, run_key(&kind_prefix(id, &event.kind), run)));
+                let run =
+                    event.run.map(|run| IndexOp::put(KINDS, run_key(&kind_prefix(id, &event.kind), run)));
                 let joins = event.joins.iter().flat_map(|joins| {
                     let lists = if joins.open { &[LISTED, OPEN][..] } else { &[LISTED] };
-                    lists.iter().map(|name| put(name, listed(joins.owner.as_str(), joins.created, id)))
+                    lists
+                        .iter()
+                        .map(|name| IndexOp::put(name, listed(joins.owner.as_str(), joins.created, id)))
                 });
                 let named = mentions(&event.payload).into_iter();
-                let named = named.map(|handle| put(MENTIONED, format!("{handle}/{id}")));
+                let named = named.map(|handle| IndexOp::put(MENTIONED, format!("{handle}/{id}")));
                 run.into_iter().chain(joins).chain(named).collect()
             }
             ChannelEvent::ChannelClosed(event) => {
                 let Some(first) = &event.first else { return Vec::new() };
                 let lists = std::iter::once(EVERYBODY).chain(first.owners.iter().map(OwnerName::as_str));
                 let key = |list| listed(list, first.created, id);
-                lists.map(|list| IndexOp::Delete { name: OPEN, key: key(list) }).collect()
+                lists.map(|list| IndexOp::delete(OPEN, key(list))).collect()
             }
             ChannelEvent::OwnerAdmitted(_) | ChannelEvent::KeyChanged(_) => Vec::new(),
         }

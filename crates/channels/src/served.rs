@@ -34,16 +34,6 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-impl Channels {
-    /// The owner whose quota a stored event counts against, and its size.
-    ///
-    /// # Errors
-    /// The event cannot be read.
-    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        recount::<ChannelRoom>(&ChannelState::default(), event)
-    }
-}
-
 /// The operations for agents of other networks: all on a channel but its key.
 const GUESTS: &[&str] = &[
     "channel.show",
@@ -85,7 +75,7 @@ impl ServedRoom for Channels {
     }
 
     fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(ready(Self::recount(event)))
+        Box::pin(ready(recount::<ChannelRoom>(&ChannelState::default(), event)))
     }
 
     fn close(&self) {

@@ -77,11 +77,8 @@ impl Room for AuditRoom {
         id.parse().ok()
     }
     fn index(id: &str, event: &WriteMade) -> Vec<IndexOp> {
-        let row = |under: &str| IndexOp::Put {
-            name: AUDIT,
-            key: format!("{under}/{}", event.id),
-            value: event.encode().envelope,
-        };
+        let row =
+            |under: &str| IndexOp::put_value(AUDIT, format!("{under}/{}", event.id), event.encode().envelope);
         let mut ops = vec![row(EVERYBODY)];
         ops.extend((id != EVERYBODY).then(|| row(id)));
         ops

@@ -363,11 +363,6 @@ impl OperationDoc {
         self.summary
     }
 
-    /// Who may call it.
-    pub const fn required_auth(&self) -> Auth {
-        self.auth
-    }
-
     /// Its possible refusals, each code once. For an invalid key, the room may use the status of its
     /// malformed requests.
     pub(crate) fn documented_errors(&self) -> Vec<ErrorDoc> {

@@ -1,6 +1,6 @@
 //! The interface of a room: its state, its events, its commands.
 
-use std::future::Future;
+use std::{convert::Infallible, future::Future};
 
 use plenary_kernel::{OwnerName, Position, Stamp, TimestampMs, Version};
 use plenary_log::{
@@ -180,6 +180,21 @@ pub enum ExecuteError<J> {
     /// The store failed.
     #[error(transparent)]
     Fault(#[from] Fault),
+}
+
+impl ExecuteError<Infallible> {
+    /// The reply of a command that nothing refuses; `None` if its key was used before.
+    ///
+    /// # Errors
+    /// If the store failed.
+    pub fn settled<T>(done: Result<T, Self>) -> Result<Option<T>, Fault> {
+        match done {
+            Ok(reply) => Ok(Some(reply)),
+            Err(Self::KeyReused) => Ok(None),
+            Err(Self::OverQuota(exceeded)) => Err(exceeded.without_payer()),
+            Err(Self::Fault(fault)) => Err(fault),
+        }
+    }
 }
 
 impl<J> ExecuteError<J> {

@@ -300,10 +300,8 @@ impl<R: Room> Streams<R> {
         }
         let inserted: Result<_, std::convert::Infallible> =
             self.cache.get_or_insert_with(&Arc::from(id), || Ok(Entry::new(R::stream(id))));
-        match inserted {
-            Ok(entry) => entry,
-            Err(never) => match never {},
-        }
+        let Ok(entry) = inserted;
+        entry
     }
 
     /// The locked state, loaded if it is absent or stale.

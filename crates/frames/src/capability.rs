@@ -45,7 +45,7 @@ pub(crate) fn is_capability(credential: &str) -> bool {
 
 /// The principal of a capability; `None` if this server did not make it, or it has expired. The caller
 /// must check that the token is still valid.
-pub(crate) fn bearer(key: &FrameKey, capability: &str, now: TimestampMs) -> Option<Principal> {
+pub(crate) fn holder(key: &FrameKey, capability: &str, now: TimestampMs) -> Option<Principal> {
     let sealed = URL_SAFE_NO_PAD.decode(capability.strip_prefix(PREFIX)?).ok()?;
     let statement = key.unseal(&sealed)?;
     let Statement { agent, token, until } = serde_json::from_slice(&statement).ok()?;
@@ -85,12 +85,12 @@ mod tests {
         assert!(is_capability(&credential) && !is_capability("pla_one"));
         let AgentCaller { handle, token } = caller();
         let principal = Principal { who: TokenOwner::Agent(handle), token };
-        assert_eq!(bearer(&key, &credential, TimestampMs(until.0 - 1)), Some(principal));
-        assert_eq!(bearer(&key, &credential, until), None);
-        assert_eq!(bearer(&FrameKey::new(), &credential, TimestampMs(5)), None, "of another server");
-        assert_eq!(bearer(&key, &credential, TimestampMs(4)), None, "it lasts longer than any that was made");
+        assert_eq!(holder(&key, &credential, TimestampMs(until.0 - 1)), Some(principal));
+        assert_eq!(holder(&key, &credential, until), None);
+        assert_eq!(holder(&FrameKey::new(), &credential, TimestampMs(5)), None, "of another server");
+        assert_eq!(holder(&key, &credential, TimestampMs(4)), None, "it lasts longer than any that was made");
         for wrong in ["plf_", "plf_.", &credential[..credential.len() - 4], &format!("{credential}AAAA")] {
-            assert_eq!(bearer(&key, wrong, TimestampMs(5)), None, "{wrong}");
+            assert_eq!(holder(&key, wrong, TimestampMs(5)), None, "{wrong}");
         }
     }
 

@@ -50,7 +50,7 @@ impl Frames {
             token: TokenDigest::of(""),
             started_at: self.0.clock.now(),
         };
-        let retained = self.0.lane.retained(&format!("~{}", me.owner()), &reader, after);
+        let retained = self.0.lane.retained(&format!("~{}", me.owner()), Some(&reader), after);
         let frames = retained.into_iter().filter_map(|(_, event)| {
             let from = event.submitter.clone().filter(|submitter| submitter != me)?;
             let frame: Value = serde_json::from_slice(&event.line).ok()?;

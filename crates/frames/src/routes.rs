@@ -7,7 +7,9 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header, request::Parts};
-use plenary_accounts::{Accounts, AgentCaller, Credentials, Principal, TokenOwner, identified, identify};
+use plenary_accounts::{
+    Accounts, AgentCaller, Credentials, Principal, TokenOwner, bearer, identified, identify,
+};
 use plenary_edge::{
     Auth, Metrics, Operation, OperationDoc, RegistryFault, read_bytes, with_method_refusals,
     with_path_refusals,
@@ -18,7 +20,7 @@ use plenary_room::sse;
 use schemars::JsonSchema;
 
 use crate::{
-    capability::{bearer, capability, is_capability},
+    capability::{capability, holder, is_capability},
     decide::owner_of,
     filter::Filter,
     frames::{Frames, Subscriber},
@@ -268,13 +270,12 @@ struct CapabilityBearer(Principal);
 impl FromRequestParts<Frames> for CapabilityBearer {
     type Rejection = FrameRefusal;
     async fn from_request_parts(parts: &mut Parts, frames: &Frames) -> Result<Self, FrameRefusal> {
-        let sent = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let credential = sent.and_then(|sent| sent.split_once(' ')).map(|(_, credential)| credential.trim());
+        let credential = bearer(&parts.headers).ok().flatten();
         let Some(credential) = credential.filter(|credential| is_capability(credential)) else {
             return Ok(Self(identify(parts, frames.accounts(), Credentials::HeaderOrTicket).await?));
         };
         let ended = || Refusal::new(Class::Unauthenticated, "unauthenticated", "The capability has ended.");
-        let principal = bearer(&*frames.key().await?, credential, frames.0.clock.now()).ok_or_else(ended)?;
+        let principal = holder(&*frames.key().await?, credential, frames.0.clock.now()).ok_or_else(ended)?;
         // The token itself was not checked, and may have been revoked since.
         if !frames.accounts().is_valid(&principal).await? {
             return Err(ended().into());

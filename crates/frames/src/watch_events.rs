@@ -18,7 +18,7 @@ impl EphemeralSource for Frames {
 
     fn retained(&self, owner: &OwnerName, after: u64) -> Vec<EphemeralEvent> {
         let Ok(handle) = format!("~{owner}").parse::<SovereignHandle>() else { return Vec::new() };
-        let retained = |key: &str| self.0.lane.retained_by_anyone(key, after);
+        let retained = |key: &str| self.0.lane.retained(key, None, after);
         let mut retained = [retained(handle.as_str()), retained(&sent_by(&handle))].concat();
         // The handle's counter numbers both.
         retained.sort_by_key(|(number, _)| *number);

@@ -172,7 +172,9 @@ impl Nodes {
             after = rows.last().map(|(name, _)| name.clone());
             let nodes = rows.into_iter();
             stored
-                .extend(nodes.map(|(name, row)| (Node::named(name.trim_start_matches(ROWS)), row.revision)));
+                .extend(nodes.map(|(name, row)| {
+                    (Node::named(name.strip_prefix(ROWS).unwrap_or(&name)), row.revision)
+                }));
             if is_last {
                 return Ok(stored);
             }

@@ -196,11 +196,6 @@ impl Presence {
         self.agents.lock().values().map(|agent| agent.live.len()).sum()
     }
 
-    /// All agents that are connected here.
-    pub fn online(&self) -> Vec<AgentHandle> {
-        self.agents.lock().keys().cloned().collect()
-    }
-
     /// Counts everything up to here as dispatched: it was committed before any connection was possible.
     pub fn begin(&self, position: Position) {
         self.mark_dispatched(position);

@@ -25,7 +25,7 @@ const DISPATCH_WAIT: Duration = Duration::from_secs(2);
 /// The number of agents whose items are searched in the background at the same time.
 const GATHERING_AT_ONCE_MAX: usize = 2;
 /// Most attempts to write marks that other writers change meanwhile.
-const ATTEMPTS_MAX: usize = 16;
+pub(crate) const ATTEMPTS_MAX: usize = 16;
 
 /// The sources of news.
 #[derive(Clone)]

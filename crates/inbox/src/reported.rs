@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use plenary_kernel::{AgentHandle, SessionId};
-use plenary_log::{Batch, Fault, RowOp};
+use plenary_log::{Batch, Fault, Log, Outcome, RowOp};
 use serde::{Deserialize, Serialize};
 
-use crate::{Inbox, REPORTED_STATES_MAX, marks::State, wire::RecipientStatus};
+use crate::{Inbox, REPORTED_STATES_MAX, inbox::ATTEMPTS_MAX, marks::State, wire::RecipientStatus};
 
 /// The states that were reported to one agent in one session, by message and recipient.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,19 +49,10 @@ fn row(me: &AgentHandle, id: &SessionId) -> String {
 impl Inbox {
     /// The states that were reported to an agent in a session.
     pub(crate) async fn reported(&self, me: &AgentHandle, id: &SessionId) -> Result<ReportedStates, Fault> {
-        Ok(self.reported_row(me, id).await?.0)
+        Ok(read(&self.0.log, &row(me, id)).await?.0)
     }
 
-    async fn reported_row(&self, me: &AgentHandle, id: &SessionId) -> Result<(ReportedStates, u64), Fault> {
-        let name = row(me, id);
-        let Some(row) = self.0.log.read_row(&name).await? else { return Ok((ReportedStates::default(), 0)) };
-        let reported = serde_json::from_slice(&row.value)
-            .map_err(|error| Fault::Corrupt(format!("the row {name} can't be read: {error}")))?;
-        Ok((reported, row.revision))
-    }
-
-    /// Notes the states that are reported to an agent. States that another process stores at the same time, or that a fault
-    /// loses, are noted when they are reported again.
+    /// Notes the states that are reported to an agent. States that a fault loses are noted when they are reported again.
     pub(crate) async fn note_reported(
         &self,
         me: &AgentHandle,
@@ -69,18 +60,42 @@ impl Inbox {
         sequence: u64,
         recipients: &[RecipientStatus],
     ) -> Result<(), Fault> {
-        let (mut reported, revision) = self.reported_row(me, id).await?;
-        if reported.note(sequence, recipients) {
-            let value = serde_json::to_vec(&reported).map_err(|error| Fault::Corrupt(error.to_string()))?;
-            let row = RowOp { name: row(me, id), expected: Some(revision), value: Some(Bytes::from(value)) };
-            self.0.log.append(Batch { rows: vec![row], ..Batch::default() }).await?;
-        }
-        Ok(())
+        note_in(&self.0.log, row(me, id), sequence, recipients).await
     }
+}
+
+async fn read(log: &Log, name: &str) -> Result<(ReportedStates, u64), Fault> {
+    let Some(row) = log.read_row(name).await? else { return Ok((ReportedStates::default(), 0)) };
+    let reported = serde_json::from_slice(&row.value)
+        .map_err(|error| Fault::Corrupt(format!("the row {name} can't be read: {error}")))?;
+    Ok((reported, row.revision))
+}
+
+/// Adds states to a row, even if other processes change it too.
+async fn note_in(
+    log: &Log,
+    name: String,
+    sequence: u64,
+    recipients: &[RecipientStatus],
+) -> Result<(), Fault> {
+    for _ in 0..ATTEMPTS_MAX {
+        let (mut reported, revision) = read(log, &name).await?;
+        if !reported.note(sequence, recipients) {
+            return Ok(());
+        }
+        let value = serde_json::to_vec(&reported).map_err(|error| Fault::Corrupt(error.to_string()))?;
+        let row = RowOp { name: name.clone(), expected: Some(revision), value: Some(Bytes::from(value)) };
+        if let Outcome::Appended(_) = log.append(Batch { rows: vec![row], ..Batch::default() }).await? {
+            return Ok(());
+        }
+    }
+    Err(Fault::Overloaded)
 }
 
 #[cfg(test)]
 mod tests {
+    use plenary_log::rigged::Store;
+
     use super::*;
 
     fn states(agents: &[(&str, State)]) -> Vec<RecipientStatus> {
@@ -108,6 +123,25 @@ mod tests {
             reported.note(sequence, &states(&[("@bob.cli", State::Acknowledged)]));
         }
         assert_eq!((reported.of(1, &bob), reported.of(2, &bob)), (State::Accepted, State::Acknowledged));
+    }
+
+    #[tokio::test]
+    async fn two_processes_note_states_at_the_same_time() {
+        let store = Store::new();
+        let (here, there) = (store.process(true), store.process(true));
+        here.rigging.hold();
+        let noting = tokio::spawn(async move {
+            note_in(&here.log, "row".into(), 1, &states(&[("@bob.cli", State::InContext)])).await
+        });
+        while here.rigging.counted().reads == 0 {
+            tokio::task::yield_now().await;
+        }
+        let acknowledged = states(&[("@bob.cli", State::Acknowledged)]);
+        note_in(&there.log, "row".into(), 2, &acknowledged).await.unwrap();
+        here.rigging.release();
+        noting.await.unwrap().unwrap();
+        let (bob, (reported, _)) = ("@bob.cli".parse().unwrap(), read(&there.log, "row").await.unwrap());
+        assert_eq!((reported.of(1, &bob), reported.of(2, &bob)), (State::InContext, State::Acknowledged));
     }
 
     #[test]

@@ -200,7 +200,7 @@ impl FromStr for AgentHandle {
 pub struct AllowEntry(Arc<str>);
 text_type!(
     AllowEntry,
-    "^@[a-z0-9_-]+\\.([a-z0-9_-]+|\\*)$",
+    "^@[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?\\.(?:[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?|\\*)$",
     "An agent handle, or @owner.* for every agent of an owner"
 );
 

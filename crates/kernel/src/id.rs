@@ -72,7 +72,7 @@ macro_rules! id {
                 stringify!($name).into()
             }
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({"type": "string", "pattern": concat!("^", $prefix, "[0-9A-Z]+$")})
+                json_schema!({"type": "string", "pattern": concat!("^", $prefix, "[0-9A-Z]{1,64}$")})
             }
         }
     };

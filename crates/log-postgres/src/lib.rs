@@ -49,6 +49,8 @@ const COMMITS_AT_HAND_MAX: usize = 256;
 
 /// The default time that opening waits for a server that starts. A server that was killed under load
 /// replays its log for about a minute.
+/// The number of connections for reads, which share them.
+const READ_CONNECTIONS: usize = 3;
 const START_WAIT: Duration = Duration::from_secs(120);
 
 /// How a store on PostgreSQL is used.
@@ -61,18 +63,11 @@ pub struct Options {
     /// How long opening waits for a server that starts: one that refuses connections, or recovers from a
     /// crash.
     pub start_wait: Duration,
-    /// The number of connections for reads, at least 1. Reads share them.
-    pub read_connections: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            schema: "plenary".into(),
-            poll: Duration::from_millis(500),
-            start_wait: START_WAIT,
-            read_connections: 3,
-        }
+        Self { schema: "plenary".into(), poll: Duration::from_millis(500), start_wait: START_WAIT }
     }
 }
 
@@ -86,7 +81,7 @@ pub async fn open(url: &str, options: Options) -> Result<OpenedLog, OpenError> {
     target.set_epoch(migrate::migrate(&client, &target).await?);
     drop(client);
     let (session, head) = WriteSession::connect(&target).await?;
-    let reads = Arc::new(Postgres::new(Pool::new(target.clone(), options.read_connections)));
+    let reads = Arc::new(Postgres::new(Pool::new(target.clone(), READ_CONNECTIONS)));
     let hint = HighWater::at(head);
     let hint_rx = hint.subscribe();
     let shared = Arc::new(StoreState { target, hint, writer: AtomicI32::new(0) });

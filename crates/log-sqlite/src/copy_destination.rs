@@ -5,7 +5,6 @@
 use std::{
     collections::HashMap,
     fs::{self, File},
-    future::ready,
     io,
     path::{Path, PathBuf},
 };
@@ -20,6 +19,7 @@ use rusqlite::{Connection, OptionalExtension, config::DbConfig, params};
 use crate::{
     DATABASE_FILE, OpenError, Options, checks,
     commit::{Committer, Counters, Failure},
+    copy_source::step,
     events, schema, streams,
     unindexed::SharedTail,
 };
@@ -295,11 +295,6 @@ fn failed(failure: Failure) -> BoxError {
     match failure {
         Failure::Refused(fault) | Failure::Fatal(fault) => fault.into(),
     }
-}
-
-/// Blocks the thread while it writes: a copy has nothing else to do.
-fn step<'a, T: Send + 'a, E: Into<BoxError>>(done: Result<T, E>) -> Step<'a, T> {
-    Box::pin(ready(done.map_err(Into::into)))
 }
 
 impl CopyDestination for Destination {

@@ -156,8 +156,8 @@ impl Source {
     }
 }
 
-/// Blocks the thread while it reads: a copy has nothing else to do.
-fn step<'a, T: Send + 'a, E: Into<BoxError>>(done: Result<T, E>) -> Step<'a, T> {
+/// What has been read or written. It blocked the thread: a copy has nothing else to do.
+pub(crate) fn step<'a, T: Send + 'a, E: Into<BoxError>>(done: Result<T, E>) -> Step<'a, T> {
     Box::pin(ready(done.map_err(Into::into)))
 }
 
@@ -319,6 +319,6 @@ fn rows(connection: &Connection, after: &str) -> Result<Vec<Summed<(String, Row)
     Ok(found)
 }
 
-fn bytes(row: &Found<'_>, column: usize) -> Result<Bytes, ReadError> {
+pub(crate) fn bytes(row: &Found<'_>, column: usize) -> Result<Bytes, ReadError> {
     Ok(Bytes::copy_from_slice(row.get_ref(column)?.as_blob()?))
 }

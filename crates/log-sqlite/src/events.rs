@@ -52,7 +52,7 @@ pub(crate) const AFTER: &str =
 /// The column of the checksum.
 pub(crate) const SUM: usize = 8;
 
-fn limit(max: usize) -> i64 {
+pub(crate) fn limit(max: usize) -> i64 {
     i64::try_from(max).unwrap_or(i64::MAX)
 }
 

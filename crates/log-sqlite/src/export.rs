@@ -18,6 +18,7 @@ use crate::{
     DATABASE_FILE, OpenError, Options, checks,
     commit::{Committer, Link},
     copy_destination::{UNFINISHED_FILE, flush, install_copy, remove_unfinished, vacant},
+    copy_source::bytes,
     error::ReadError,
     events, schema,
 };
@@ -180,10 +181,6 @@ impl Export {
         }
         Ok(())
     }
-}
-
-fn bytes(row: &rusqlite::Row<'_>, column: usize) -> Result<Bytes, ReadError> {
-    Ok(Bytes::copy_from_slice(row.get_ref(column)?.as_blob()?))
 }
 
 fn sound(digest: Digest, stored: Option<i32>, what: impl FnOnce() -> String) -> Result<(), ReadError> {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use plenary_log::{Digest, FoundRow, KeyRecord, Order, Row, Usage};
 use rusqlite::{Connection, Error, Transaction, params, types::Value};
 
-use crate::{error::ReadError, gathered::over, unindexed::SharedTail};
+use crate::{error::ReadError, events::limit, gathered::over, unindexed::SharedTail};
 
 /// `[first, end)` of the keys that start with `prefix`, strictly after `after` in that order. Keys are
 /// compared as bytes, which for UTF-8 is the order of code points.
@@ -38,10 +38,6 @@ fn past(prefix: &str) -> Option<String> {
     let (at, last) = prefix.char_indices().rev().find(|(_, last)| *last != char::MAX)?;
     let next = char::from_u32(u32::from(last) + 1).unwrap_or('\u{e000}');
     Some(format!("{}{next}", &prefix[..at]))
-}
-
-fn limit(max: usize) -> i64 {
-    i64::try_from(max).unwrap_or(i64::MAX)
 }
 
 /// A part of an index: the rows of the file, overlaid by the memtable. If the memtable has entries of

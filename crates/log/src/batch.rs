@@ -46,6 +46,23 @@ pub enum IndexOp {
     },
 }
 
+impl IndexOp {
+    /// Sets a key without a value.
+    pub fn put(name: &'static str, key: String) -> Self {
+        Self::put_value(name, key, Bytes::new())
+    }
+
+    /// Sets the value of a key.
+    pub fn put_value(name: &'static str, key: String, value: impl Into<Bytes>) -> Self {
+        Self::Put { name, key, value: value.into() }
+    }
+
+    /// Removes a key.
+    pub fn delete(name: &'static str, key: String) -> Self {
+        Self::Delete { name, key }
+    }
+}
+
 /// A small compare-and-set record: a cursor, a lease, a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {

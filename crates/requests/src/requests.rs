@@ -148,12 +148,7 @@ impl Requests {
     /// Settles or expires a request.
     pub(crate) async fn pass_time(&self, id: &AskId) -> Result<(), Fault> {
         let context = CommandContext { requests: self, id: id.clone(), command: PassTime };
-        match self.0.streams.execute(id.as_str(), &context, None).await {
-            Ok(_) | Err(ExecuteError::KeyReused) => {}
-            Err(ExecuteError::OverQuota(exceeded)) => return Err(exceeded.without_payer()),
-            Err(ExecuteError::Fault(fault)) => return Err(fault),
-            Err(ExecuteError::Rejected(never)) => match never {},
-        }
+        ExecuteError::settled(self.0.streams.execute(id.as_str(), &context, None).await)?;
         if let Some(owner) = self.owner_of(id).await? {
             self.refresh_rules(&owner).await;
         }

@@ -63,7 +63,10 @@ pub struct OnlookerEvent {
 
 impl std::fmt::Debug for OnlookerEvent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Told").field("kind", &self.kind).field("stream", &self.stream).finish_non_exhaustive()
+        f.debug_struct("OnlookerEvent")
+            .field("kind", &self.kind)
+            .field("stream", &self.stream)
+            .finish_non_exhaustive()
     }
 }
 

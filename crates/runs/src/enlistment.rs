@@ -107,9 +107,9 @@ impl Room for EnlistedRoom {
         vec![match event {
             EnlistedEvent::AgentEnlisted(introduction) => {
                 let value = serde_json::to_vec(introduction).expect("strings can be written");
-                IndexOp::Put { name: ENLISTED, key, value: value.into() }
+                IndexOp::put_value(ENLISTED, key, value)
             }
-            EnlistedEvent::AgentDismissed(_) => IndexOp::Delete { name: ENLISTED, key },
+            EnlistedEvent::AgentDismissed(_) => IndexOp::delete(ENLISTED, key),
         }]
     }
 }

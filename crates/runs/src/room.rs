@@ -41,11 +41,11 @@ pub(crate) struct ArtifactPlace {
 }
 
 fn put(name: &'static str, key: String, value: impl Into<Bytes>) -> IndexOp {
-    IndexOp::Put { name, key, value: value.into() }
+    IndexOp::put_value(name, key, value)
 }
 
 fn no_longer_busy(id: &str) -> IndexOp {
-    IndexOp::Delete { name: BUSY, key: id.to_owned() }
+    IndexOp::delete(BUSY, id.to_owned())
 }
 
 fn held_key(id: &str, run: RunId) -> String {
@@ -53,7 +53,7 @@ fn held_key(id: &str, run: RunId) -> String {
 }
 
 fn no_longer_held(id: &str, run: RunId) -> IndexOp {
-    IndexOp::Delete { name: HELD, key: held_key(id, run) }
+    IndexOp::delete(HELD, held_key(id, run))
 }
 
 /// Threads as a room of the engine.

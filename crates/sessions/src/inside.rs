@@ -131,7 +131,6 @@ impl Sessions {
                 // An owner whose quota is used up can't join.
                 Err(ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => return Ok(()),
                 Err(ExecuteError::Fault(fault)) => return Err(fault),
-                Err(ExecuteError::Rejected(never)) => match never {},
             };
             if answer.ok {
                 return Ok(());

@@ -49,11 +49,6 @@ pub struct NewsText {
     pub text: String,
 }
 
-/// The stream of a session.
-pub fn session_stream(id: &SessionId) -> StreamName {
-    SessionRoom::stream(id.as_str())
-}
-
 /// The session of a stream, if it is a session stream.
 pub fn session_of(stream: &StreamName) -> Option<SessionId> {
     (stream.category() == SessionRoom::CATEGORY).then(|| stream.id().parse().ok()).flatten()

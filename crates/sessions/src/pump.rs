@@ -139,10 +139,8 @@ impl<'a, S: Socket> Pump<'a, S> {
 
     /// Serves until the connection ends.
     pub(crate) async fn run(mut self) -> End {
-        match self.serve().await {
-            Ok(never) => match never {},
-            Err(end) => end,
-        }
+        let Err(end) = self.serve().await;
+        end
     }
 
     async fn serve(&mut self) -> Result<Infallible, End> {

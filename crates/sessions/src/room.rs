@@ -108,8 +108,8 @@ impl Room for SessionRoom {
     }
     fn index(id: &str, event: &SessionEvent) -> Vec<IndexOp> {
         let key = |handle: &AgentHandle| format!("{handle}/{id}");
-        let put = |name, handle| IndexOp::Put { name, key: key(handle), value: Bytes::new() };
-        let delete = |name, handle| IndexOp::Delete { name, key: key(handle) };
+        let put = |name, handle| IndexOp::put(name, key(handle));
+        let delete = |name, handle| IndexOp::delete(name, key(handle));
         match event {
             SessionEvent::SessionCreated(event) => {
                 let mut rows = vec![put(BY_AGENT, &event.creator), put(JOINED, &event.creator)];
@@ -123,10 +123,9 @@ impl Room for SessionRoom {
             SessionEvent::AgentInvited(event) if event.offered => {
                 let key_of = |owner| offer_key(&event.invitee, owner, id);
                 let earlier_rows = event.settles.iter();
-                let earlier_rows =
-                    earlier_rows.map(|owner| IndexOp::Delete { name: OFFERED_BY, key: key_of(owner) });
+                let earlier_rows = earlier_rows.map(|owner| IndexOp::delete(OFFERED_BY, key_of(owner)));
                 let (key, value) = (key_of(event.by.owner()), Bytes::new());
-                let new_rows = [put(OFFERED, &event.invitee), IndexOp::Put { name: OFFERED_BY, key, value }];
+                let new_rows = [put(OFFERED, &event.invitee), IndexOp::put_value(OFFERED_BY, key, value)];
                 earlier_rows.chain(new_rows).collect()
             }
             SessionEvent::AgentInvited(event) => {
@@ -149,10 +148,10 @@ impl Room for SessionRoom {
                 .chain([delete(JOINED, &event.agent), delete(AWAY, &event.agent)])
                 .collect(),
             SessionEvent::SessionEnded(event) => {
-                let lapsed_rows = event.uncounted.iter().map(|offer| IndexOp::Delete {
-                    name: OFFERED_BY,
-                    key: offer_key(&offer.invitee, &offer.owner, id),
-                });
+                let lapsed_rows = event
+                    .uncounted
+                    .iter()
+                    .map(|offer| IndexOp::delete(OFFERED_BY, offer_key(&offer.invitee, &offer.owner, id)));
                 let joined_rows =
                     event.joined.iter().flat_map(|agent| [delete(JOINED, agent), delete(AWAY, agent)]);
                 joined_rows.chain(lapsed_rows).collect()
@@ -173,23 +172,20 @@ fn file_rows<'a>(id: &'a str, names: &'a Names) -> impl Iterator<Item = IndexOp>
     names.files.iter().flat_map(move |file| {
         let key = files::naming_key(&file.id, id, names.at);
         let name = if names.elsewhere { files::NAMED_ELSEWHERE } else { files::NAMED };
-        let put = IndexOp::Put { name, key, value: Bytes::new() };
+        let put = IndexOp::put(name, key);
         let pending = file.pending.iter().flat_map(move |pending| {
             let (by_time, by_agent) = (
                 files::unnamed_key(pending.until, file.id.as_str()),
                 files::unnamed_of_key(&pending.by, file.id.as_str()),
             );
-            [
-                IndexOp::Delete { name: files::UNNAMED, key: by_time },
-                IndexOp::Delete { name: files::UNNAMED_OF, key: by_agent },
-            ]
+            [IndexOp::delete(files::UNNAMED, by_time), IndexOp::delete(files::UNNAMED_OF, by_agent)]
         });
         [put].into_iter().chain(pending)
     })
 }
 
 fn peer_row(name: &'static str, peer: &OwnerName, id: &str) -> IndexOp {
-    IndexOp::Put { name, key: format!("{peer}/{id}"), value: Bytes::new() }
+    IndexOp::put(name, format!("{peer}/{id}"))
 }
 
 /// The invitee of an invitation to another network, by its name there, and that network.
@@ -206,9 +202,9 @@ fn answered_offer_rows(id: &str, agent: &AgentHandle, owner: Option<&str>) -> Ve
     let Some(owner) = owner else { return Vec::new() };
     let key = format!("{agent}/{id}");
     vec![
-        IndexOp::Put { name: BY_AGENT, key: key.clone(), value: Bytes::new() },
-        IndexOp::Delete { name: OFFERED, key },
-        IndexOp::Delete { name: OFFERED_BY, key: offer_key(agent, owner, id) },
+        IndexOp::put(BY_AGENT, key.clone()),
+        IndexOp::delete(OFFERED, key),
+        IndexOp::delete(OFFERED_BY, offer_key(agent, owner, id)),
     ]
 }
 

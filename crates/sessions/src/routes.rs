@@ -16,7 +16,7 @@ use crate::{
     Sessions,
     command::{
         Acknowledgement as Okay, Caller, CreateSession, EndSession, InviteAgents, InviteReceipt, JoinSession,
-        LeaveSession, MessageAccepted, ReopenSession, SendMessage, SessionOpened,
+        LeaveSession, MessageAccepted, ReopenBody, ReopenSession, SendMessage, SessionOpened,
     },
     files,
     refusals::SessionRefusal,
@@ -115,6 +115,7 @@ fn beginning() -> Vec<Operation<Sessions>> {
                     "invalid_body",
                     "invalid_invite",
                     "invalid_initial_message",
+                    "invalid_metadata",
                     "unknown_file",
                 ],
             )
@@ -314,6 +315,9 @@ async fn reopen(
     let body = body?;
     let reopen_body = Fields::read(body.bytes()).and_then(|fields| fields.reopen());
     let reopen_body = reopen_body.map(|body| body.with_origin(identity.as_deref()));
+    if let Ok(ReopenBody { invite: Some(invitees), .. }) = &reopen_body {
+        sessions.accounts().ensure_own_person(&agent.handle, invitees).await?;
+    }
     let command = ReopenSession { caller: caller(agent), body: reopen_body };
     Ok(answer(StatusCode::OK, sessions.ask(&parse_session_id(&id)?, command, None).await?))
 }

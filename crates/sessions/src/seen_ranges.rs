@@ -150,14 +150,36 @@ impl Sessions {
         Ok(true)
     }
 
-    /// Stores the noted ranges. Called periodically and at the end.
+    /// Stores noted ranges, as many as fit one batch. Called periodically.
     pub async fn flush_reads(&self) -> Result<(), Fault> {
         let pending_runs: Vec<(Part, Runs)> = {
             let unwritten = self.0.reads.0.lock();
             unwritten.iter().take(READ_ROWS_MAX).map(|(part, runs)| (part.clone(), runs.clone())).collect()
         };
+        if !self.write_runs(&pending_runs).await? {
+            // Another process has written one of the rows. One by one, that row does not stop the others.
+            for one in &pending_runs {
+                self.write_runs(std::slice::from_ref(one)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores all noted ranges, when the server stops.
+    pub(crate) async fn flush_all_reads(&self) -> Result<(), Fault> {
+        // One more than they need, for a row that another process writes at the same time.
+        let batches = self.0.reads.0.lock().len().div_ceil(READ_ROWS_MAX) + 1;
+        for _ in 0..batches {
+            self.flush_reads().await?;
+        }
+        Ok(())
+    }
+
+    /// Stores ranges in one batch and removes them from the noted ones; false if another process has written a row
+    /// meanwhile.
+    async fn write_runs(&self, pending_runs: &[(Part, Runs)]) -> Result<bool, Fault> {
         let mut rows = Vec::with_capacity(pending_runs.len());
-        for (part, runs) in &pending_runs {
+        for (part, runs) in pending_runs {
             let result = stored_runs(self.log(), part).await;
             let Some((stored_runs, revision)) =
                 Fault::skip_corrupt(result, "damaged read ranges are not written")?
@@ -174,27 +196,102 @@ impl Sessions {
         if !rows.is_empty() {
             match self.log().append(Batch { rows, ..Batch::default() }).await? {
                 Outcome::Appended(_) => {}
-                // Another process has written one of the rows: the next turn reads it again first.
                 Outcome::RowConflict { .. }
                 | Outcome::Conflict { .. }
                 | Outcome::AlreadyDone { .. }
-                | Outcome::KeyReused => return Ok(()),
+                | Outcome::KeyReused => return Ok(false),
             }
         }
         let mut unwritten = self.0.reads.0.lock();
         for (part, runs) in pending_runs {
             // Ranges noted meanwhile stay for the next turn.
-            if unwritten.get(&part) == Some(&runs) {
-                unwritten.remove(&part);
+            if unwritten.get(part) == Some(runs) {
+                unwritten.remove(part);
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use plenary_accounts::{Accounts, TokenDigest};
+    use plenary_hub::{Cursors, Presence};
+    use plenary_kernel::{Clock, Stamp, TimestampMs};
+    use plenary_log::rigged::{FaultControl, Process, Store};
+    use plenary_room::ServedRoom;
+
     use super::*;
+    use crate::Config;
+
+    struct StandingClock;
+
+    impl Clock for StandingClock {
+        fn now(&self) -> TimestampMs {
+            TimestampMs(1_000_000)
+        }
+        fn stamp(&self) -> Stamp {
+            Stamp::new(self.now(), [0; 10])
+        }
+    }
+
+    fn process(store: &Store) -> (Sessions, FaultControl) {
+        let Process { log, rigging, .. } = store.process(true);
+        let clock: Arc<dyn Clock> = Arc::new(StandingClock);
+        let accounts = Accounts::new(log.clone(), clock.clone(), TokenDigest::of("plo"));
+        let cursors = Arc::new(Cursors::new(log.clone(), clock.clone()));
+        let presence = Arc::new(Presence::default());
+        (Sessions::new(log, clock, accounts, presence, cursors, Config::default()), rigging)
+    }
+
+    fn session(number: usize) -> SessionId {
+        format!("sess_{number}").parse().unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_stopping_server_stores_more_ranges_than_fit_one_batch() {
+        let store = Store::new();
+        let (sessions, _) = process(&store);
+        let bob: AgentHandle = "@bob.cli".parse().unwrap();
+        for number in 0..=READ_ROWS_MAX {
+            sessions.0.reads.note(&bob, &session(number), run(0, 1));
+        }
+        sessions.last_writes().await.unwrap();
+        assert!(sessions.0.reads.0.lock().is_empty());
+        let (after, _) = process(&store);
+        for number in 0..=READ_ROWS_MAX {
+            assert!(after.has_read(&bob, &session(number)).await.unwrap().has(1), "{number}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_row_that_another_process_writes_keeps_back_no_range() {
+        let store = Store::new();
+        let ((sessions, rigging), (other, _)) = (process(&store), process(&store));
+        let bob: AgentHandle = "@bob.cli".parse().unwrap();
+        for number in 0..2 {
+            sessions.0.reads.note(&bob, &session(number), run(0, 1));
+        }
+        other.0.reads.note(&bob, &session(0), run(1, 2));
+        rigging.hold();
+        let flushing = tokio::spawn({
+            let sessions = sessions.clone();
+            async move { sessions.flush_reads().await }
+        });
+        let mut reads = 0;
+        while reads < 2 {
+            tokio::task::yield_now().await;
+            reads += rigging.counted().reads;
+        }
+        other.flush_reads().await.unwrap();
+        rigging.release();
+        flushing.await.unwrap().unwrap();
+        assert!(sessions.0.reads.0.lock().is_empty());
+        assert_eq!(other.has_read(&bob, &session(0)).await.unwrap(), runs(&[(0, 2)]));
+        assert_eq!(other.has_read(&bob, &session(1)).await.unwrap(), runs(&[(0, 1)]));
+    }
 
     fn run(after: u64, to: u64) -> Run {
         Run { after, to }

@@ -161,7 +161,7 @@ impl ServedRoom for Sessions {
     }
 
     fn last_writes(&self) -> BoxFuture<'_, Result<(), Fault>> {
-        Box::pin(self.flush_reads())
+        Box::pin(self.flush_all_reads())
     }
 }
 

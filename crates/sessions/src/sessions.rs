@@ -297,13 +297,8 @@ impl Sessions {
     where
         C: Command<SessionRoom, Rejection = std::convert::Infallible, Reply = Okay>,
     {
-        match self.0.streams.execute(id, command, None).await {
-            Ok(execution) => Ok(execution.reply),
-            Err(ExecuteError::KeyReused) => Ok(Okay { ok: true }),
-            Err(ExecuteError::OverQuota(exceeded)) => Err(exceeded.without_payer()),
-            Err(ExecuteError::Fault(fault)) => Err(fault),
-            Err(ExecuteError::Rejected(never)) => match never {},
-        }
+        let execution = ExecuteError::settled(self.0.streams.execute(id, command, None).await)?;
+        Ok(execution.map_or(Okay { ok: true }, |execution| execution.reply))
     }
 
     /// The ids after `<handle>/` in an index, one page.

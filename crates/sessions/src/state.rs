@@ -211,10 +211,6 @@ impl SessionState {
     pub fn host(&self) -> Option<&OwnerName> {
         self.created.as_ref()?.host.as_ref()
     }
-    /// Everyone of another network that is joined or invited.
-    pub fn present_elsewhere(&self) -> impl Iterator<Item = &AgentHandle> {
-        self.participants.iter().filter(|(_, p)| p.elsewhere && p.is_present()).map(|(handle, _)| handle)
-    }
     /// Everyone with this standing.
     pub fn standing(&self, standing: Standing) -> impl Iterator<Item = &AgentHandle> {
         self.participants.iter().filter(move |(_, p)| p.standing == standing).map(|(handle, _)| handle)

@@ -46,10 +46,8 @@ impl Transport {
     fn transition(&self, handle: &AgentHandle) -> Arc<tokio::sync::Mutex<()>> {
         let lock: Result<_, std::convert::Infallible> =
             self.transitions.get_or_insert_with(handle, || Ok(Arc::default()));
-        match lock {
-            Ok(lock) => lock,
-            Err(never) => match never {},
-        }
+        let Ok(lock) = lock;
+        lock
     }
 }
 

@@ -4,7 +4,6 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use plenary_kernel::{AskId, OwnerName, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Batch, Fault, IndexOp, IndexRow, Order, StoredEvent, StreamName};
 use plenary_requests::MakeRequest;
@@ -71,7 +70,7 @@ impl Sources {
             }
         }
         let key = format!("{}{}/{}", share.prefix, event.stream, event.version.0);
-        self.index(IndexOp::Put { name: PUT_OFF, key, value: Bytes::new() }).await?;
+        self.index(IndexOp::put(PUT_OFF, key)).await?;
         match &share.asker {
             Some(asker) => tracing::info!(%asker, "a request to people waits until there is room"),
             None => tracing::info!(request = event.stream.id(), "the answer of a person waits"),
@@ -116,7 +115,7 @@ impl Sources {
             let seen = self.retry_postponed(&key).await;
             full = Fault::skip_corrupt(seen, "what was put off is damaged and is not asked")?.flatten();
             if full.is_none() {
-                self.index(IndexOp::Delete { name: PUT_OFF, key }).await?;
+                self.index(IndexOp::delete(PUT_OFF, key)).await?;
             }
         }
         Ok(next)

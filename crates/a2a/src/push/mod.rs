@@ -7,7 +7,6 @@ mod event;
 mod push_queue;
 mod schedule;
 
-use bytes::Bytes;
 use plenary_accounts::{Accounts, Authority};
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
@@ -49,9 +48,9 @@ impl Room for PushRoom {
     fn index(owner: &str, event: &PushEvent) -> Vec<IndexOp> {
         let key = row(owner, event);
         vec![match event {
-            PushEvent::PushConfigSet(_) => IndexOp::Put { name: WATCHED, key, value: Bytes::new() },
+            PushEvent::PushConfigSet(_) => IndexOp::put(WATCHED, key),
             PushEvent::PushConfigDeleted(_) | PushEvent::PushConfigSettled(_) => {
-                IndexOp::Delete { name: WATCHED, key }
+                IndexOp::delete(WATCHED, key)
             }
         }]
     }

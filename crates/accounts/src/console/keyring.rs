@@ -3,13 +3,13 @@
 
 use std::{fmt, str::FromStr};
 
-use plenary_engine::{Facts, Sealed, seal};
+use plenary_engine::{ExecuteError, Facts, Sealed, seal};
 use plenary_kernel::{AgentHandle, MalformedText, OwnerName, TimestampMs};
 use plenary_log::{Condition, Fault};
 
 use super::{
-    ConsoleRole, ConsoleRoom, ConsoleSession, IssuerSignInWith, KeyringCommand,
-    command::{IssuerSignIn, KeyringFacts, MakeLink, SessionUse, SignIn, SignOut},
+    ConsoleCommand, ConsoleRole, ConsoleRoom, ConsoleSession, IssuerSignInWith, KeyringCommand,
+    command::{IssuerSignIn, KeyringFacts, MakeLink, SessionUse, SignIn, SignOut, SignedIn},
     cookie::{ConsoleCookie, keyring_of_cookie, keyring_of_link, link_of},
 };
 use crate::{
@@ -128,8 +128,7 @@ impl Accounts {
                 person,
                 lasts_ms: CONSOLE_LINK_MS_MAX,
             };
-            let linking = KeyringCommand { accounts: self, command: &command };
-            self.keyrings().execute(&keyring.to_string(), &linking, None).await?;
+            self.on_keyring(keyring, &command).await?;
             Ok(secret)
         })
     }
@@ -154,12 +153,7 @@ impl Accounts {
                 address,
                 user_agent,
             };
-            let id = keyring.to_string();
-            let signing_in = KeyringCommand { accounts: self, command: &command };
-            let execution = self.keyrings().execute(&id, &signing_in, None).await?;
-            let (state, _) = self.keyrings().state(&id).await?;
-            let session = state.session(&execution.reply.session).cloned().ok_or(Rejection::LinkInvalid)?;
-            Ok((OpenSession { keyring, id: execution.reply.session, session }, cookie))
+            Ok((self.open_by(&keyring, &command, Rejection::LinkInvalid).await?, cookie))
         })
     }
 
@@ -193,15 +187,33 @@ impl Accounts {
             };
             let cookie = ConsoleCookie::random(keyring);
             let command = IssuerSignIn { person, ..command };
-            let id = keyring.to_string();
             let digest = TokenDigest::of(cookie.expose());
             let command = IssuerSignInWith { sign_in: &command, cookie: digest };
-            let signing_in = KeyringCommand { accounts: self, command: &command };
-            let execution = self.keyrings().execute(&id, &signing_in, None).await?;
-            let (state, _) = self.keyrings().state(&id).await?;
-            let session = state.session(&execution.reply.session).cloned().ok_or(Rejection::NotFound)?;
-            Ok((OpenSession { keyring: keyring.clone(), id: execution.reply.session, session }, cookie))
+            Ok((self.open_by(keyring, &command, Rejection::NotFound).await?, cookie))
         })
+    }
+
+    /// Carries out a command on a keyring.
+    pub(super) async fn on_keyring<C: ConsoleCommand>(
+        &self,
+        keyring: &Keyring,
+        command: &C,
+    ) -> Result<C::Reply, ExecuteError<Rejection>> {
+        let command = KeyringCommand { accounts: self, command };
+        Ok(self.0.keyrings.execute(&keyring.to_string(), &command, None).await?.reply)
+    }
+
+    /// The session that a command opens. `otherwise` is the refusal if it has ended since.
+    pub(super) async fn open_by<C: ConsoleCommand<Reply = SignedIn>>(
+        &self,
+        keyring: &Keyring,
+        command: &C,
+        otherwise: Rejection,
+    ) -> Result<OpenSession, Failure> {
+        let id = self.on_keyring(keyring, command).await?.session;
+        let (state, _) = self.0.keyrings.state(&keyring.to_string()).await?;
+        let session = state.session(&id).cloned().ok_or(otherwise)?;
+        Ok(OpenSession { keyring: keyring.clone(), id, session })
     }
 
     /// The open session of a cookie.
@@ -224,7 +236,7 @@ impl Accounts {
         keyring: &'a Keyring,
     ) -> Sealed<'a, Result<Vec<OpenSession>, Fault>> {
         seal(async move {
-            let (state, _) = self.keyrings().fresh(&keyring.to_string()).await?;
+            let (state, _) = self.0.keyrings.fresh(&keyring.to_string()).await?;
             let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
             let mut open_sessions = Vec::new();
             for (id, session) in state.sessions().filter(|(_, session)| session.is_open(now, idle)) {
@@ -249,9 +261,7 @@ impl Accounts {
     ) -> Sealed<'a, Result<(), Failure>> {
         seal(async move {
             let command = SignOut { by: Actor::from(by.who.clone()), session: session.to_owned() };
-            let ending = KeyringCommand { accounts: self, command: &command };
-            self.keyrings().execute(&keyring.to_string(), &ending, None).await?;
-            Ok(())
+            Ok(self.on_keyring(keyring, &command).await?)
         })
     }
 
@@ -282,7 +292,7 @@ impl Accounts {
     }
 
     async fn open_session(&self, keyring: Keyring, cookie: &[u8; 32]) -> Result<Option<OpenSession>, Fault> {
-        let (state, _) = self.keyrings().fresh(&keyring.to_string()).await?;
+        let (state, _) = self.0.keyrings.fresh(&keyring.to_string()).await?;
         let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
         let Some((id, session)) = state.of_cookie(cookie) else { return Ok(None) };
         if !session.is_open(now, idle) || !self.is_through_valid(&keyring, &session.through).await? {
@@ -297,7 +307,7 @@ impl Accounts {
         keyring: &Keyring,
         through: &TokenDigest,
     ) -> Result<bool, Fault> {
-        if self.operator().matches(through) || self.is_issuer_proof(through) {
+        if self.0.operator.matches(through) || self.is_issuer_proof(through) {
             return Ok(true);
         }
         match keyring {
@@ -314,9 +324,7 @@ impl Accounts {
             return;
         }
         let command = SessionUse { session: open_session.id.clone(), every_ms };
-        let noting = KeyringCommand { accounts: self, command: &command };
-        let result = self.keyrings().execute(&open_session.keyring.to_string(), &noting, None).await;
-        if let Err(plenary_engine::ExecuteError::Fault(fault)) = result {
+        if let Err(ExecuteError::Fault(fault)) = self.on_keyring(&open_session.keyring, &command).await {
             tracing::warn!(%fault, "the use of a console session was not recorded");
         }
     }
@@ -335,7 +343,7 @@ impl Accounts {
         seal(async move {
             if let Some((token, of_operator)) = token.lender() {
                 return match Keyring::of(actor, of_operator) {
-                    Some(Keyring::Operator) => Ok(self.operator().matches(&token)),
+                    Some(Keyring::Operator) => Ok(self.0.operator.matches(&token)),
                     Some(Keyring::Owner(owner)) => {
                         let owner = self.owner(&owner).await?;
                         conditions.push(owner.condition());
@@ -347,7 +355,7 @@ impl Accounts {
             let Some((cookie, of_operator)) = token.console() else { return Ok(false) };
             let Some(keyring) = Keyring::of(actor, of_operator) else { return Ok(false) };
             let id = keyring.to_string();
-            let console = self.keyrings().look_up(&id).await?;
+            let console = self.0.keyrings.look_up(&id).await?;
             let stream = ConsoleRoom::stream(&id);
             conditions.push(Condition { stream, expected: console.version, upon: console.upon });
             let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
@@ -362,7 +370,7 @@ impl Accounts {
 
     /// Whether the token behind a link is valid now, with the condition for the append.
     pub(crate) async fn keyring_facts(&self, through: &TokenDigest) -> Result<Facts<KeyringFacts>, Fault> {
-        if self.operator().matches(through) || self.is_issuer_proof(through) {
+        if self.0.operator.matches(through) || self.is_issuer_proof(through) {
             return Ok(Facts { value: KeyringFacts { is_token_valid: true }, conditions: Vec::new() });
         }
         let mut conditions = Vec::new();

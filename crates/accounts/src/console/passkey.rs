@@ -7,7 +7,7 @@ use plenary_kernel::TimestampMs;
 use plenary_log::{Fault, Order};
 
 use super::{
-    Keyring, KeyringCommand, OpenSession,
+    Keyring, OpenSession,
     command::{AddPasskey, PasskeySignIn, RemovePasskey},
     cookie::ConsoleCookie,
     state::Passkey,
@@ -92,17 +92,11 @@ impl Accounts {
                 person: open_session.session.person.clone(),
                 new,
             };
-            let adding = KeyringCommand { accounts: self, command: &command };
-            let key = open_session.keyring.to_string();
-            let execution = self.keyrings().execute(&key, &adding, None).await?;
-            let (state, _) = self.keyrings().state(&key).await?;
-            let passkey = state.passkey(&execution.reply).cloned().ok_or(Rejection::NotFound)?;
-            Ok(KnownPasskey {
-                keyring: open_session.keyring.clone(),
-                id: execution.reply,
-                passkey,
-                is_usable: true,
-            })
+            let keyring = open_session.keyring.clone();
+            let id = self.on_keyring(&keyring, &command).await?;
+            let (state, _) = self.0.keyrings.state(&keyring.to_string()).await?;
+            let passkey = state.passkey(&id).cloned().ok_or(Rejection::NotFound)?;
+            Ok(KnownPasskey { keyring, id, passkey, is_usable: true })
         })
     }
 
@@ -138,7 +132,7 @@ impl Accounts {
     /// The fault of the store.
     pub fn passkeys<'a>(&'a self, keyring: &'a Keyring) -> Sealed<'a, Result<Vec<KnownPasskey>, Fault>> {
         seal(async move {
-            let (state, _) = self.keyrings().fresh(&keyring.to_string()).await?;
+            let (state, _) = self.0.keyrings.fresh(&keyring.to_string()).await?;
             let mut passkeys = Vec::new();
             for (id, passkey) in state.passkeys() {
                 let is_usable = self.is_through_valid(keyring, &passkey.through).await?;
@@ -167,13 +161,7 @@ impl Accounts {
                 lasts_ms: CONSOLE_SESSION_MS_MAX,
                 passkey_use,
             };
-            let id = keyring.to_string();
-            let signing_in = KeyringCommand { accounts: self, command: &command };
-            let execution = self.keyrings().execute(&id, &signing_in, None).await?;
-            let (state, _) = self.keyrings().state(&id).await?;
-            let session =
-                state.session(&execution.reply.session).cloned().ok_or(Rejection::PasskeyInvalid)?;
-            Ok((OpenSession { keyring, id: execution.reply.session, session }, cookie))
+            Ok((self.open_by(&keyring, &command, Rejection::PasskeyInvalid).await?, cookie))
         })
     }
 
@@ -189,9 +177,7 @@ impl Accounts {
     ) -> Sealed<'a, Result<(), Failure>> {
         seal(async move {
             let command = RemovePasskey { by: Actor::from(by.who.clone()), passkey: id.to_owned() };
-            let removing = KeyringCommand { accounts: self, command: &command };
-            self.keyrings().execute(&keyring.to_string(), &removing, None).await?;
-            Ok(())
+            Ok(self.on_keyring(keyring, &command).await?)
         })
     }
 }

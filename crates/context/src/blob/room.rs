@@ -43,7 +43,7 @@ impl Room for BlobRoom {
         vec![note(Activity::BlobKept, id, version, None, None)]
     }
     fn index(id: &str, event: &BlobKept) -> Vec<IndexOp> {
-        vec![IndexOp::Put { name: BLOBS, key: id.to_owned(), value: event.bytes.to_string().into() }]
+        vec![IndexOp::put_value(BLOBS, id.to_owned(), event.bytes.to_string())]
     }
 }
 

@@ -69,26 +69,24 @@ impl Room for FactRoom {
     }
     fn index(id: &str, event: &FactEvent) -> Vec<IndexOp> {
         let since = |moment: Moment| key::join(&[id, moment.as_str()]);
-        let end = |since_when: Moment, at: String| IndexOp::Put {
-            name: FACTS,
-            key: ended(&since(since_when)),
-            value: Bytes::from(at),
-        };
+        let end = |since_when: Moment, at: String| IndexOp::put_value(FACTS, ended(&since(since_when)), at);
         match event {
             FactEvent::FactAsserted(event) => {
-                let value = || event.document.clone();
                 let begins = || event.text.clone().unwrap_or_else(|| event.valid_from.micros());
                 let ended = event.supersedes.map(|earlier| end(earlier, begins()));
-                let put = |name, key| IndexOp::Put { name, key, value: value() };
+                let put = |name, key| IndexOp::put_value(name, key, value());
                 ended
                     .into_iter()
-                    .chain([put(FACTS, since(event.valid_from)), put(CURRENT, id.to_owned())])
+                    .chain([
+                        IndexOp::put_value(FACTS, since(event.valid_from), event.document.clone()),
+                        IndexOp::put_value(CURRENT, id.to_owned(), event.document.clone()),
+                    ])
                     .chain(timed(id, event.valid_from.as_str()))
                     .collect()
             }
             FactEvent::FactInvalidated(event) => vec![
                 end(event.valid_from, event.text.clone().unwrap_or_else(|| event.valid_to.micros())),
-                IndexOp::Delete { name: CURRENT, key: id.to_owned() },
+                IndexOp::delete(CURRENT, id.to_owned()),
             ],
             FactEvent::FactMerged(event) => merged(id, event),
             FactEvent::FactShortened(event) => vec![end(event.valid_from, event.ended.text.clone())],
@@ -98,9 +96,10 @@ impl Room for FactRoom {
 
 /// The index changes for a fact of another server.
 fn merged(id: &str, event: &FactMerged) -> Vec<IndexOp> {
-    let put = |name, key, value| IndexOp::Put { name, key, value };
     let place = |at: String, document: Bytes| {
-        [Some(put(FACTS, key::join(&[id, &at]), document)), timed(id, &at)].into_iter().flatten()
+        [Some(IndexOp::put_value(FACTS, key::join(&[id, &at]), document)), timed(id, &at)]
+            .into_iter()
+            .flatten()
     };
     let document = || event.document.clone();
     if let Some(fact_id) = &event.outranked {
@@ -113,13 +112,13 @@ fn merged(id: &str, event: &FactMerged) -> Vec<IndexOp> {
     ops.extend(place(event.valid_from.as_str().to_owned(), document()));
     let end = ended(&key::join(&[id, event.valid_from.as_str()]));
     ops.push(match &event.ended {
-        Some(ended) => put(FACTS, end, Bytes::from(ended.text.clone())),
-        None => IndexOp::Delete { name: FACTS, key: end },
+        Some(ended) => IndexOp::put_value(FACTS, end, ended.text.clone()),
+        None => IndexOp::delete(FACTS, end),
     });
     if event.is_last {
         ops.push(match &event.ended {
-            Some(_) => IndexOp::Delete { name: CURRENT, key: id.to_owned() },
-            None => put(CURRENT, id.to_owned(), document()),
+            Some(_) => IndexOp::delete(CURRENT, id.to_owned()),
+            None => IndexOp::put_value(CURRENT, id.to_owned(), document()),
         });
     }
     ops
@@ -129,7 +128,7 @@ fn merged(id: &str, event: &FactMerged) -> Vec<IndexOp> {
 fn timed(id: &str, at: &str) -> Option<IndexOp> {
     let (project, of) = id.split_once('/')?;
     let key = key::join(&[project, at, of]);
-    Some(IndexOp::Put { name: FACT_TIMES, key, value: Bytes::new() })
+    Some(IndexOp::put(FACT_TIMES, key))
 }
 
 /// The row that holds which fact of a project has an id: ids are unique in a project (AP-41).

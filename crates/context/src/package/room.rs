@@ -73,7 +73,7 @@ impl Room for PackageRoom {
                 let at = event.created_at;
                 let mut ops = vec![
                     listed(project, package, at, event.status, &event.package_type),
-                    IndexOp::Delete { name: PENDING, key: pending(project, package, at, event.from) },
+                    IndexOp::delete(PENDING, pending(project, package, at, event.from)),
                 ];
                 ops.extend(awaits(project, package, at, event.status));
                 ops
@@ -84,7 +84,7 @@ impl Room for PackageRoom {
 
 fn listed(project: &str, package: &str, at: Moment, status: Status, package_type: &str) -> IndexOp {
     let value = format!("{} {package_type}", status.as_str());
-    IndexOp::Put { name: PACKAGES, key: key::join(&[project, at.as_str(), package]), value: value.into() }
+    IndexOp::put_value(PACKAGES, key::join(&[project, at.as_str(), package]), value)
 }
 
 fn pending(project: &str, package: &str, at: Moment, status: Status) -> String {
@@ -93,7 +93,7 @@ fn pending(project: &str, package: &str, at: Moment, status: Status) -> String {
 
 fn awaits(project: &str, package: &str, at: Moment, status: Status) -> Option<IndexOp> {
     let key = pending(project, package, at, status);
-    (status != Status::Complete).then(|| IndexOp::Put { name: PENDING, key, value: Bytes::new() })
+    (status != Status::Complete).then(|| IndexOp::put(PENDING, key))
 }
 
 fn deposited(project: &str, package: &str, event: &PackageDeposited) -> Vec<IndexOp> {
@@ -101,19 +101,19 @@ fn deposited(project: &str, package: &str, event: &PackageDeposited) -> Vec<Inde
     let below = |of: &str| key::join(&[project, &key::part(of), at.as_str(), package]);
     let mut ops = vec![
         listed(project, package, at, event.status, &event.package_type),
-        IndexOp::Put { name: PACKAGE_IDS, key: key::join(&[package, project]), value: Bytes::new() },
+        IndexOp::put(PACKAGE_IDS, key::join(&[package, project])),
     ];
     ops.extend(awaits(project, package, at, event.status));
     if let Some(origin) = &event.renamed_from {
         let key = key::join(&[project, &key::part(origin), package]);
-        ops.push(IndexOp::Put { name: RENAMED, key, value: Bytes::from(event.package_id.clone()) });
+        ops.push(IndexOp::put_value(RENAMED, key, event.package_id.clone()));
     }
     if let Some(parent) = &event.parent {
-        ops.push(IndexOp::Put { name: CHILDREN, key: below(parent), value: Bytes::new() });
+        ops.push(IndexOp::put(CHILDREN, below(parent)));
     }
     if let Some(session) = &event.created_by.session_id {
         let value = Bytes::from(event.package_id.clone());
-        ops.push(IndexOp::Put { name: OF_SESSION, key: below(session), value });
+        ops.push(IndexOp::put_value(OF_SESSION, below(session), value));
     }
     if event.asks {
         let text = std::str::from_utf8(&event.raw).unwrap_or_default();
@@ -127,7 +127,7 @@ fn deposited(project: &str, package: &str, event: &PackageDeposited) -> Vec<Inde
             event.status == Status::Draft
         );
         let key = key::join(&[project, at.as_str(), package]);
-        ops.push(IndexOp::Put { name: QUESTIONS, key, value: value.into() });
+        ops.push(IndexOp::put_value(QUESTIONS, key, value));
     }
     ops
 }

@@ -36,13 +36,6 @@ pub struct Present {
     pub steps: u32,
 }
 
-impl Present {
-    /// Whether it is unchanged since its deposit.
-    pub fn is_as_deposited(&self) -> bool {
-        self.deposited == self.hash
-    }
-}
-
 impl PackageState {
     /// The package after an event.
     pub fn evolve(&mut self, event: &PackageEvent) {

@@ -1,7 +1,6 @@
 //! Projects as a room of the engine.
 //! Must not know: HTTP.
 
-use bytes::Bytes;
 use plenary_accounts::Authority;
 use plenary_engine::{Command, Decision, Facts, LookedUp, Room, SideEvents};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
@@ -62,17 +61,18 @@ impl Room for ProjectRoom {
         vec![note(activity, id, version, None, None)]
     }
     fn index(id: &str, event: &ProjectEvent) -> Vec<IndexOp> {
-        let put = |name, key| IndexOp::Put { name, key, value: Bytes::new() };
         let member = |entry: &str| key::join(&[&key::part(entry), id]);
         match event {
             ProjectEvent::ProjectCreated(event) => {
-                let owned =
-                    event.owner.as_ref().map(|owner| put(PROJECTS_OF, key::join(&[owner.as_str(), id])));
-                owned.into_iter().chain([put(PROJECTS, id.to_owned())]).collect()
+                let owned = event
+                    .owner
+                    .as_ref()
+                    .map(|owner| IndexOp::put(PROJECTS_OF, key::join(&[owner.as_str(), id])));
+                owned.into_iter().chain([IndexOp::put(PROJECTS, id.to_owned())]).collect()
             }
-            ProjectEvent::MemberSet(event) => vec![put(SHARED, member(event.member.as_str()))],
+            ProjectEvent::MemberSet(event) => vec![IndexOp::put(SHARED, member(event.member.as_str()))],
             ProjectEvent::MemberRemoved(event) => {
-                vec![IndexOp::Delete { name: SHARED, key: member(event.member.as_str()) }]
+                vec![IndexOp::delete(SHARED, member(event.member.as_str()))]
             }
             ProjectEvent::ProjectDescribed(_)
             | ProjectEvent::ProjectArchived(_)

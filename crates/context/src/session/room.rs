@@ -1,7 +1,6 @@
 //! Sessions as a room of the engine.
 //! Must not know: HTTP.
 
-use bytes::Bytes;
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent, StreamName};
@@ -57,11 +56,10 @@ impl Room for SessionRoom {
         let SessionEvent::SessionStarted(event) = event else { return Vec::new() };
         let (project, session) = id.split_once('/').unwrap_or((id, ""));
         let at = event.started_at;
-        let put = |name, key| IndexOp::Put { name, key, value: Bytes::new() };
         let called = (!event.callsign.is_empty())
             .then(|| key::join(&[project, &key::part(&event.callsign), at.as_str(), session]));
-        let listed = put(SESSIONS, key::join(&[project, at.as_str(), session]));
-        [listed].into_iter().chain(called.map(|key| put(CALLSIGNS, key))).collect()
+        let listed = IndexOp::put(SESSIONS, key::join(&[project, at.as_str(), session]));
+        [listed].into_iter().chain(called.map(|key| IndexOp::put(CALLSIGNS, key))).collect()
     }
 }
 

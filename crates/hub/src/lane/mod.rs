@@ -245,28 +245,17 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
         }
     }
 
-    /// The kept messages of a key after a number that match these facts, for a caller without a
+    /// The kept messages of a key after a number: those that match these facts, or all. For a caller without a
     /// subscription.
-    pub fn retained(&self, key: &str, facts: &F, after: u64) -> Vec<(u64, M)> {
+    pub fn retained(&self, key: &str, facts: Option<&F>, after: u64) -> Vec<(u64, M)> {
         let Some(ring) = self.0.ring(key) else { return Vec::new() };
         ring.change(&self.0.bytes, |entries| {
             let now = Instant::now();
             entries.prune(now, &self.0.limits);
-            let messages = entries.all().filter_map(|entry| entry.message_for(facts, now, false));
-            messages
-                .filter(|(number, _)| *number > after)
-                .map(|(number, message)| (number, message.clone()))
-                .collect()
-        })
-    }
-
-    /// The retained messages of a key after a number, for any reader.
-    pub fn retained_by_anyone(&self, key: &str, after: u64) -> Vec<(u64, M)> {
-        let Some(ring) = self.0.ring(key) else { return Vec::new() };
-        ring.change(&self.0.bytes, |entries| {
-            let now = Instant::now();
-            entries.prune(now, &self.0.limits);
-            let messages = entries.all().filter_map(|entry| entry.message(now, false));
+            let messages = entries.all().filter_map(|entry| match facts {
+                Some(facts) => entry.message_for(facts, now, false),
+                None => entry.message(now, false),
+            });
             messages
                 .filter(|(number, _)| *number > after)
                 .map(|(number, message)| (number, message.clone()))

@@ -34,7 +34,7 @@ pub(crate) fn time(time: TimestampMs) -> String {
 pub(crate) struct DeliveryRoom;
 
 fn put(name: &'static str, key: String, value: Bytes) -> IndexOp {
-    IndexOp::Put { name, key, value }
+    IndexOp::put_value(name, key, value)
 }
 
 fn due(id: &str, subject: &DeliverySubject, due_at: TimestampMs) -> IndexOp {
@@ -42,7 +42,7 @@ fn due(id: &str, subject: &DeliverySubject, due_at: TimestampMs) -> IndexOp {
 }
 
 fn not_due(id: &str, due_at: TimestampMs) -> IndexOp {
-    IndexOp::Delete { name: DUE, key: format!("{}/{id}", time(due_at)) }
+    IndexOp::delete(DUE, format!("{}/{id}", time(due_at)))
 }
 
 fn queued(id: &str, subject: &DeliverySubject) -> String {
@@ -81,18 +81,16 @@ impl Room for DeliveryRoom {
             DeliveryEvent::NoticeDelivered(ended)
             | DeliveryEvent::NoticeDied(ended)
             | DeliveryEvent::NoticeDropped(ended) => {
-                let no_more = |name| IndexOp::Delete { name, key: queued(id, subject) };
+                let no_more = |name| IndexOp::delete(name, queued(id, subject));
                 let mut ops = vec![no_more(QUEUED), no_more(QUEUED_OF_STRANGERS)];
                 ops.extend(ended.due.map(|due_at| not_due(id, due_at)));
-                ops.extend(
-                    ended.died.map(|due_at| IndexOp::Delete { name: DEAD, key: dead(id, subject, due_at) }),
-                );
+                ops.extend(ended.died.map(|due_at| IndexOp::delete(DEAD, dead(id, subject, due_at))));
                 let is_dead = matches!(event, DeliveryEvent::NoticeDied(_));
                 ops.extend(is_dead.then(|| put(DEAD, dead(id, subject, ended.at), Bytes::new())));
                 ops
             }
             DeliveryEvent::NoticeRevived(event) => vec![
-                IndexOp::Delete { name: DEAD, key: dead(id, subject, event.died) },
+                IndexOp::delete(DEAD, dead(id, subject, event.died)),
                 put(QUEUED, queued(id, subject), Bytes::new()),
                 due(id, subject, event.due),
             ],

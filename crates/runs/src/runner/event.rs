@@ -248,12 +248,6 @@ impl Event {
         self
     }
 
-    /// The same event with another role.
-    pub const fn voiced(mut self, role: Role) -> Self {
-        self.role = role;
-        self
-    }
-
     /// Its members as a value.
     pub fn members(&self) -> Map<String, Value> {
         serde_json::from_str(&self.members).unwrap_or_default()

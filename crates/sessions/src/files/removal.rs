@@ -78,11 +78,6 @@ impl Sessions {
     where
         C: Command<FileRoom, Rejection = std::convert::Infallible>,
     {
-        match self.0.files.streams.execute(id, command, None).await {
-            Ok(_) | Err(ExecuteError::KeyReused) => Ok(()),
-            Err(ExecuteError::OverQuota(exceeded)) => Err(exceeded.without_payer()),
-            Err(ExecuteError::Fault(fault)) => Err(fault),
-            Err(ExecuteError::Rejected(never)) => match never {},
-        }
+        ExecuteError::settled(self.0.files.streams.execute(id, command, None).await).map(drop)
     }
 }

@@ -3,7 +3,6 @@
 
 use std::convert::Infallible;
 
-use bytes::Bytes;
 use plenary_accounts::{Accounts, Authority};
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{AgentHandle, FileId, OwnerName, SessionId, Stamp, TimestampMs, Version};
@@ -105,10 +104,8 @@ impl Room for FileRoom {
         }
     }
     fn index(id: &str, event: &FileEvent) -> Vec<IndexOp> {
-        let put = |name, key| IndexOp::Put { name, key, value: Bytes::new() };
-        let delete = |name, key| IndexOp::Delete { name, key };
         match event {
-            FileEvent::UploadBegun(event) => vec![put(UPLOADING, unnamed_key(event.until, id))],
+            FileEvent::UploadBegun(event) => vec![IndexOp::put(UPLOADING, unnamed_key(event.until, id))],
             FileEvent::FileUploaded(event) => {
                 let row = Row {
                     by: event.by.clone(),
@@ -120,24 +117,27 @@ impl Room for FileRoom {
                 };
                 let value = serde_json::to_vec(&row).expect("texts and numbers can be written").into();
                 vec![
-                    delete(UPLOADING, unnamed_key(event.begun_until, id)),
-                    IndexOp::Put { name: FILES, key: id.to_owned(), value },
-                    put(UNNAMED, unnamed_key(event.until, id)),
-                    put(UNNAMED_OF, unnamed_of_key(&event.by, id)),
+                    IndexOp::delete(UPLOADING, unnamed_key(event.begun_until, id)),
+                    IndexOp::put_value(FILES, id.to_owned(), value),
+                    IndexOp::put(UNNAMED, unnamed_key(event.until, id)),
+                    IndexOp::put(UNNAMED_OF, unnamed_of_key(&event.by, id)),
                 ]
             }
             // The message writes these rows, because it knows its version.
             FileEvent::FileNamed(_) => vec![],
             FileEvent::FileRemoved(event) if event.bytes.is_none() => {
-                vec![delete(UPLOADING, unnamed_key(event.until, id)), put(REMAINS, id.to_owned())]
+                vec![
+                    IndexOp::delete(UPLOADING, unnamed_key(event.until, id)),
+                    IndexOp::put(REMAINS, id.to_owned()),
+                ]
             }
             FileEvent::FileRemoved(event) => vec![
-                delete(FILES, id.to_owned()),
-                delete(UNNAMED, unnamed_key(event.until, id)),
-                delete(UNNAMED_OF, unnamed_of_key(&event.by, id)),
-                put(REMAINS, id.to_owned()),
+                IndexOp::delete(FILES, id.to_owned()),
+                IndexOp::delete(UNNAMED, unnamed_key(event.until, id)),
+                IndexOp::delete(UNNAMED_OF, unnamed_of_key(&event.by, id)),
+                IndexOp::put(REMAINS, id.to_owned()),
             ],
-            FileEvent::ContentRemoved(_) => vec![delete(REMAINS, id.to_owned())],
+            FileEvent::ContentRemoved(_) => vec![IndexOp::delete(REMAINS, id.to_owned())],
         }
     }
 }

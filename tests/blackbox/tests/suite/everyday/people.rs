@@ -37,6 +37,17 @@ async fn the_token_of_an_owner_speaks_as_its_person_and_is_answered() {
 }
 
 #[tokio::test]
+async fn a_reopened_session_invites_the_person_of_the_owner() {
+    let server = Server::start().await;
+    let (_owner, agent, other) =
+        (server.owner("nick").await, server.agent("@nick.cc").await, server.agent("@nick.bob").await);
+    let id = agent.create(&[&other]).await;
+    agent.end(&id).await;
+    agent.reopen(&id, json!({"invite": ["@nick.bob", "@nick.nick"]})).await;
+    assert_eq!(agent.status_of(&id, "@nick.nick").await, "invited");
+}
+
+#[tokio::test]
 async fn it_speaks_as_nobody_else() {
     let server = Server::start().await;
     let (owner, other) = (server.owner("nick").await, server.owner("acme").await);

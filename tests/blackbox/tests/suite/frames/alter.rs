@@ -2,7 +2,7 @@
 //! itself verifies the signature in `tests/a2a/walk_alter.py`.
 //! Must not know: what a frame means.
 
-use blackbox::{Agent, Server, StreamItem, assert_keys, in_time};
+use blackbox::{Agent, Caller, Server, StreamItem, assert_keys, in_time};
 use serde_json::{Value, json};
 
 use super::speak::{advisory, id_of, sent, submit};
@@ -74,6 +74,10 @@ async fn a_capability_is_no_token() {
     assert_eq!((absent.status, &absent.json()["code"]), (403, &json!("scope-unauthorised")));
     let hidden = with(&server, &foreign).get(EVENTS).await;
     assert_eq!(hidden.fingerprint(), absent.fingerprint());
+    let basic = format!("Basic {}", made["capability"].as_str().expect("a capability"));
+    let no_bearer = Caller::new(server.address().clone(), None);
+    let no_bearer = no_bearer.call("GET", EVENTS, &[("Authorization", &basic)], None).await;
+    assert_eq!(no_bearer.status, 401, "only as a bearer token");
     let (head, tail) = made["capability"].as_str().expect("a capability").split_at(40);
     let letter = if tail.starts_with('A') { 'B' } else { 'A' };
     let forged = json!({"capability": format!("{head}{letter}{}", &tail[1..])});
