@@ -67,7 +67,7 @@ impl TrustList {
                 file.display()
             ),
             format!(
-                "read it, then run `plenary trust {}`; or use --as and --project",
+                "read it, then run `plenary trust {}`, also if you renamed or moved the directory; or use --as and --project",
                 crate::cli::shell::quoted(&directory.to_string_lossy())
             ),
         ))
