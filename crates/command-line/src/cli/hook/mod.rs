@@ -143,7 +143,8 @@ fn respond(
     let mut handle = match agent_of(context, event, &directory) {
         Ok(handle) => handle,
         Err(failure) => {
-            if !args.peek {
+            // A directory that came with such a file says nothing to anybody.
+            if !args.peek && identity::had_settings(&context.environment, &directory) {
                 deliver::notify_no_agent(event, &failure)?;
             }
             return Err(describe(&failure));

@@ -115,9 +115,10 @@ impl Message {
                 "unproved",
             ),
             // It does not refuse connections, so it may run.
-            Error::Network(fault) if fault.kind == FaultKind::Unreachable => {
-                (format!("{failed}; `plenary status` shows whether it runs"), "unreachable")
-            }
+            Error::Network(fault) if fault.kind == FaultKind::Unreachable => (
+                format!("{failed}; `plenary status` shows whether it runs, and `plenary serve` starts it"),
+                "unreachable",
+            ),
             Error::Network(_) => {
                 (format!("{failed}; is it running? `plenary serve` starts it"), "unreachable")
             }
