@@ -167,6 +167,12 @@ impl Caller {
         self
     }
 
+    /// The same caller without one of its headers.
+    pub fn without(mut self, name: &str) -> Self {
+        self.headers.remove(name);
+        self
+    }
+
     /// The same caller without its headers, so without its credentials.
     pub fn without_headers(mut self) -> Self {
         self.headers.clear();

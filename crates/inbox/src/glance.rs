@@ -7,11 +7,7 @@ use plenary_kernel::TimestampMs;
 use plenary_log::Fault;
 use plenary_room::{AttentionGlance, CodingGlance, Glancer, Glances};
 
-use crate::{
-    Inbox,
-    inbox_read::InboxQuery,
-    kind::{Kind, Kinds},
-};
+use crate::{Inbox, inbox_read::InboxQuery, kind::Kind};
 
 /// A coding agent without hooks counts as working for this long after an event, in milliseconds.
 const WORKING_MS: u64 = 60_000;
@@ -28,7 +24,7 @@ impl Glancer for Inbox {
             let now = self.0.clock.now();
             for (handle, glance) in &mut at.agents {
                 if !glance.is_brief {
-                    let query = InboxQuery { after: None, limit: 1, kinds: Kinds::ALL, coding: None };
+                    let query = InboxQuery::of_all(1);
                     let page = self.page(handle, &query).await?;
                     glance.unread = page.unread;
                     let ago = |seconds: u64| TimestampMs(now.0.saturating_sub(seconds.saturating_mul(1_000)));

@@ -312,6 +312,17 @@ impl Handovers {
         used.map_or(Ok(None), |used| if may(used) { Ok(Some(used)) } else { Err(used) })
     }
 
+    /// Whether an item of a session of the network waits for another live coding session, which spoke there last.
+    pub(crate) fn waits_elsewhere(&self, session: &str, about: &SessionId, now: TimestampMs) -> bool {
+        let mut live = self.sessions.iter().filter(|coding| coding.hooks && coding.is_live(now));
+        live.any(|coding| coding.session != session && coding.spoke_in.contains(about))
+    }
+
+    /// Whether a coding session besides this one is known.
+    pub(crate) fn has_sessions_besides(&self, session: &str) -> bool {
+        self.sessions.iter().any(|coding| coding.session != session)
+    }
+
     /// Sets the attention of a live session; `None` if there is none.
     pub(crate) fn attend(&mut self, session: &str, to: AttentionChange, now: TimestampMs) -> Option<bool> {
         let coding =
@@ -355,6 +366,14 @@ impl Handovers {
                 .extend(item_ids.iter().filter(|item_id| !self.was_shown(**item_id)).collect::<Vec<_>>());
             self.bring_back(item_ids);
         }
+    }
+
+    /// Keeps items unread that a page up to `to` left out, before the page is acknowledged; returns whether anything changed.
+    pub(crate) fn keep(&mut self, item_ids: &[ItemId], to: &Cursor) -> bool {
+        let is_kept = |item_id: &ItemId| self.returned.get(item_id).is_some_and(|at| *at > to.returns);
+        let item_ids: Vec<ItemId> = item_ids.iter().filter(|item_id| !is_kept(item_id)).copied().collect();
+        self.hold(&item_ids);
+        !item_ids.is_empty()
     }
 
     /// Whether the stored state is outdated: a session was silent for too long.

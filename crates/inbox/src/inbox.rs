@@ -13,7 +13,7 @@ use plenary_sessions::Sessions;
 use tokio::sync::{Semaphore, watch};
 
 use crate::{
-    cursor::Cursor,
+    cursor::{Cursor, ItemId},
     cut::CutItem,
     feed::StreamGrowth,
     feeds::AgentFeeds,
@@ -127,15 +127,19 @@ impl Inbox {
     }
 
     /// Raises the marks to a state up to the cursor. With `after`, only kinds that have that state up to
-    /// there: the page claims nothing about earlier items, and only the beginning of cut items.
+    /// there: the page claims nothing about earlier items, only the beginning of cut items, and nothing about those that it
+    /// held for another coding session.
     pub(crate) async fn raise(
         &self,
         me: &AgentHandle,
         state: State,
         (to, after): (&Cursor, Option<&Cursor>),
-        cut: &[CutItem],
+        (cut, held): (&[CutItem], &[ItemId]),
     ) -> Result<Marks, Fault> {
-        let raised = |marks: &mut Marks, _| Ok::<_, Fault>(marks.raise(state, to, after) | marks.cut(cut));
+        let raised = |marks: &mut Marks, _| {
+            let keeps = state >= State::InContext && marks.handovers.keep(held, to);
+            Ok::<_, Fault>(keeps | marks.raise(state, to, after) | marks.cut(cut))
+        };
         Ok(self.change(me, raised).await?.0)
     }
 

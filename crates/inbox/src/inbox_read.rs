@@ -38,11 +38,18 @@ pub(crate) struct InboxQuery<'a> {
     pub(crate) after: Option<Cursor>,
     pub(crate) limit: usize,
     pub(crate) kinds: Kinds,
-    /// The reading coding session, which gets no items for others.
+    /// The coding session whose hook reads: it gets only items for it, and of those only what may disturb it.
     pub(crate) coding: Option<&'a str>,
+    /// The coding session whose model asks: it gets everything except what waits for another live session.
+    pub(crate) asked_in: Option<&'a str>,
 }
 
 impl InboxQuery<'_> {
+    /// The unread items of every kind, for any reader.
+    pub(crate) const fn of_all(limit: usize) -> Self {
+        Self { after: None, limit, kinds: Kinds::ALL, coding: None, asked_in: None }
+    }
+
     /// The position after which a kind is read.
     pub(crate) fn start(&self, kind: Kind, marks: &Marks) -> ItemPosition {
         self.after.and_then(|after| after.of(kind)).unwrap_or_else(|| marks.unread_from(kind))
@@ -94,8 +101,7 @@ impl Inbox {
             self.hold_frames(&mut frames, query, &marks, &reader, (&known.held, &mut held_back));
         if !is_for_it {
             // The cursor of offers stays where it is, and nothing has to be held.
-            offered =
-                PickedStubs { unread: offered.unread, is_cut: offered.is_cut, ..PickedStubs::default() };
+            offered = PickedStubs::default();
         }
         let merged = merged(&known.stubs, &frames.news, query.limit);
         let (durable, ephemeral) = (merged.iter().filter(|next| next.is_stub()).count(), merged.len());
@@ -157,8 +163,14 @@ impl Inbox {
         about: Option<&SessionId>,
         passage: Passage,
     ) -> bool {
-        let Some(session) = query.coding else { return true };
-        passage.passes(reader.level()) && marks.handovers.is_for(session, about, passage, self.0.clock.now())
+        let (handovers, now) = (&marks.handovers, self.0.clock.now());
+        match (query.coding, query.asked_in) {
+            (Some(session), _) => {
+                passage.passes(reader.level()) && handovers.is_for(session, about, passage, now)
+            }
+            (None, Some(session)) => !about.is_some_and(|id| handovers.waits_elsewhere(session, id, now)),
+            (None, None) => true,
+        }
     }
 
     /// Removes the frames that are not for the session; returns the numbers of those that a page may
@@ -182,6 +194,8 @@ impl Inbox {
             if self.is_for(query, marks, reader, None, passage) {
                 passing.push(frame);
             } else {
+                let is_unread = marks.is_unread(Kind::Frame, ItemPosition(Position(frame.number), 0));
+                frames.unread = frames.unread.saturating_sub(u64::from(is_unread));
                 held_numbers.push(frame.number);
             }
         }
@@ -196,7 +210,7 @@ impl Inbox {
     pub(crate) async fn unread(&self, me: &AgentHandle, marks: &Marks) -> Result<(u64, bool), Fault> {
         let feed = self.0.feeds.open(me);
         let through = self.observed().await?;
-        let query = InboxQuery { after: None, limit: 0, kinds: Kinds::ALL, coding: None };
+        let query = InboxQuery::of_all(0);
         let reader = self.reader(me).await?;
         let (known, offered, _) = self.pick(&feed, &reader, &query, marks, through).await?;
         let mut shelves = feed.shelves.lock().await;
@@ -207,6 +221,26 @@ impl Inbox {
         Ok((known.unread + offered.unread + frames, known.is_cut || offered.is_cut))
     }
 
+    /// The unread items up to a cursor that wait for other live coding sessions than this one.
+    pub(crate) async fn waiting_elsewhere(
+        &self,
+        me: &AgentHandle,
+        session: &str,
+        to: &Cursor,
+    ) -> Result<Vec<ItemId>, Fault> {
+        let (feed, marks) = (self.0.feeds.open(me), self.settled_marks(me).await?);
+        if !marks.handovers.has_sessions_besides(session) {
+            return Ok(Vec::new());
+        }
+        let (through, reader) = (self.observed().await?, self.reader(me).await?);
+        let query = InboxQuery { asked_in: Some(session), kinds: to.kinds, ..InboxQuery::of_all(0) };
+        let (known, ..) = self.pick(&feed, &reader, &query, &marks, through).await?;
+        let is_covered =
+            |(position, kind): &(ItemPosition, Kind)| to.of(*kind).is_some_and(|to| *position <= to);
+        let held = known.held.into_iter().filter(is_covered);
+        Ok(held.map(|(position, kind)| ItemId::of(kind, position)).collect())
+    }
+
     /// Returned items that the agent has settled since by answering, joining or reading. Empty unless more than
     /// `RETURNED_MAX` items were returned.
     pub(crate) async fn settled_since(&self, me: &AgentHandle) -> Result<Vec<ItemId>, Fault> {
@@ -215,7 +249,7 @@ impl Inbox {
             return Ok(Vec::new());
         }
         let (feed, reader) = (self.0.feeds.open(me), self.reader(me).await?);
-        let query = InboxQuery { after: None, limit: 0, kinds: Kinds::ALL, coding: None };
+        let query = InboxQuery::of_all(0);
         let mut shelves = feed.shelves.lock().await;
         self.bring_up_to_date(&feed, &mut shelves, &reader, &query, &marks).await?;
         let mut visibility = Visibility::new(self, &reader, &query, &marks);
@@ -416,22 +450,27 @@ impl ShelfScan<'_> {
                 continue;
             }
             let start = query.start(stub.kind, marks);
-            let is_coming = |earlier| earlier > start && marks.is_unread(stub.kind, earlier);
-            if stub.reminds_of.is_some_and(is_coming) {
+            let is_coming = |earlier: &_| *earlier > start && marks.is_unread(stub.kind, *earlier);
+            let repeated = stub.reminds_of.filter(is_coming);
+            // An urgent message passes, although the invitation before it waits.
+            if repeated.is_some_and(|earlier| held.iter().all(|(position, _)| *position != earlier)) {
                 continue;
             }
             let is_unread = visibility.is_unread(shelf, marks, position, stub).await?;
             let is_requested = position > start && (query.after.is_some() || is_unread);
             if (is_unread || is_requested) && visibility.is_open(stub).await? {
-                unread += u64::from(is_unread);
                 let about = session_of(&stub.stream);
                 let passage = visibility.passage(stub, about.as_ref()).await?;
+                let is_for_it = !stub.kind.is_in_line()
+                    || visibility.inbox.is_for(query, marks, visibility.reader, about.as_ref(), passage);
+                if repeated.is_some() && !is_for_it {
+                    continue;
+                }
                 if is_unread {
                     visibility.count(query, marks, stub, about.as_ref(), passage);
+                    unread += u64::from(is_for_it);
                 }
-                let is_for =
-                    || visibility.inbox.is_for(query, marks, visibility.reader, about.as_ref(), passage);
-                if is_requested && (!stub.kind.is_in_line() || is_for()) {
+                if is_requested && is_for_it {
                     requested.push((position, stub));
                 } else if is_requested {
                     held.push((position, stub.kind));

@@ -11,7 +11,7 @@ use axum::{
     },
     response::Response,
 };
-use http::Method;
+use http::{HeaderMap, Method};
 use plenary_accounts::{Accounts, AgentCaller, Caller, overseen};
 use plenary_edge::{Auth, JsonBody, Metrics, Operation, OperationDoc, RegistryFault};
 use plenary_kernel::{AgentHandle, Class, SessionId};
@@ -43,6 +43,9 @@ impl FromRef<Inbox> for Accounts {
 pub fn routes(inbox: Inbox, metrics: &Metrics) -> Result<Router, RegistryFault> {
     Ok(plenary_edge::routes(operations(), metrics)?.with_state(inbox))
 }
+
+/// The header with the coding session in which a model calls a tool.
+const CODING_SESSION: &str = "plenary-coding-session";
 
 /// Why they are not separate tools.
 const THE_INBOX: &str = "the tool inbox reads, waits and acknowledges";
@@ -210,6 +213,11 @@ impl StatusQuery {
     }
 }
 
+/// The coding session whose model asks, if the request names one.
+fn asked_in(headers: &HeaderMap) -> Option<&str> {
+    headers.get(CODING_SESSION)?.to_str().ok()
+}
+
 fn number<T: FromStr + PartialOrd>(
     text: Option<&str>,
     default: T,
@@ -237,6 +245,7 @@ impl Inbox {
         &self,
         me: &AgentHandle,
         query: &'q ReadQuery,
+        asked_in: Option<&'q str>,
     ) -> Result<InboxQuery<'q>, InboxRefusal> {
         let limit = number(query.limit.as_deref(), LIMIT_DEFAULT, 1..=LIMIT_MAX, Rejection::InvalidLimit)?;
         let kinds = match query.kinds.as_deref() {
@@ -247,17 +256,18 @@ impl Inbox {
             None => None,
             Some(text) => Some(self.cursor(me, text).await?),
         };
-        Ok(InboxQuery { after, limit, kinds, coding: query.coding_session.as_deref() })
+        Ok(InboxQuery { after, limit, kinds, coding: query.coding_session.as_deref(), asked_in })
     }
 }
 
 async fn read(
     With(inbox): With<Inbox>,
     caller: AgentCaller,
+    headers: HeaderMap,
     query: Result<Query<ReadQuery>, QueryRejection>,
 ) -> Result<Json<Page>, InboxRefusal> {
     let Query(query) = query.map_err(|_| Rejection::InvalidQuery)?;
-    let inbox_query = inbox.query_of(&caller.handle, &query).await?;
+    let inbox_query = inbox.query_of(&caller.handle, &query, asked_in(&headers)).await?;
     Ok(Json(inbox.page(&caller.handle, &inbox_query).await?))
 }
 
@@ -270,19 +280,20 @@ async fn read_overseen(
     let Path(handle) = path.map_err(|_| Rejection::NotFound)?;
     let agent = overseen(&inbox.0.rooms.accounts, &principal, &handle).await?;
     let Query(query) = query.map_err(|_| Rejection::InvalidQuery)?;
-    let inbox_query = inbox.query_of(&agent, &query).await?;
+    let inbox_query = inbox.query_of(&agent, &query, None).await?;
     Ok(Json(inbox.page(&agent, &inbox_query).await?))
 }
 
 async fn wait(
     With(inbox): With<Inbox>,
     caller: AgentCaller,
+    headers: HeaderMap,
     query: Result<Query<WaitQuery>, QueryRejection>,
 ) -> Result<Json<Page>, InboxRefusal> {
     let Query(query) = query.map_err(|_| Rejection::InvalidQuery)?;
     let WaitQuery { after, limit, kinds, coding_session, timeout_s } = query;
     let query = ReadQuery { after, limit, kinds, coding_session };
-    let inbox_query = inbox.query_of(&caller.handle, &query).await?;
+    let inbox_query = inbox.query_of(&caller.handle, &query, asked_in(&headers)).await?;
     let seconds =
         number(timeout_s.as_deref(), WAIT_SECONDS_DEFAULT, 0..=WAIT_SECONDS_MAX, Rejection::InvalidTimeout)?;
     Ok(Json(inbox.wait(&caller, &inbox_query, Duration::from_secs(seconds)).await?))
@@ -329,6 +340,7 @@ async fn status(
 async fn ack(
     With(inbox): With<Inbox>,
     caller: AgentCaller,
+    headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Result<Json<AckReceipt>, InboxRefusal> {
     let sent: AckRequest = body.and_then(|body| body.parse()).map_err(Rejection::InvalidBody)?;
@@ -340,7 +352,11 @@ async fn ack(
                 Some(after) => Some(inbox.cursor(me, &after).await?),
                 None => None,
             };
-            inbox.raise(me, state.into(), (&to, after.as_ref()), &cut).await?
+            let held = match asked_in(&headers) {
+                Some(session) => inbox.waiting_elsewhere(me, session, &to).await?,
+                None => Vec::new(),
+            };
+            inbox.raise(me, state.into(), (&to, after.as_ref()), (&cut, &held)).await?
         }
         AckTarget::Session(id, run) => {
             if !inbox.0.rooms.sessions.note_seen(me, &id, run).await? {

@@ -11,6 +11,7 @@ use plenary_sessions::{
     crossing::{CarrierFuture, MessageStates, PeerState},
     event::version,
     receipts::{Arrival, Recipient},
+    urgency::MessageUrgency,
 };
 
 use crate::{
@@ -200,7 +201,13 @@ impl Inbox {
         if agent.is_none() && sessions.iter().all(|coding| coding.level(now) == AttentionLevel::Open) {
             return Ok(None);
         }
-        let urgency = self.0.rooms.sessions.urgency_of(recipient, id, version(number)).await?;
+        let sessions_room = &self.0.rooms.sessions;
+        // A stranger's invitation waits, however urgent it is.
+        let urgency = if sessions_room.is_offered(recipient, id).await? {
+            MessageUrgency::default()
+        } else {
+            sessions_room.urgency_of(recipient, id, version(number)).await?
+        };
         let passage = Passage::of(recipient, Kind::SessionMessage, Some(sender), urgency);
         let period = match agent.filter(|agent| !passage.passes(agent.level)) {
             Some(agent) => Some(agent),

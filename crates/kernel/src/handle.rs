@@ -16,6 +16,9 @@ pub struct MalformedText {
     pub expected: &'static str,
 }
 
+/// The name of the agent from which `plenary doctor` sends its test message. It answers nobody.
+pub const DOCTOR_NAME: &str = "plenary-doctor";
+
 /// `[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?`: the grammar of owners, agent names, organisations and roles.
 fn is_name(text: &str) -> bool {
     let bytes = text.as_bytes();

@@ -20,7 +20,7 @@ pub mod text;
 
 pub use clock::Clock;
 pub use first_message::{first_message_key, is_untitled, opening, takes_untitled};
-pub use handle::{AgentHandle, AllowEntry, MalformedText, OwnerName, SovereignHandle};
+pub use handle::{AgentHandle, AllowEntry, DOCTOR_NAME, MalformedText, OwnerName, SovereignHandle};
 pub use id::{
     AccordId, AskId, ContactId, EventId, FileId, MessageId, NoticeId, RuleId, SessionId, SubscriptionId,
     ulid_time,

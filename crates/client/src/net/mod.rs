@@ -57,7 +57,7 @@ impl Connector {
     pub(crate) async fn connect(&self, uri: &Uri) -> Result<Stream, ConnectFault> {
         let late = |_| ConnectFault {
             kind: FaultKind::Unreachable,
-            detail: format!("no connection within {} s", self.timeout.as_secs()),
+            detail: format!("no connection within {} s", self.timeout.as_secs_f32()),
         };
         tokio::time::timeout(self.timeout, self.dial(uri)).await.map_err(late)?
     }

@@ -2,8 +2,9 @@
 //! Must not know: any command.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use plenary_client::{BaseUrl, Builder, Client, Error, Reply, Roots, TokenKind};
@@ -32,13 +33,15 @@ pub(crate) struct Context {
     pub program: Program,
     global: Global,
     elsewhere: RefCell<Option<BaseUrl>>,
+    connect_time: Cell<Option<Duration>>,
     used: RefCell<Option<(Option<Identity>, Credential)>>,
 }
 
 impl Context {
     /// A context; everything is resolved when it is first needed.
     pub(crate) fn new(global: Global, out: Out, environment: Environment, program: Program) -> Self {
-        Self { out, environment, program, global, elsewhere: RefCell::new(None), used: RefCell::new(None) }
+        let (elsewhere, connect_time, used) = (RefCell::new(None), Cell::new(None), RefCell::new(None));
+        Self { out, environment, program, global, elsewhere, connect_time, used }
     }
 
     /// The server.
@@ -60,6 +63,11 @@ impl Context {
     /// Uses the server that an argument names from now on.
     pub(crate) fn use_server(&self, server: BaseUrl) {
         *self.elsewhere.borrow_mut() = Some(server);
+    }
+
+    /// Limits how long later clients take to connect to a server on this machine, where only a program that hangs is slow.
+    pub(crate) fn connect_within(&self, limit: Duration) {
+        self.connect_time.set(Some(limit));
     }
 
     /// The agent that this command acts as, if any setting names one.
@@ -175,7 +183,9 @@ impl Context {
     fn builder(&self, server: BaseUrl) -> Builder {
         let file = self.cacert(&server);
         let roots = file.map_or(Roots::System, Roots::File);
-        Client::builder(server).roots(roots)
+        let limit = self.connect_time.get().filter(|_| server.is_loopback());
+        let builder = Client::builder(server).roots(roots);
+        limit.map_or(builder.clone(), |limit| builder.connect_timeout(limit))
     }
 
     /// A client of the current agent.

@@ -184,6 +184,11 @@ impl ToolApi {
         Err(Refusal::of(&Reply { status: parts.status, headers: parts.headers, body }))
     }
 
+    /// The same caller without one of its headers.
+    pub(crate) fn without(&self, name: &str) -> Self {
+        Self { caller: self.caller.clone().without(name), ..self.clone() }
+    }
+
     /// The same caller with one more header.
     pub(crate) fn with(&self, name: &'static str, value: &str) -> Result<Self, Refusal> {
         let value = HeaderValue::try_from(value)

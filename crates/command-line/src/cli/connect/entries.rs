@@ -135,7 +135,7 @@ impl ProgramEntries {
         let files = self.files.join(" and ");
         if self.server.is_null() && self.coding.tool().servers.is_some() {
             return Err(Failure::local_with(
-                format!("{files} names no server `{SERVER}`"),
+                format!("no server `{SERVER}` is named in {files}"),
                 format!("write it again: `plenary connect {}`", self.coding.as_str()),
             ));
         }

@@ -204,6 +204,9 @@ async fn examine(
     // Reported also if every hook is missing.
     if !written.expected.is_empty() {
         report.record("hook", about, trip::round(context, coding, connected, &written, directory).await)?;
+        if let Some(held_back) = trip::held_back_by(context, &connected.agent).await? {
+            report.unknown("attention", about, &held_back)?;
+        }
     }
     // If no hook prints messages, a message arrives when the model reads its inbox; that path is checked instead.
     let accepts_text = written.expected.iter().any(|event| hook::accepts_text_at(coding, event));

@@ -13,7 +13,7 @@ use plenary_client::{
     frames::{Advisory, ComputeLocation, ContextCheck, Frame, Payload, Scope, Seat, Uuid, VERSION, now},
     inbox::{AckState, InboxPage, InboxQuery},
 };
-use plenary_kernel::{AgentHandle, SovereignHandle};
+use plenary_kernel::{AgentHandle, DOCTOR_NAME as SIBLING, SovereignHandle, TimestampMs};
 use serde_json::json;
 use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
 
@@ -26,8 +26,6 @@ use crate::cli::{
     identity::ClientEntry,
 };
 
-/// The name of the sibling agent.
-const SIBLING: &str = "plenary-doctor";
 /// The session under which an agent's inbox reads frames, so that live listeners are not affected.
 const INBOX_SESSION: &str = "inbox";
 /// How long a frame may take to reach the inbox.
@@ -186,10 +184,14 @@ async fn run_hooks(
     if text_hooks == 0 {
         return Ok(format!("each of {} hooks runs, the slowest in {slowest} ms", written.hooks.len()));
     }
+    let by = match (text_hooks, written.hooks.len()) {
+        (1, 1) => "its hook".to_owned(),
+        (all, hooks) if all == hooks => format!("each of {all} hooks"),
+        (text, hooks) => format!("{text} of {hooks} hooks, the others print nothing"),
+    };
     Ok(format!(
-        "a message reaches what {} puts before the model, by each of {} hooks, the slowest in {slowest} ms",
-        coding.title(),
-        written.hooks.len()
+        "a message reaches what {} puts before the model, by {by}; the slowest took {slowest} ms",
+        coding.title()
     ))
 }
 
@@ -226,6 +228,20 @@ async fn clean_up(agent: &Client, handle: &AgentHandle) -> Result<(), Failure> {
         agent.ack_inbox(&page.cursor, AckState::Seen).await?;
     }
     Ok(())
+}
+
+/// What holds messages back from the hooks, if anything does.
+pub(super) async fn held_back_by(context: &Context, handle: &AgentHandle) -> Result<Option<String>, Failure> {
+    let me = client_of(context, handle)?.me().await?.value;
+    let is_over = |until: TimestampMs| until <= now();
+    let Some(period) = me.attention.filter(|period| !period.until.is_some_and(is_over)) else {
+        return Ok(None);
+    };
+    let until = period.until.map(|until| format!(" until {}", until.rfc3339())).unwrap_or_default();
+    Ok(Some(format!(
+        "the attention of {handle} is `{}`{until}: hooks hold messages back; `plenary attention open --as {handle}` ends it",
+        period.level
+    )))
 }
 
 /// A client with the saved token of an agent.

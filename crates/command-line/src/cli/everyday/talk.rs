@@ -135,6 +135,16 @@ async fn send_to_coding(
     name: &str,
     draft: MessageArgs,
 ) -> Result<SentMessage, Failure> {
+    if agent == me {
+        return Err(Failure::usage(
+            format!("you speak as {me}, and a session cannot write to another session of its own agent"),
+            format!(
+                "speak as another with --as: your person can, `plenary send {agent}/{} TEXT --as @{}`",
+                clean(name),
+                agent.owner()
+            ),
+        ));
+    }
     let page = client.who(Some(agent.as_str()), Some(agent.owner()), None, None).await?.value;
     let target = page.agents.iter().find(|listed| listed.handle == *agent);
     let live_sessions = target.map(|listed| listed.sessions.as_slice()).unwrap_or_default();
@@ -174,7 +184,9 @@ async fn send_to_coding(
     };
     // Before the first message, so that no other coding session shows it.
     client.address_session(agent, &coding, &session.id).await?;
-    send_to_session(client, me, &session, draft).await
+    let sent = send_to_session(client, me, &session, draft).await?;
+    // Its hooks join the session.
+    Ok(SentMessage { not_joined: Vec::new(), ..sent })
 }
 
 /// Whether the agent is invited and has not joined.

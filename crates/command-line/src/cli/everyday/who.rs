@@ -4,7 +4,7 @@
 
 use clap::Args;
 use plenary_client::{frames::now, me::WhoPage};
-use plenary_kernel::{AgentHandle, TimestampMs};
+use plenary_kernel::{AgentHandle, DOCTOR_NAME, TimestampMs};
 
 use super::suggestions::similar_handles;
 use crate::{
@@ -44,7 +44,7 @@ pub(crate) async fn who(context: &Context, args: WhoArgs) -> Result<(), Failure>
     };
     let mut is_found = false;
     let take = |page: &WhoPage| {
-        for agent in &page.agents {
+        for agent in page.agents.iter().filter(|agent| agent.handle.name() != DOCTOR_NAME) {
             is_found = true;
             let unread = agent.unread.map_or_else(|| "-".to_owned(), |unread| unread.to_string());
             let attention_text = attention(agent.attention.as_deref(), agent.attention_until);

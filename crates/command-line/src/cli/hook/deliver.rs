@@ -8,7 +8,7 @@ use std::{
 };
 
 use plenary_client::{
-    Client, Error, FaultKind,
+    BaseUrl, Client, Error, FaultKind,
     inbox::{AttentionDigest, CutItem, InboxPage, digest},
 };
 use plenary_kernel::{AgentHandle, SessionId};
@@ -59,17 +59,16 @@ pub(super) async fn run(
     let client = match context.agent_client() {
         Ok(client) => client,
         Err(failure) => {
-            let what = journal::describe(&failure);
-            if matches!(failure, Failure::Unreachable { .. }) && !peek && can_notify() {
-                notify_server_away(event, &what, &state)?;
+            if !peek && can_notify() {
+                notify_once(event, notice_of(event, &failure, None), &state)?;
             }
-            return Err(what);
+            return Err(journal::describe(&failure));
         }
     };
     if !peek {
         if let Err(failure) = report_moment(event, &client, answer_by).await {
-            if failure.is_away && can_notify() {
-                notify_server_away(event, &format!("no server answers at {}", client.base()), &state)?;
+            if can_notify() {
+                notify_once(event, failure.notice, &state)?;
             }
             return Err(failure.why);
         }
@@ -120,14 +119,14 @@ pub(super) async fn report_moment(
     until: Instant,
 ) -> Result<(), ReportFailure> {
     let reply = timeout_at(until, client.session_moment(event.coding_session(), event.moment.as_str())).await;
-    let late = |_| ReportFailure { why: "the server did not answer in time".to_owned(), is_away: false };
+    let late = |_| ReportFailure { why: "the server did not answer in time".to_owned(), notice: None };
     match reply.map_err(late)? {
-        Ok(_) | Err(Error::Refused(_)) => Ok(()),
+        Ok(_) => Ok(()),
+        Err(Error::Refused(refused)) if refused.status != 401 => Ok(()),
         Err(error) => {
-            // A slow or failing server may have received the report.
-            let is_away = matches!(&error, Error::Network(fault)
-                if matches!(fault.kind, FaultKind::Refused | FaultKind::Unreachable | FaultKind::Resolve));
-            Err(ReportFailure { why: journal::describe(&error.into()), is_away })
+            let failure = error.into();
+            let notice = notice_of(event, &failure, Some(client.base()));
+            Err(ReportFailure { why: journal::describe(&failure), notice })
         }
     }
 }
@@ -135,20 +134,64 @@ pub(super) async fn report_moment(
 /// A failed report to the server.
 pub(super) struct ReportFailure {
     pub(super) why: String,
-    /// Whether no server answers.
-    is_away: bool,
+    /// What the user has to know.
+    notice: Option<String>,
 }
 
-/// Tells the user once.
-fn notify_server_away(event: &Event, what: &str, state: &HookState) -> Result<(), String> {
-    let text = format!(
-        "Plenary: {what}. Messages wait there, and nothing is lost. Start it with `plenary serve`; \
-         `plenary doctor` shows more."
-    );
-    match notice(event, &text) {
-        Some(notice) if state.is_first_outage(&event.session)? => print_notice(&notice),
+/// What the user has to know about a failure that does not pass by itself: messages do not arrive here until somebody acts.
+fn notice_of(event: &Event, failure: &Failure, server: Option<&BaseUrl>) -> Option<String> {
+    let connect = format!("plenary connect {}", event.coding.as_str());
+    let (what, next) = match failure {
+        Failure::Unreachable { what, .. } => (what.clone(), None),
+        Failure::Call(Error::Network(fault)) => match (fault.kind, server) {
+            // A slow or failing server may have received the report.
+            (FaultKind::Refused | FaultKind::Unreachable | FaultKind::Resolve, Some(server)) => {
+                (format!("no server answers at {server}"), None)
+            }
+            (FaultKind::Unproved, _) => (fault.to_string(), Some(format!("`{connect}` in this directory"))),
+            _ => return None,
+        },
+        Failure::Call(Error::Refused(refused)) if refused.status == 401 => {
+            let what = "the server does not accept the saved token of this directory's agent";
+            (what.to_owned(), Some(format!("`{connect}` in this directory")))
+        }
+        Failure::Auth { what, missing: Some(_), .. } => {
+            (what.clone(), Some(format!("`{connect}` in this directory")))
+        }
+        Failure::Auth { what, next, .. } => (what.clone(), Some(next.clone())),
+        Failure::Call(_)
+        | Failure::Refused { .. }
+        | Failure::Usage { .. }
+        | Failure::Local { .. }
+        | Failure::Output(_)
+        | Failure::Reported(_) => return None,
+    };
+    Some(match next {
+        None => format!(
+            "Plenary: {what}. Messages wait there, and nothing is lost. Start it with `plenary serve`; `plenary doctor` shows more."
+        ),
+        Some(next) => {
+            format!(
+                "Plenary: {what}. Messages do not arrive in this session. Next: {next}; `plenary doctor` shows more."
+            )
+        }
+    })
+}
+
+/// Tells the user once in a session.
+fn notify_once(event: &Event, text: Option<String>, state: &HookState) -> Result<(), String> {
+    match text.and_then(|text| notice(event, &text)) {
+        Some(notice) if state.is_first_notice(&event.session)? => print_notice(&notice),
         Some(_) | None => Ok(()),
     }
+}
+
+/// Tells the user at the start of a session that its agent is unknown here.
+pub(super) fn notify_no_agent(event: &Event, failure: &Failure) -> Result<(), String> {
+    let text =
+        notice_of(event, failure, None).filter(|_| event.moment == Moment::Start && !event.is_subagent);
+    let notice = text.and_then(|text| notice(event, &text)).filter(|_| somebody_reads());
+    notice.map_or(Ok(()), |notice| print_notice(&notice))
 }
 
 /// Tells the user that no server answers, so the directory's agent cannot be created.

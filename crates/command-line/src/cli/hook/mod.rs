@@ -139,8 +139,17 @@ fn respond(
     all: Duration,
 ) -> Result<bool, String> {
     let Some(directory) = directory(context, event) else { return Ok(false) };
-    let (mut started_at, mut handle) =
-        (started_at, agent_of(context, event, &directory).map_err(|failure| describe(&failure))?);
+    let mut started_at = started_at;
+    let mut handle = match agent_of(context, event, &directory) {
+        Ok(handle) => handle,
+        Err(failure) => {
+            // A directory that came with such a file says nothing to anybody.
+            if !args.peek && identity::had_settings(&context.environment, &directory) {
+                deliver::notify_no_agent(event, &failure)?;
+            }
+            return Err(describe(&failure));
+        }
+    };
     if handle.is_none() && !args.peek {
         handle = first_use(context, event, &directory)?;
         // A new agent gets the full time for its news.

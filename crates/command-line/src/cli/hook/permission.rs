@@ -21,13 +21,16 @@ pub(super) async fn run(context: &Context, event: &Event, within: Duration) -> R
 /// The request: the tool and its arguments, as far as they can be shown.
 fn request(event: &Event, tool: &str, arguments: &Map<String, Value>, within: Duration) -> Value {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-    let what = text("description").or(text("command")).or(text("file_path")).or(text("url")).or(text("path"));
+    let command = command(arguments);
+    // The model wrote the description: it may say anything.
+    let what =
+        command.as_deref().or(text("file_path")).or(text("url")).or(text("path")).or(text("description"));
     let title = match what {
         Some(what) => format!("{tool}: {what}"),
         None => format!("Use {tool}"),
     };
     let mut detail = Map::new();
-    if let Some(command) = text("command") {
+    if let Some(command) = &command {
         detail.insert("command".into(), cut(command).into());
     }
     if let (Some(old), Some(new)) = (text("old_string"), text("new_string")) {
@@ -57,6 +60,18 @@ fn request(event: &Event, tool: &str, arguments: &Map<String, Value>, within: Du
         body["allow"]["edit"] = false.into();
     }
     body
+}
+
+/// The command of the tool, as a text or as a list of words.
+fn command(arguments: &Map<String, Value>) -> Option<String> {
+    match arguments.get("command")? {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(words) => {
+            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
+            words.map(|words| words.join(" "))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
 }
 
 /// The output for an answer; `None` if there is no decision.
@@ -101,9 +116,13 @@ mod tests {
         let event = event();
         let (tool, arguments) = event.tool.as_ref().unwrap();
         let body = request(&event, tool, arguments, Duration::from_secs(1));
-        assert_eq!(body["title"], "Bash: Remove the build");
+        assert_eq!(body["title"], "Bash: rm -r build", "not what the model says about it");
         assert_eq!(body["detail"], json!({"command": "rm -r build"}));
         assert_eq!((&body["directory"], &body["action"]["name"]), (&json!("/w"), &json!("Bash")));
+        let words = Map::from_iter([("command".to_owned(), json!(["rm", "-rf", "/"]))]);
+        assert_eq!(request(&event, tool, &words, Duration::from_secs(1))["title"], "Bash: rm -rf /");
+        let described = Map::from_iter([("description".to_owned(), json!("Look around"))]);
+        assert_eq!(request(&event, tool, &described, Duration::from_secs(1))["title"], "Bash: Look around");
         let large = Map::from_iter([("content".to_owned(), "x".repeat(100_000).into())]);
         let body = request(&event, tool, &large, Duration::from_secs(1));
         assert!(body.to_string().len() < 64 << 10);

@@ -129,8 +129,8 @@ impl HookState {
         self.set_count(&format!("queued {session}"), queued.into())
     }
 
-    /// Whether this is the first notice to the session's user that the server is away.
-    pub(super) fn is_first_outage(&self, session: &str) -> Result<bool, String> {
+    /// Whether this is the first notice to the session's user that messages do not arrive.
+    pub(super) fn is_first_notice(&self, session: &str) -> Result<bool, String> {
         let name = format!("away {session}");
         let is_first = self.count(&name) == 0;
         if is_first {
@@ -242,7 +242,7 @@ mod tests {
         state.set_waiter("s", 7).unwrap();
         state.count_wake("s").unwrap();
         assert_eq!((state.waiter("s"), state.wake_count("s")), (7, 1));
-        assert!(state.is_first_outage("s").unwrap() && !state.is_first_outage("s").unwrap());
+        assert!(state.is_first_notice("s").unwrap() && !state.is_first_notice("s").unwrap());
         state.set_queued("s", true).unwrap();
         assert!(state.is_queued("s") && !state.is_queued("t"));
         let network: SessionId = "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().unwrap();

@@ -65,6 +65,13 @@ pub(crate) fn files_of(directory: &Path) -> [PathBuf; 2] {
     [directory.join(project::FILE), clients::file_in(directory)]
 }
 
+/// Whether the user has written or trusted the files of a directory, or of one above it, that set an agent; also if they were moved or
+/// copied since.
+pub(crate) fn had_settings(environment: &Environment, directory: &Path) -> bool {
+    let files = directory.ancestors().flat_map(files_of);
+    TrustList::of(environment).is_ok_and(|trusted| files.into_iter().any(|file| trusted.has_known(&file)))
+}
+
 /// The agent that a command acts as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {

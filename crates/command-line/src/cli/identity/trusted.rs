@@ -67,10 +67,18 @@ impl TrustList {
                 file.display()
             ),
             format!(
-                "read it, then run `plenary trust {}`; or use --as and --project",
+                "read it, then run `plenary trust {}`, also if you renamed or moved the directory; or use --as and --project",
                 crate::cli::shell::quoted(&directory.to_string_lossy())
             ),
         ))
+    }
+
+    /// Whether the user has written or trusted a file of this name, or one with its content elsewhere: before it was changed,
+    /// moved or copied.
+    pub(crate) fn has_known(&self, file: &Path) -> bool {
+        let (Ok(list), Ok(Some(text))) = (self.load(), read(file)) else { return false };
+        let mark = mark(&text);
+        list.files.contains_key(&name(file)) || list.files.values().any(|known| *known == mark)
     }
 
     /// Records files with their current content; removes those that do not exist.
@@ -169,6 +177,11 @@ mod tests {
         trusted.record(std::slice::from_ref(&file)).unwrap();
         trusted.check(&file, "a").unwrap();
         assert!(trusted.check(&file, "b").is_err(), "it was changed");
+        let moved = root.path().join("moved.toml");
+        fs::write(&moved, "b").unwrap();
+        assert!(!trusted.has_known(&moved), "it may have come with the directory");
+        fs::write(&moved, "a").unwrap();
+        assert!(trusted.has_known(&moved) && trusted.check(&moved, "a").is_err());
         assert_eq!(fs::metadata(&trusted.path).unwrap().permissions().mode() & 0o777, 0o600);
         fs::remove_file(&file).unwrap();
         trusted.record(std::slice::from_ref(&file)).unwrap();

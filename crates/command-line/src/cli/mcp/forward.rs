@@ -43,6 +43,8 @@ pub(super) struct Speaker {
     pub(super) client: Client,
     /// The source of the coding session that calls the tools.
     pub(super) coding: Option<CodingSession>,
+    /// Why there is no server to call, and what to do, if its address is unknown.
+    pub(super) absence: Option<String>,
 }
 
 /// The forwarder, shared by all messages in progress.
@@ -96,9 +98,10 @@ impl Forwarder {
         Line { client: self.client(), path: &self.path }
     }
 
-    /// The headers, and for a tool call also the coding session.
+    /// The headers, and for a request whose answer a model reads also the coding session.
     fn with_coding(&self, message: &Message, mut headers: Headers) -> Headers {
-        let session = if message.method == "tools/call" { self.coding_session() } else { None };
+        let is_read = matches!(message.method.as_str(), "tools/call" | "resources/read" | "prompts/get");
+        let session = if is_read { self.coding_session() } else { None };
         let session = session.and_then(|session| HeaderValue::try_from(session).ok());
         headers.extend(session.map(|session| (CODING_SESSION, session)));
         headers
@@ -153,7 +156,12 @@ impl Forwarder {
         if let Err(error) = carried
             && message.is_request()
         {
-            self.send(message.failed(&error, &self.client().base().to_string())).await;
+            let Speaker { client, absence, .. } = self.speaker.read().clone();
+            let line = match absence {
+                Some(absence) => message.unreachable(&absence),
+                None => message.failed(&error, &client.base().to_string()),
+            };
+            self.send(line).await;
         }
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 /// The member in which a request names its protocol revision.
 const VERSION_OF_REQUEST: &str = "io.modelcontextprotocol/protocolVersion";
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// The header with the coding agent's session in which a tool is called.
+/// The header with the coding agent's session whose model asks.
 pub(super) const CODING_SESSION: HeaderName = HeaderName::from_static("plenary-coding-session");
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -107,7 +107,18 @@ impl Message {
                 "lost",
             ),
             Error::Network(fault) if fault.kind == FaultKind::Lost => (failed.to_string(), "lost"),
-            Error::Network(fault) if fault.kind == FaultKind::Unproved => (failed.to_string(), "unproved"),
+            Error::Network(fault) if fault.kind == FaultKind::Unproved => (
+                format!(
+                    "{failed}; `plenary doctor` shows what is wrong, and `plenary connect` in this directory saves a token for the \
+                     server"
+                ),
+                "unproved",
+            ),
+            // It does not refuse connections, so it may run.
+            Error::Network(fault) if fault.kind == FaultKind::Unreachable => (
+                format!("{failed}; `plenary status` shows whether it runs, and `plenary serve` starts it"),
+                "unreachable",
+            ),
             Error::Network(_) => {
                 (format!("{failed}; is it running? `plenary serve` starts it"), "unreachable")
             }
@@ -115,6 +126,11 @@ impl Message {
         };
         let data = json!({"server": server, "reason": kind});
         error(self.id.as_ref().unwrap_or(&Value::Null), REFUSED, &text, data)
+    }
+
+    /// The error for the client if there is no server to send the message to.
+    pub(super) fn unreachable(&self, text: &str) -> String {
+        error(self.id.as_ref().unwrap_or(&Value::Null), REFUSED, text, json!({"reason": "unreachable"}))
     }
 
     /// The reply to the client for an answer that is not a stream; `None` for a notification.
@@ -130,7 +146,7 @@ impl Message {
                 let text = message["error"]["message"].as_str().unwrap_or_default();
                 message["error"]["message"] = json!(format!(
                     "The server does not accept this token: {text} `plenary token list` shows the saved ones, and \
-                     `plenary agent rotate-token` makes a new one."
+                     `plenary connect` in this directory or `plenary agent rotate-token` makes a new one."
                 ));
             }
             return Some(message.to_string());

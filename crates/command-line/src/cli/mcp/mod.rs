@@ -24,7 +24,7 @@ use super::{
     connect::{self, CodingAgent},
     context::Context,
     failure::Failure,
-    identity::{CLIENT_VAR, session_directory},
+    identity::{CLIENT_VAR, TokenSource, saved, session_directory},
     lines::{self, LINES_WAITING_MAX, Lines},
     server_address::{NOWHERE, ServerAddress, UrlSource},
 };
@@ -33,6 +33,8 @@ use super::{
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 /// How long a message waits for the directory's agent to be created.
 const MADE_WITHIN: Duration = Duration::from_secs(2);
+/// How long connecting to a server on this machine may take: a call is to fail within 2 s if the server hangs.
+const CONNECTED_WITHIN: Duration = Duration::from_millis(1_800);
 /// How long closing the session may take.
 const CLOSE_MAX: Duration = Duration::from_secs(1);
 
@@ -71,23 +73,25 @@ async fn begin(context: &Context) -> Result<(Speaker, bool), Failure> {
         Ok(()) => speaker(context),
         Err(failure) => Err(failure),
     };
-    let client = match ready {
+    let (client, absence) = match ready {
         Ok(speaker) => return Ok((speaker, false)),
         Err(Failure::Call(Error::Network(fault))) => {
             context.out.note(&format!("no agent is made for this directory yet: {fault}"));
-            context.client()?
+            (context.client()?, None)
         }
         Err(Failure::Unreachable { what, next }) => {
-            context.out.note(&format!("{what}: {next}"));
-            context
-                .client_of(NOWHERE.parse().map_err(|error| Failure::local(format!("{NOWHERE}: {error}")))?)?
+            let absence = format!("{what}: {next}");
+            context.out.note(&absence);
+            let nowhere = NOWHERE.parse().map_err(|error| Failure::local(format!("{NOWHERE}: {error}")))?;
+            (context.client_of(nowhere)?, Some(absence))
         }
         Err(failure) => return Err(failure),
     };
-    Ok((Speaker { client, coding: None }, true))
+    Ok((Speaker { client, coding: None, absence }, true))
 }
 
 pub(crate) async fn run(context: &Context, args: Mcp) -> Result<(), Failure> {
+    context.connect_within(CONNECTED_WITHIN);
     let (speaker, is_agent_missing) = begin(context).await?;
     let path = match &args.toolsets {
         Some(sets) => {
@@ -111,7 +115,7 @@ fn speaker(context: &Context) -> Result<Speaker, Failure> {
     let (client, missing) = context.any_client()?;
     match missing {
         Some(missing) => Err(missing),
-        None => Ok(Speaker { client, coding: CodingSession::of_context(context) }),
+        None => Ok(Speaker { client, coding: CodingSession::of_context(context), absence: None }),
     }
 }
 
@@ -124,11 +128,21 @@ async fn has_agent_now(context: &Context, forwarder: &Forwarder) -> bool {
     is_created
 }
 
-/// Follows the server of this machine's data directory to its present address. If that is unknown, the server has stopped, and
-/// may come back where it was.
+/// Whether another token than the used one is saved now: `plenary connect` writes a new one if the server refuses the old one.
+fn has_new_token(context: &Context) -> bool {
+    let Some((_, used)) = context.used() else { return false };
+    let TokenSource::Saved(holder, _) = &used.source else { return false };
+    let Ok(server) = context.server() else { return false };
+    let saved = saved(context.tokens_file().as_ref(), &server, holder);
+    saved.is_ok_and(|saved| saved.is_some_and(|saved| saved.token != used.token))
+}
+
+/// Follows the server of this machine's data directory to its present address, and takes a new token of the agent. If the
+/// address is unknown, the server has stopped, and may come back where it was.
 fn follow_server(context: &Context, forwarder: &Forwarder) {
-    if let Ok(ServerAddress { url, source: UrlSource::DataDir(_) }) = context.server_address()
-        && url != *forwarder.client().base()
+    let has_moved = matches!(context.server_address(), Ok(ServerAddress { url, source: UrlSource::DataDir(_) })
+        if url != *forwarder.client().base());
+    if (has_moved || has_new_token(context))
         && let Ok(speaker) = speaker(context)
     {
         forwarder.speak_as(speaker);

@@ -229,8 +229,10 @@ async fn collect(
     let id = sent["session_id"].as_str().unwrap_or_default();
     let mut after = sent["sequence"].as_u64().unwrap_or_default();
     let mut answers = Vec::new();
+    // An answer wakes it, also if another coding session of the agent spoke in the session meanwhile.
+    let all = &api.without(session::CODING_SESSION);
     // Taken before the first read, so that no later message is missed.
-    let mut news = News::until_now(api).await;
+    let mut news = News::until_now(all).await;
     loop {
         let page = api.read(&EVENTS, &[id], &[("after_sequence", &after.to_string())]).await?;
         let events = page["events"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -247,7 +249,7 @@ async fn collect(
         }
         let is_over = missing.is_empty() || Instant::now() >= until;
         // After a page with events, reads the next one at once.
-        if is_over || (events.is_empty() && !news.of_session(api, id, until).await) {
+        if is_over || (events.is_empty() && !news.of_session(all, id, until).await) {
             missing.sort_unstable();
             return Ok((answers, missing));
         }
@@ -315,6 +317,7 @@ fn shown(sent: &Value, (mut answers, missing): (Vec<Value>, Vec<AgentHandle>)) -
     });
     if !missing.is_empty() {
         shown["unanswered"] = missing.iter().map(|agent| agent.as_str()).collect();
+        shown["note"] = "A later answer comes to your inbox.".into();
     }
     if answers.len() > fitting {
         let rest = answers.split_off(fitting);

@@ -82,6 +82,8 @@ pub(super) async fn inbox(api: ToolApi, arguments: InboxArguments) -> Answer {
         }
         api.write(&ACK, &[], &body).await?;
     }
+    // These ids are for programs.
+    shown.as_object_mut().and_then(|page| page.remove("held"));
     // Later messages of these sessions arrive by themselves.
     join(&api, &sibling_invitations(&shown)).await;
     if let Some(items) = shown["items"].as_array_mut() {

@@ -21,7 +21,7 @@ const ADDRESS: Route = post("/inbox/address");
 const WHO: Route = get("/who");
 
 /// The header with the coding agent's session in which a tool is called.
-const CODING_SESSION: &str = "plenary-coding-session";
+pub(super) const CODING_SESSION: &str = "plenary-coding-session";
 
 /// The header of a response that an earlier request got.
 const REPLAYED: &str = "idempotency-replayed";
@@ -329,7 +329,10 @@ pub(super) async fn send_to_coding(
     // Before the first message, so that no other coding session shows it.
     let body = json!({"agent": agent.as_str(), "coding_session": coding, "session_id": id});
     api.write(&ADDRESS, &[], &body).await?;
-    send(api, me, &id, message).await
+    let mut sent = send(api, me, &id, message).await?;
+    // Its hooks join the session.
+    sent.as_object_mut().and_then(|sent| sent.remove("not_joined"));
+    Ok(sent)
 }
 
 /// A denial that is the same for a missing agent and an unreachable one, so that it reveals neither. It names the agents that

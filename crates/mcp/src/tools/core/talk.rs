@@ -50,6 +50,14 @@ pub(super) async fn send(api: ToolApi, arguments: SendArguments) -> Answer {
                 && let Some((agent, name)) = only.split_once('/')
             {
                 let agent = handle(agent)?;
+                if agent == me.handle {
+                    let text = format!(
+                        "You are {agent}: a session cannot write to another session of its own agent. Another agent of your owner \
+                         can, and so can your person: `plenary send {only} TEXT --as @{}`.",
+                        agent.owner()
+                    );
+                    return Err(Refusal::arguments(text));
+                }
                 return session::send_to_coding(&api, &me.handle, &agent, name, &message).await;
             }
             let to = to.iter().map(|text| handle(text)).collect::<Result<Vec<_>, _>>()?;

@@ -1,5 +1,6 @@
 //! The agent's identity, its news, the agents that it can contact, and its active work.
 
+use plenary_kernel::DOCTOR_NAME;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -36,7 +37,13 @@ pub(super) async fn whoami(api: ToolApi, arguments: WhoamiArguments) -> Answer {
     query.extend(arguments.find.as_deref().map(|find| ("query", find)));
     query.extend(arguments.cursor.as_deref().map(|cursor| ("cursor", cursor)));
     let reach = api.read(&REACH, &[], &query).await?;
-    let mut shown = json!({"agents": reach["agents"]});
+    // It reads no message.
+    let answers = |agent: &&Value| {
+        let handle = agent["handle"].as_str().or(agent.as_str()).unwrap_or_default();
+        !handle.ends_with(&format!(".{DOCTOR_NAME}"))
+    };
+    let agents: Vec<Value> = listed(&reach, "agents").iter().filter(answers).cloned().collect();
+    let mut shown = json!({"agents": agents});
     if let Some(cursor) = reach.get("next_cursor") {
         shown["next"] = json!({"find": arguments.find, "cursor": cursor});
     }

@@ -272,6 +272,23 @@ async fn a_probe_leaves_no_session_and_nothing_unread() {
         done(&home.run_in(&directory, &["doctor"]).await);
         assert_eq!(left().await, first);
     }
+    let who = done(&home.run_in(&directory, &["who", "--as", &claude]).await).to_owned();
+    assert!(who.contains("@nick.other") && !who.contains("plenary-doctor"), "it answers nobody: {who}");
+}
+
+#[tokio::test]
+async fn what_holds_messages_back_is_named() {
+    let server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("a");
+    let claude = connected(&home, &directory, "claude").await;
+    let open = done(&home.run_in(&directory, &["doctor"]).await).to_owned();
+    assert!(!open.contains("attention") && open.contains("hooks, the others print nothing"), "{open}");
+    done(&home.run_in(&directory, &["attention", "dnd", "--as", &claude]).await);
+    let held = done(&home.run_in(&directory, &["doctor"]).await).to_owned();
+    assert!(held.contains("attention") && held.contains("`plenary attention open"), "{held}");
+    done(&home.run_in(&directory, &["attention", "open", "--as", &claude]).await);
+    assert!(!done(&home.run_in(&directory, &["doctor"]).await).contains("attention"));
 }
 
 #[tokio::test]

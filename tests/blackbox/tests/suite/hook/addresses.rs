@@ -13,20 +13,32 @@ use super::{
 
 /// Calls a tool as the coding agent does that runs in the program.
 async fn call(home: &Cli, coding: &Coding, program: &Program, tool: &str, arguments: Value) -> Value {
+    let params = json!({"name": tool, "arguments": arguments});
+    request(home, coding, program, "tools/call", params).await["structuredContent"].clone()
+}
+
+/// A request as the coding agent makes it that runs in the program; the result.
+async fn request(home: &Cli, coding: &Coding, program: &Program, method: &str, params: Value) -> Value {
     let line = coding.line("Stop");
     let plenary = line.split(" hook ").next().expect("a program");
     let lines = [
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
             "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": params}),
     ];
     let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let line = format!("PLENARY_AGENT_PID={} {plenary} mcp --as {}", program.id(), coding.handle);
     let ran = home.shell(&coding.directory, &line, &input).await;
     let answers = ran.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let answer = answers.into_iter().find(|answer| answer["id"] == 2);
-    answer.unwrap_or_else(|| panic!("no answer: {ran:?}"))["result"]["structuredContent"].clone()
+    answer.unwrap_or_else(|| panic!("no answer: {ran:?}"))["result"].clone()
+}
+
+/// The texts of a page of the inbox.
+fn texts(page: &Value) -> Vec<&str> {
+    let items = page["items"].as_array().unwrap_or_else(|| panic!("a page: {page}"));
+    items.iter().filter_map(|item| item["text"].as_str()).collect()
 }
 
 #[tokio::test]
@@ -124,4 +136,89 @@ async fn a_coding_session_is_listed_once_and_not_beside_its_tools() {
     })
     .await;
     tools.end().await;
+}
+
+#[tokio::test]
+async fn the_inbox_of_one_session_leaves_what_waits_for_another() {
+    let (_server, home, claude, codex) = two().await;
+    let (day, night) = (Program::begin(), Program::begin());
+    day.at(&home, &codex, "day-1", "SessionStart").await;
+    let sent = call(&home, &codex, &day, "send", json!({"to": [claude.handle], "text": "Which port?"})).await;
+    let id = sent["session_id"].as_str().unwrap_or_else(|| panic!("{sent}")).to_owned();
+    night.at(&home, &codex, "night-1", "SessionStart").await;
+    night.at(&home, &codex, "night-1", "UserPromptSubmit").await;
+    home.run_in(&claude.directory, &["session", "join", &id, "--as", &claude.handle]).await;
+    let answer = (id.clone(), send(&home, &claude, &id, "Port 7420.").await);
+    let to = format!("{}/day", codex.handle);
+    let named = home.run_in(&claude.directory, &["send", &to, "You alone.", "--as", &claude.handle]).await;
+    assert!(named.code == 0 && !named.err.contains("not joined"), "{named:?}");
+    asked(&home, &claude, &codex, "The build is red.").await;
+
+    // No text counts or announces what another session gets.
+    let resource = json!({"uri": "plenary://inbox"});
+    let read = request(&home, &codex, &night, "resources/read", resource).await["contents"].to_string();
+    assert!(read.contains("red") && !read.contains("7420") && !read.contains("You alone"), "{read}");
+    let briefing = request(&home, &codex, &night, "prompts/get", json!({"name": "orient"})).await.to_string();
+    assert!(briefing.contains("1 unread for") && !briefing.contains("more: read"), "{briefing}");
+    let hook = night.at(&home, &codex, "night-1", "PostToolUse").await.out;
+    assert!(hook.contains("1 unread for") && hook.contains("red"), "{hook}");
+    assert!(!hook.contains("more: read"), "{hook}");
+
+    // Not even a model that asks for everything and acknowledges it takes it away.
+    asked(&home, &claude, &codex, "The build is green.").await;
+    let page = call(&home, &codex, &night, "inbox", json!({})).await;
+    assert!(texts(&page).contains(&"The build is green."), "{page}");
+    assert!(!page.to_string().contains("7420") && !page.to_string().contains("You alone"), "{page}");
+    assert!(page.get("held").is_none(), "{page}");
+    let page = call(&home, &codex, &night, "inbox", json!({"ack": page["cursor"]})).await;
+    assert_eq!((texts(&page), &page["unread"]), (vec![], &json!(0)), "{page}");
+    let page = call(&home, &codex, &night, "inbox", json!({"ack": page["cursor"]})).await;
+    assert_eq!(texts(&page), Vec::<&str>::new(), "{page}");
+    assert_eq!(state(&home, &claude, &answer).await, "delivered");
+    let own = day.at(&home, &codex, "day-1", "UserPromptSubmit").await.out;
+    assert!(own.contains("Port 7420.") && own.contains("You alone.") && !own.contains("build"), "{own}");
+    day.at(&home, &codex, "day-1", "Stop").await;
+    assert_eq!(state(&home, &claude, &answer).await, "in_context");
+
+    // When that session ends, it is anybody's.
+    let last = (id.clone(), send(&home, &claude, &id, "Port 7421.").await);
+    assert_eq!(texts(&call(&home, &codex, &night, "inbox", json!({})).await), Vec::<&str>::new());
+    day.at(&home, &codex, "day-1", "SessionEnd").await;
+    assert_eq!(texts(&call(&home, &codex, &night, "inbox", json!({})).await), ["Port 7421."]);
+    assert_eq!(state(&home, &claude, &last).await, "in_context");
+}
+
+#[tokio::test]
+async fn the_session_that_asked_reads_its_answer_with_the_tool() {
+    let (_server, home, claude, codex) = two().await;
+    let (day, night) = (Program::begin(), Program::begin());
+    day.at(&home, &codex, "day-1", "SessionStart").await;
+    let sent = call(&home, &codex, &day, "send", json!({"to": [claude.handle], "text": "Which port?"})).await;
+    let id = sent["session_id"].as_str().unwrap_or_else(|| panic!("{sent}")).to_owned();
+    night.at(&home, &codex, "night-1", "SessionStart").await;
+    night.at(&home, &codex, "night-1", "UserPromptSubmit").await;
+    home.run_in(&claude.directory, &["session", "join", &id, "--as", &claude.handle]).await;
+    let answer = (id.clone(), send(&home, &claude, &id, "Port 7420.").await);
+    assert_eq!(texts(&call(&home, &codex, &day, "inbox", json!({})).await), ["Port 7420."]);
+    assert_eq!(state(&home, &claude, &answer).await, "in_context");
+}
+
+#[tokio::test]
+async fn a_session_cannot_write_to_another_of_its_agent_and_is_told_who_can() {
+    let (_server, home, _, codex) = two().await;
+    let (day, night) = (Program::begin(), Program::begin());
+    day.at(&home, &codex, "day-1", "SessionStart").await;
+    night.at(&home, &codex, "night-1", "SessionStart").await;
+    let to = format!("{}/day", codex.handle);
+    let refused = home.run_in(&codex.directory, &["send", &to, "Your branch.", "--as", &codex.handle]).await;
+    assert!(refused.code == 2 && refused.err.contains("you speak as"), "{refused:?}");
+    assert!(refused.err.contains(&format!("plenary send {to} TEXT --as @nick")), "{refused:?}");
+    let params = json!({"name": "send", "arguments": {"to": [to], "text": "Your branch."}});
+    let by_tool = request(&home, &codex, &night, "tools/call", params).await;
+    let is_refused = by_tool["isError"] == true && by_tool.to_string().contains("invalid_arguments");
+    assert!(is_refused && by_tool.to_string().contains("You are @nick"), "{by_tool}");
+    let said = home.run_in(&codex.directory, &["send", &to, "Your branch.", "--as", "@nick"]).await;
+    assert_eq!(said.code, 0, "{said:?}");
+    let shown = day.at(&home, &codex, "day-1", "UserPromptSubmit").await;
+    assert!(shown.out.contains("Your branch."), "{shown:?}");
 }

@@ -136,3 +136,55 @@ async fn what_was_printed_and_not_marked_comes_again() {
     assert!(by(&home, &codex, itself, "").await.contains("Not lost."));
     assert_eq!(by(&home, &codex, itself, "").await, "");
 }
+
+/// What the person at a session is told at an event, if anything.
+async fn told(home: &Cli, coding: &Coding, session: &str, event: &str) -> Option<String> {
+    let ran = coding.at(home, event, json!({"session_id": session, "source": "startup"})).await;
+    let answer = (!ran.out.is_empty()).then(|| crate::connect::json_of(&ran.out))?;
+    answer["systemMessage"].as_str().map(str::to_owned)
+}
+
+#[tokio::test]
+async fn a_token_that_is_no_longer_taken_is_told_to_the_person_once() {
+    let server = crate::connect::server().await;
+    let home = home(&server);
+    let claude = Coding::begin(&home, "claude", "a").await;
+    assert_eq!(told(&home, &claude, "s-1", "SessionStart").await, None);
+    let operator = std::fs::read_to_string(server.data().join("operator-token")).expect("a token");
+    let path = format!("/_admin/agents/{}/rotate-token", claude.handle);
+    server.bearer(operator.trim()).post_empty(&path).await.ok(200);
+    let words = told(&home, &claude, "s-1", "UserPromptSubmit").await.expect("a text");
+    assert!(words.contains("`plenary connect claude`"), "{words}");
+    assert_eq!(told(&home, &claude, "s-1", "PostToolUse").await, None, "once a session");
+    assert!(told(&home, &claude, "s-2", "SessionStart").await.is_some(), "each session");
+    // The named command mends it.
+    let ran = home.run_in(&claude.directory, &["connect", "claude"]).await;
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(told(&home, &claude, "s-3", "SessionStart").await, None);
+}
+
+#[tokio::test]
+async fn an_agent_without_a_saved_token_is_told_to_the_person() {
+    let server = crate::connect::server().await;
+    let home = home(&server);
+    let claude = Coding::begin(&home, "claude", "a").await;
+    std::fs::remove_file(home.dir().join(".config/plenary/tokens.toml")).expect("tokens are saved");
+    let words = told(&home, &claude, "s-1", "SessionStart").await.expect("a text");
+    assert!(words.contains("no saved token") && words.contains("`plenary connect claude`"), "{words}");
+    assert_eq!(told(&home, &claude, "s-1", "Stop").await, None, "once a session");
+}
+
+#[tokio::test]
+async fn a_directory_that_was_renamed_is_told_to_the_person_at_the_start() {
+    let server = crate::connect::server().await;
+    let home = home(&server);
+    let mut claude = Coding::begin(&home, "claude", "a").await;
+    let renamed = home.dir().join("renamed");
+    std::fs::rename(&claude.directory, &renamed).expect("a directory can be renamed");
+    claude.directory = renamed.clone();
+    let words = told(&home, &claude, "s-1", "SessionStart").await.expect("a text");
+    assert!(words.contains("`plenary trust ") && words.contains("renamed"), "{words}");
+    assert_eq!(told(&home, &claude, "s-1", "UserPromptSubmit").await, None, "once a session");
+    assert_eq!(home.run_in(&renamed, &["trust", "."]).await.code, 0);
+    assert_eq!(told(&home, &claude, "s-2", "SessionStart").await, None);
+}

@@ -44,6 +44,7 @@ async fn focus_lets_through_its_own_people_urgent_messages_and_replies() {
     assert_eq!(texts(&page), ["of its own", "it burns"]);
     assert_eq!(page["attention"]["level"], "focus");
     assert_eq!(page["attention"]["waited"], 2);
+    assert_eq!(page["unread"], 2, "what waits is not announced");
     assert_eq!(page["attention"]["from"], json!([{"agent": "@bob.cc", "items": 2}]));
     assert_eq!(texts(&inbox(&nick, "?kinds=session.message").await).len(), 4, "nothing is lost");
     let why = waiting(&bob, &id, plain, "@nick.cc").await;
@@ -138,4 +139,56 @@ async fn what_cannot_be_meant_is_refused() {
     ] {
         nick.put("/inbox/session/attention", body).await.assert_refused(400, "invalid_body");
     }
+}
+
+#[tokio::test]
+async fn an_urgent_message_passes_although_the_invitation_before_it_waits() {
+    let server = Server::start().await;
+    let nick = server.closed_agent("@nick.cc", &["@bob.*"]).await;
+    let bob = server.agent("@bob.cc").await;
+    moment(&nick, "s-1", "prompt").await;
+    nick.patch("/agents/me", json!({"attention": "focus"})).await.ok(200);
+    let of = async || inbox(&nick, "?coding_session=s-1").await;
+    let body = json!({"invite": ["@nick.cc"], "initial_message": {"content": "calm"}});
+    let opened = bob.post("/sessions", body).await.ok(201);
+    let id = opened["session_id"].as_str().expect("a session").to_owned();
+    let page = of().await;
+    assert_eq!((page["items"].as_array().map(Vec::len), &page["unread"]), (Some(0), &json!(0)), "{page}");
+    assert_eq!(page["attention"]["waited"], 1, "{page}");
+    let plain = bob.say(&id, "calm too").await;
+    assert_eq!(of().await["items"], json!([]));
+    assert_eq!(waiting(&bob, &id, plain, "@nick.cc").await["reason"], "focus");
+    let urgent = json!({"content": "it burns", "metadata": {"urgency": "urgent"}});
+    let sent = bob.post(&format!("/sessions/{id}/messages"), urgent).await.ok(201);
+    let page = of().await;
+    let items = page["items"].as_array().expect("a list");
+    assert_eq!((items.len(), &items[0]["kind"]), (1, &json!("session.invited")), "{page}");
+    assert_eq!((&page["unread"], &page["attention"]["waited"]), (&json!(1), &json!(1)), "{page}");
+    let number = sent["sequence"].as_i64().expect("a number");
+    assert_eq!(waiting(&bob, &id, number, "@nick.cc").await["reason"], "not_joined");
+    // Once it is shown, only what waits is left, and it comes when the attention is open.
+    let shown = json!({"session": "s-1", "client": "claude", "event": "prompt", "items": [items[0]["id"]],
+        "cursor": page["cursor"], "held": page["held"]});
+    nick.post("/inbox/shown", shown).await.ok(200);
+    moment(&nick, "s-1", "tool").await;
+    assert_eq!(of().await["items"], json!([]));
+    nick.patch("/agents/me", json!({"attention": "open"})).await.ok(200);
+    let page = of().await;
+    assert_eq!((page["items"].as_array().map(Vec::len), &page["unread"]), (Some(1), &json!(1)), "{page}");
+}
+
+#[tokio::test]
+async fn the_sender_of_an_urgent_message_that_waits_is_told_so() {
+    let server = Server::start().await;
+    let (nick, bob) = (server.agent("@nick.cc").await, server.agent("@bob.cc").await);
+    moment(&nick, "s-1", "prompt").await;
+    nick.patch("/agents/me", json!({"attention": "focus"})).await.ok(200);
+    let first = json!({"content": "it burns", "metadata": {"urgency": "urgent"}});
+    let body = json!({"invite": ["@nick.cc"], "initial_message": first});
+    let opened = bob.post("/sessions", body).await.ok(201);
+    let id = opened["session_id"].as_str().expect("a session").to_owned();
+    // A stranger's invitation never disturbs.
+    assert_eq!(inbox(&nick, "?coding_session=s-1").await["items"], json!([]));
+    let number = opened["sequence"].as_i64().unwrap_or(1);
+    assert_eq!(waiting(&bob, &id, number, "@nick.cc").await["reason"], "focus");
 }

@@ -286,3 +286,40 @@ async fn single_requests_are_answered_without_a_server() {
     assert!(began.elapsed() < WITHOUT_SERVER_MAX, "{:?}", began.elapsed());
     assert_eq!(shim.end().await.code, 0);
 }
+
+/// A token that was saved after the program began is used, so that a rotated one needs no restart.
+#[tokio::test]
+async fn a_token_that_is_saved_later_is_used() {
+    let server = crate::connect::server().await;
+    let home = crate::connect::home(&server);
+    home.run_ok(&["agent", "add", "@nick.cc"]).await;
+    let mut shim = home.start(&["--as", "@nick.cc", "mcp"]);
+    begin(&mut shim).await;
+    let whoami = json!({"name": "whoami", "arguments": {}});
+    let me = ask(&mut shim, 1, "tools/call", whoami.clone()).await;
+    assert!(me["result"].to_string().contains("@nick.cc"), "{me}");
+    home.run_ok(&["agent", "rotate-token", "@nick.cc"]).await;
+    let me = ask(&mut shim, 2, "tools/call", whoami).await;
+    assert!(me["result"].to_string().contains("@nick.cc"), "{me}");
+    assert_eq!(shim.end().await.code, 0);
+}
+
+/// A data directory without a server is named, and no address at which nothing can listen.
+#[tokio::test]
+async fn a_stopped_server_is_named_by_its_directory() {
+    let token = format!("pla_{}", "0".repeat(64));
+    let empty = Cli::new(&[]);
+    let data = empty.dir().join("data");
+    std::fs::create_dir(&data).expect("a directory");
+    let data = data.display().to_string();
+    let mut shim = Cli::new(&[("PLENARY_DATA", &data), ("PLENARY_TOKEN", &token)]).start(&["mcp"]);
+    begin(&mut shim).await;
+    let called = ask(&mut shim, 1, "tools/call", json!({"name": "whoami", "arguments": {}})).await;
+    let text = called["error"]["message"].as_str().expect("a text");
+    assert!(
+        text.contains(&format!("no server runs on {data}")) && text.contains("plenary serve"),
+        "{called}"
+    );
+    assert!(!called.to_string().contains("127.0.0.1:0"), "{called}");
+    assert_eq!(shim.end().await.code, 0);
+}

@@ -63,6 +63,7 @@ async fn a_question_is_answered_by_whoever_waits_for_it_or_its_deadline_passes()
     let again = json!({"to": ["@nick.bob"], "text": "Still?", "timeout_s": 0});
     let asked = done(&alice, "ask", again).await;
     assert_eq!((&asked["unanswered"], &asked["timed_out"]), (&json!(["@nick.bob"]), &json!(true)));
+    assert!(asked["note"].as_str().is_some_and(|note| note.contains("inbox")), "{asked}");
 }
 
 /// An invitation that was shown keeps no later message away, and a message without a topic does not go into a session with one.

@@ -116,6 +116,7 @@ pub(super) const QWEN: Tool = Tool {
     servers: Some(Servers {
         http: ("httpUrl", DOLLAR),
         more: &[("trust", More::TrueUnlessAsked), ("timeout", More::Number(120_000))],
+        itself: &["$version"],
         ..servers(QWEN_SETTINGS)
     }),
     hooks: Hooks::Settings(hooks(QWEN_SETTINGS, SECONDS, CLAUDE_EVENTS)),
