@@ -67,6 +67,26 @@ const ONCE: AnsweredOnce = AnsweredOnce {
     ],
 };
 
+impl Accounts {
+    /// The owner whose quota a stored event of this room counts towards, and its size.
+    ///
+    /// # Errors
+    /// The event can't be read.
+    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        fn recount_in<R: Room>(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+            recount::<R>(&R::State::default(), event)
+        }
+        match event.stream.category() {
+            AgentRoom::CATEGORY => recount_in::<AgentRoom>(event),
+            ConsoleRoom::CATEGORY => recount_in::<ConsoleRoom>(event),
+            ContactRoom::CATEGORY => recount_in::<ContactRoom>(event),
+            OrgRoom::CATEGORY => recount_in::<OrgRoom>(event),
+            OwnerRoom::CATEGORY => recount_in::<OwnerRoom>(event),
+            _ => Ok(None),
+        }
+    }
+}
+
 impl ServedRoom for Accounts {
     fn about() -> RoomDescription {
         let purpose = "Owners, agents, tokens, allowlists, blocks, contacts, organisations.";
@@ -91,17 +111,7 @@ impl ServedRoom for Accounts {
     }
 
     fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        fn recount_in<R: Room>(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-            recount::<R>(&R::State::default(), event)
-        }
-        Box::pin(ready(match event.stream.category() {
-            AgentRoom::CATEGORY => recount_in::<AgentRoom>(event),
-            ConsoleRoom::CATEGORY => recount_in::<ConsoleRoom>(event),
-            ContactRoom::CATEGORY => recount_in::<ContactRoom>(event),
-            OrgRoom::CATEGORY => recount_in::<OrgRoom>(event),
-            OwnerRoom::CATEGORY => recount_in::<OwnerRoom>(event),
-            _ => Ok(None),
-        }))
+        Box::pin(ready(Self::recount(event)))
     }
 
     fn periodic_tasks(&self) -> Vec<PeriodicTask> {

@@ -34,6 +34,16 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
+impl Channels {
+    /// The owner whose quota a stored event counts against, and its size.
+    ///
+    /// # Errors
+    /// The event cannot be read.
+    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        recount::<ChannelRoom>(&ChannelState::default(), event)
+    }
+}
+
 /// The operations for agents of other networks: all on a channel but its key.
 const GUESTS: &[&str] = &[
     "channel.show",
@@ -75,7 +85,7 @@ impl ServedRoom for Channels {
     }
 
     fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(ready(recount::<ChannelRoom>(&ChannelState::default(), event)))
+        Box::pin(ready(Self::recount(event)))
     }
 
     fn close(&self) {

@@ -74,10 +74,20 @@ impl ServedRoom for Console {
     }
 
     fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(ready(match event.stream.category() {
+        Box::pin(ready(Self::recount(event)))
+    }
+}
+
+impl Console {
+    /// The owner whose quota a stored event counts against, and its size.
+    ///
+    /// # Errors
+    /// The event cannot be read.
+    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        match event.stream.category() {
             AuditRoom::CATEGORY => recount::<AuditRoom>(&Entries, event),
             _ => Ok(None),
-        }))
+        }
     }
 }
 

@@ -65,6 +65,26 @@ fn package() -> Value {
     })
 }
 
+impl Context {
+    /// The owner whose quota a stored event of this room counts towards, and its size.
+    ///
+    /// # Errors
+    /// The event can't be read.
+    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        fn of<R: Room>(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+            recount::<R>(&R::State::default(), event)
+        }
+        match event.stream.category() {
+            ProjectRoom::CATEGORY => of::<ProjectRoom>(event),
+            PackageRoom::CATEGORY => of::<PackageRoom>(event),
+            FactRoom::CATEGORY => of::<FactRoom>(event),
+            SessionRoom::CATEGORY => of::<SessionRoom>(event),
+            BlobRoom::CATEGORY => of::<BlobRoom>(event),
+            _ => Ok(None),
+        }
+    }
+}
+
 /// The operations for agents of other networks, on a project that is shared with them.
 const GUESTS: &[&str] = &[
     "context.project",
@@ -117,17 +137,7 @@ impl ServedRoom for Context {
     }
 
     fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        fn of<R: Room>(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-            recount::<R>(&R::State::default(), event)
-        }
-        Box::pin(ready(match event.stream.category() {
-            ProjectRoom::CATEGORY => of::<ProjectRoom>(event),
-            PackageRoom::CATEGORY => of::<PackageRoom>(event),
-            FactRoom::CATEGORY => of::<FactRoom>(event),
-            SessionRoom::CATEGORY => of::<SessionRoom>(event),
-            BlobRoom::CATEGORY => of::<BlobRoom>(event),
-            _ => Ok(None),
-        }))
+        Box::pin(ready(Self::recount(event)))
     }
 
     fn register(&self, metrics: &Metrics) {

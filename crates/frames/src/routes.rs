@@ -6,7 +6,7 @@ use axum::{
     extract::{FromRef, FromRequestParts, Path, State},
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
 use plenary_accounts::{
     Accounts, AgentCaller, Credentials, Principal, TokenOwner, bearer, identified, identify,
 };

@@ -52,6 +52,20 @@ const ONCE: AnsweredOnce = AnsweredOnce {
     secret: &[(Method::POST, "/requests/{id}/link")],
 };
 
+impl Requests {
+    /// The owner whose quota a stored event of this room counts towards, and its size.
+    ///
+    /// # Errors
+    /// If the event cannot be read.
+    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        match event.stream.category() {
+            RequestRoom::CATEGORY => recount::<RequestRoom>(&RequestState::default(), event),
+            // The size of a rule is part of its answer's, which counts for nobody.
+            _ => Ok(None),
+        }
+    }
+}
+
 impl ServedRoom for Requests {
     fn about() -> RoomDescription {
         let purpose = "Requests from agents to people, and their answers.";
@@ -80,11 +94,7 @@ impl ServedRoom for Requests {
     }
 
     fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(ready(match event.stream.category() {
-            RequestRoom::CATEGORY => recount::<RequestRoom>(&RequestState::default(), event),
-            // The size of a rule is part of its answer's, which counts for nobody.
-            _ => Ok(None),
-        }))
+        Box::pin(ready(Self::recount(event)))
     }
 
     fn resume(&self) -> BoxFuture<'_, Result<(), Fault>> {

@@ -135,7 +135,7 @@ impl Runs {
     ) -> Result<Executed<InterruptReceipt>, StartError> {
         let command =
             ResumeRun { caller: caller(identity, agent, sender), run: Some(run), question: None, body };
-        Ok(self.ask(thread, command, Some(key)).await?)
+        self.ask(thread, command, Some(key)).await
     }
 
     /// Answers a waiting run with a person's answer. Another room asked that person in the name of the thread's

@@ -1,7 +1,6 @@
 //! The thread as a room of the engine: its streams, its indexes, and its commands with their facts.
 //! Must not know: HTTP.
 
-use bytes::Bytes;
 use plenary_accounts::Accounts;
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
@@ -38,10 +37,6 @@ pub(crate) const ARTIFACTS: &str = "runs.artifacts";
 pub(crate) struct ArtifactPlace {
     pub(crate) thread: ThreadId,
     pub(crate) artifact: Artifact,
-}
-
-fn put(name: &'static str, key: String, value: impl Into<Bytes>) -> IndexOp {
-    IndexOp::put_value(name, key, value)
 }
 
 fn no_longer_busy(id: &str) -> IndexOp {
@@ -104,28 +99,30 @@ impl Room for ThreadRoom {
     fn index(id: &str, event: &ThreadEvent) -> Vec<IndexOp> {
         match event {
             ThreadEvent::RunQueued(event) => {
-                let mut rows = vec![put(RUNS, event.run.to_string(), id.to_owned())];
+                let mut rows = vec![IndexOp::put_value(RUNS, event.run.to_string(), id.to_owned())];
                 if event.held {
-                    rows.push(put(HELD, held_key(id, event.run), Bytes::new()));
+                    rows.push(IndexOp::put(HELD, held_key(id, event.run)));
                 }
                 if let Some(opens) = &event.opens {
                     let key = format!("{}/{:014}/{id}", opens.agent, opens.created.0);
-                    rows.push(put(OPENED, format!("{}/{key}", event.by), Bytes::new()));
-                    rows.push(put(THREADS, key, Bytes::new()));
+                    rows.push(IndexOp::put(OPENED, format!("{}/{key}", event.by)));
+                    rows.push(IndexOp::put(THREADS, key));
                 }
                 rows
             }
-            ThreadEvent::RunStarted(event) => vec![put(BUSY, id.to_owned(), event.node.to_string())],
+            ThreadEvent::RunStarted(event) => {
+                vec![IndexOp::put_value(BUSY, id.to_owned(), event.node.to_string())]
+            }
             ThreadEvent::EventEmitted(event) => {
                 let Some(artifact) = &event.artifact else { return Vec::new() };
                 let Ok(thread) = id.parse() else { return Vec::new() };
                 let kept = ArtifactPlace { thread, artifact: artifact.clone() };
                 let value = serde_json::to_vec(&kept).expect("strings and numbers can be written");
-                vec![put(ARTIFACTS, artifact.id.clone(), value)]
+                vec![IndexOp::put_value(ARTIFACTS, artifact.id.clone(), value)]
             }
             ThreadEvent::RunCompleted(event) => match event.leaves {
                 Leaves::Idle => vec![no_longer_busy(id)],
-                Leaves::Waiting => vec![put(BUSY, id.to_owned(), Bytes::new())],
+                Leaves::Waiting => vec![IndexOp::put(BUSY, id.to_owned())],
                 Leaves::Next => Vec::new(),
             },
             ThreadEvent::QueuedRunCanceled(event) => {

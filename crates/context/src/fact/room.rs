@@ -74,7 +74,6 @@ impl Room for FactRoom {
             FactEvent::FactAsserted(event) => {
                 let begins = || event.text.clone().unwrap_or_else(|| event.valid_from.micros());
                 let ended = event.supersedes.map(|earlier| end(earlier, begins()));
-                let put = |name, key| IndexOp::put_value(name, key, value());
                 ended
                     .into_iter()
                     .chain([

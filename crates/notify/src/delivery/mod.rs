@@ -33,12 +33,12 @@ pub(crate) fn time(time: TimestampMs) -> String {
 #[derive(Debug)]
 pub(crate) struct DeliveryRoom;
 
-fn put(name: &'static str, key: String, value: Bytes) -> IndexOp {
-    IndexOp::put_value(name, key, value)
-}
-
 fn due(id: &str, subject: &DeliverySubject, due_at: TimestampMs) -> IndexOp {
-    put(DUE, format!("{}/{id}", time(due_at)), Bytes::copy_from_slice(subject.owner.as_str().as_bytes()))
+    IndexOp::put_value(
+        DUE,
+        format!("{}/{id}", time(due_at)),
+        Bytes::copy_from_slice(subject.owner.as_str().as_bytes()),
+    )
 }
 
 fn not_due(id: &str, due_at: TimestampMs) -> IndexOp {
@@ -73,7 +73,7 @@ impl Room for DeliveryRoom {
         match event {
             DeliveryEvent::NoticeAdded(event) => {
                 let list = if event.stranger.is_some() { QUEUED_OF_STRANGERS } else { QUEUED };
-                vec![due(id, subject, event.due), put(list, queued(id, subject), Bytes::new())]
+                vec![due(id, subject, event.due), IndexOp::put(list, queued(id, subject))]
             }
             DeliveryEvent::AttemptBegun(event) => vec![not_due(id, event.due), due(id, subject, event.until)],
             DeliveryEvent::AttemptFailed(event) => vec![not_due(id, event.due), due(id, subject, event.next)],
@@ -86,12 +86,12 @@ impl Room for DeliveryRoom {
                 ops.extend(ended.due.map(|due_at| not_due(id, due_at)));
                 ops.extend(ended.died.map(|due_at| IndexOp::delete(DEAD, dead(id, subject, due_at))));
                 let is_dead = matches!(event, DeliveryEvent::NoticeDied(_));
-                ops.extend(is_dead.then(|| put(DEAD, dead(id, subject, ended.at), Bytes::new())));
+                ops.extend(is_dead.then(|| IndexOp::put(DEAD, dead(id, subject, ended.at))));
                 ops
             }
             DeliveryEvent::NoticeRevived(event) => vec![
                 IndexOp::delete(DEAD, dead(id, subject, event.died)),
-                put(QUEUED, queued(id, subject), Bytes::new()),
+                IndexOp::put(QUEUED, queued(id, subject)),
                 due(id, subject, event.due),
             ],
         }

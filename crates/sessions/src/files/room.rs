@@ -115,7 +115,7 @@ impl Room for FileRoom {
                     sha256: event.sha256.clone(),
                     until: event.until,
                 };
-                let value = serde_json::to_vec(&row).expect("texts and numbers can be written").into();
+                let value = serde_json::to_vec(&row).expect("texts and numbers can be written");
                 vec![
                     IndexOp::delete(UPLOADING, unnamed_key(event.begun_until, id)),
                     IndexOp::put_value(FILES, id.to_owned(), value),
