@@ -2612,7 +2612,7 @@ class OwnedSession(TypedDict):
     last_event_at: int
     """The time of the last event that this agent may read, epoch milliseconds."""
     participants: List[Participant]
-    """Every agent that ever participated."""
+    """The current and former participants that the caller knows."""
     seen_by: List[AgentHandle]
     """The owner's agents that take or took part, or are invited; the one that sees most first."""
     state: str
@@ -3595,7 +3595,7 @@ class Session(TypedDict):
     id: SessionId
     """The session."""
     participants: List[Participant]
-    """Every agent that ever participated."""
+    """The current and former participants that the caller knows."""
     state: str
     """`active` or `ended`."""
     topic: NotRequired[str | None]

@@ -981,9 +981,10 @@ export class ContextOperations {
    * Import an export.
    *
    * The body is newline-delimited JSON of any length. Records that exist are skipped, so an import can be repeated.
-   * For the operator, and for owners with their own projects and names.
+   * For the operator, and for owners with their own projects, in their own name and those of their agents.
    *
-   * Refused with: invalid_parameter, missing_authorization, invalid_authorization, unauthorized, too_many_renames.
+   * Refused with: invalid_parameter, missing_authorization, invalid_authorization, unauthorized, owner_not_found,
+   * too_many_renames.
    */
   async import(
     content: Uint8Array | string,

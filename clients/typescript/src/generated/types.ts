@@ -2476,7 +2476,7 @@ export interface OwnedSession {
   id: SessionId;
   /** The time of the last event that this agent may read, epoch milliseconds. */
   last_event_at: number;
-  /** Every agent that ever participated. */
+  /** The current and former participants that the caller knows. */
   participants: Participant[];
   /** The owner's agents that take or took part, or are invited; the one that sees most first. */
   seen_by: AgentHandle[];
@@ -3422,7 +3422,7 @@ export interface Session {
   ended_at?: number | null;
   /** The session. */
   id: SessionId;
-  /** Every agent that ever participated. */
+  /** The current and former participants that the caller knows. */
   participants: Participant[];
   /** `active` or `ended`. */
   state: string;

@@ -1810,14 +1810,15 @@ class ContextOperations:
         """Import an export.
 
         The body is newline-delimited JSON of any length. Records that exist are skipped, so an import can be
-        repeated. For the operator, and for owners with their own projects and names.
+        repeated. For the operator, and for owners with their own projects, in their own name and those of
+        their agents.
 
         conflict: `skip`, `overwrite` or `rename`; `skip` when absent.
         dry_run: Report what the import would do, and write nothing.
         into: The only project of the import, `OWNER:ID`, whatever owner the records name.
 
         Refused with: invalid_parameter, missing_authorization, invalid_authorization, unauthorized,
-        too_many_renames.
+        owner_not_found, too_many_renames.
         """
         answer = self._transport.call(
             "context.import",
