@@ -109,14 +109,8 @@ impl From<Rejection> for Refusal {
                 "forbidden",
                 "This agent may not configure itself; its owner can do it, or can set self_service.",
             ),
-            Rejection::AgentExists => Self::conflict(
-                "agent_exists",
-                "The handle is taken, or belonged to a deleted agent; choose another.",
-            ),
-            Rejection::OwnersPerson => Self::conflict(
-                "owners_person",
-                "This is the owner's own person, through whom the owner speaks; it stays as long as the owner.",
-            ),
+            Rejection::AgentExists => agent_exists(),
+            Rejection::OwnersPerson => owners_person(),
             Rejection::OwnerExists => {
                 Self::conflict("owner_exists", "The owner exists; rotate its token if the token is lost.")
             }
@@ -176,6 +170,15 @@ impl From<Rejection> for Refusal {
             Rejection::TooManyTokensBelow => limit_reached(Limit::TokensBelow),
         }
     }
+}
+
+fn agent_exists() -> Refusal {
+    Refusal::conflict("agent_exists", "The handle is taken, or belonged to a deleted agent; choose another.")
+}
+
+fn owners_person() -> Refusal {
+    let why = "This is the owner's own person, through whom the owner speaks; it stays as long as the owner.";
+    Refusal::conflict("owners_person", why)
 }
 
 fn forbidden(code: &'static str, why: &'static str) -> Refusal {

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use plenary_client::{Client, Error, IdempotencyKey, frames::now, requests::RequestsQuery};
 use plenary_kernel::{
     AgentHandle, AskId, OwnerName, RuleId, TimestampMs,
-    form::Form,
+    form::{Form, FormSchema},
     request_texts::{describe_request, effects},
 };
 use serde_json::{Map, Value, json};
@@ -363,7 +363,7 @@ pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure
                 Some(time) => client.wait_request(&id, time).await?,
                 None => client.request(&id, None).await?,
             };
-            context.answer(&reply, |request| show(context, request))
+            context.answer(&reply, |request| show(context, request, form_of(reply.json())))
         }
         Command::Withdraw { id } => {
             let reply = context.agent_client()?.withdraw_request(&id).await?;
@@ -494,7 +494,16 @@ async fn list(context: &Context, client: &Client, query: &RequestsQuery) -> Resu
     context.table(&table, "there are no requests")
 }
 
-fn show(context: &Context, request: &Value) -> Result<(), Failure> {
+/// The form of a request. A `Value` would not keep the order of its fields.
+fn form_of(request: &str) -> Option<Form> {
+    #[derive(serde::Deserialize)]
+    struct Asked {
+        form: FormSchema,
+    }
+    serde_json::from_str::<Asked>(request).ok()?.form.read().ok()
+}
+
+fn show(context: &Context, request: &Value, form: Option<Form>) -> Result<(), Failure> {
     let text = |value: &Value| clean(value.as_str().unwrap_or_default()).into_owned();
     let out = context.out;
     out.line(&format!(
@@ -532,10 +541,11 @@ fn show(context: &Context, request: &Value) -> Result<(), Failure> {
         let choices = request["choices"].as_array().into_iter().flatten().map(text);
         out.line(&format!("choices: {}", choices.collect::<Vec<_>>().join(", ")))?;
     }
-    if let Some(form) = request["form"].as_object().and_then(|form| Form::read(form).ok()) {
+    if let Some(form) = form {
+        let described = form.describe();
         out.line("values, given with `edit --args`:")?;
-        for (name, description) in &form.describe() {
-            out.line(&format!("  {}: {}", clean(name), text(description)))?;
+        for field in form.fields() {
+            out.line(&format!("  {}: {}", clean(&field.name), text(&described[&field.name])))?;
         }
     }
     if let Some(deadline_at) = request["deadline_at"].as_u64() {

@@ -31,12 +31,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
         (Some(Ok(_)), Ok(client)) => usage(client).await,
         _ => Ok(None),
     };
-    let lacks_owner = match (&accepted, &used) {
-        (Some(Err(error)), Some((Some(person), credential))) if person.source == Source::Person => {
-            is_unauthenticated(error) && is_operator(context, credential).await?
-        }
-        _ => false,
-    };
+    let lacks_owner = lacks_owner(context, accepted.as_ref(), used.as_ref()).await?;
     let source = used.map(|(_, credential)| credential.source.to_string());
     if context.out.is_json() {
         let up = health
@@ -102,6 +97,20 @@ fn up(out: Out, health: &Health, is_ready: bool) -> String {
         clean(&health.version),
         span(health.uptime_ms)
     )
+}
+
+/// Whether only the owner is missing, of the person at this machine.
+async fn lacks_owner(
+    context: &Context,
+    accepted: Option<&Result<String, Error>>,
+    used: Option<&(Option<Identity>, Credential)>,
+) -> Result<bool, Failure> {
+    match (accepted, used) {
+        (Some(Err(error)), Some((Some(person), credential))) if person.source == Source::Person => {
+            Ok(is_unauthenticated(error) && is_operator(context, credential).await?)
+        }
+        _ => Ok(false),
+    }
 }
 
 fn is_unauthenticated(error: &Error) -> bool {

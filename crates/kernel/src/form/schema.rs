@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_fields_keep_the_order_in_which_they_were_written() {
-        let text = r#"{"properties":{"zeta":{"type":"string"},"alpha":{"type":"number","minimum":0.5}},"required":["zeta"],"type":"object"}"#;
+        let text = r#"{"properties":{"zeta":{"type":"string"},"alpha":{"minimum":0.5,"type":"number"}},"required":["zeta"],"type":"object"}"#;
         let schema: FormSchema = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&schema).unwrap(), text);
         let form = schema.read().unwrap();

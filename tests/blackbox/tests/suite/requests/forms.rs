@@ -174,6 +174,7 @@ async fn the_fields_of_a_form_keep_the_order_in_which_they_were_asked() {
     for path in [at(id, ""), "/requests?state=open".to_owned()] {
         check_order(members, &owner.get(&path).await.text());
     }
+    server.stop().await;
     server.restart().await;
     check_order(members, &owner.get(&at(id, "")).await.text());
     let page = Tap::of(&server, &owner, id).await.look().await;
