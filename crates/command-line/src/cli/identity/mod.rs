@@ -68,8 +68,8 @@ pub(crate) fn files_of(directory: &Path) -> [PathBuf; 2] {
 /// Whether the user has written or trusted the files of a directory, or of one above it, that set an agent; also if they were moved or
 /// copied since.
 pub(crate) fn had_settings(environment: &Environment, directory: &Path) -> bool {
-    let files = directory.ancestors().flat_map(files_of);
-    TrustList::of(environment).is_ok_and(|trusted| files.into_iter().any(|file| trusted.has_known(&file)))
+    let mut files = directory.ancestors().flat_map(files_of);
+    TrustList::of(environment).is_ok_and(|trusted| files.any(|file| trusted.has_known(&file)))
 }
 
 /// The agent that a command acts as.
