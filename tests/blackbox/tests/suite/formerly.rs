@@ -103,7 +103,7 @@ async fn given_a_creator_that_left_when_others_join_and_end_then_it_sees_how_the
 async fn given_an_invitee_when_the_creator_leaves_then_nobody_is_invited_any_more() {
     let server = Server::start().await;
     let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
-    let id = alice.create(&["@bob.bot"]).await;
+    let id = alice.create(&[&bob]).await;
     alice.leave(&id).await;
     assert_ended(&view(&alice, &id).await, &[("@alice.bot", "left"), ("@bob.bot", "left")]);
     assert_eq!(view(&alice, &id).await, view(&bob, &id).await);
