@@ -27,9 +27,9 @@ use crate::{
     deadlines::{Deadlines, Overdue},
     guard::{Guard, Wire},
     http2::{self, PREFACE},
-    hyper_service::{RequestGate, ServedConnection},
     metrics::OperationMetrics,
     peer::{Ends, LocalAddress, Peer},
+    router_bridge::{RequestGate, ServedConnection},
     socket::{Alpn, Socket},
 };
 

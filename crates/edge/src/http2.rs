@@ -34,9 +34,9 @@ use crate::{
     connection::{ServerContext, Stage},
     error::bug_response,
     guard::{Fault, Wire},
-    hyper_service::{Reply, RequestGate},
     peer::Ends,
     reader::Reader,
+    router_bridge::{Reply, RequestGate},
 };
 
 /// The first bytes of a connection of HTTP/2 (RFC 9113 section 3.4).

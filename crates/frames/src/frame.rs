@@ -98,8 +98,7 @@ fn kind(frame: &Map<String, Value>) -> Result<Kind, FrameFault> {
 }
 
 /// The payload of a frame whose envelope fits. It is refused as a whole if it does not belong to the
-/// kind at all: if it is not an object, has another kind's shape and a member that its own lacks, or none of its own
-/// members. Without such a member it is incomplete, and the absent field is named (FO-3).
+/// kind at all: if it is not an object, has another kind's shape, or none of its own members.
 fn payload(frame: &Map<String, Value>, kind: Kind) -> Result<&Map<String, Value>, FrameFault> {
     let path = Path::TOP;
     let path = path.member("payload");
@@ -110,9 +109,8 @@ fn payload(frame: &Map<String, Value>, kind: Kind) -> Result<&Map<String, Value>
     let Err(fault) = fit(shape, payload, &path) else { return Ok(payload) };
     let of_another =
         || Kind::all().any(|other| other != kind && fit(&other.def().shape, payload, &path).is_ok());
-    let is_foreign = |name: &String| shape.field(name).is_none();
-    let shares_none = !payload.is_empty() && payload.keys().all(is_foreign);
-    if shares_none || payload.keys().any(is_foreign) && of_another() {
+    let shares_none = || payload.keys().all(|name| shape.field(name).is_none());
+    if !payload.is_empty() && (shares_none() || of_another()) {
         let problem = format!("is not the payload of `{}`", kind.def().name);
         return Err(path.fault(Code::PayloadKindMismatch, &problem));
     }

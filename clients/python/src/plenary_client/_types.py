@@ -4230,6 +4230,7 @@ ErrorCode = Literal[
     "not_supported",
     "overloaded",
     "owner_exists",
+    "owner_not_found",
     "package_not_found",
     "passkey_exists",
     "passkey_invalid",

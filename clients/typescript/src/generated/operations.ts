@@ -2982,10 +2982,10 @@ export class SessionOperations {
   /**
    * Reopen an ended session.
    *
-   * Refused with: unknown_member, invalid_json, invalid_body, invalid_invite, invalid_initial_message, unknown_file,
-   * invalid_idempotency_key, not_found, session_active, not_reopenable, invitation_held, session_full,
-   * file_named_too_often, idempotency_key_reused, body_too_large, too_many_uploads, not_implemented,
-   * peer_unreachable.
+   * Refused with: unknown_member, invalid_json, invalid_body, invalid_invite, invalid_initial_message,
+   * invalid_metadata, unknown_file, invalid_idempotency_key, not_found, session_active, not_reopenable,
+   * invitation_held, session_full, file_named_too_often, idempotency_key_reused, body_too_large, too_many_uploads,
+   * not_implemented, peer_unreachable.
    */
   async reopen(
     sessionId: types.SessionId,

@@ -4027,6 +4027,7 @@ export type ErrorCode =
   | "not_supported"
   | "overloaded"
   | "owner_exists"
+  | "owner_not_found"
   | "package_not_found"
   | "passkey_exists"
   | "passkey_invalid"

@@ -24,7 +24,9 @@ pub(super) fn repeat(text: &str, given: &[GivenOption]) -> String {
             }
         }
         rest = command;
-        let own = given.iter().find_map(|(name, options)| Some((command.strip_prefix(name)?, name, options)));
+        let commands = given.iter().filter(|(name, _)| !name.starts_with("--"));
+        let own =
+            commands.filter_map(|(name, options)| Some((command.strip_prefix(name)?, name, options))).next();
         if let Some((after, name, options)) =
             own.filter(|(after, ..)| after.starts_with(' ') && !after.starts_with(" init"))
         {
@@ -83,6 +85,7 @@ mod tests {
                 "`plenary --as @nick.a agents`, not `plenary agent add @b.c`",
             ),
             ("`plenary --url http://x token add nick`", "`plenary --url http://x token add nick`"),
+            ("`plenary --as @nick send @b.c/day TEXT`", "`plenary --as @nick send @b.c/day TEXT`"),
             ("the plenary server, /etc/plenary it", "the plenary server, /etc/plenary it"),
         ] {
             assert_eq!(repeat(text, &given), expected);

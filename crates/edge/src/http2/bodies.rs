@@ -19,7 +19,7 @@ use super::exchanges::OpenExchange;
 use crate::{
     config::{CONNECTION_BUFFER_BYTES_MAX, Config},
     guard::Fault,
-    hyper_service::Reply,
+    router_bridge::Reply,
 };
 
 /// A request's body, which must arrive as fast as in HTTP/1.1.

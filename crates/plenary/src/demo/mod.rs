@@ -59,7 +59,7 @@ pub(crate) fn run(args: &DemoArgs, out: &Out) -> anyhow::Result<()> {
         settings.listen = args.listen.unwrap_or(settings.listen);
         let server = Server::start(networks::reachable(settings)?, &mut operator).await?;
 
-        let played = play(&server, &operator, out, args).await;
+        let played = Box::pin(play(&server, &operator, out, args)).await;
         if played.is_ok() && !args.once {
             tokio::signal::ctrl_c().await?;
         }

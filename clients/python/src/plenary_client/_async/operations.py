@@ -5528,9 +5528,9 @@ class AsyncSessionOperations:
         invite: Agents to invite; absent: everyone else who was joined at the end.
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_invite, invalid_initial_message,
-        unknown_file, invalid_idempotency_key, not_found, session_active, not_reopenable, invitation_held,
-        session_full, file_named_too_often, idempotency_key_reused, body_too_large, too_many_uploads,
-        not_implemented, peer_unreachable.
+        invalid_metadata, unknown_file, invalid_idempotency_key, not_found, session_active, not_reopenable,
+        invitation_held, session_full, file_named_too_often, idempotency_key_reused, body_too_large,
+        too_many_uploads, not_implemented, peer_unreachable.
         """
         answer = await self._transport.call(
             "session.reopen",

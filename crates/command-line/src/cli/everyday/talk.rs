@@ -139,9 +139,9 @@ async fn send_to_coding(
         return Err(Failure::usage(
             format!("you speak as {me}, and a session cannot write to another session of its own agent"),
             format!(
-                "speak as another with --as: your person can, `plenary send {agent}/{} TEXT --as @{}`",
-                clean(name),
-                agent.owner()
+                "speak as another with --as: your person can, `plenary --as @{} send {agent}/{} TEXT`",
+                agent.owner(),
+                clean(name)
             ),
         ));
     }

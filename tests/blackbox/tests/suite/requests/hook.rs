@@ -40,7 +40,7 @@ async fn the_answer_of_a_person_is_printed_as_the_decision() {
             let request = &page["requests"][0];
             assert_eq!(
                 (&request["title"], &request["directory"]),
-                (&json!("Bash: Remove the build"), &json!("/src/app"))
+                (&json!("Bash: rm -r build"), &json!("/src/app"))
             );
             let mut body = answer.clone();
             body["version"] = request["version"].clone();
