@@ -120,13 +120,13 @@ for (const [name, { begin, step }] of Object.entries(AGENTS)) {
 /** How a person changes a command that Claude Code asks for. @type {Record<string, (scene: any, command: string) => Promise<void>>} */
 const EDITED = {
   'in the page': async (one, command) => {
-    const page = await inbox(one, 'Write a file');
+    const page = await inbox(one, 'echo theirs');
     await page.keyboard.press('e');
     await page.getByRole('textbox', { name: 'command' }).fill(command);
     await page.keyboard.press('Control+Enter');
   },
   'by a one-tap link': async (one, command) => {
-    const page = await tap(one, 'Write a file');
+    const page = await tap(one, 'echo theirs');
     await page.locator('textarea[name="arg.command"]').fill(command);
     await page.getByRole('button', { name: 'Accept with these changes' }).click();
   },
