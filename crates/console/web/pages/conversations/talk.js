@@ -75,7 +75,6 @@ export function Talk({ session, agents }) {
       named.scrollIntoView({ block: 'center' });
     } else if (node && near.current) node.scrollTop = node.scrollHeight;
   }, [events.length, at]);
-  const shown = useShown();
   const [saving, setSaving] = useState(false);
   const over = session.state !== 'active';
   const act = async (/** @type {string} */ what, /** @type {any} */ body, /** @type {string} */ done, by = as) => {
@@ -119,25 +118,13 @@ export function Talk({ session, agents }) {
     <div class="talk-scroll" ref=${box} tabindex="0" role="log" aria-label="Messages" onScroll=${scrolled}>
       ${trouble ? html`<p class="trouble">${trouble}</p>` : null}
       ${first > begin ? html`<p class="event-line">${(first - begin).toLocaleString('en')} earlier ${first - begin === 1 ? 'event is' : 'events are'} not shown. <button onClick=${above}>Earlier</button></p>` : null}
-      ${events.flatMap((event, n) => [n && dayOf(event.created_at) === dayOf(events[n - 1].created_at) ? null : html`<p key=${`day ${event.sequence}`} class="event-line day">${date(event.created_at)}</p>`, shown({ key: event.sequence, event, before: events[n - 1], ticks: ticks[event.sequence], mine, named: event.sequence === at, session: session.id, reader })])}
+      ${events.flatMap((event, n) => [n && dayOf(event.created_at) === dayOf(events[n - 1].created_at) ? null : html`<p key=${`day ${event.sequence}`} class="event-line day">${date(event.created_at)}</p>`, html`<${Event} key=${event.sequence} event=${event} before=${events[n - 1]} ticks=${ticks[event.sequence]} mine=${mine} named=${event.sequence === at} session=${session.id} reader=${reader} />`])}
       ${first && !isWhole ? html`<p class="event-line">Later events are not shown. <button onClick=${later}>Later</button> <button onClick=${newest}>Newest</button></p>` : null}
       ${over ? html`<p class="event-line">This conversation has ended.</p>` : null}
     </div>
     ${saving && reader ? html`<${Export} session=${session} reader=${reader} close=${() => setSaving(false)} />` : null}
     ${over ? null : html`<${Compose} session=${session} sent=${() => isWhole || newest()} joined=${own} events=${events} as=${as} choose=${choose} invited=${inside.filter(({ status }) => status === 'invited').map(({ handle }) => handle)} person=${person} act=${act} />`}
   </article>`;
-}
-
-/** Elements of events. One whose properties stay is the same element, which is not compared again: a conversation may show thousands. */
-function useShown() {
-  const made = useRef(/** @type {Map<number, any>} */ (new Map()));
-  return (/** @type {any} */ props) => {
-    const was = made.current.get(props.key);
-    if (was && Object.keys(props).every((name) => was.props[name] === props[name] || name === 'key')) return was.element;
-    const element = html`<${Event} ...${props} />`;
-    made.current.set(props.key, { props, element });
-    return element;
-  };
 }
 
 /** @param {{invite: (handles: string[]) => void, as: string, disabled: boolean}} props */
