@@ -177,7 +177,7 @@ fn agent_exists() -> Refusal {
 }
 
 fn owners_person() -> Refusal {
-    let why = "This is the owner's own person, through whom the owner speaks; it stays as long as the owner.";
+    let why = "This is the owner's own person. It cannot be deleted while the owner exists.";
     Refusal::conflict("owners_person", why)
 }
 

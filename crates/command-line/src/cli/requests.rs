@@ -497,10 +497,10 @@ async fn list(context: &Context, client: &Client, query: &RequestsQuery) -> Resu
 /// The form of a request. A `Value` would not keep the order of its fields.
 fn form_of(request: &str) -> Option<Form> {
     #[derive(serde::Deserialize)]
-    struct Asked {
+    struct FormOfRequest {
         form: FormSchema,
     }
-    serde_json::from_str::<Asked>(request).ok()?.form.read().ok()
+    serde_json::from_str::<FormOfRequest>(request).ok()?.form.read().ok()
 }
 
 fn show(context: &Context, request: &Value, form: Option<Form>) -> Result<(), Failure> {

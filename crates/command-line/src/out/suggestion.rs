@@ -24,9 +24,8 @@ pub(super) fn repeat(text: &str, given: &[GivenOption]) -> String {
             }
         }
         rest = command;
-        let commands = given.iter().filter(|(name, _)| !name.starts_with("--"));
-        let own =
-            commands.filter_map(|(name, options)| Some((command.strip_prefix(name)?, name, options))).next();
+        let mut commands = given.iter().filter(|(name, _)| !name.starts_with("--"));
+        let own = commands.find_map(|(name, options)| Some((command.strip_prefix(name)?, name, options)));
         if let Some((after, name, options)) =
             own.filter(|(after, ..)| after.starts_with(' ') && !after.starts_with(" init"))
         {

@@ -121,7 +121,7 @@ fn check_views(scene: &Scene) -> Result<(), TestCaseError> {
         let events = visible.map(|version| &scene.log[usize::try_from(version).unwrap() - 1]);
         let expected: BTreeSet<_> = events.flat_map(named).collect();
         let found: BTreeSet<_> = shown.participants.iter().map(|part| part.handle.clone()).collect();
-        prop_assert_eq!(&found, &expected, "whom {} is shown", agent);
+        prop_assert_eq!(&found, &expected, "the participants that {} sees", agent);
         for ParticipantView { handle, status, left_at, .. } in shown.participants {
             let part = state.participant(&handle).unwrap();
             prop_assert_eq!((status, left_at), (part.standing, part.left_at), "{} to {}", handle, agent);

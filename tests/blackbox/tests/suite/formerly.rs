@@ -1,4 +1,5 @@
-//! What a session shows to whoever has left it, or is invited: how it stands now, with whom it knows (ASP-70, ASP-75, D.9).
+//! The view of a session for former members and invitees: its present state, and the participants that they know (ASP-70,
+//! ASP-75, D.9).
 //! Its events end where it left (ASP-80).
 
 use blackbox::{Agent, Server, enter, pair};

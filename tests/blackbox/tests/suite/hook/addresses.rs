@@ -138,17 +138,24 @@ async fn a_coding_session_is_listed_once_and_not_beside_its_tools() {
     tools.end().await;
 }
 
+/// Two sessions of one agent: the first asks another agent, the second is used since, then the answer comes. Returns both, the
+/// conversation, and the answer.
+async fn answered(home: &Cli, claude: &Coding, codex: &Coding) -> (Program, Program, String, (String, u64)) {
+    let (day, night) = (Program::begin(), Program::begin());
+    day.at(home, codex, "day-1", "SessionStart").await;
+    let sent = call(home, codex, &day, "send", json!({"to": [claude.handle], "text": "Which port?"})).await;
+    let id = sent["session_id"].as_str().unwrap_or_else(|| panic!("{sent}")).to_owned();
+    night.at(home, codex, "night-1", "SessionStart").await;
+    night.at(home, codex, "night-1", "UserPromptSubmit").await;
+    home.run_in(&claude.directory, &["session", "join", &id, "--as", &claude.handle]).await;
+    let answer = (id.clone(), send(home, claude, &id, "Port 7420.").await);
+    (day, night, id, answer)
+}
+
 #[tokio::test]
 async fn the_inbox_of_one_session_leaves_what_waits_for_another() {
     let (_server, home, claude, codex) = two().await;
-    let (day, night) = (Program::begin(), Program::begin());
-    day.at(&home, &codex, "day-1", "SessionStart").await;
-    let sent = call(&home, &codex, &day, "send", json!({"to": [claude.handle], "text": "Which port?"})).await;
-    let id = sent["session_id"].as_str().unwrap_or_else(|| panic!("{sent}")).to_owned();
-    night.at(&home, &codex, "night-1", "SessionStart").await;
-    night.at(&home, &codex, "night-1", "UserPromptSubmit").await;
-    home.run_in(&claude.directory, &["session", "join", &id, "--as", &claude.handle]).await;
-    let answer = (id.clone(), send(&home, &claude, &id, "Port 7420.").await);
+    let (day, night, id, answer) = answered(&home, &claude, &codex).await;
     let to = format!("{}/day", codex.handle);
     let named = home.run_in(&claude.directory, &["send", &to, "You alone.", "--as", &claude.handle]).await;
     assert!(named.code == 0 && !named.err.contains("not joined"), "{named:?}");
@@ -195,14 +202,7 @@ async fn the_inbox_of_one_session_leaves_what_waits_for_another() {
 #[tokio::test]
 async fn the_session_that_asked_reads_its_answer_with_the_tool() {
     let (_server, home, claude, codex) = two().await;
-    let (day, night) = (Program::begin(), Program::begin());
-    day.at(&home, &codex, "day-1", "SessionStart").await;
-    let sent = call(&home, &codex, &day, "send", json!({"to": [claude.handle], "text": "Which port?"})).await;
-    let id = sent["session_id"].as_str().unwrap_or_else(|| panic!("{sent}")).to_owned();
-    night.at(&home, &codex, "night-1", "SessionStart").await;
-    night.at(&home, &codex, "night-1", "UserPromptSubmit").await;
-    home.run_in(&claude.directory, &["session", "join", &id, "--as", &claude.handle]).await;
-    let answer = (id.clone(), send(&home, &claude, &id, "Port 7420.").await);
+    let (day, _night, _, answer) = answered(&home, &claude, &codex).await;
     assert_eq!(texts(&call(&home, &codex, &day, "inbox", json!({})).await), ["Port 7420."]);
     assert_eq!(state(&home, &claude, &answer).await, "in_context");
 }

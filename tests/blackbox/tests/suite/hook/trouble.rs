@@ -137,7 +137,7 @@ async fn what_was_printed_and_not_marked_comes_again() {
     assert_eq!(by(&home, &codex, itself, "").await, "");
 }
 
-/// What the person at a session is told at an event, if anything.
+/// The message to the person at a session, if an event has one.
 async fn told(home: &Cli, coding: &Coding, session: &str, event: &str) -> Option<String> {
     let ran = coding.at(home, event, json!({"session_id": session, "source": "startup"})).await;
     let answer = (!ran.out.is_empty()).then(|| crate::connect::json_of(&ran.out))?;
