@@ -11,6 +11,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use plenary_accounts::{AccountEvent, Accounts, TokenDigest};
+use plenary_edge::config::SMALL_ANSWER_BYTES_MAX;
 use plenary_hub::{ENTRY_BYTES, Emission, Lane, LaneLimits, Observer, Subscription};
 use plenary_kernel::{AgentHandle, Clock, SovereignHandle, TimestampMs};
 use plenary_log::{Fault, Log, Signals, StoredEvent, signals::Signal};
@@ -20,7 +21,7 @@ use crate::{
     accord_frames::AccordCarrier,
     decide::Audience,
     filter::Filter,
-    limits::{FRAME_BYTES_MAX, ROSTER_ENTRIES_MAX},
+    limits::{BODY_BYTES_MAX, FRAME_BYTES_MAX, ROSTER_ENTRIES_MAX},
     numbers::Numbers,
     rate::{Buckets, Rate},
     session::Session,
@@ -145,7 +146,12 @@ impl Frames {
         // The guaranteed retention of a handle for frames of maximal size; never more than half of the
         // total limit.
         let promised = config.max_events.saturating_mul(FRAME_BYTES_MAX + ENTRY_BYTES);
-        let limits = LaneLimits { key_bytes_max: promised.min(limits.bytes_max / 2), ..limits };
+        let limits = LaneLimits {
+            key_bytes_max: promised.min(limits.bytes_max / 2),
+            // With one more frame a piece is still a small answer, which needs no part of its owner's budget.
+            turn_bytes_max: SMALL_ANSWER_BYTES_MAX - BODY_BYTES_MAX,
+            ..limits
+        };
         Self(Arc::new(Inner {
             accounts,
             numbers: Numbers::new(log.clone(), clock.clone()),

@@ -297,6 +297,7 @@ impl Log {
         &self.signals
     }
     /// The reads of the store.
+    #[cfg(any(test, feature = "rigged"))]
     pub(crate) fn reads(&self) -> &dyn Reads {
         &*self.reads
     }

@@ -74,7 +74,7 @@ fn pasted(line: &str) -> String {
     let command = line.split(" #").next().unwrap_or(line).trim_end();
     match command {
         // The binary exists already.
-        "cargo install --path crates/plenary" => ":".into(),
+        "cargo install --locked --path crates/plenary" => ":".into(),
         "plenary serve" => SERVER.into(),
         _ if command.ends_with("plenary listen") || command.ends_with("frame listen") => {
             format!("{command} &")
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn blocks_of_the_shell_alone_are_pasted_with_the_binary_that_was_built() {
-        let page = "With the server running:\n```sh\ncargo install --path crates/plenary\nplenary listen   # leave it\n```\n\
+        let page = "With the server running:\n```sh\ncargo install --locked --path crates/plenary\nplenary listen   # leave it\n```\n\
                     ```toml\na = 1\n```\n";
         let expected = format!("{SERVER}\necho '==> x.md:2'\n:\nplenary listen &\n");
         assert_eq!(script("x.md", page), expected);

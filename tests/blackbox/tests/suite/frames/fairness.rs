@@ -5,6 +5,7 @@
 use blackbox::{Agent, Server};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use tokio::{io::AsyncReadExt as _, net::TcpStream};
 
 use super::crowd::stall;
 use super::speak::{
@@ -60,6 +61,51 @@ async fn d_5_stalled_streams_never_shorten_what_another_handle_was_promised() {
         assert_eq!(paused.event().await.frame_id(), id_of(frame), "a reader that paused gets all of it");
     }
     drop(stalled);
+}
+
+/// Streams of one owner that lag, and the frames of about 30 KiB that wait for each: more together than the answers of one
+/// owner may hold.
+const LAGGING: usize = 300;
+const WAITING: usize = 50;
+
+/// Reads a piece; true once a frame has come. The end of what was read before may be the beginning of its id.
+async fn read_piece(stream: &mut TcpStream, before: &mut Vec<u8>, id: &str) -> bool {
+    let kept = before.len();
+    before.resize(kept + (16 << 10), 0);
+    let read = stream.read(&mut before[kept..]).await.expect("an open stream");
+    assert!(read > 0, "the stream ended");
+    before.truncate(kept + read);
+    let came = String::from_utf8_lossy(before).contains(id);
+    before.drain(..before.len().saturating_sub(id.len()));
+    came
+}
+
+/// Slow reading by many streams ends none of them: what waits for a stream stays in the ring, which all of them share.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn d_5_many_streams_of_one_owner_lag_together_and_none_ends() {
+    let server = patient_server().await;
+    let alice = server.agent("@alice.bot").await;
+    let mut lagging = Vec::new();
+    for _ in 0..LAGGING {
+        lagging.push(stall(&alice).await);
+    }
+    let mut last = String::new();
+    for number in 0..WAITING {
+        let frame = big(&alice, number);
+        assert_eq!(sent(&submit(&alice, &frame).await, &frame).count, LAGGING as u64);
+        last = id_of(&frame).to_owned();
+    }
+    // All read equally slowly, so that something waits for each of them all the time.
+    let mut reading: Vec<_> = lagging.into_iter().map(|stream| (stream, Vec::new())).collect();
+    while !reading.is_empty() {
+        let mut rest = Vec::new();
+        for (mut stream, mut before) in reading {
+            if !read_piece(&mut stream, &mut before, &last).await {
+                rest.push((stream, before));
+            }
+        }
+        reading = rest;
+    }
 }
 
 /// Handles of others that one owner floods, and how many frames of about 30 KiB each gets: more together than there is
