@@ -15,6 +15,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 /// The operator's token of every server here.
 pub(crate) const OPERATOR: &str = "the-operator-of-the-bench";
+/// The configuration file of every server here: one owner stores what a figure needs.
+const CONFIG: &str = "[quota]\nstored_bytes_max = 1099511627776\nstored_events_max = 1000000000\n";
 /// How long a server may take to end when it is asked to.
 const STOP_MAX: Duration = Duration::from_secs(15);
 
@@ -60,6 +62,9 @@ impl Listening {
             Store::Directory(directory) => command.arg("--data").arg(directory),
             Store::Postgres(url) => command.arg("--database").arg(url),
         };
+        let config = scratch.join("plenary.toml");
+        fs::write(&config, CONFIG)?;
+        command.env("PLENARY_CONFIG", config);
         command.env("PLENARY_OPERATOR_TOKEN", OPERATOR).env("PLENARY_LOG", "warn");
         command.envs(variables.iter().copied());
         Self::start(command, scratch, "server")
