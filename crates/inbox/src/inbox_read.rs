@@ -423,7 +423,8 @@ impl Inbox {
             for ((shelf, lookup), was_known) in shelves.into_iter().zip(was_known) {
                 if was_known {
                     let after = shelf.read_from(&stream);
-                    self.read_stream(me, shelf, lookup, &stream, after).await?;
+                    let unread = self.read_stream(me, lookup, &stream, after).await?;
+                    shelf.take(&stream, unread, NEWS_KEPT_MAX);
                 }
             }
         }

@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
+use futures_util::future::try_join_all;
 use plenary_kernel::{AgentHandle, Position, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, StreamName, StreamNews};
 use plenary_room::News;
@@ -18,6 +19,8 @@ use crate::{
 
 /// The work of one more listing, relative to reading one stream.
 const LISTING_WORK: usize = 4;
+/// How many streams are read at the same time.
+const READ_TOGETHER_MAX: usize = 16;
 /// How many streams the background search reads before readers get their turn.
 const READ_IN_BACKGROUND_MAX: usize = 16;
 
@@ -113,26 +116,32 @@ impl Inbox {
         work: &mut usize,
     ) -> Result<(), Fault> {
         while *work > 0 && !shelf.is_whole() {
-            if let Some((stream, after)) = shelf.next() {
-                self.read_stream(me, shelf, lookup, &stream, after).await?;
-                *work -= 1;
-            } else {
+            let first = shelf.first(READ_TOGETHER_MAX.min(*work));
+            if first.is_empty() {
                 self.list_further(me, shelf).await?;
                 *work = work.saturating_sub(LISTING_WORK);
+                continue;
+            }
+            *work -= first.len();
+            let reads = first.iter().map(|(stream, after)| self.read_stream(me, lookup, stream, *after));
+            for ((stream, _), unread) in first.iter().zip(try_join_all(reads).await?) {
+                // An earlier one of them may have filled the shelf.
+                if shelf.is_pending(stream) {
+                    shelf.take(stream, unread, NEWS_KEPT_MAX);
+                }
             }
         }
         Ok(())
     }
 
-    /// Reads one stream.
+    /// What one stream has for the shelf after a version.
     pub(crate) async fn read_stream(
         &self,
         me: &AgentHandle,
-        shelf: &mut Shelf,
         lookup: ShelfLookup,
         stream: &StreamName,
         after: Version,
-    ) -> Result<(), Fault> {
+    ) -> Result<UnreadStream, Fault> {
         let gathered = self.gather(me, stream, after).await;
         let gathered = Fault::skip_corrupt(gathered, "a damaged stream is left out of an inbox")?;
         let mut gathered =
@@ -140,8 +149,7 @@ impl Inbox {
         gathered
             .stubs
             .retain(|(_, stub)| (stub.kind == Kind::SessionOffered) == (lookup == ShelfLookup::Offered));
-        shelf.take(stream, gathered, NEWS_KEPT_MAX);
-        Ok(())
+        Ok(gathered)
     }
 
     /// The items of a stream for an agent after a version.

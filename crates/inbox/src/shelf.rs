@@ -109,10 +109,15 @@ impl Shelf {
         }
     }
 
-    /// The stream to read first, and the version to read after.
-    pub(crate) fn next(&self) -> Option<(StreamName, Version)> {
-        let (_, stream) = self.order.first()?;
-        Some((stream.clone(), self.read_from(stream)))
+    /// The first streams to read, each with the version to read after.
+    pub(crate) fn first(&self, count: usize) -> Vec<(StreamName, Version)> {
+        let first = self.order.iter().take(count);
+        first.map(|(_, stream)| (stream.clone(), self.read_from(stream))).collect()
+    }
+
+    /// Whether a stream is still to be read.
+    pub(crate) fn is_pending(&self, stream: &StreamName) -> bool {
+        self.pending.contains_key(stream)
     }
 
     /// The version after which a pending stream must be read.
@@ -353,12 +358,12 @@ mod tests {
         shelf.note([(stream(), grown(4))]);
         shelf.begin(Position(11), vec![news(2)], ShelfCoverage::Whole);
         assert!(shelf.covers(Position(11)) && !shelf.covers(Position(10)));
-        assert_eq!(shelf.next(), Some((stream(), Version(1))));
+        assert_eq!(shelf.first(1), [(stream(), Version(1))]);
         shelf.take(&stream(), stream_with(1..4), 100);
         assert_eq!(positions(&shelf, 0), [12, 13], "earlier items are not included");
-        assert_eq!(shelf.next(), None);
+        assert!(shelf.first(1).is_empty());
         shelf.note([(stream(), grown(7))]);
-        assert_eq!(shelf.next(), Some((stream(), Version(3))), "after the last read version");
+        assert_eq!(shelf.first(1), [(stream(), Version(3))], "after the last read version");
     }
 
     #[test]
@@ -387,7 +392,7 @@ mod tests {
         let settled = [ItemPosition(Position(12), 0), ItemPosition(Position(13), 0)];
         shelf.make_room(&settled, vec![news(3)], ShelfCoverage::Whole);
         assert_eq!((positions(&shelf, 0), shelf.is_whole()), (vec![11], false));
-        assert_eq!(shelf.next(), Some((stream(), Version(2))), "from the end of the items that fitted");
+        assert_eq!(shelf.first(1), [(stream(), Version(2))], "from the end of the items that fitted");
         shelf.take(&stream(), stream_with(3..7), 100);
         assert_eq!((positions(&shelf, 0), shelf.end()), (vec![11, 13, 14, 15, 16], None));
         assert!(
@@ -404,7 +409,7 @@ mod tests {
         let mut shelf = Shelf::default();
         let later = StreamNews { stream: other.clone(), first: Version(1), at: Position(13) };
         shelf.begin(Position(0), vec![later, news(1)], ShelfCoverage::UpTo(Position(14)));
-        assert_eq!(shelf.next(), Some((stream(), Version(0))), "the oldest first");
+        assert_eq!(shelf.first(1), [(stream(), Version(0))], "the oldest first");
         shelf.take(&stream(), stream_with(1..6), 100);
         assert_eq!(positions(&shelf, 0), [11, 12], "the other stream has something at 13");
         assert_eq!(shelf.end(), Some(ItemPosition::end_of(Position(12))));
