@@ -446,6 +446,7 @@ impl ShelfScan<'_> {
     ) -> Result<PickedStubs, Fault> {
         let Self { shelf, unread_from, start, is_on_shelf } = *self;
         let (mut requested, mut held, mut unread, mut is_held_up) = (Vec::new(), Vec::new(), 0, false);
+        let mut waiting = None;
         for (position, stub) in shelf.items_after(unread_from.min(start)) {
             if position.0 > through || !query.kinds.has(stub.kind) || !is_on_shelf(stub.kind) {
                 continue;
@@ -459,7 +460,10 @@ impl ShelfScan<'_> {
             }
             let is_unread = visibility.is_unread(shelf, marks, position, stub).await?;
             let is_requested = position > start && (query.after.is_some() || is_unread);
-            if (is_unread || is_requested) && visibility.is_open(stub).await? {
+            if !is_unread && !is_requested {
+                continue;
+            }
+            if visibility.is_open(stub).await? {
                 let about = session_of(&stub.stream);
                 let passage = visibility.passage(stub, about.as_ref()).await?;
                 let is_for_it = !stub.kind.is_in_line()
@@ -480,6 +484,10 @@ impl ShelfScan<'_> {
                         break;
                     }
                 }
+            } else if visibility.awaits_ejection(stub).await? {
+                // The page ends here, so that no cursor passes what the agent may read once it has left.
+                waiting = Some(position.before());
+                break;
             }
         }
         let last =
@@ -487,13 +495,14 @@ impl ShelfScan<'_> {
         let last_held = held.last().map(|(position, _)| *position).filter(|_| is_held_up);
         let is_full = requested.len() > query.limit;
         let last = if is_full { last } else { last_held.unwrap_or(last) };
-        let (is_full, end) = (is_full || is_held_up, shelf.end());
+        let (is_full, end) = (is_full || is_held_up, shelf.end().into_iter().chain(waiting).min());
         let all = end.unwrap_or(ItemPosition::end_of(through)).min(ItemPosition::end_of(through));
         Ok(PickedStubs {
             stubs: with_newer(&requested, query.limit),
             unread,
             is_cut: is_held_up || end.is_some() || !shelf.covers(before(unread_from.0)),
-            more: is_full || end.is_some(),
+            // The growth of the session by the ejection wakes who waits.
+            more: is_full || shelf.end().is_some(),
             // A cursor never moves back.
             end: if is_full { last } else { all.max(start) },
             held,

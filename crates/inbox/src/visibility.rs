@@ -165,6 +165,13 @@ impl<'a> Visibility<'a> {
         Ok(has)
     }
 
+    /// Whether the item is in a session that the agent is about to leave because of a block.
+    pub(crate) async fn awaits_ejection(&self, stub: &Stub) -> Result<bool, Fault> {
+        let Some(id) = session_of(&stub.stream) else { return Ok(false) };
+        let (me, blockers) = (&self.reader.me.handle, &self.reader.blockers);
+        self.inbox.0.rooms.sessions.awaits_ejection(me, &id, blockers).await
+    }
+
     pub(crate) async fn is_open(&mut self, stub: &Stub) -> Result<bool, Fault> {
         let by_stream = matches!(stub.kind, Kind::SessionMessage | Kind::SessionInvited);
         if let Some(known) = self.sessions.get(&stub.stream).filter(|_| by_stream) {

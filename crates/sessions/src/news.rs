@@ -18,8 +18,12 @@ use crate::{
     state::{Participant, Phase, SessionState},
 };
 
-/// How many events before its joining are news for an agent that joins; older events are history.
-pub const TRANSCRIPT_EVENTS_MAX: u64 = 100;
+/// How many events before its joining are news for an agent that joins, in any case; events before its invitation and
+/// older than these are history.
+pub const TRANSCRIPT_EVENTS_MIN: u64 = 100;
+
+/// How many events between its invitation and its joining are news for an agent that joins.
+pub const TRANSCRIPT_EVENTS_MAX: u64 = 8_192;
 
 /// How many of a session's latest events are searched for a message of which an invited agent is reminded.
 const REMINDER_EVENTS_MAX: u64 = 64;
@@ -295,6 +299,20 @@ impl Sessions {
         Ok(Some(NewsText { topic, text }))
     }
 
+    /// Whether an agent is about to leave a session of this network because of a block.
+    ///
+    /// # Errors
+    /// If the log could not be read.
+    pub async fn awaits_ejection(
+        &self,
+        agent: &AgentHandle,
+        id: &SessionId,
+        blockers: &[AgentHandle],
+    ) -> Result<bool, Fault> {
+        let (state, _) = self.0.streams.observed(id.as_str()).await?;
+        Ok(state.host().is_none() && state.awaits_ejection(agent, blockers))
+    }
+
     /// Whether a session may be shown to an agent now: not while the agent still has to leave it because of a block.
     pub async fn is_open_to(
         &self,
@@ -303,10 +321,7 @@ impl Sessions {
         blockers: &[AgentHandle],
     ) -> Result<bool, Fault> {
         let (state, _) = self.0.streams.observed(id.as_str()).await?;
-        let Some(participant) = state.participant(agent) else { return Ok(false) };
-        let is_present =
-            |blocker: &AgentHandle| state.participant(blocker).is_some_and(Participant::is_present);
-        Ok(!(participant.is_present() && blockers.iter().any(is_present)))
+        Ok(state.participant(agent).is_some() && !state.awaits_ejection(agent, blockers))
     }
 }
 
@@ -317,8 +332,11 @@ fn joining_version(participant: &Participant) -> Option<Version> {
 
 /// The version after which the transcript of a joining begins.
 fn transcript_start(participant: &Participant, joining: Version) -> Version {
-    let oldest = joining.0.saturating_sub(1 + TRANSCRIPT_EVENTS_MAX);
-    Version(oldest.max(participant.frozen.0).max(1))
+    let of_stay = |invited: &&Version| **invited > participant.frozen && **invited < joining;
+    let invited = participant.glimpses.iter().filter(of_stay).min();
+    let since_invited = invited.map_or(0, |invited| joining.0 - invited.0);
+    let events = since_invited.clamp(TRANSCRIPT_EVENTS_MIN, TRANSCRIPT_EVENTS_MAX);
+    Version(joining.0.saturating_sub(1 + events).max(participant.frozen.0).max(1))
 }
 
 /// Whether the event is too old to be news for an agent that joined later.

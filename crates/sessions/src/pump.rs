@@ -15,7 +15,7 @@ use futures_util::{FutureExt as _, Sink, SinkExt as _, Stream, StreamExt as _};
 use plenary_accounts::{AgentCaller, INBOX};
 use plenary_engine::Room as _;
 use plenary_hub::{CloseReason, Connection, Marks};
-use plenary_kernel::{AgentHandle, Position, limits::READ_ROWS_MAX};
+use plenary_kernel::{AgentHandle, Position, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order, StreamName};
 use tokio::time::{Duration, Instant, Sleep, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::{Error as Broken, error::ProtocolError};
@@ -103,6 +103,8 @@ pub(crate) struct Pump<'a, S> {
     /// The agents that block this agent. Events of sessions shared with one of them wait until the agent has left
     /// there.
     blockers: Vec<AgentHandle>,
+    /// Those sessions, each with its first unsent version.
+    held: HashMap<StreamName, Version>,
 }
 
 impl<'a, S: Socket> Pump<'a, S> {
@@ -134,6 +136,7 @@ impl<'a, S: Socket> Pump<'a, S> {
             confirmation,
             alarm: Box::pin(sleep_until(now)),
             blockers: Vec::new(),
+            held: HashMap::new(),
         })
     }
 
@@ -151,9 +154,9 @@ impl<'a, S: Socket> Pump<'a, S> {
             // First the position up to which marks are complete, then the marks: so the marks cover it.
             let dispatched_position = self.sessions.0.presence.dispatched();
             self.connection.mailbox.take_into(&mut marks);
-            self.apply_orders(&marks).await?;
+            self.apply_orders(&mut marks).await?;
             self.deliver(marks.streams.drain(), ReadLimit::Observed, Some(dispatched_position)).await?;
-            self.sent_position = self.sent_position.max(dispatched_position);
+            self.cover(dispatched_position);
             self.wait().await?;
         }
     }
@@ -181,8 +184,15 @@ impl<'a, S: Socket> Pump<'a, S> {
                 ids = sessions.page_of(handle, ids.last().map(String::as_str)).await?;
             }
         }
-        self.sent_position = self.sent_position.max(head);
+        self.cover(head);
         Ok(())
+    }
+
+    /// Notes that everything up to a position has been sent, unless events are held back.
+    fn cover(&mut self, position: Position) {
+        if self.held.is_empty() {
+            self.sent_position = self.sent_position.max(position);
+        }
     }
 
     async fn deliver_news(
@@ -195,13 +205,20 @@ impl<'a, S: Socket> Pump<'a, S> {
     }
 
     /// Follows the instructions that came with the marks.
-    async fn apply_orders(&mut self, marks: &Marks) -> Result<(), End> {
+    async fn apply_orders(&mut self, marks: &mut Marks) -> Result<(), End> {
         match marks.closing {
             Some(CloseReason::Shutdown) => return Err(End::SHUTDOWN),
             Some(CloseReason::Revoked) => return Err(End::REVOKED),
             None => {}
         }
-        if marks.recheck { self.recheck().await } else { Ok(()) }
+        if marks.recheck {
+            self.recheck().await?;
+            // What a block held back is read again.
+            for (stream, first) in &self.held {
+                marks.streams.entry(stream.clone()).or_insert(*first);
+            }
+        }
+        Ok(())
     }
 
     /// Checks trust again at delivery: whether the token is still valid, and who blocks the agent.

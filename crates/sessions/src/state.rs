@@ -220,6 +220,12 @@ impl SessionState {
         self.participants.iter().filter(|(_, p)| p.is_present()).map(|(handle, _)| handle)
     }
 
+    /// Whether an agent still has to leave because somebody present blocks it. From an ended session nobody leaves.
+    pub(crate) fn awaits_ejection(&self, agent: &AgentHandle, blockers: &[AgentHandle]) -> bool {
+        let is_present = |handle| self.participant(handle).is_some_and(Participant::is_present);
+        self.phase == Phase::Active && is_present(agent) && blockers.iter().any(is_present)
+    }
+
     fn entry(&mut self, handle: &AgentHandle, version: Version) -> &mut Participant {
         self.participants.entry(handle.clone()).or_insert_with(|| Participant::new(version))
     }

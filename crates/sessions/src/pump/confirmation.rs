@@ -62,7 +62,7 @@ impl<S: Socket> Pump<'_, S> {
     pub(super) fn raise_sent_position(&mut self) {
         let dispatched_position = self.sessions.0.presence.dispatched();
         if self.connection.mailbox.is_empty() {
-            self.sent_position = self.sent_position.max(dispatched_position);
+            self.cover(dispatched_position);
         }
     }
 

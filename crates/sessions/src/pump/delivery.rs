@@ -4,14 +4,13 @@
 use axum::extract::ws::Utf8Bytes;
 use plenary_accounts::INBOX;
 use plenary_hub::Row;
-use plenary_kernel::{AgentHandle, Position, SessionId, Version};
+use plenary_kernel::{Position, SessionId, Version};
 use plenary_log::{Fault, StreamName};
 
 use super::{End, Pump, READINGS_MAX, Socket, TAIL_PAGE, pages::Pages};
 use crate::{
     Sessions,
     session_reader::{ReadPosition, Step},
-    state::SessionState,
     wire::{EncodedEvent, Form},
 };
 
@@ -64,12 +63,17 @@ impl<S: Socket> Pump<'_, S> {
         covered_position: Option<Position>,
     ) -> Result<bool, End> {
         let Ok(id) = stream.id().parse::<SessionId>() else { return Ok(false) };
+        let first = self.held.remove(stream).map_or(first, |held| held.min(first));
         let streams = &self.sessions.0.streams;
         let (mut has_shown, mut is_later_page, mut pages) = (false, false, Pages::new(self.sessions, stream));
         loop {
             let (state, observed) = streams.observed(stream.id()).await?;
             let Some(participant) = state.participant(&self.connection.handle) else { return Ok(has_shown) };
-            if participant.is_present() && self.blockers.iter().any(|blocker| is_present(&state, blocker)) {
+            if state.awaits_ejection(&self.connection.handle, &self.blockers) {
+                // The host of a copy may be unreachable for long.
+                if state.host().is_none() {
+                    self.held.insert(stream.clone(), first);
+                }
                 return Ok(has_shown);
             }
             let mut reading = match self.readings.get(stream) {
@@ -96,7 +100,7 @@ impl<S: Socket> Pump<'_, S> {
                     }
                 }
                 if let Some(covered_position) = covered_position {
-                    self.sent_position = self.sent_position.max(row.event.position.min(covered_position));
+                    self.cover(row.event.position.min(covered_position));
                 }
             }
             self.store_reading(stream, reading);
@@ -149,8 +153,4 @@ impl Sessions {
             None => Ok(row.encoded.set(form, self.write(id, topic, stream, &row.event, form).await?)),
         }
     }
-}
-
-fn is_present(state: &SessionState, handle: &AgentHandle) -> bool {
-    state.participant(handle).is_some_and(crate::state::Participant::is_present)
 }

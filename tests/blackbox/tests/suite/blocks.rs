@@ -165,6 +165,22 @@ async fn a_block_refuses_every_new_contact() {
     carol.post(&path, json!({"invite": ["@alice.bot"]})).await.assert_refused(404, "not_found");
 }
 
+/// ASP-15, ASP-78: nobody leaves an ended session, so a later block takes from nobody what others said there before.
+#[tokio::test]
+async fn a_block_hides_nothing_of_a_session_that_has_ended() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let carol = blackbox::enter(&server, &alice, &id, "@carol.bot").await;
+    alice.say(&id, "the last word").await;
+    alice.end(&id).await;
+    server.block(&bob, "@carol.bot").await;
+    let inbox = carol.get("/inbox").await.ok(200);
+    assert_eq!(inbox["items"].as_array().map(Vec::len), Some(1), "{inbox}");
+    let mut to_carol = carol.connect().await;
+    to_carol.until_text("the last word").await;
+    to_carol.until_kind("session.ended").await;
+}
+
 /// D.9: a reopening skips whoever the block keeps apart.
 #[tokio::test]
 async fn a_reopening_respects_blocks() {

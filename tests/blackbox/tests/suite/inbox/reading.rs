@@ -98,6 +98,28 @@ async fn the_first_read_after_a_start_looks_beyond_settled_sessions() {
     assert_eq!((texts(&page), &page["unread"]), (vec!["the news".to_owned()], &json!(1)), "{page}");
 }
 
+/// What is said to an agent that was invited and has not joined waits for it, however much it is.
+#[tokio::test]
+async fn everything_since_the_invitation_is_news_for_who_joins() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let carol = server.agent("@carol.bot").await;
+    let id = alice.create(&[&carol]).await;
+    carol.join(&id).await;
+    for n in 0..110 {
+        alice.say(&id, format!("before {n}")).await;
+    }
+    alice.invite(&id, &["@bob.bot"]).await;
+    for n in 0..110 {
+        alice.say(&id, format!("after {n}")).await;
+    }
+    bob.join(&id).await;
+    let page = inbox(&bob, "?limit=1").await;
+    assert_eq!((texts(&page), &page["unread"]), (vec!["after 0".to_owned()], &json!(110)), "{page}");
+    let status = alice.get(&format!("/sessions/{id}/messages/114/status")).await.ok(200);
+    assert_eq!(status["recipients"].as_array().map(Vec::len), Some(2), "{status}");
+}
+
 /// A model that reads the session itself acknowledges no page, so no mark of the inbox rises, and the server keeps the places of
 /// 16,384 items.
 #[tokio::test]
