@@ -101,7 +101,8 @@ impl Since {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Passage {
     since: Since,
-    /// In a thread the event of the cursor: events of other runs before it are also before the cursor.
+    /// In a thread the event of the cursor, or 0 for the start of its run: events of other runs before it are also
+    /// before the cursor.
     cursor_event: Option<(RunId, u64)>,
 }
 
@@ -111,7 +112,7 @@ impl Passage {
         let cursor_event = match since {
             Since::Place(run, id) if visible_thread.run.is_none() => {
                 let last = visible_thread.state.run(run).map_or(0, |run| run.last_event_id);
-                Some((run, id.min(last))).filter(|(_, id)| *id > 0)
+                Some((run, id.min(last)))
             }
             Since::Start | Since::Id(_) | Since::Place(..) => None,
         };

@@ -120,6 +120,7 @@ async fn sc_42_since_in_a_thread_leaves_out_no_later_run() {
         (last.to_string(), begun),
         ((last + 7).to_string(), begun),
         (format!("{}:{last}", first.id), begun),
+        (format!("{}:0", second.id), begun),
         (format!("{}:1", second.id), begun + 1),
     ] {
         let query = format!("since={since}");
