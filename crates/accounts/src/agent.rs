@@ -252,7 +252,7 @@ impl Command<AgentRoom> for EditWith<'_> {
         decide::edit(state, *facts, stamp, &self.command)
     }
 
-    /// A restriction is never refused for a quota.
+    /// A restriction may use the reserve beyond the quota.
     fn exceeds_quota(&self) -> bool {
         match &self.command.edit {
             AgentEdit::RotateToken(_)

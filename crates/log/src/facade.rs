@@ -305,8 +305,8 @@ impl Log {
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
-    /// Counts a charge before its batch is submitted, if the limits allow it. With `may_exceed` it is
-    /// counted whatever the limits.
+    /// Counts a charge before its batch is submitted, if the limits allow it. With `may_exceed` it
+    /// may use the reserve beyond them.
     ///
     /// # Errors
     /// The store could not be read.

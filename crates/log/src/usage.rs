@@ -138,6 +138,17 @@ pub struct UsageMax {
     pub events: u64,
 }
 
+/// The least reserve of an account for operations that end or remove something; a tenth of its limits if that is more.
+const RESERVE_MIN: UsageMax = UsageMax { bytes: 64 << 20, events: 100_000 };
+
+impl UsageMax {
+    /// The limits for operations that end or remove something.
+    fn with_reserve(self) -> Self {
+        let with = |max: u64, least: u64| max.saturating_add(least.max(max / 10));
+        Self { bytes: with(self.bytes, RESERVE_MIN.bytes), events: with(self.events, RESERVE_MIN.events) }
+    }
+}
+
 /// The limits of all accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccountsMax {
@@ -257,7 +268,8 @@ impl Ledger {
         };
         let account = self.looked_up(reads, is_shared, &charge.account).await?;
         let mut known = account.0.lock();
-        if !may_exceed && let Some(exceeded) = exceeded(&charge.account, known.used(), usage, max) {
+        let max = if may_exceed { max.with_reserve() } else { max };
+        if let Some(exceeded) = exceeded(&charge.account, known.used(), usage, max) {
             return Ok(Err(exceeded));
         }
         known.under_way = known.under_way.plus(usage);
@@ -446,7 +458,11 @@ mod tests {
         }
         let refused = log.pledge(&charge(0), false).await.unwrap();
         assert_eq!(refused.unwrap_err(), ExceededQuota { rule: QuotaRule::OwnerEvents, used: 10, max: 10 });
+        // What ends or removes something has a reserve beyond it.
         drop(log.pledge(&charge(1), true).await.unwrap().unwrap());
+        let refused = log.pledge(&charge(RESERVE_MIN.bytes + 1), true).await.unwrap();
+        let max = 100 + RESERVE_MIN.bytes;
+        assert_eq!(refused.unwrap_err(), ExceededQuota { rule: QuotaRule::OwnerBytes, used: 100, max });
     }
 
     #[tokio::test]
