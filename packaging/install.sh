@@ -60,7 +60,7 @@ main() {
         # The script lies beside the archives.
         FROM=$(dirname "$0")
     fi
-    [ "$(uname -s)" = Linux ] || fail "there is a binary for Linux only; elsewhere build it: cargo install --path crates/plenary"
+    [ "$(uname -s)" = Linux ] || fail "there is a binary for Linux only; elsewhere build it: cargo install --locked --path crates/plenary"
     case $(uname -m) in
     x86_64 | amd64) MACHINE=x86_64 ;;
     aarch64 | arm64) MACHINE=aarch64 ;;

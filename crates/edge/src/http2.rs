@@ -28,8 +28,9 @@ use crate::{
     admission::PeerPermits,
     answers::{Allowance, AnswerBudget, SharedAnswer},
     config::{
-        CONNECTION_BUFFER_BYTES_MAX, Config, HEAD_BYTES_MAX, HEADERS_MAX, HTTP2_CONNECTION_WINDOW_BYTES,
-        HTTP2_LOOK, HTTP2_PING, HTTP2_PING_WAIT, HTTP2_REQUESTS_MAX, HTTP2_STREAM_WINDOW_BYTES,
+        CONNECTION_BUFFER_BYTES_MAX, Config, HEAD_BYTES_MAX, HEADERS_MAX, HTTP2_ABANDONED_MAX,
+        HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_LOOK, HTTP2_PING, HTTP2_PING_WAIT, HTTP2_REQUESTS_MAX,
+        HTTP2_STREAM_WINDOW_BYTES,
     },
     connection::{ServerContext, Stage},
     error::bug_response,
@@ -110,6 +111,8 @@ fn builder() -> Builder<TokioExecutor> {
         .initial_stream_window_size(HTTP2_STREAM_WINDOW_BYTES)
         .initial_connection_window_size(HTTP2_CONNECTION_WINDOW_BYTES)
         .max_send_buf_size(CONNECTION_BUFFER_BYTES_MAX)
+        // What arrives in one read is not yet accepted; it counts towards the same limit.
+        .max_pending_accept_reset_streams(HTTP2_ABANDONED_MAX as usize)
         .max_header_list_size(u32::try_from(HEAD_BYTES_MAX).unwrap_or(u32::MAX))
         // A dead peer does not answer the ping.
         .keep_alive_interval(HTTP2_PING)

@@ -108,6 +108,7 @@ pub fn operations() -> Vec<Operation<Notify>> {
         .description("At once, whatever the quiet hours; the answer says what came of it.")
         .without_key()
         .reply::<TestResult>()
+        .errors(Class::Malformed, &["invalid_json"])
         .errors(Class::TooMany, &["too_many_tests"]);
     let dead =
         doc("notify.dead", Method::GET, "/notifications/dead", "List notifications that did not arrive")
@@ -117,6 +118,7 @@ pub fn operations() -> Vec<Operation<Notify>> {
         doc("notify.retry", Method::POST, "/notifications/dead/{id}/retry", "Send a notification once more")
             .path_parameter::<NoticeId>("id", "The notification.")
             .description("One that did not arrive, under its own id, until it arrives or is given up again.")
+            .errors(Class::Malformed, &["invalid_json"])
             .success(StatusCode::NO_CONTENT);
     let key =
         OperationDoc::new("notify.push_key", Method::GET, "/notifications/push-key", "The key for browsers")

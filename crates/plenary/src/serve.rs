@@ -84,10 +84,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = RERANK, value_name = "MODEL", hide_env_values = true)]
     pub rerank: Option<String>,
     /// PEM file with the server's certificate chain
-    #[arg(long, env = "PLENARY_TLS_CERT", value_name = "FILE", requires = "tls_key")]
+    #[arg(long, env = "PLENARY_TLS_CERT", value_name = "FILE")]
     pub tls_cert: Option<PathBuf>,
     /// PEM file with the private key of the certificate
-    #[arg(long, env = "PLENARY_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
+    #[arg(long, env = "PLENARY_TLS_KEY", value_name = "FILE")]
     pub tls_key: Option<PathBuf>,
     /// Configuration file; a file in the current directory is not read unless it is named here [default: plenary.toml in
     /// $XDG_CONFIG_HOME/plenary or ~/.config/plenary, if it exists]

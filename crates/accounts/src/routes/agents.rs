@@ -101,6 +101,7 @@ where
                 "Replace an agent's token; the old token stops working at once, and its connections close",
             )
             .reply::<AgentMade>()
+            .errors(Class::Malformed, &["invalid_json"])
             .answers_page(),
             rotate_token,
         ),

@@ -58,6 +58,7 @@ where
             answer("contact.accept", "/contacts/{id}/accept", "Accept a request: each agent is added to the other's allowlist")
                 .action("sessions", "contact")
                 .description("For the asked agent's owner, and for the agent itself if it has self_service.")
+                .errors(Class::Malformed, &["invalid_json"])
                 .errors(Class::Forbidden, &["forbidden"])
                 .errors(Class::Conflict, &["contact_answered", "allowlist_full"]),
             accept,
@@ -66,6 +67,7 @@ where
             answer("contact.decline", "/contacts/{id}/decline", "Decline a request")
                 .action("sessions", "contact")
                 .description("For the asked agent or its owner.")
+                .errors(Class::Malformed, &["invalid_json"])
                 .errors(Class::Conflict, &["contact_answered"]),
             decline,
         ),

@@ -61,6 +61,7 @@ where
             .auth(Auth::Owner)
             .path_parameter::<OwnerName>("owner", "The owner")
             .reply::<TokenView>()
+            .errors(Class::Malformed, &["invalid_json"])
             .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"]),
             rotate_token,

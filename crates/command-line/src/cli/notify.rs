@@ -408,6 +408,8 @@ async fn dead(context: &Context, client: &Client, owner: Option<&str>) -> Result
                 &text(notice, "error"),
             ]);
         }
-        Ok(context.out.table(&table, "every notification arrived")?)
+        Ok(context
+            .out
+            .table(&table, "no notification was given up; those that fail are sent again for a day")?)
     })
 }

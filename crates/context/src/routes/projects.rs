@@ -102,6 +102,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     let share_doc = of_member("context.share", Method::PUT, "Give an agent a role in a project")
         .request::<NewRole>()
         .reply::<Member>()
+        .errors(Class::Malformed, &["invalid_json"])
         .errors(Class::Conflict, &["project_full"]);
     let unshare_doc = of_member("context.unshare", Method::DELETE, "Remove an agent's role in a project")
         .description("The project's owner removes any role; an agent, and the owner of an agent, its own.")

@@ -17,7 +17,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use plenary_edge::{Config, StopReport, config::HTTP2_ABANDONED_MAX, tls_config};
 use rustls_pki_types::ServerName;
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::TcpStream,
     task::JoinHandle,
     time::timeout,
@@ -221,6 +221,41 @@ async fn a_client_that_cancels_requests_is_refused_and_cut() {
     assert!((1..=2 * HTTP2_ABANDONED_MAX).contains(&started), "{started} were begun");
     let (mut sender, _connection) = connect(&server).await;
     assert_eq!(text(send(&mut sender, get("/ok")).await).await, "ok");
+}
+
+/// What a client cancels before the server has accepted it counts towards the same limit, which is the only one.
+#[tokio::test]
+async fn requests_cancelled_in_one_write_do_not_end_the_connection() {
+    let server = start(Config::default());
+    let mut socket = TcpStream::connect(server.address).await.unwrap();
+    let frame = |kind: u8, flags: u8, stream: u32, payload: &[u8]| {
+        let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+        [&length[1..], &[kind, flags][..], &stream.to_be_bytes(), payload].concat()
+    };
+    let (headers, reset, settings, ping, goaway) = (1, 3, 4, 6, 7);
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    bytes.extend(frame(settings, 0, 0, &[]));
+    for nth in 0..HTTP2_ABANDONED_MAX / 2 {
+        let stream = 2 * nth + 1;
+        // GET http://a/, from the static table.
+        bytes.extend(frame(headers, 5, stream, &[0x82, 0x86, 0x84, 0x41, 1, b'a']));
+        bytes.extend(frame(reset, 0, stream, &8_u32.to_be_bytes()));
+    }
+    bytes.extend(frame(ping, 0, 0, &[7; 8]));
+    socket.write_all(&bytes).await.unwrap();
+    let answered = async {
+        loop {
+            let mut head = [0; 9];
+            socket.read_exact(&mut head).await.expect("the connection stays open");
+            let mut payload = vec![0; usize::from(head[1]) << 8 | usize::from(head[2])];
+            socket.read_exact(&mut payload).await.unwrap();
+            assert_ne!(head[3], goaway, "{payload:?}");
+            if (head[3], head[4], &payload[..]) == (ping, 1, &[7; 8][..]) {
+                return;
+            }
+        }
+    };
+    timeout(PATIENCE, answered).await.expect("the ping is answered");
 }
 
 #[tokio::test]

@@ -569,8 +569,10 @@ impl File {
     /// Parses the file. Relative paths in it are relative to its directory.
     fn parse(source: &Source) -> anyhow::Result<Self> {
         let mut file: Self = toml::from_str(&source.text).map_err(|error| source.refused(&error))?;
-        if file.connections_max == Some(0) {
-            bail!("`connections_max` in the configuration file must be at least 1");
+        if file.connections_max == Some(0) || file.connections_per_address_max == Some(0) {
+            bail!(
+                "`connections_max` and `connections_per_address_max` in the configuration file must be at least 1"
+            );
         }
         file.data =
             file.data.map(|data| if data.as_os_str() == MEMORY { data } else { source.resolve(data) });

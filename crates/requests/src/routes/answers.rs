@@ -57,6 +57,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
             .errors(Class::NotFound, &["not_found"]);
     let undo_doc = doc_for("request.undo", "/requests/{id}/undo", "Undo an answer")
         .description("Possible until the agent has received the answer.")
+        .errors(Class::Malformed, &["invalid_json"])
         .errors(Class::Conflict, &["too_late", "not_answered", "request_withdrawn", "request_expired"])
         .errors(Class::Conflict, &["too_many_changes"]);
     let snooze_doc = doc_for("request.snooze", "/requests/{id}/snooze", "Postpone a request")

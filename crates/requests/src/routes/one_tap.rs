@@ -44,6 +44,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
             .success(StatusCode::CREATED)
             .reply::<TapLink>()
             .error_body::<wire::Refusal<'static>>()
+            .errors(Class::Malformed, &["invalid_json"])
             .errors(Class::Unauthenticated, UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"])
             .errors(Class::Conflict, &["already_answered", "request_withdrawn", "request_expired"])

@@ -125,6 +125,15 @@ async fn metrics_are_prometheus_text() {
         let value = sample.rsplit(' ').next().unwrap_or_default();
         assert!(value.parse::<f64>().is_ok() || value == "+Inf", "{sample}");
     }
+    // The page for operators lists exactly these families.
+    let families = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+    let page = include_str!("../../../../docs/operations.md");
+    let listed = page.lines().filter_map(|line| line.strip_prefix("| `plenary_")?.split('`').next());
+    let mut listed: Vec<_> = listed.map(|name| format!("plenary_{name}")).collect();
+    let mut families: Vec<_> = families.collect();
+    families.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(families, listed);
 }
 
 /// D.1, D.2: every path of the Agent Session Protocol and its surroundings is described, under its methods.

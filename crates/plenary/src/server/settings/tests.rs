@@ -66,6 +66,11 @@ fn values_that_work_for_nothing_are_refused() {
     for (file, expected) in [
         ("[notify]\ncontact = \"me\"", "`contact` in [notify] must begin with mailto: or https://"),
         ("[quota]\nuploads_per_owner_max = 0", "`uploads_per_owner_max` in [quota] must be at least 1"),
+        ("[quota]\nsearches_per_owner_max = 0", "`searches_per_owner_max` in [quota] must be at least 1"),
+        (
+            "connections_per_address_max = 0",
+            "`connections_per_address_max` in the configuration file must be",
+        ),
     ] {
         let error = resolve(&[], file).unwrap_err().to_string();
         assert!(error.contains(expected), "{file}: {error}");
@@ -140,6 +145,10 @@ fn what_is_wrong_in_the_file_is_said() {
     assert!(resolve(&[], "trusted_proxies = [\"proxy\"]").is_err());
     assert!(resolve(&[], "[channels]\nstatus_cadence_seconds = 0").is_err());
     assert!(resolve(&[], "tls_cert = \"a.pem\"").is_err(), "a certificate without its key");
+    assert!(
+        resolve(&["--tls-cert", "b.pem"], "tls_cert = \"a.pem\"\ntls_key = \"a.key\"").is_ok(),
+        "its key in the file"
+    );
     assert!(resolve(&["--embeddings", "nothing"], "").is_err(), "no model");
 }
 
