@@ -17,7 +17,7 @@ pub mod tokens;
 use bytes::Bytes;
 use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
 use plenary_kernel::{AgentHandle, OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StoredEvent};
+use plenary_log::{Fault, IndexOp, RowOp};
 
 use crate::{
     Accounts, Actor, Rejection, TokenDigest, claim,
@@ -43,12 +43,6 @@ impl Room for AgentRoom {
     const CATEGORY: &'static str = "accounts.agent";
     const SNAPSHOT_FORM: u16 = 5;
 
-    fn encode(event: &AgentEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<AgentEvent, Fault> {
-        AgentEvent::decode(event)
-    }
     fn evolve(state: &mut AgentState, version: Version, at: TimestampMs, event: &AgentEvent) {
         state.evolve(version, at, event);
     }

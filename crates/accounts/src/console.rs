@@ -12,7 +12,7 @@ pub mod state;
 
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_log::{Fault, IndexOp};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{Accounts, Rejection, TokenDigest, index::PASSKEYS};
@@ -36,12 +36,6 @@ impl Room for ConsoleRoom {
     const CATEGORY: &'static str = "accounts.console";
     const SNAPSHOT_FORM: u16 = 2;
 
-    fn encode(event: &ConsoleEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<ConsoleEvent, Fault> {
-        ConsoleEvent::decode(event)
-    }
     fn evolve(state: &mut ConsoleState, _: Version, at: TimestampMs, event: &ConsoleEvent) {
         state.evolve(at, event);
     }

@@ -13,7 +13,7 @@ pub mod state;
 use bytes::Bytes;
 use plenary_engine::{Command, Decision, Facts, Room, Sealed, SideEvents, seal};
 use plenary_kernel::{AgentHandle, ContactId, EventId, OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Batch, Fault, IndexOp, NewEvent, Order, RowOp, StoredEvent, Usage};
+use plenary_log::{Batch, Fault, IndexOp, NewEvent, Order, RowOp, Usage};
 
 use crate::{
     Accounts, Actor, AgentCaller, AgentRoom, Authority, Failure, Rejection,
@@ -45,12 +45,6 @@ impl Room for ContactRoom {
     const CATEGORY: &'static str = Self::STREAMS;
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &ContactEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<ContactEvent, Fault> {
-        ContactEvent::decode(event)
-    }
     fn evolve(state: &mut ContactState, _: Version, _: TimestampMs, event: &ContactEvent) {
         state.evolve(event);
     }

@@ -16,8 +16,6 @@ mod extract;
 mod fields;
 mod followers;
 mod foreign;
-#[cfg(test)]
-mod golden;
 mod guest;
 mod hosted;
 mod inbox;

@@ -9,7 +9,7 @@ pub mod state;
 
 use plenary_engine::{Command, Decision, Facts, Room, Sealed, SideEvents, seal};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, NewEvent, StoredEvent};
+use plenary_log::Fault;
 
 use crate::{Accounts, Failure, KnownOrg, Rejection, owner};
 use command::{EditOrg, OrgEdited, OrgFacts};
@@ -26,12 +26,6 @@ impl Room for OrgRoom {
     const CATEGORY: &'static str = "accounts.org";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &OrgEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<OrgEvent, Fault> {
-        OrgEvent::decode(event)
-    }
     fn evolve(state: &mut OrgState, _: Version, at: TimestampMs, event: &OrgEvent) {
         state.evolve(at, event);
     }

@@ -8,7 +8,7 @@ pub mod state;
 
 use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StoredEvent};
+use plenary_log::{Fault, IndexOp, RowOp};
 
 use crate::{
     Accounts, Actor, Rejection, TokenDigest, claim,
@@ -28,12 +28,6 @@ impl Room for OwnerRoom {
     const CATEGORY: &'static str = "accounts.owner";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &OwnerEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<OwnerEvent, Fault> {
-        OwnerEvent::decode(event)
-    }
     fn evolve(state: &mut OwnerState, _: Version, at: TimestampMs, event: &OwnerEvent) {
         state.evolve(at, event);
     }

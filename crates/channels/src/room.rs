@@ -4,7 +4,7 @@
 use plenary_accounts::Accounts;
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_log::{Fault, IndexOp};
 
 use crate::{
     access::People,
@@ -56,12 +56,6 @@ impl Room for ChannelRoom {
     const CATEGORY: &'static str = "channels.channel";
     const SNAPSHOT_FORM: u16 = 2;
 
-    fn encode(event: &ChannelEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<ChannelEvent, Fault> {
-        ChannelEvent::decode(event)
-    }
     fn folds(event: &ChannelEvent) -> bool {
         state::folds(event)
     }

@@ -6,7 +6,7 @@ pub(crate) mod event;
 
 use plenary_engine::{Command, Decision, ExecuteError, Facts, Room};
 use plenary_kernel::{AgentHandle, OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, Order, StoredEvent};
+use plenary_log::{Fault, IndexOp, Order};
 use serde::{Deserialize, Serialize};
 
 use self::event::WriteMade;
@@ -63,12 +63,6 @@ impl Room for AuditRoom {
     const CATEGORY: &'static str = "console.audit";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &WriteMade) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<WriteMade, Fault> {
-        WriteMade::decode(event)
-    }
     fn folds(_: &WriteMade) -> bool {
         false
     }

@@ -6,6 +6,7 @@ mod batch;
 mod clock;
 mod entry;
 mod first_command;
+pub mod golden;
 mod once;
 mod quota;
 mod recount;

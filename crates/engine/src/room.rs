@@ -8,21 +8,27 @@ use plenary_log::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
+use crate::stored::StoredForm;
+
 /// One kind of stream: how its events are stored, and how its state follows from them.
 pub trait Room: Send + Sync + 'static {
     /// The fold of a stream. Serialisable, so that a snapshot can be kept.
     type State: Default + Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
     /// An event of the stream.
-    type Event: Send + Sync + 'static;
+    type Event: StoredForm;
     /// `<room>.<kind>`: the streams are `<room>.<kind>/<id>`.
     const CATEGORY: &'static str;
     /// Changes whenever the state's serialised form does; older snapshots are then ignored.
     const SNAPSHOT_FORM: u16;
 
     /// The stored form of an event.
-    fn encode(event: &Self::Event) -> NewEvent;
+    fn encode(event: &Self::Event) -> NewEvent {
+        event.encode()
+    }
     /// Reads a stored event. An unknown kind or form is corrupt, never skipped.
-    fn decode(event: &StoredEvent) -> Result<Self::Event, Fault>;
+    fn decode(stored: &StoredEvent) -> Result<Self::Event, Fault> {
+        Self::Event::decode(stored)
+    }
     /// Whether an event changes the state at all; one that does not is never folded.
     fn folds(_event: &Self::Event) -> bool {
         true

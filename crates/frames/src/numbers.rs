@@ -7,12 +7,9 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use plenary_engine::{
-    Command, Decision, Facts, NoFacts, Room, Streams,
-    stored::{read, unknown, written},
-};
+use plenary_engine::{Command, Decision, Facts, NoFacts, Room, Streams};
 use plenary_kernel::{Clock, OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, Log, NewEvent, StoredEvent};
+use plenary_log::{Fault, Log};
 use serde::{Deserialize, Serialize};
 
 /// How far ahead of the clock the stored time is, in milliseconds.
@@ -23,13 +20,14 @@ const MARGIN_MS: u64 = AHEAD_MS / 2;
 const AGAIN_MS: u64 = 1_000;
 /// The id of the only stream.
 const ID: &str = "all";
-const KIND: &str = "NumbersKept";
 
 /// A time that no number reaches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredNumber {
     until: TimestampMs,
 }
+
+plenary_engine::stored_forms!(StoredNumber = "NumbersKept");
 
 /// The numbers of the handles' events as a room of the engine.
 #[derive(Debug)]
@@ -41,12 +39,6 @@ impl Room for NumbersRoom {
     const CATEGORY: &'static str = "frames.numbers";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &StoredNumber) -> NewEvent {
-        written(KIND, event)
-    }
-    fn decode(event: &StoredEvent) -> Result<StoredNumber, Fault> {
-        if &*event.kind == KIND { read(event) } else { unknown(event) }
-    }
     fn payer(_: &str, _: &StoredNumber, _: &StoredNumber) -> Option<OwnerName> {
         None
     }
@@ -150,8 +142,8 @@ impl Numbers {
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    use plenary_kernel::Position;
-    use plenary_log::{StreamName, open_memory};
+    use plenary_engine::golden::assert_frozen;
+    use plenary_log::open_memory;
 
     use super::*;
 
@@ -195,19 +187,6 @@ mod tests {
     #[test]
     fn the_stored_form_is_frozen() {
         let event = StoredNumber { until: TimestampMs(7) };
-        let written = NumbersRoom::encode(&event);
-        assert_eq!((written.kind, written.form, &written.envelope[..]), (KIND, 1, &br#"{"until":7}"#[..]));
-        let stored = StoredEvent {
-            position: Position(1),
-            stream: StreamName::new(NumbersRoom::CATEGORY, ID),
-            version: Version(1),
-            kind: written.kind.into(),
-            form: written.form,
-            at: TimestampMs(1),
-            envelope: written.envelope,
-            payload: written.payload,
-        };
-        assert_eq!(NumbersRoom::decode(&stored).unwrap(), event);
-        assert!(NumbersRoom::decode(&StoredEvent { form: 2, ..stored }).is_err());
+        assert_frozen(&event, "NumbersKept", r#"{"until":7}"#, "");
     }
 }

@@ -9,7 +9,7 @@ use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
 use plenary_kernel::{
     AgentHandle, AskId, OwnerName, RuleId, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX,
 };
-use plenary_log::{Condition, Fault, IndexOp, NewEvent, Order, StoredEvent};
+use plenary_log::{Condition, Fault, IndexOp, Order};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -133,12 +133,6 @@ impl Room for RequestRoom {
     const CATEGORY: &'static str = "requests.request";
     const SNAPSHOT_FORM: u16 = 2;
 
-    fn encode(event: &RequestEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<RequestEvent, Fault> {
-        RequestEvent::decode(event)
-    }
     fn evolve(state: &mut RequestState, version: Version, _: TimestampMs, event: &RequestEvent) {
         state.evolve(version, event);
     }

@@ -4,7 +4,7 @@
 use plenary_accounts::Accounts;
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_log::{Fault, IndexOp};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -61,12 +61,6 @@ impl Room for ThreadRoom {
     const CATEGORY: &'static str = "runs.thread";
     const SNAPSHOT_FORM: u16 = 4;
 
-    fn encode(event: &ThreadEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<ThreadEvent, Fault> {
-        ThreadEvent::decode(event)
-    }
     fn evolve(state: &mut ThreadState, version: Version, at: TimestampMs, event: &ThreadEvent) {
         state.evolve(version, at, event);
     }

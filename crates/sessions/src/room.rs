@@ -9,7 +9,7 @@ use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{
     AgentHandle, FileId, OwnerName, SessionId, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX,
 };
-use plenary_log::{Condition, Fault, IndexOp, Log, NewEvent, Order, StoredEvent, StreamName, Usage};
+use plenary_log::{Condition, Fault, IndexOp, Log, NewEvent, Order, StreamName, Usage};
 
 use crate::{
     Sessions,
@@ -59,12 +59,6 @@ impl Room for SessionRoom {
     const CATEGORY: &'static str = "sessions.session";
     const SNAPSHOT_FORM: u16 = 5;
 
-    fn encode(event: &SessionEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<SessionEvent, Fault> {
-        SessionEvent::decode(event)
-    }
     fn folds(event: &SessionEvent) -> bool {
         !matches!(event, SessionEvent::MessageSent(_))
     }

@@ -10,7 +10,7 @@ mod schedule;
 use plenary_accounts::{Accounts, Authority};
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_log::{Fault, IndexOp};
 
 use self::event::PushEvent;
 pub(crate) use self::{
@@ -36,12 +36,6 @@ impl Room for PushRoom {
     const CATEGORY: &'static str = "a2a.push";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &PushEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<PushEvent, Fault> {
-        PushEvent::decode(event)
-    }
     fn evolve(state: &mut PushState, _: Version, _: TimestampMs, event: &PushEvent) {
         state.evolve(event);
     }

@@ -1,9 +1,7 @@
 //! The events of an agent's stream, and their stored form. The forms are frozen: a change is a new form, and the old
 //! form stays readable. Pure.
 
-use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -235,47 +233,16 @@ impl AgentConfigured {
     }
 }
 
-impl AgentEvent {
-    /// The stored form.
-    pub(crate) fn encode(&self) -> NewEvent {
-        match self {
-            Self::AgentRegistered(event) => written("AgentRegistered", event),
-            Self::AgentConfigured(event) => written("AgentConfigured", event),
-            Self::EntriesAllowed(event) => written("EntriesAllowed", event),
-            Self::EntriesDisallowed(event) => written("EntriesDisallowed", event),
-            Self::AgentBlocked(event) => written("AgentBlocked", event),
-            Self::AgentUnblocked(event) => written("AgentUnblocked", event),
-            Self::TokenRotated(event) => written("TokenRotated", event),
-            Self::AgentDeleted(event) => written("AgentDeleted", event),
-            Self::TokenIssued(event) => written("TokenIssued", event),
-            Self::GrantRenewed(event) => written("GrantRenewed", event),
-            Self::TokensEnded(event) => written("TokensEnded", event),
-        }
-    }
-
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored_event.kind {
-            "AgentRegistered" => Self::AgentRegistered(read(stored_event)?),
-            "AgentConfigured" => Self::AgentConfigured(read(stored_event)?),
-            "EntriesAllowed" => Self::EntriesAllowed(read(stored_event)?),
-            "EntriesDisallowed" => Self::EntriesDisallowed(read(stored_event)?),
-            "AgentBlocked" => Self::AgentBlocked(read(stored_event)?),
-            "AgentUnblocked" => Self::AgentUnblocked(read(stored_event)?),
-            "TokenRotated" => Self::TokenRotated(read(stored_event)?),
-            "AgentDeleted" => Self::AgentDeleted(read(stored_event)?),
-            "TokenIssued" => Self::TokenIssued(read(stored_event)?),
-            "GrantRenewed" => Self::GrantRenewed(read(stored_event)?),
-            "TokensEnded" => Self::TokensEnded(read(stored_event)?),
-            _ => return unknown(stored_event),
-        })
-    }
+plenary_engine::stored_forms! {
+    AgentEvent: AgentRegistered, AgentConfigured, EntriesAllowed, EntriesDisallowed, AgentBlocked,
+    AgentUnblocked, TokenRotated, AgentDeleted, TokenIssued, GrantRenewed, TokensEnded
 }
 
 #[cfg(test)]
 mod tests {
+    use plenary_engine::golden::assert_frozen;
+
     use super::{super::profile::Visibility, *};
-    use crate::golden::{assert_written, stored};
 
     const OLD: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
     const NEW: &str = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb";
@@ -336,8 +303,7 @@ mod tests {
             ),
         ];
         for (event, kind, envelope) in forms {
-            assert_written(&event.encode(), kind, &envelope);
-            assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+            assert_frozen(&event, kind, &envelope, "");
         }
     }
 
@@ -388,8 +354,7 @@ mod tests {
             ),
         ];
         for (event, kind, envelope) in forms {
-            assert_written(&event.encode(), kind, envelope);
-            assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+            assert_frozen(&event, kind, &envelope, "");
         }
     }
 
@@ -460,8 +425,7 @@ mod tests {
             ),
         ];
         for (event, kind, envelope) in forms {
-            assert_written(&event.encode(), kind, &envelope);
-            assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+            assert_frozen(&event, kind, &envelope, "");
         }
     }
 
@@ -480,8 +444,7 @@ mod tests {
         ] {
             let event = AgentEvent::GrantRenewed(event);
             let envelope = format!(r#"{{"id":"01B","key":"{OLD}","refresh":"{NEW}"{ends}}}"#);
-            assert_written(&event.encode(), "GrantRenewed", &envelope);
-            assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+            assert_frozen(&event, "GrantRenewed", &envelope, "");
         }
     }
 
@@ -526,20 +489,7 @@ mod tests {
             ),
         ];
         for (event, kind, envelope) in forms {
-            assert_written(&event.encode(), kind, &envelope);
-            assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
-        }
-    }
-
-    #[test]
-    fn an_unknown_kind_or_form_is_corrupt() {
-        let event =
-            AgentEvent::AgentDeleted(AgentDeleted { by: Actor::Operator, token: None, ended: Vec::new() });
-        let good = stored(event.encode());
-        let kind = StoredEvent { kind: "AgentRenamed".into(), ..good.clone() };
-        let form = StoredEvent { form: 2, ..good };
-        for stored in [kind, form] {
-            assert!(matches!(AgentEvent::decode(&stored), Err(Fault::Corrupt(_))), "{stored:?}");
+            assert_frozen(&event, kind, &envelope, "");
         }
     }
 
@@ -562,8 +512,7 @@ mod tests {
         let text = format!(
             r#"{{"by":"~nick","id":"01B","token":"{OLD}","parent":"01A","scope":"sessions:write session:s","expires_at":9,"resource":"https://p.example/mcp"}}"#
         );
-        assert_written(&event.encode(), "TokenIssued", &text);
-        assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+        assert_frozen(&event, "TokenIssued", &text, "");
     }
 
     #[test]
@@ -592,8 +541,7 @@ mod tests {
             let envelope = format!(
                 r#"{{"by":"operator","id":"01A","token":"{OLD}","scope":"read","name":"ci","expires_at":9,"issuer":"github"{member}}}"#
             );
-            assert_written(&event.encode(), "TokenIssued", &envelope);
-            assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+            assert_frozen(&event, "TokenIssued", &envelope, "");
         }
     }
 }

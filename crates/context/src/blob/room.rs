@@ -3,7 +3,7 @@
 
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent, StreamName};
+use plenary_log::{Fault, IndexOp, NewEvent, StreamName};
 
 use super::{command::KeepBlob, decide, event::BlobKept, state::BlobState};
 use crate::{
@@ -24,12 +24,6 @@ impl Room for BlobRoom {
     const CATEGORY: &'static str = "context.blob";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &BlobKept) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<BlobKept, Fault> {
-        BlobKept::decode(event)
-    }
     fn evolve(state: &mut BlobState, _: Version, _: TimestampMs, _: &BlobKept) {
         state.is_kept = true;
     }

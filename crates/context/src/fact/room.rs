@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StoredEvent, StreamName};
+use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StreamName};
 
 use super::{
     command::{AssertFact, InvalidateFact, Source},
@@ -33,12 +33,6 @@ impl Room for FactRoom {
     const CATEGORY: &'static str = "context.fact";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &FactEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<FactEvent, Fault> {
-        FactEvent::decode(event)
-    }
     fn evolve(state: &mut FactState, _: Version, _: TimestampMs, event: &FactEvent) {
         state.evolve(event);
     }

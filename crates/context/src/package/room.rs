@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Batch, Fault, IndexOp, NewEvent, StoredEvent, StreamName};
+use plenary_log::{Batch, Fault, IndexOp, NewEvent, StreamName};
 
 use super::{
     command::{DepositPackage, MovePackage},
@@ -35,12 +35,6 @@ impl Room for PackageRoom {
     const CATEGORY: &'static str = "context.package";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &PackageEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<PackageEvent, Fault> {
-        PackageEvent::decode(event)
-    }
     fn evolve(state: &mut PackageState, _: Version, _: TimestampMs, event: &PackageEvent) {
         state.evolve(event);
     }

@@ -4,7 +4,7 @@
 use plenary_accounts::Authority;
 use plenary_engine::{Command, Decision, Facts, LookedUp, Room, SideEvents};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Condition, Fault, IndexOp, NewEvent, StoredEvent, StreamName};
+use plenary_log::{Condition, Fault, IndexOp, NewEvent, StreamName};
 
 use super::{
     command::{CreateProject, EditProject},
@@ -31,12 +31,6 @@ impl Room for ProjectRoom {
     const CATEGORY: &'static str = "context.project";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &ProjectEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<ProjectEvent, Fault> {
-        ProjectEvent::decode(event)
-    }
     fn evolve(state: &mut ProjectState, _: Version, at: TimestampMs, event: &ProjectEvent) {
         state.evolve(at, event);
     }

@@ -3,7 +3,7 @@
 
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent, StreamName};
+use plenary_log::{Fault, IndexOp, NewEvent, StreamName};
 
 use super::{
     command::{EndSession, StartSession},
@@ -30,12 +30,6 @@ impl Room for SessionRoom {
     const CATEGORY: &'static str = "context.session";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &SessionEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<SessionEvent, Fault> {
-        SessionEvent::decode(event)
-    }
     fn evolve(state: &mut SessionState, _: Version, _: TimestampMs, event: &SessionEvent) {
         state.evolve(event);
     }

@@ -18,7 +18,10 @@ use plenary_log::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Command, Decision, ExecuteError, Executed, Facts, KeyUse, LookedUp, Room, SideEvents, Streams};
+use crate::{
+    Command, Decision, ExecuteError, Executed, Facts, KeyUse, LookedUp, Room, SideEvents, Streams,
+    stored::StoredForm,
+};
 
 pub(super) const ID: &str = "main";
 
@@ -45,21 +48,16 @@ fn new(kind: &'static str, text: &str) -> NewEvent {
     NewEvent { kind, form: 1, envelope: Bytes::copy_from_slice(text.as_bytes()), payload: Bytes::new() }
 }
 
-impl Room for Hall {
-    type State = HallState;
-    type Event = HallEvent;
-    const CATEGORY: &'static str = "toy.hall";
-    const SNAPSHOT_FORM: u16 = 3;
-
-    fn encode(event: &HallEvent) -> NewEvent {
-        match event {
+impl StoredForm for HallEvent {
+    fn encode(&self) -> NewEvent {
+        match self {
             HallEvent::Opened(seats) => new("Opened", &seats.to_string()),
             HallEvent::Taken(guest) => new("Taken", guest),
             HallEvent::Closed => new("Closed", ""),
             HallEvent::Sung => new("Sung", ""),
         }
     }
-    fn decode(event: &StoredEvent) -> Result<HallEvent, Fault> {
+    fn decode(event: &StoredEvent) -> Result<Self, Fault> {
         let text = String::from_utf8_lossy(&event.envelope).into_owned();
         match &*event.kind {
             "Opened" => Ok(HallEvent::Opened(text.parse().unwrap())),
@@ -69,6 +67,14 @@ impl Room for Hall {
             kind => Err(Fault::Corrupt(kind.to_owned())),
         }
     }
+}
+
+impl Room for Hall {
+    type State = HallState;
+    type Event = HallEvent;
+    const CATEGORY: &'static str = "toy.hall";
+    const SNAPSHOT_FORM: u16 = 3;
+
     fn folds(event: &HallEvent) -> bool {
         *event != HallEvent::Sung
     }

@@ -10,7 +10,7 @@ pub(crate) mod state;
 use plenary_accounts::Authority;
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, NewEvent, StoredEvent};
+use plenary_log::Fault;
 
 use crate::Links;
 use decide::{AccordStep, AffectedAccord, Rejection, decide};
@@ -30,12 +30,6 @@ impl Room for AccordRoom {
     const CATEGORY: &'static str = "links.network";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &AccordEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<AccordEvent, Fault> {
-        AccordEvent::decode(event)
-    }
     fn evolve(state: &mut PeersState, _: Version, at: TimestampMs, event: &AccordEvent) {
         state.evolve(at, event);
     }

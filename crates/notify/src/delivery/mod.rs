@@ -8,7 +8,7 @@ pub(crate) mod state;
 use bytes::Bytes;
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_log::{Fault, IndexOp};
 
 use crate::Notify;
 use decide::{DeliveryStep, Outcome};
@@ -59,12 +59,6 @@ impl Room for DeliveryRoom {
     const CATEGORY: &'static str = "notify.delivery";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &DeliveryEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<DeliveryEvent, Fault> {
-        DeliveryEvent::decode(event)
-    }
     fn evolve(state: &mut DeliveryState, _: Version, _: TimestampMs, event: &DeliveryEvent) {
         state.evolve(event);
     }

@@ -7,7 +7,7 @@ pub(crate) mod state;
 use plenary_accounts::Authority;
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, Stamp, SubscriptionId, TimestampMs, Version};
-use plenary_log::{Fault, NewEvent, StoredEvent};
+use plenary_log::Fault;
 
 use crate::{
     Notify, SUBSCRIPTIONS_MAX,
@@ -27,12 +27,6 @@ impl Room for SubscriptionRoom {
     const CATEGORY: &'static str = "notify.owner";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &SubscriptionEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<SubscriptionEvent, Fault> {
-        SubscriptionEvent::decode(event)
-    }
     fn evolve(state: &mut SubscriptionsState, _: Version, at: TimestampMs, event: &SubscriptionEvent) {
         state.evolve(at, event);
     }

@@ -7,7 +7,7 @@ pub mod state;
 use plenary_accounts::Authority;
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{OwnerName, RuleId, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, NewEvent, StoredEvent};
+use plenary_log::Fault;
 
 use crate::Requests;
 use event::{RuleEvent, RuleRemoved};
@@ -23,12 +23,6 @@ impl Room for RuleRoom {
     const CATEGORY: &'static str = "requests.rules";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &RuleEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<RuleEvent, Fault> {
-        RuleEvent::decode(event)
-    }
     fn evolve(state: &mut RulesState, _: Version, at: TimestampMs, event: &RuleEvent) {
         state.evolve(at, event);
     }

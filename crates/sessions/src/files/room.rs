@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use plenary_accounts::{Accounts, Authority};
 use plenary_engine::{Command, Decision, Facts, Room};
 use plenary_kernel::{AgentHandle, FileId, OwnerName, SessionId, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_log::{Fault, IndexOp};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -68,12 +68,6 @@ impl Room for FileRoom {
     const CATEGORY: &'static str = "sessions.file";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &FileEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<FileEvent, Fault> {
-        FileEvent::decode(event)
-    }
     fn evolve(state: &mut FileState, _: Version, _: TimestampMs, event: &FileEvent) {
         state.evolve(event);
     }
