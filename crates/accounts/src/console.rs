@@ -10,7 +10,7 @@ mod keyring;
 pub mod passkey;
 pub mod state;
 
-use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp};
 use serde::{Serialize, de::DeserializeOwned};
@@ -103,21 +103,15 @@ impl<C: ConsoleCommand> Command<ConsoleRoom> for KeyringCommand<'_, C> {
     type Rejection = Rejection;
     type Facts = KeyringFacts;
 
-    async fn facts(&self, state: &ConsoleState) -> Result<Facts<KeyringFacts>, Fault> {
+    async fn facts(&self, state: &ConsoleState, conditions: &mut Conditions) -> Result<KeyringFacts, Fault> {
         match self.command.required_token(state) {
-            Some(token) => self.accounts.keyring_facts(token).await,
-            None => Ok(Facts { value: KeyringFacts { is_token_valid: false }, conditions: Vec::new() }),
+            Some(token) => self.accounts.keyring_facts(token, conditions).await,
+            None => Ok(KeyringFacts { is_token_valid: false }),
         }
     }
 
-    fn decide(
-        &self,
-        state: &ConsoleState,
-        _: Version,
-        facts: &KeyringFacts,
-        stamp: &Stamp,
-    ) -> Result<Decision<ConsoleEvent, C::Reply>, Rejection> {
-        self.command.decide(state, *facts, stamp)
+    fn decide(&self, state: &ConsoleState, facts: &KeyringFacts, at: &Point) -> Decided<ConsoleRoom, Self> {
+        self.command.decide(state, *facts, &at.stamp)
     }
 
     fn exceeds_quota(&self) -> bool {

@@ -2,7 +2,7 @@
 //! Must not know: HTTP.
 
 use plenary_accounts::Accounts;
-use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp};
 
@@ -138,19 +138,12 @@ impl<C: Decides> Command<ChannelRoom> for CommandContext<C> {
     type Facts = People;
 
     /// Whether the caller's token is valid, and the trust settings of caller and creator, as conditions of the append.
-    async fn facts(&self, state: &ChannelState) -> Result<Facts<People>, Fault> {
-        let (value, conditions) = people(&self.accounts, state, self.command.caller()).await?;
-        Ok(Facts { value, conditions })
+    async fn facts(&self, state: &ChannelState, conditions: &mut Conditions) -> Result<People, Fault> {
+        people(&self.accounts, state, self.command.caller(), conditions).await
     }
 
-    fn decide(
-        &self,
-        state: &ChannelState,
-        head: Version,
-        people: &People,
-        stamp: &Stamp,
-    ) -> Result<Decision<ChannelEvent, C::Reply>, Rejection> {
-        self.command.decide(state, head, people, stamp)
+    fn decide(&self, state: &ChannelState, people: &People, at: &Point) -> Decided<ChannelRoom, Self> {
+        self.command.decide(state, at.version, people, &at.stamp)
     }
 
     fn exceeds_quota(&self) -> bool {

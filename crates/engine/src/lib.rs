@@ -24,7 +24,9 @@ pub use entry::LookedUp;
 pub use once::{IdempotentRequest, of_request, secret_of_request};
 pub use quota::refusal as quota_refusal;
 pub use recount::{recount, usage_of};
-pub use room::{Command, Decision, ExecuteError, Executed, Facts, KeyUse, NoFacts, Room, SideEvents};
+pub use room::{
+    Command, Conditions, Decided, Decision, ExecuteError, Executed, KeyUse, Point, Room, SideEvents,
+};
 pub use sealed::{Sealed, seal};
 pub use streams::Streams;
 

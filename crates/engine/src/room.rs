@@ -87,28 +87,24 @@ impl<E, R> Decision<E, R> {
     }
 }
 
-/// The facts of a decision: values from other streams, with the versions at which they were read as
-/// conditions.
-#[derive(Debug, Clone)]
-pub struct Facts<F> {
-    /// The value for the decider.
-    pub value: F,
-    /// The conditions of the append.
-    pub conditions: Vec<Condition>,
+/// The conditions of an append: the versions at which the facts of its decision were read.
+pub type Conditions = Vec<Condition>;
+
+/// Where and when a command is decided.
+#[derive(Debug, Clone, Copy)]
+pub struct Point {
+    /// The version of the stream; the first event of the decision gets the next one.
+    pub version: Version,
+    /// The time and the randomness.
+    pub stamp: Stamp,
 }
 
-/// The facts of a command that needs none.
-pub type NoFacts = Facts<()>;
-
-impl NoFacts {
-    /// No facts.
-    pub fn none() -> Self {
-        Self { value: (), conditions: Vec::new() }
-    }
-}
+/// What a command decides: events and the reply, or a normal "no".
+pub type Decided<R, C> =
+    Result<Decision<<R as Room>::Event, <C as Command<R>>::Reply>, <C as Command<R>>::Rejection>;
 
 /// A command on one kind of stream.
-pub trait Command<R: Room>: Send + Sync {
+pub trait Command<R: Room>: Sized + Send + Sync {
     /// Its name within the room. Frozen: the keys of a request's commands are derived from it.
     const NAME: &'static str;
     /// The reply; stored with the idempotency key, so that a retry gets it again.
@@ -118,16 +114,15 @@ pub trait Command<R: Room>: Send + Sync {
     /// The facts from other streams that it needs.
     type Facts: Send + Sync;
 
-    /// Fetches the facts. Called again for every attempt.
-    fn facts(&self, state: &R::State) -> impl Future<Output = Result<Facts<Self::Facts>, Fault>> + Send;
-    /// Pure: decides. The stream is at version `at`; the first event of the decision gets `at.next()`.
-    fn decide(
+    /// Fetches the facts, values from other streams, and adds the conditions under which they hold. Called again for
+    /// every attempt.
+    fn facts(
         &self,
         state: &R::State,
-        at: Version,
-        facts: &Self::Facts,
-        stamp: &Stamp,
-    ) -> Result<Decision<R::Event, Self::Reply>, Self::Rejection>;
+        conditions: &mut Conditions,
+    ) -> impl Future<Output = Result<Self::Facts, Fault>> + Send;
+    /// Pure: decides.
+    fn decide(&self, state: &R::State, facts: &Self::Facts, at: &Point) -> Decided<R, Self>;
     /// Whether it is carried out even beyond its owner's quota; its use is counted all the same.
     fn exceeds_quota(&self) -> bool {
         false

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use plenary_engine::{Command, Decision, Facts, NoFacts, Room, Streams};
-use plenary_kernel::{Clock, OwnerName, Stamp, TimestampMs, Version};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room, Streams};
+use plenary_kernel::{Clock, OwnerName, TimestampMs, Version};
 use plenary_log::{Fault, Log};
 use serde::{Deserialize, Serialize};
 
@@ -66,17 +66,11 @@ impl Command<NumbersRoom> for ReserveMore {
     type Rejection = std::convert::Infallible;
     type Facts = ();
 
-    async fn facts(&self, _: &StoredNumber) -> Result<Facts<()>, Fault> {
-        Ok(NoFacts::none())
+    async fn facts(&self, _: &StoredNumber, _: &mut Conditions) -> Result<(), Fault> {
+        Ok(())
     }
 
-    fn decide(
-        &self,
-        state: &StoredNumber,
-        _: Version,
-        (): &(),
-        _: &Stamp,
-    ) -> Result<Decision<StoredNumber, Range>, Self::Rejection> {
+    fn decide(&self, state: &StoredNumber, (): &(), _: &Point) -> Decided<NumbersRoom, Self> {
         let from = state.until.max(self.time);
         let until = TimestampMs(from.0.saturating_add(AHEAD_MS));
         Ok(Decision::new(vec![StoredNumber { until }], Range { from, until }))
@@ -143,6 +137,7 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use plenary_engine::golden::assert_frozen;
+    use plenary_kernel::Stamp;
     use plenary_log::open_memory;
 
     use super::*;

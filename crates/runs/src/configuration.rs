@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use plenary_accounts::{Accounts, Actor};
 use plenary_engine::{
-    Command, Decision, Facts, Room,
+    Command, Conditions, Decided, Decision, Point, Room,
     stored::{StoredForm, corrupt, read, unknown, written_with},
 };
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
@@ -143,20 +143,17 @@ impl Command<ConfigurationRoom> for ConfigureAgent {
     type Rejection = ConfigureRejection;
     type Facts = bool;
 
-    async fn facts(&self, _: &Configuration) -> Result<Facts<bool>, Fault> {
-        let mut conditions = Vec::new();
-        let value = self.accounts.holds(&self.caller.authority, &mut conditions).await?;
-        Ok(Facts { value, conditions })
+    async fn facts(&self, _: &Configuration, conditions: &mut Conditions) -> Result<bool, Fault> {
+        self.accounts.holds(&self.caller.authority, conditions).await
     }
 
     fn decide(
         &self,
         state: &Configuration,
-        _: Version,
         is_token_valid: &bool,
-        stamp: &Stamp,
-    ) -> Result<Decision<AgentConfigured, RunIds>, ConfigureRejection> {
-        decide(state, *is_token_valid, stamp, self)
+        at: &Point,
+    ) -> Decided<ConfigurationRoom, Self> {
+        decide(state, *is_token_valid, &at.stamp, self)
     }
 }
 

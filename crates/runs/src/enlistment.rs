@@ -3,9 +3,9 @@
 //! Must not know: HTTP; the effect on a process.
 
 use plenary_accounts::{Accounts, Actor, Authority};
-use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room};
 use plenary_kernel::{
-    AgentHandle, OwnerName, Stamp, TimestampMs, Version,
+    AgentHandle, OwnerName, TimestampMs, Version,
     text::{check_line, check_name},
 };
 use plenary_log::{Fault, IndexOp};
@@ -149,22 +149,14 @@ impl Command<EnlistedRoom> for EnlistCommand {
     type Rejection = EnlistRejection;
     type Facts = bool;
 
-    async fn facts(&self, _: &Enlistment) -> Result<Facts<bool>, Fault> {
-        let mut conditions = Vec::new();
-        let value = match &self.authority {
-            Some(authority) => self.accounts.holds(authority, &mut conditions).await?,
+    async fn facts(&self, _: &Enlistment, conditions: &mut Conditions) -> Result<bool, Fault> {
+        Ok(match &self.authority {
+            Some(authority) => self.accounts.holds(authority, conditions).await?,
             None => true,
-        };
-        Ok(Facts { value, conditions })
+        })
     }
 
-    fn decide(
-        &self,
-        state: &Enlistment,
-        _: Version,
-        is_token_valid: &bool,
-        _: &Stamp,
-    ) -> Result<Decision<EnlistedEvent, ()>, EnlistRejection> {
+    fn decide(&self, state: &Enlistment, is_token_valid: &bool, _: &Point) -> Decided<EnlistedRoom, Self> {
         if !is_token_valid {
             return Err(EnlistRejection::Unauthenticated);
         }

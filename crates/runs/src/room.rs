@@ -2,7 +2,7 @@
 //! Must not know: HTTP.
 
 use plenary_accounts::Accounts;
-use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp};
 use serde::{Deserialize, Serialize};
@@ -158,30 +158,27 @@ impl<C: Decides> Command<ThreadRoom> for CommandContext<C> {
     type Facts = CallerStanding;
 
     /// The standing of the caller, as a condition of the append.
-    async fn facts(&self, _: &ThreadState) -> Result<Facts<CallerStanding>, Fault> {
+    async fn facts(&self, _: &ThreadState, conditions: &mut Conditions) -> Result<CallerStanding, Fault> {
         let Some(caller) = self.command.caller() else {
-            let value = CallerStanding { is_token_valid: true, is_admitted: true, is_held: false };
-            return Ok(Facts { value, conditions: Vec::new() });
+            return Ok(CallerStanding { is_token_valid: true, is_admitted: true, is_held: false });
         };
         let Caller { authority, gate, on_behalf_of, .. } = caller;
-        let mut conditions = Vec::new();
-        let is_token_valid = self.accounts.holds(authority, &mut conditions).await?;
-        let mut is_admitted = admits(&self.accounts, &authority.by, gate, &mut conditions).await?;
+        let is_token_valid = self.accounts.holds(authority, conditions).await?;
+        let mut is_admitted = admits(&self.accounts, &authority.by, gate, conditions).await?;
         if let Some(other) = on_behalf_of {
-            is_admitted &= !is_blocked_between(&self.accounts, (other, &gate.agent), &mut conditions).await?;
+            is_admitted &= !is_blocked_between(&self.accounts, (other, &gate.agent), conditions).await?;
         }
-        let is_held = is_held(&self.accounts, caller, &mut conditions).await?;
-        Ok(Facts { value: CallerStanding { is_token_valid, is_admitted, is_held }, conditions })
+        let is_held = is_held(&self.accounts, caller, conditions).await?;
+        Ok(CallerStanding { is_token_valid, is_admitted, is_held })
     }
 
     fn decide(
         &self,
         state: &ThreadState,
-        _: Version,
         standing: &CallerStanding,
-        stamp: &Stamp,
-    ) -> Result<Decision<ThreadEvent, C::Reply>, Rejection> {
-        self.command.decide(state, *standing, stamp)
+        at: &Point,
+    ) -> Decided<ThreadRoom, Self> {
+        self.command.decide(state, *standing, &at.stamp)
     }
 
     /// The output of a run is written even beyond the quota: the run was accepted.

@@ -3,8 +3,8 @@
 //! Must not know: HTTP; how a run ends.
 
 use plenary_accounts::{Accounts, Actor};
-use plenary_engine::{Command, Decision, ExecuteError, Facts, Room, Sealed, seal};
-use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
+use plenary_engine::{Command, Conditions, Decided, Decision, ExecuteError, Point, Room, Sealed, seal};
+use plenary_kernel::{OwnerName, TimestampMs, Version};
 use plenary_log::{Fault, Order};
 use serde::{Deserialize, Serialize};
 
@@ -114,19 +114,11 @@ impl Command<SwitchRoom> for TurnSwitch {
     type Rejection = SwitchRejection;
     type Facts = bool;
 
-    async fn facts(&self, _: &Switch) -> Result<Facts<bool>, Fault> {
-        let mut conditions = Vec::new();
-        let value = self.accounts.holds(&self.caller.authority, &mut conditions).await?;
-        Ok(Facts { value, conditions })
+    async fn facts(&self, _: &Switch, conditions: &mut Conditions) -> Result<bool, Fault> {
+        self.accounts.holds(&self.caller.authority, conditions).await
     }
 
-    fn decide(
-        &self,
-        state: &Switch,
-        _: Version,
-        is_token_valid: &bool,
-        _: &Stamp,
-    ) -> Result<Decision<SwitchEvent, TurnedTo>, SwitchRejection> {
+    fn decide(&self, state: &Switch, is_token_valid: &bool, _: &Point) -> Decided<SwitchRoom, Self> {
         decide(state, *is_token_valid, self)
     }
 }

@@ -8,8 +8,8 @@ mod push_queue;
 mod schedule;
 
 use plenary_accounts::{Accounts, Authority};
-use plenary_engine::{Command, Decision, Facts, Room};
-use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
+use plenary_engine::{Command, Conditions, Decided, Point, Room};
+use plenary_kernel::{OwnerName, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp};
 
 use self::event::PushEvent;
@@ -70,22 +70,14 @@ impl Command<PushRoom> for PushCommand {
     type Rejection = Rejection;
     type Facts = bool;
 
-    async fn facts(&self, _: &PushState) -> Result<Facts<bool>, Fault> {
-        let mut conditions = Vec::new();
-        let value = match &self.authority {
-            Some(authority) => self.accounts.holds(authority, &mut conditions).await?,
+    async fn facts(&self, _: &PushState, conditions: &mut Conditions) -> Result<bool, Fault> {
+        Ok(match &self.authority {
+            Some(authority) => self.accounts.holds(authority, conditions).await?,
             None => true,
-        };
-        Ok(Facts { value, conditions })
+        })
     }
 
-    fn decide(
-        &self,
-        state: &PushState,
-        _: Version,
-        is_authorized: &bool,
-        _: &Stamp,
-    ) -> Result<Decision<PushEvent, ()>, Rejection> {
+    fn decide(&self, state: &PushState, is_authorized: &bool, _: &Point) -> Decided<PushRoom, Self> {
         if *is_authorized { decide::decide(state, &self.step) } else { Err(Rejection::Unauthenticated) }
     }
 

@@ -19,8 +19,8 @@ use plenary_log::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Command, Decision, ExecuteError, Executed, Facts, KeyUse, LookedUp, Room, SideEvents, Streams,
-    stored::StoredForm,
+    Command, Conditions, Decided, Decision, ExecuteError, Executed, KeyUse, LookedUp, Point, Room,
+    SideEvents, Streams, stored::StoredForm,
 };
 
 pub(super) const ID: &str = "main";
@@ -156,7 +156,7 @@ impl Command<Hall> for Take {
     /// Whether the caller is banned.
     type Facts = bool;
 
-    async fn facts(&self, _: &HallState) -> Result<Facts<bool>, Fault> {
+    async fn facts(&self, _: &HallState, conditions: &mut Conditions) -> Result<bool, Fault> {
         let stream = bans();
         let banned = self.log.read_stream(&stream, Version::ZERO, READ_ROWS_MAX).await?;
         let expected = banned.last().map_or(Version::ZERO, |event| event.version);
@@ -166,20 +166,15 @@ impl Command<Hall> for Take {
         {
             between().await;
         }
-        Ok(Facts { value, conditions: vec![Condition::at(stream, expected)] })
+        conditions.push(Condition::at(stream, expected));
+        Ok(value)
     }
-    fn decide(
-        &self,
-        state: &HallState,
-        at: Version,
-        banned: &bool,
-        _: &Stamp,
-    ) -> Result<Decision<HallEvent, Version>, SeatRefusal> {
+    fn decide(&self, state: &HallState, banned: &bool, at: &Point) -> Decided<Hall, Self> {
         match state {
             _ if *banned => Err(SeatRefusal::Banned),
             HallState { closed: true, .. } => Err(SeatRefusal::Closed),
             HallState { seats, taken, .. } if taken.len() >= *seats => Err(SeatRefusal::Full),
-            _ => Ok(Decision::new(vec![HallEvent::Taken(self.guest.clone())], at.next())),
+            _ => Ok(Decision::new(vec![HallEvent::Taken(self.guest.clone())], at.version.next())),
         }
     }
     fn side_events(&self, decided: &Decision<HallEvent, Version>, stamp: &Stamp) -> SideEvents {
@@ -201,16 +196,10 @@ impl Command<Hall> for Do {
     type Reply = usize;
     type Rejection = Infallible;
     type Facts = ();
-    async fn facts(&self, _: &HallState) -> Result<Facts<()>, Fault> {
-        Ok(Facts::none())
+    async fn facts(&self, _: &HallState, _: &mut Conditions) -> Result<(), Fault> {
+        Ok(())
     }
-    fn decide(
-        &self,
-        _: &HallState,
-        _: Version,
-        (): &(),
-        _: &Stamp,
-    ) -> Result<Decision<HallEvent, usize>, Infallible> {
+    fn decide(&self, _: &HallState, (): &(), _: &Point) -> Decided<Hall, Self> {
         Ok(Decision::new(self.0.clone(), self.0.len()))
     }
 }
@@ -224,18 +213,12 @@ impl Command<Hall> for OpenFor {
     type Rejection = SeatRefusal;
     /// Whether that guest has a seat.
     type Facts = bool;
-    async fn facts(&self, _: &HallState) -> Result<Facts<bool>, Fault> {
+    async fn facts(&self, _: &HallState, conditions: &mut Conditions) -> Result<bool, Fault> {
         let LookedUp { state, version, upon, .. } = self.0.look_up(ID).await?;
-        let condition = Condition { stream: Hall::stream(ID), expected: version, upon };
-        Ok(Facts { value: state.taken.contains(self.1), conditions: vec![condition] })
+        conditions.push(Condition { stream: Hall::stream(ID), expected: version, upon });
+        Ok(state.taken.contains(self.1))
     }
-    fn decide(
-        &self,
-        _: &HallState,
-        _: Version,
-        has_seat: &bool,
-        _: &Stamp,
-    ) -> Result<Decision<HallEvent, ()>, SeatRefusal> {
+    fn decide(&self, _: &HallState, has_seat: &bool, _: &Point) -> Decided<Hall, Self> {
         if *has_seat { Ok(Decision::new(vec![HallEvent::Opened(1)], ())) } else { Err(SeatRefusal::Banned) }
     }
 }

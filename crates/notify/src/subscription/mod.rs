@@ -5,7 +5,7 @@ pub(crate) mod event;
 pub(crate) mod state;
 
 use plenary_accounts::Authority;
-use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room};
 use plenary_kernel::{OwnerName, Stamp, SubscriptionId, TimestampMs, Version};
 use plenary_log::Fault;
 
@@ -83,21 +83,18 @@ impl Command<SubscriptionRoom> for SubscriptionCommand<'_> {
     type Rejection = Rejection;
     type Facts = bool;
 
-    async fn facts(&self, _: &SubscriptionsState) -> Result<Facts<bool>, Fault> {
-        let mut conditions = Vec::new();
-        let value = self.notify.accounts().holds(&self.authority, &mut conditions).await?;
-        Ok(Facts { value, conditions })
+    async fn facts(&self, _: &SubscriptionsState, conditions: &mut Conditions) -> Result<bool, Fault> {
+        self.notify.accounts().holds(&self.authority, conditions).await
     }
 
     fn decide(
         &self,
         state: &SubscriptionsState,
-        _: Version,
         holds: &bool,
-        stamp: &Stamp,
-    ) -> Result<Decision<SubscriptionEvent, SubscriptionResult>, Rejection> {
+        at: &Point,
+    ) -> Decided<SubscriptionRoom, Self> {
         if *holds {
-            decide(state, stamp, &self.authority, &self.step)
+            decide(state, &at.stamp, &self.authority, &self.step)
         } else {
             Err(Rejection::Unauthenticated)
         }
