@@ -21,6 +21,7 @@ use command::{
     SignOut, SignedIn,
 };
 pub use cookie::{ConsoleCookie, cookie_of, csrf_of};
+use decide::ConsoleDecision;
 use event::ConsoleEvent;
 pub use keyring::{Keyring, OpenSession};
 use state::ConsoleState;
@@ -84,7 +85,7 @@ pub(crate) trait ConsoleCommand: Send + Sync {
         state: &ConsoleState,
         facts: KeyringFacts,
         stamp: &Stamp,
-    ) -> Result<Decision<ConsoleEvent, Self::Reply>, Rejection>;
+    ) -> ConsoleDecision<Self::Reply>;
     /// An owner without quota must still be able to sign in and see the reason.
     fn exceeds_quota(&self) -> bool {
         true
@@ -145,12 +146,7 @@ impl ConsoleCommand for SignIn {
         Some(&state.link(&self.link)?.through)
     }
 
-    fn decide(
-        &self,
-        state: &ConsoleState,
-        facts: KeyringFacts,
-        stamp: &Stamp,
-    ) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
+    fn decide(&self, state: &ConsoleState, facts: KeyringFacts, stamp: &Stamp) -> ConsoleDecision<SignedIn> {
         decide::sign_in(state, facts, stamp, self)
     }
 }
@@ -191,12 +187,7 @@ impl ConsoleCommand for AddPasskey {
         Some(&self.through)
     }
 
-    fn decide(
-        &self,
-        state: &ConsoleState,
-        facts: KeyringFacts,
-        stamp: &Stamp,
-    ) -> Result<Decision<ConsoleEvent, String>, Rejection> {
+    fn decide(&self, state: &ConsoleState, facts: KeyringFacts, stamp: &Stamp) -> ConsoleDecision<String> {
         decide::add_passkey(state, facts, stamp, self)
     }
 
@@ -213,12 +204,7 @@ impl ConsoleCommand for PasskeySignIn {
         Some(&state.passkey(&self.passkey)?.through)
     }
 
-    fn decide(
-        &self,
-        state: &ConsoleState,
-        facts: KeyringFacts,
-        stamp: &Stamp,
-    ) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
+    fn decide(&self, state: &ConsoleState, facts: KeyringFacts, stamp: &Stamp) -> ConsoleDecision<SignedIn> {
         decide::sign_in_by_passkey(state, facts, stamp, self)
     }
 }
@@ -237,12 +223,7 @@ impl ConsoleCommand for IssuerSignInWith<'_> {
         Some(&self.sign_in.through)
     }
 
-    fn decide(
-        &self,
-        _: &ConsoleState,
-        facts: KeyringFacts,
-        stamp: &Stamp,
-    ) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
+    fn decide(&self, _: &ConsoleState, facts: KeyringFacts, stamp: &Stamp) -> ConsoleDecision<SignedIn> {
         decide::sign_in_at_issuer(facts, stamp, self.sign_in, self.cookie)
     }
 }

@@ -2,7 +2,7 @@
 //! Must not know: HTTP.
 
 use plenary_accounts::Accounts;
-use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room};
+use plenary_engine::{Command, Conditions, Decided, Point, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp};
 
@@ -12,7 +12,7 @@ use crate::{
         AdmitOwner, AppendEvent, AppendReceipt, Caller, ChangeKey, CloseChannel, CloseReceipt, CreateChannel,
         CreatedChannel, KeyChanged,
     },
-    decide::{self, Rejection},
+    decide::{self, ChannelDecision, Rejection},
     event::ChannelEvent,
     lookup::people,
     news::mentions,
@@ -128,7 +128,7 @@ pub(crate) trait Decides: Send + Sync {
         head: Version,
         people: &People,
         stamp: &Stamp,
-    ) -> Result<Decision<ChannelEvent, Self::Reply>, Rejection>;
+    ) -> ChannelDecision<Self::Reply>;
 }
 
 impl<C: Decides> Command<ChannelRoom> for CommandContext<C> {
@@ -169,7 +169,7 @@ macro_rules! decides {
                 $head: Version,
                 $people: &People,
                 $stamp: &Stamp,
-            ) -> Result<Decision<ChannelEvent, $reply>, Rejection> {
+            ) -> ChannelDecision<$reply> {
                 let $this = self;
                 $decide
             }

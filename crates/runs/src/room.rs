@@ -2,7 +2,7 @@
 //! Must not know: HTTP.
 
 use plenary_accounts::Accounts;
-use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room};
+use plenary_engine::{Command, Conditions, Decided, Point, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::{
         Caller, CancelAll, CancelRun, CanceledAll, InterruptReceipt, Progress, ProgressReceipt, ResumeRun,
         RunStart, SettleHeld, StartRun, TakeOver,
     },
-    decide::{self, CallerStanding, Rejection},
+    decide::{self, CallerStanding, Rejection, RunDecision},
     event::{Artifact, Leaves, ThreadEvent},
     id::{RunId, ThreadId},
     state::ThreadState,
@@ -148,7 +148,7 @@ pub(crate) trait Decides: Send + Sync {
         state: &ThreadState,
         standing: CallerStanding,
         stamp: &Stamp,
-    ) -> Result<Decision<ThreadEvent, Self::Reply>, Rejection>;
+    ) -> RunDecision<Self::Reply>;
 }
 
 impl<C: Decides> Command<ThreadRoom> for CommandContext<C> {
@@ -202,7 +202,7 @@ macro_rules! decides {
                 $state: &ThreadState,
                 $standing: CallerStanding,
                 $stamp: &Stamp,
-            ) -> Result<Decision<ThreadEvent, $reply>, Rejection> {
+            ) -> RunDecision<$reply> {
                 let $this = self;
                 $decide
             }
