@@ -23,7 +23,7 @@ pub use clock::SystemClock;
 pub use entry::LookedUp;
 pub use once::{IdempotentRequest, of_request, secret_of_request};
 pub use quota::refusal as quota_refusal;
-pub use recount::{recount, usage_of};
+pub use recount::{Recount, recount, recount_event, recount_in, usage_of};
 pub use room::{
     Command, Conditions, Decided, Decision, ExecuteError, Executed, KeyUse, Point, Room, SideEvents,
 };
