@@ -86,7 +86,7 @@ impl Accounts {
 impl ServedRoom for Accounts {
     fn about() -> RoomDescription {
         let purpose = "Owners, agents, tokens, allowlists, blocks, contacts, organisations.";
-        RoomDescription::new("accounts", purpose, &operations::<Self>(), EXAMPLES)
+        RoomDescription::new("accounts", purpose, &operations(), EXAMPLES)
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {

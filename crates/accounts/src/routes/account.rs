@@ -4,7 +4,7 @@
 
 use axum::{
     Json,
-    extract::{FromRef, Path, Query, State, rejection::QueryRejection},
+    extract::{Path, Query, State, rejection::QueryRejection},
 };
 use http::{Method, StatusCode};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
@@ -33,11 +33,7 @@ use crate::{
 /// The refusal of a feature that this server does not have.
 const UNSUPPORTED: &[&str] = &["not_supported"];
 
-pub(super) fn operations<S>() -> Vec<Operation<S>>
-where
-    S: Clone + Send + Sync + 'static,
-    Accounts: FromRef<S>,
-{
+pub(super) fn operations() -> Vec<Operation<Accounts>> {
     const ONE: &str = "/agents/{owner}/{name}";
     let doc = |id, method, path, summary| {
         OperationDoc::new(id, method, path, summary)

@@ -1,10 +1,7 @@
 //! `/_admin/agents`: the operator and owners create and change agents.
 //! Must not know: the rules; the decider has them.
 
-use axum::{
-    Json,
-    extract::{FromRef, State},
-};
+use axum::{Json, extract::State};
 use http::{Method, StatusCode};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_engine::{Sealed, seal};
@@ -36,11 +33,7 @@ const BAD_CHANGES: &[&str] = &[
     "invalid_attention",
 ];
 
-pub(super) fn operations<S>() -> Vec<Operation<S>>
-where
-    S: Clone + Send + Sync + 'static,
-    Accounts: FromRef<S>,
-{
+pub(super) fn operations() -> Vec<Operation<Accounts>> {
     let one = |id, method, path, summary| super::of_agent(OperationDoc::new(id, method, path, summary));
     let all = |id, method, summary| {
         OperationDoc::new(id, method, "/_admin/agents", summary)
