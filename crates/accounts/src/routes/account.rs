@@ -19,7 +19,7 @@ use super::{
     search::has,
 };
 use crate::{
-    Accounts, AgentKind, Caller, KnownAgent, Principal, Token, TokenKind, TokenOwner,
+    Accounts, Caller, KnownAgent, Principal, Token, TokenKind, TokenOwner,
     agent::command::{AgentEdit, RegisterAgent, Settings},
     answer::AccountRefusal,
     fields::Fields,
@@ -187,14 +187,9 @@ async fn create(
     })?;
     let token = Token::random(TokenKind::Agent);
     let command = RegisterAgent {
-        authority: principal.into(),
-        handle,
         policy: new.inbound_policy.unwrap_or_default(),
-        allowlist: Vec::new(),
-        self_service: false,
-        token: token.digest(),
-        kind: AgentKind::Agent,
         profile: new.profile,
+        ..RegisterAgent::new(principal.into(), handle, token.digest())
     };
     let agent = accounts.register_agent(command).await?;
     Ok((StatusCode::CREATED, Json(AccountAgentMade::new(&agent, &token))))

@@ -10,7 +10,7 @@ use plenary_log::Order;
 
 use super::request::{OnePath, PageQuery, PageSent, page, path_subject};
 use crate::{
-    Accounts, AgentKind, Caller, KnownAgent, Principal, Token, TokenKind, TokenOwner,
+    Accounts, Caller, KnownAgent, Principal, Token, TokenKind, TokenOwner,
     agent::{
         attention::AttentionChange,
         command::{AgentEdit, EditAgent, RegisterAgent, Settings},
@@ -161,14 +161,11 @@ async fn create(
     let new = NewAgent::read(&fields)?;
     let token = new.token.unwrap_or_else(|| Token::random(TokenKind::Agent));
     let command = RegisterAgent {
-        authority: principal.into(),
-        handle: new.handle,
         policy: new.policy.unwrap_or_default(),
         allowlist: new.allowlist.unwrap_or_default(),
         self_service: new.self_service.unwrap_or_default(),
-        token: token.digest(),
-        kind: AgentKind::Agent,
         profile: new.profile,
+        ..RegisterAgent::new(principal.into(), new.handle, token.digest())
     };
     let agent = accounts.register_agent(command).await?;
     Ok((StatusCode::CREATED, Json(AgentMade::new(agent, &token))))

@@ -13,6 +13,27 @@ use crate::event::{
 
 const ID: &str = "01JZ0000000000000000000001";
 
+/// Ann invites Bob.
+fn an_invitation() -> AgentInvited {
+    AgentInvited {
+        id: ID.into(),
+        invitee: handle("bob"),
+        by: handle("ann"),
+        inline: false,
+        offered: false,
+        held: false,
+        settles: None,
+        denied: false,
+        elsewhere: false,
+    }
+}
+
+/// Bob leaves.
+fn a_departure() -> AgentLeft {
+    let (reason, forced) = (LeftReason::Left, false);
+    AgentLeft { id: ID.into(), agent: handle("bob"), reason, forced, held: false, settles: None }
+}
+
 /// Messages in every shape, with the kind, envelope and payload.
 fn messages() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
     let members = r#""content":"caf\u00e9","idempotency_key":"k","metadata":{ "b" : 1.0 }"#;
@@ -64,29 +85,8 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
             host: None,
         })
     };
-    let invited = |inline| {
-        SessionEvent::AgentInvited(AgentInvited {
-            id: ID.into(),
-            invitee: bob.clone(),
-            by: ann.clone(),
-            inline,
-            offered: false,
-            held: false,
-            settles: None,
-            denied: false,
-            elsewhere: false,
-        })
-    };
-    let left = |reason, forced| {
-        SessionEvent::AgentLeft(AgentLeft {
-            id: ID.into(),
-            agent: bob.clone(),
-            reason,
-            forced,
-            held: false,
-            settles: None,
-        })
-    };
+    let invited = |inline| SessionEvent::AgentInvited(AgentInvited { inline, ..an_invitation() });
+    let left = |reason, forced| SessionEvent::AgentLeft(AgentLeft { reason, forced, ..a_departure() });
     let ended = |by: Option<&AgentHandle>, joined| {
         SessionEvent::SessionEnded(SessionEnded {
             id: ID.into(),
@@ -133,38 +133,13 @@ fn reopened() -> (SessionEvent, &'static str, String, &'static str) {
 
 /// What only sessions have in which agents of other networks take part.
 fn crossing() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
-    let (ann, bob) = (handle("ann"), handle("bob"));
-    let crossing = |denied, elsewhere| {
-        SessionEvent::AgentInvited(AgentInvited {
-            id: ID.into(),
-            invitee: bob.clone(),
-            by: ann.clone(),
-            inline: false,
-            offered: false,
-            held: false,
-            settles: None,
-            denied,
-            elsewhere,
-        })
-    };
-    let revoked = SessionEvent::AgentLeft(AgentLeft {
-        id: ID.into(),
-        agent: bob.clone(),
-        reason: LeftReason::AccordRevoked,
-        forced: false,
-        held: false,
-        settles: None,
-    });
+    let crossing =
+        |denied, elsewhere| SessionEvent::AgentInvited(AgentInvited { denied, elsewhere, ..an_invitation() });
+    let revoked = SessionEvent::AgentLeft(AgentLeft { reason: LeftReason::AccordRevoked, ..a_departure() });
     let by = format!(r#"{{"id":"{ID}","invitee":"@o.bob","by":"@o.ann""#);
     let gone = format!(r#"{{"id":"{ID}","agent":"@o.bob","reason":"accord_revoked"}}"#);
-    let restored = SessionEvent::AgentLeft(AgentLeft {
-        id: ID.into(),
-        agent: bob.clone(),
-        reason: LeftReason::HostRestored,
-        forced: true,
-        held: false,
-        settles: None,
-    });
+    let restored = AgentLeft { reason: LeftReason::HostRestored, forced: true, ..a_departure() };
+    let restored = SessionEvent::AgentLeft(restored);
     let over = format!(r#"{{"id":"{ID}","agent":"@o.bob","reason":"host_restored","forced":true}}"#);
     vec![
         (
@@ -186,30 +161,12 @@ fn crossing() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
 
 /// What strangers offer, and what settles it.
 fn offers() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
-    let (ann, bob) = (handle("ann"), handle("bob"));
+    let bob = handle("bob");
     let owner = || Some("x".to_owned());
     let moved = || AgentMoved { id: ID.into(), agent: bob.clone(), released: false, settles: None };
-    let offered = |settles| {
-        SessionEvent::AgentInvited(AgentInvited {
-            id: ID.into(),
-            invitee: bob.clone(),
-            by: ann.clone(),
-            inline: false,
-            offered: true,
-            held: false,
-            settles,
-            denied: false,
-            elsewhere: false,
-        })
-    };
-    let settling = || AgentLeft {
-        id: ID.into(),
-        agent: bob.clone(),
-        reason: LeftReason::Left,
-        forced: true,
-        held: false,
-        settles: owner(),
-    };
+    let offered =
+        |settles| SessionEvent::AgentInvited(AgentInvited { offered: true, settles, ..an_invitation() });
+    let settling = || AgentLeft { forced: true, settles: owner(), ..a_departure() };
     let by = format!(r#"{{"id":"{ID}","invitee":"@o.bob","by":"@o.ann""#);
     let gone = format!(r#"{{"id":"{ID}","agent":"@o.bob","reason""#);
     vec![
@@ -254,21 +211,9 @@ fn offers() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
 
 /// What waits for a person, and how it ends.
 fn holds() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
-    let bob = || handle("bob");
-    let invited = AgentInvited {
-        id: ID.into(),
-        invitee: bob(),
-        by: handle("ann"),
-        inline: false,
-        offered: false,
-        held: true,
-        settles: None,
-        denied: false,
-        elsewhere: false,
-    };
-    let joined = AgentMoved { id: ID.into(), agent: bob(), released: true, settles: None };
-    let (reason, forced) = (LeftReason::Left, false);
-    let left = AgentLeft { id: ID.into(), agent: bob(), reason, forced, held: true, settles: None };
+    let invited = AgentInvited { held: true, ..an_invitation() };
+    let joined = AgentMoved { id: ID.into(), agent: handle("bob"), released: true, settles: None };
+    let left = AgentLeft { held: true, ..a_departure() };
     vec![
         (
             SessionEvent::AgentInvited(invited),
