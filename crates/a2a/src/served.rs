@@ -1,23 +1,16 @@
 //! How the server mounts this room.
 //! Must not know: what a call does.
 
-use std::{future::ready, pin::Pin, sync::Arc};
-
 use axum::Router;
-use futures_util::future::BoxFuture;
 use plenary_edge::RegistryFault;
-use plenary_engine::{Room as _, recount};
+use plenary_engine::recount_event;
 use plenary_hub::Observer;
 use plenary_log::{Charge, Fault, StoredEvent};
-use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Task};
+use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Task, async_trait};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    A2a, langgraph, openai,
-    push::{PushRoom, PushState},
-    routes,
-};
+use crate::{A2a, langgraph, openai, push::PushRoom, routes};
 
 /// The category of the streams of sessions.
 const SESSIONS: &str = "sessions.session";
@@ -38,6 +31,7 @@ const EXAMPLES: &[Example] = &[
     langgraph::EXAMPLE,
 ];
 
+#[async_trait]
 impl ServedRoom for A2a {
     fn about() -> RoomDescription {
         let purpose = "Agents for clients of other protocols: Agent2Agent (A2A) 1.0, and the APIs of OpenAI and of LangGraph.";
@@ -48,15 +42,10 @@ impl ServedRoom for A2a {
         routes::routes(self.clone(), mount.metrics)
     }
 
-    fn observer(&self) -> Option<Arc<dyn Observer>> {
-        Some(Arc::new(self.clone()))
-    }
+    plenary_room::plays!(observer);
 
-    fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(ready(match event.stream.category() {
-            PushRoom::CATEGORY => recount::<PushRoom>(&PushState::default(), event),
-            _ => Ok(None),
-        }))
+    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        recount_event::<PushRoom>(event)
     }
 
     fn serving(&self, stop: CancellationToken) -> Option<Task> {
@@ -67,20 +56,19 @@ impl ServedRoom for A2a {
         self.0.stop.cancel();
     }
 
-    fn stop(&self) -> BoxFuture<'_, ()> {
+    async fn stop(&self) {
         self.end();
-        Box::pin(ready(()))
     }
 }
 
+#[async_trait]
 impl Observer for A2a {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+    async fn committed(&self, events: &[StoredEvent]) {
         for event in events {
             if event.stream.category() == SESSIONS {
                 self.0.wakeups.wake(event.stream.id());
             }
             self.0.push.observe(event);
         }
-        Box::pin(ready(()))
     }
 }

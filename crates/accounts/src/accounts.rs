@@ -3,8 +3,6 @@
 
 use std::{
     collections::HashSet,
-    future::Future,
-    pin::Pin,
     sync::{Arc, OnceLock},
 };
 
@@ -13,6 +11,7 @@ use plenary_engine::{ExecuteError, LookedUp, Room, Sealed, Streams, seal};
 use plenary_hub::{Observer, Presence};
 use plenary_kernel::{AgentHandle, Clock, OwnerName, TimestampMs, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Condition, ExceededQuota, Fault, HighWater, Log, Order, StoredEvent};
+use plenary_room::async_trait;
 
 use crate::{
     Actor, Authority, Consequences, KnownAgent, KnownOwner, Rejection, TokenDigest,
@@ -378,14 +377,14 @@ impl Accounts {
     }
 }
 
+#[async_trait]
 impl Observer for Accounts {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+    async fn committed(&self, events: &[StoredEvent]) {
         for event in events {
             self.observe(event);
         }
         if let Some(last) = events.last() {
             self.0.observed.raise(last.position);
         }
-        Box::pin(std::future::ready(()))
     }
 }

@@ -15,9 +15,9 @@ pub mod state;
 pub mod tokens;
 
 use bytes::Bytes;
-use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room, SideEvents};
 use plenary_kernel::{AgentHandle, OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StoredEvent};
+use plenary_log::{Fault, IndexOp, RowOp};
 
 use crate::{
     Accounts, Actor, Rejection, TokenDigest, claim,
@@ -43,12 +43,6 @@ impl Room for AgentRoom {
     const CATEGORY: &'static str = "accounts.agent";
     const SNAPSHOT_FORM: u16 = 5;
 
-    fn encode(event: &AgentEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<AgentEvent, Fault> {
-        AgentEvent::decode(event)
-    }
     fn evolve(state: &mut AgentState, version: Version, at: TimestampMs, event: &AgentEvent) {
         state.evolve(version, at, event);
     }
@@ -173,30 +167,22 @@ impl Command<AgentRoom> for RegisterWith<'_> {
     type Rejection = Rejection;
     type Facts = RegisterFacts;
 
-    async fn facts(&self, _: &AgentState) -> Result<Facts<RegisterFacts>, Fault> {
+    async fn facts(&self, _: &AgentState, conditions: &mut Conditions) -> Result<RegisterFacts, Fault> {
         let RegisterAgent { authority, handle, token, .. } = &self.command;
-        let mut conditions = Vec::new();
-        let is_authorized = self.accounts.holds_for_agent(authority, &mut conditions).await?;
+        let is_authorized = self.accounts.holds_for_agent(authority, conditions).await?;
         let owner = self.accounts.owner(&handle.owner_name()).await?;
         conditions.push(owner.condition());
         let owner_is_full =
             matches!(authority.by, Actor::Owner(_)) && self.accounts.is_full(&owner.owner).await?;
-        let value = RegisterFacts {
+        Ok(RegisterFacts {
             is_authorized,
             owner_exists: owner.state.exists(),
             token_exists: self.accounts.is_token_in_use(token).await?,
             owner_is_full,
-        };
-        Ok(Facts { value, conditions })
+        })
     }
 
-    fn decide(
-        &self,
-        state: &AgentState,
-        _: Version,
-        facts: &RegisterFacts,
-        _: &Stamp,
-    ) -> Result<Decision<AgentEvent, RegisterOutcome>, Rejection> {
+    fn decide(&self, state: &AgentState, facts: &RegisterFacts, _: &Point) -> Decided<AgentRoom, Self> {
         decide::register(state, facts, &self.command)
     }
 
@@ -223,9 +209,8 @@ impl Command<AgentRoom> for EditWith<'_> {
     type Rejection = Rejection;
     type Facts = EditFacts;
 
-    async fn facts(&self, _: &AgentState) -> Result<Facts<EditFacts>, Fault> {
-        let mut conditions = Vec::new();
-        let is_authorized = self.accounts.holds_for_agent(&self.command.authority, &mut conditions).await?;
+    async fn facts(&self, _: &AgentState, conditions: &mut Conditions) -> Result<EditFacts, Fault> {
+        let is_authorized = self.accounts.holds_for_agent(&self.command.authority, conditions).await?;
         let token_exists = match &self.command.edit {
             AgentEdit::RotateToken(new) | AgentEdit::IssueToken(NewToken { token: Some(new), .. }) => {
                 self.accounts.is_token_in_use(new).await?
@@ -239,17 +224,11 @@ impl Command<AgentRoom> for EditWith<'_> {
             | AgentEdit::Unblock(_)
             | AgentEdit::Delete => false,
         };
-        Ok(Facts { value: EditFacts { is_authorized, token_exists }, conditions })
+        Ok(EditFacts { is_authorized, token_exists })
     }
 
-    fn decide(
-        &self,
-        state: &AgentState,
-        _: Version,
-        facts: &EditFacts,
-        stamp: &Stamp,
-    ) -> Result<Decision<AgentEvent, EditOutcome>, Rejection> {
-        decide::edit(state, *facts, stamp, &self.command)
+    fn decide(&self, state: &AgentState, facts: &EditFacts, at: &Point) -> Decided<AgentRoom, Self> {
+        decide::edit(state, *facts, &at.stamp, &self.command)
     }
 
     /// A restriction may use the reserve beyond the quota.
@@ -283,18 +262,12 @@ impl Command<AgentRoom> for GrantCommand<'_> {
     type Rejection = Rejection;
     type Facts = ();
 
-    async fn facts(&self, _: &AgentState) -> Result<Facts<()>, Fault> {
-        Ok(Facts::none())
+    async fn facts(&self, _: &AgentState, _: &mut Conditions) -> Result<(), Fault> {
+        Ok(())
     }
 
-    fn decide(
-        &self,
-        state: &AgentState,
-        _: Version,
-        (): &(),
-        stamp: &Stamp,
-    ) -> Result<Decision<AgentEvent, GrantOutcome>, Rejection> {
-        grants::edit(state, stamp, self.1, self.0)
+    fn decide(&self, state: &AgentState, (): &(), at: &Point) -> Decided<AgentRoom, Self> {
+        grants::edit(state, &at.stamp, self.1, self.0)
     }
 
     /// A client with a valid grant is not refused for a quota.

@@ -10,9 +10,9 @@ mod keyring;
 pub mod passkey;
 pub mod state;
 
-use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_engine::{Command, Conditions, Decided, Point, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_log::{Fault, IndexOp};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{Accounts, Rejection, TokenDigest, index::PASSKEYS};
@@ -21,6 +21,7 @@ use command::{
     SignOut, SignedIn,
 };
 pub use cookie::{ConsoleCookie, cookie_of, csrf_of};
+use decide::ConsoleDecision;
 use event::ConsoleEvent;
 pub use keyring::{Keyring, OpenSession};
 use state::ConsoleState;
@@ -36,12 +37,6 @@ impl Room for ConsoleRoom {
     const CATEGORY: &'static str = "accounts.console";
     const SNAPSHOT_FORM: u16 = 2;
 
-    fn encode(event: &ConsoleEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<ConsoleEvent, Fault> {
-        ConsoleEvent::decode(event)
-    }
     fn evolve(state: &mut ConsoleState, _: Version, at: TimestampMs, event: &ConsoleEvent) {
         state.evolve(at, event);
     }
@@ -90,7 +85,7 @@ pub(crate) trait ConsoleCommand: Send + Sync {
         state: &ConsoleState,
         facts: KeyringFacts,
         stamp: &Stamp,
-    ) -> Result<Decision<ConsoleEvent, Self::Reply>, Rejection>;
+    ) -> ConsoleDecision<Self::Reply>;
     /// An owner without quota must still be able to sign in and see the reason.
     fn exceeds_quota(&self) -> bool {
         true
@@ -109,129 +104,19 @@ impl<C: ConsoleCommand> Command<ConsoleRoom> for KeyringCommand<'_, C> {
     type Rejection = Rejection;
     type Facts = KeyringFacts;
 
-    async fn facts(&self, state: &ConsoleState) -> Result<Facts<KeyringFacts>, Fault> {
+    async fn facts(&self, state: &ConsoleState, conditions: &mut Conditions) -> Result<KeyringFacts, Fault> {
         match self.command.required_token(state) {
-            Some(token) => self.accounts.keyring_facts(token).await,
-            None => Ok(Facts { value: KeyringFacts { is_token_valid: false }, conditions: Vec::new() }),
+            Some(token) => self.accounts.keyring_facts(token, conditions).await,
+            None => Ok(KeyringFacts { is_token_valid: false }),
         }
     }
 
-    fn decide(
-        &self,
-        state: &ConsoleState,
-        _: Version,
-        facts: &KeyringFacts,
-        stamp: &Stamp,
-    ) -> Result<Decision<ConsoleEvent, C::Reply>, Rejection> {
-        self.command.decide(state, *facts, stamp)
+    fn decide(&self, state: &ConsoleState, facts: &KeyringFacts, at: &Point) -> Decided<ConsoleRoom, Self> {
+        self.command.decide(state, *facts, &at.stamp)
     }
 
     fn exceeds_quota(&self) -> bool {
         self.command.exceeds_quota()
-    }
-}
-
-impl ConsoleCommand for MakeLink {
-    const NAME: &'static str = "make_link";
-    type Reply = ();
-
-    fn required_token<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
-        Some(&self.through)
-    }
-
-    fn decide(
-        &self,
-        _: &ConsoleState,
-        facts: KeyringFacts,
-        stamp: &Stamp,
-    ) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
-        decide::make_link(facts, stamp, self)
-    }
-}
-
-impl ConsoleCommand for SignIn {
-    const NAME: &'static str = "sign_in";
-    type Reply = SignedIn;
-
-    fn required_token<'a>(&'a self, state: &'a ConsoleState) -> Option<&'a TokenDigest> {
-        Some(&state.link(&self.link)?.through)
-    }
-
-    fn decide(
-        &self,
-        state: &ConsoleState,
-        facts: KeyringFacts,
-        stamp: &Stamp,
-    ) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
-        decide::sign_in(state, facts, stamp, self)
-    }
-}
-
-impl ConsoleCommand for SessionUse {
-    const NAME: &'static str = "use_session";
-    type Reply = ();
-
-    fn decide(
-        &self,
-        state: &ConsoleState,
-        _: KeyringFacts,
-        stamp: &Stamp,
-    ) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
-        decide::touch(state, stamp, self)
-    }
-}
-
-impl ConsoleCommand for SignOut {
-    const NAME: &'static str = "sign_out";
-    type Reply = ();
-
-    fn decide(
-        &self,
-        state: &ConsoleState,
-        _: KeyringFacts,
-        _: &Stamp,
-    ) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
-        decide::sign_out(state, self)
-    }
-}
-
-impl ConsoleCommand for AddPasskey {
-    const NAME: &'static str = "add_passkey";
-    type Reply = String;
-
-    fn required_token<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
-        Some(&self.through)
-    }
-
-    fn decide(
-        &self,
-        state: &ConsoleState,
-        facts: KeyringFacts,
-        stamp: &Stamp,
-    ) -> Result<Decision<ConsoleEvent, String>, Rejection> {
-        decide::add_passkey(state, facts, stamp, self)
-    }
-
-    fn exceeds_quota(&self) -> bool {
-        false
-    }
-}
-
-impl ConsoleCommand for PasskeySignIn {
-    const NAME: &'static str = "sign_in_by_passkey";
-    type Reply = SignedIn;
-
-    fn required_token<'a>(&'a self, state: &'a ConsoleState) -> Option<&'a TokenDigest> {
-        Some(&state.passkey(&self.passkey)?.through)
-    }
-
-    fn decide(
-        &self,
-        state: &ConsoleState,
-        facts: KeyringFacts,
-        stamp: &Stamp,
-    ) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
-        decide::sign_in_by_passkey(state, facts, stamp, self)
     }
 }
 
@@ -241,34 +126,46 @@ pub(crate) struct IssuerSignInWith<'a> {
     pub(crate) cookie: TokenDigest,
 }
 
-impl ConsoleCommand for IssuerSignInWith<'_> {
-    const NAME: &'static str = "sign_in_at_issuer";
-    type Reply = SignedIn;
+macro_rules! console_command {
+    ($name:literal, $command:ty => $reply:ty, |$this:ident, $state:ident, $facts:ident, $stamp:ident| $decide:expr
+        $(, token $token:expr)? $(, exceeds $exceeds:literal)?) => {
+        impl ConsoleCommand for $command {
+            const NAME: &'static str = $name;
+            type Reply = $reply;
 
-    fn required_token<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
-        Some(&self.sign_in.through)
-    }
-
-    fn decide(
-        &self,
-        _: &ConsoleState,
-        facts: KeyringFacts,
-        stamp: &Stamp,
-    ) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
-        decide::sign_in_at_issuer(facts, stamp, self.sign_in, self.cookie)
-    }
+            $(fn required_token<'a>(&'a self, $state: &'a ConsoleState) -> Option<&'a TokenDigest> {
+                let ($this, _) = (self, $state);
+                $token
+            })?
+            fn decide(
+                &self,
+                $state: &ConsoleState,
+                $facts: KeyringFacts,
+                $stamp: &Stamp,
+            ) -> ConsoleDecision<$reply> {
+                let $this = self;
+                $decide
+            }
+            $(fn exceeds_quota(&self) -> bool {
+                $exceeds
+            })?
+        }
+    };
 }
 
-impl ConsoleCommand for RemovePasskey {
-    const NAME: &'static str = "remove_passkey";
-    type Reply = ();
-
-    fn decide(
-        &self,
-        state: &ConsoleState,
-        _: KeyringFacts,
-        _: &Stamp,
-    ) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
-        decide::remove_passkey(state, self)
-    }
-}
+console_command!("make_link", MakeLink => (), |this, _state, facts, stamp| decide::make_link(facts, stamp, this),
+    token Some(&this.through));
+console_command!("sign_in", SignIn => SignedIn, |this, state, facts, stamp| decide::sign_in(state, facts, stamp, this),
+    token Some(&state.link(&this.link)?.through));
+console_command!("use_session", SessionUse => (), |this, state, _facts, stamp| decide::touch(state, stamp, this));
+console_command!("sign_out", SignOut => (), |this, state, _facts, _stamp| decide::sign_out(state, this));
+console_command!("add_passkey", AddPasskey => String,
+    |this, state, facts, stamp| decide::add_passkey(state, facts, stamp, this),
+    token Some(&this.through), exceeds false);
+console_command!("sign_in_by_passkey", PasskeySignIn => SignedIn,
+    |this, state, facts, stamp| decide::sign_in_by_passkey(state, facts, stamp, this),
+    token Some(&state.passkey(&this.passkey)?.through));
+console_command!("sign_in_at_issuer", IssuerSignInWith<'_> => SignedIn,
+    |this, _state, facts, stamp| decide::sign_in_at_issuer(facts, stamp, this.sign_in, this.cookie),
+    token Some(&this.sign_in.through));
+console_command!("remove_passkey", RemovePasskey => (), |this, state, _facts, _stamp| decide::remove_passkey(state, this));

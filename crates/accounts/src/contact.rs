@@ -11,9 +11,9 @@ pub(crate) mod open_requests;
 pub mod state;
 
 use bytes::Bytes;
-use plenary_engine::{Command, Decision, Facts, Room, Sealed, SideEvents, seal};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room, Sealed, SideEvents, seal};
 use plenary_kernel::{AgentHandle, ContactId, EventId, OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Batch, Fault, IndexOp, NewEvent, Order, RowOp, StoredEvent, Usage};
+use plenary_log::{Batch, Fault, IndexOp, NewEvent, Order, RowOp, Usage};
 
 use crate::{
     Accounts, Actor, AgentCaller, AgentRoom, Authority, Failure, Rejection,
@@ -45,12 +45,6 @@ impl Room for ContactRoom {
     const CATEGORY: &'static str = Self::STREAMS;
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &ContactEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<ContactEvent, Fault> {
-        ContactEvent::decode(event)
-    }
     fn evolve(state: &mut ContactState, _: Version, _: TimestampMs, event: &ContactEvent) {
         state.evolve(event);
     }
@@ -107,31 +101,25 @@ impl Command<ContactRoom> for RequestContactWith<'_> {
     type Rejection = Rejection;
     type Facts = ContactFacts;
 
-    async fn facts(&self, _: &ContactState) -> Result<Facts<ContactFacts>, Fault> {
+    async fn facts(&self, _: &ContactState, conditions: &mut Conditions) -> Result<ContactFacts, Fault> {
         let RequestContact { authority, from, to, .. } = &self.command;
         let (target, was_read) = self.accounts.look_agent_up(to).await?;
         if !was_read {
             self.accounts.imitate_load(&target).await?;
         }
-        let mut facts = self.accounts.contact_facts(authority, Some((from, to))).await?;
+        let mut facts = self.accounts.contact_facts(authority, Some((from, to)), conditions).await?;
         // Before the index: a request in between replaces the row, and this one is decided again.
         let row = self.accounts.log().read_row(&pair_row(from, to)).await?;
-        facts.value.revision = row.map_or(0, |row| row.revision);
-        facts.value.unanswered = self.accounts.unanswered_contact(from, to).await?;
+        facts.revision = row.map_or(0, |row| row.revision);
+        facts.unanswered = self.accounts.unanswered_contact(from, to).await?;
         let prefix = format!("{from}/");
         let log = self.accounts.log();
         let pending = log.read_index(CONTACTS_PENDING, &prefix, None, CONTACTS_PENDING_MAX, Order::Ascending);
-        facts.value.is_full = pending.await?.len() >= CONTACTS_PENDING_MAX;
+        facts.is_full = pending.await?.len() >= CONTACTS_PENDING_MAX;
         Ok(facts)
     }
 
-    fn decide(
-        &self,
-        state: &ContactState,
-        _: Version,
-        facts: &ContactFacts,
-        _: &Stamp,
-    ) -> Result<Decision<ContactEvent, RequestedContact>, Rejection> {
+    fn decide(&self, state: &ContactState, facts: &ContactFacts, _: &Point) -> Decided<ContactRoom, Self> {
         decide::request(state, facts, &self.command)
     }
 
@@ -169,18 +157,12 @@ impl Command<ContactRoom> for AnswerContactWith<'_> {
     type Rejection = Rejection;
     type Facts = ContactFacts;
 
-    async fn facts(&self, state: &ContactState) -> Result<Facts<ContactFacts>, Fault> {
+    async fn facts(&self, state: &ContactState, conditions: &mut Conditions) -> Result<ContactFacts, Fault> {
         let pair = state.pair.as_ref().map(|(from, to)| (from, to));
-        self.accounts.contact_facts(&self.command.authority, pair).await
+        self.accounts.contact_facts(&self.command.authority, pair, conditions).await
     }
 
-    fn decide(
-        &self,
-        state: &ContactState,
-        _: Version,
-        facts: &ContactFacts,
-        _: &Stamp,
-    ) -> Result<Decision<ContactEvent, ()>, Rejection> {
+    fn decide(&self, state: &ContactState, facts: &ContactFacts, _: &Point) -> Decided<ContactRoom, Self> {
         decide::answer(state, facts, &self.command)
     }
 
@@ -314,16 +296,16 @@ impl Accounts {
         &self,
         authority: &Authority,
         pair: Option<(&AgentHandle, &AgentHandle)>,
-    ) -> Result<Facts<ContactFacts>, Fault> {
-        let mut conditions = Vec::new();
-        let is_authorized = self.holds(authority, &mut conditions).await?;
-        let mut value =
+        conditions: &mut Conditions,
+    ) -> Result<ContactFacts, Fault> {
+        let is_authorized = self.holds(authority, conditions).await?;
+        let mut facts =
             ContactFacts { is_authorized, is_full: false, unanswered: None, revision: 0, pair: None };
         if let Some((from, to)) = pair {
             let (from, to) = (self.agent(from).await?, self.agent(to).await?);
             conditions.extend([from.condition(), to.condition()]);
-            value.pair = Some((from, to));
+            facts.pair = Some((from, to));
         }
-        Ok(Facts { value, conditions })
+        Ok(facts)
     }
 }

@@ -85,13 +85,13 @@ impl AccountEvent {
 
 #[cfg(test)]
 mod tests {
+    use plenary_engine::golden;
     use plenary_log::StreamName;
 
     use super::*;
     use crate::{
         Actor,
         agent::event::{AgentDeleted, Block},
-        golden,
     };
 
     fn stored(stream: StreamName, event: &AgentEvent) -> StoredEvent {

@@ -2,25 +2,22 @@
 //! is finished, so that after a crash the sweep completes it.
 //! Must not know: what the other rooms do.
 
-use std::{future::Future, pin::Pin};
-
 use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, limits::READ_ROWS_MAX};
 use plenary_log::{Batch, Fault, RowOp};
+use plenary_room::async_trait;
 
 use crate::{Accounts, agent::command::Eviction};
 
-/// What [`Consequences`] answer with.
-pub type ConsequenceFuture<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> + Send + 'a>>;
-
 /// The actions of other rooms when two agents may no longer share anything. Each method may be called again for the same
 /// agents; it then does only the remaining work.
+#[async_trait]
 pub trait Consequences: Send + Sync {
     /// The blocker's block is on disk: the blocked agent leaves every session the two share (ASP-14). The block is
     /// acknowledged only afterwards.
-    fn on_block<'a>(&'a self, blocker: &'a AgentHandle, blocked: &'a AgentHandle) -> ConsequenceFuture<'a>;
+    async fn on_block(&self, blocker: &AgentHandle, blocked: &AgentHandle) -> Result<(), Fault>;
     /// The agent is gone: it leaves every session.
-    fn on_removal<'a>(&'a self, agent: &'a AgentHandle) -> ConsequenceFuture<'a>;
+    async fn on_removal(&self, agent: &AgentHandle) -> Result<(), Fault>;
 }
 
 const ROWS: &str = "evict/";

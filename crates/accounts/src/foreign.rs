@@ -4,10 +4,10 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use futures_util::future::BoxFuture;
 use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, TimestampMs, text};
 use plenary_log::Fault;
+use plenary_room::async_trait;
 
 use crate::{
     Accounts, Actor, Authority, Failure, Principal, Rejection, Scope, Token, TokenDigest, TokenKind,
@@ -20,9 +20,10 @@ use crate::{
 };
 
 /// Who knows tokens that an issuer outside this server gives out.
+#[async_trait]
 pub trait ForeignTokens: Send + Sync {
     /// What a token of an issuer is good for; `None` where it is good for nothing.
-    fn admitted<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Option<Admission>, Fault>>;
+    async fn admitted(&self, token: &str) -> Result<Option<Admission>, Fault>;
 }
 
 /// What an issuer's word is good for.

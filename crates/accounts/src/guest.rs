@@ -6,10 +6,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use futures_util::future::BoxFuture;
 use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, OwnerName};
 use plenary_log::{Condition, Fault};
+use plenary_room::async_trait;
 
 use crate::{Accounts, KnownAgent, Principal, TokenDigest, TokenOwner, trust::lists_stranger};
 
@@ -31,9 +31,10 @@ impl PeerStanding {
 }
 
 /// Knows the accords with peers.
+#[async_trait]
 pub trait PeerStandings: Send + Sync {
     /// The accord with the peer of this local name; `None` if there is no active one.
-    fn standing<'a>(&'a self, peer: &'a OwnerName) -> BoxFuture<'a, Result<Option<PeerStanding>, Fault>>;
+    async fn standing(&self, peer: &OwnerName) -> Result<Option<PeerStanding>, Fault>;
 }
 
 /// An agent of another network as a caller. Only the room that has verified the peer's signature makes it, and nothing that a

@@ -7,9 +7,8 @@ use plenary_kernel::{AgentHandle, AllowEntry};
 use plenary_log::Fault;
 
 use crate::{
-    Accounts, Actor, AgentKind, Authority, Failure, Policy, Principal, Rejection, Token, TokenDigest,
-    TokenKind, TokenOwner,
-    agent::{command::RegisterAgent, profile::ProfileChange},
+    Accounts, Actor, Authority, Failure, Policy, Principal, Rejection, Token, TokenDigest, TokenKind,
+    TokenOwner, agent::command::RegisterAgent,
 };
 
 /// An agent that this server runs, as it is made where it never was.
@@ -78,17 +77,10 @@ impl Accounts {
         seal(async move {
             for HostedAgent { handle, account } in &agents {
                 let Some((policy, allowlist)) = account.clone() else { continue };
-                let command = RegisterAgent {
-                    authority: Authority::seed(),
-                    handle: handle.clone(),
-                    policy,
-                    allowlist,
-                    self_service: false,
-                    // Nobody has seen it, and nobody will.
-                    token: Token::random(TokenKind::Agent).digest(),
-                    kind: AgentKind::Agent,
-                    profile: ProfileChange::default(),
-                };
+                // Nobody has seen the token, and nobody will.
+                let token = Token::random(TokenKind::Agent).digest();
+                let command = RegisterAgent::new(Authority::seed(), handle.clone(), token);
+                let command = RegisterAgent { policy, allowlist, ..command };
                 match self.register_agent(command).await {
                     Ok(_) => {
                         tracing::info!(agent = %handle, "the account of a configured agent was created")

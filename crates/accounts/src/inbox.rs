@@ -134,8 +134,9 @@ pub fn notice(event: &StoredEvent) -> Result<Bytes, Fault> {
 
 #[cfg(test)]
 mod tests {
+    use plenary_engine::golden::stored;
+
     use super::*;
-    use crate::golden::{assert_written, stored};
 
     fn a_notice(message: Option<&str>) -> Notice {
         Notice {
@@ -182,7 +183,8 @@ mod tests {
         ] {
             let (stream, event) = a_notice(message).event(kind, &reader, false);
             assert_eq!(stream.as_str(), "accounts.inbox/@bob.bot");
-            assert_written(&event, stored_kind, envelope);
+            let text = std::str::from_utf8(&event.envelope).unwrap();
+            assert_eq!((event.kind, event.form, text), (stored_kind, 1, envelope));
             assert_eq!(event.payload, message.unwrap_or_default());
             assert_eq!(std::str::from_utf8(&notice(&stored(event)).unwrap()).unwrap(), wire);
         }

@@ -16,8 +16,6 @@ mod extract;
 mod fields;
 mod followers;
 mod foreign;
-#[cfg(test)]
-mod golden;
 mod guest;
 mod hosted;
 mod inbox;
@@ -64,7 +62,7 @@ pub use console::{
 };
 pub use contact::open_requests::ContactWaiting;
 pub use event::AccountEvent;
-pub use eviction::{ConsequenceFuture, Consequences};
+pub use eviction::Consequences;
 pub use extract::{
     AS_AGENT, AgentCaller, CSRF, Caller, ConnectCaller, Credentials, admit, bearer, identified, identify,
     signed_in,

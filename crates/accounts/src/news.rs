@@ -1,10 +1,9 @@
 //! The news of an agent's inbox stream: contact requests that await its answer.
 //! Must not know: marks, or the presentation.
 
-use futures_util::future::BoxFuture;
 use plenary_kernel::{AgentHandle, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, StoredEvent, StreamName};
-use plenary_room::{Description, Kind, News, NewsSource, Reference, Senders, StreamOfNews};
+use plenary_room::{Description, Kind, News, NewsSource, Reference, Senders, StreamOfNews, async_trait};
 
 use crate::{
     Accounts, INBOX,
@@ -39,6 +38,7 @@ impl Accounts {
     }
 }
 
+#[async_trait]
 impl NewsSource for Accounts {
     fn has(&self, stream: &StreamName) -> bool {
         stream.category() == INBOX
@@ -48,56 +48,52 @@ impl NewsSource for Accounts {
         Senders::Any
     }
 
-    fn streams<'a>(&'a self, me: &'a AgentHandle) -> BoxFuture<'a, Result<Vec<StreamName>, Fault>> {
-        Box::pin(async move { Ok(vec![inbox_of(me)]) })
+    async fn streams(&self, me: &AgentHandle) -> Result<Vec<StreamName>, Fault> {
+        Ok(vec![inbox_of(me)])
     }
 
-    fn readers<'a>(
-        &'a self,
-        events: &'a [&'a StoredEvent],
-        _waiting: &'a (dyn Fn() -> Vec<AgentHandle> + Sync),
-    ) -> BoxFuture<'a, Result<Vec<AgentHandle>, Fault>> {
+    async fn readers(
+        &self,
+        events: &[&StoredEvent],
+        _waiting: &(dyn Fn() -> Vec<AgentHandle> + Sync),
+    ) -> Result<Vec<AgentHandle>, Fault> {
         let reader = events.first().and_then(|event| event.stream.id().parse().ok());
-        Box::pin(async move { Ok(reader.into_iter().collect()) })
+        Ok(reader.into_iter().collect())
     }
 
-    fn news<'a>(
-        &'a self,
-        _me: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn news(
+        &self,
+        _me: &AgentHandle,
+        stream: &StreamName,
         after: Version,
         _max: usize,
-    ) -> BoxFuture<'a, Result<StreamOfNews, Fault>> {
-        Box::pin(self.contact_news(stream, after))
+    ) -> Result<StreamOfNews, Fault> {
+        self.contact_news(stream, after).await
     }
 
-    fn describe<'a>(
-        &'a self,
-        _me: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn describe(
+        &self,
+        _me: &AgentHandle,
+        stream: &StreamName,
         version: Version,
-    ) -> BoxFuture<'a, Result<Option<Description>, Fault>> {
-        Box::pin(async move {
-            Ok(self.request_at(stream, version).await?.map(|notice| Description {
-                subject: format!("{} asks for contact", notice.from),
-                text: notice.message.unwrap_or_default(),
-                reference: Reference { request_id: Some(notice.request.to_string()), ..Reference::default() },
-            }))
-        })
+    ) -> Result<Option<Description>, Fault> {
+        Ok(self.request_at(stream, version).await?.map(|notice| Description {
+            subject: format!("{} asks for contact", notice.from),
+            text: notice.message.unwrap_or_default(),
+            reference: Reference { request_id: Some(notice.request.to_string()), ..Reference::default() },
+        }))
     }
 
-    fn is_open<'a>(
-        &'a self,
-        _me: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn is_open(
+        &self,
+        _me: &AgentHandle,
+        stream: &StreamName,
         version: Version,
-        _blockers: &'a [AgentHandle],
-    ) -> BoxFuture<'a, Result<bool, Fault>> {
-        Box::pin(async move {
-            match self.request_at(stream, version).await? {
-                Some(notice) => self.awaits_answer(&notice.request).await,
-                None => Ok(false),
-            }
-        })
+        _blockers: &[AgentHandle],
+    ) -> Result<bool, Fault> {
+        match self.request_at(stream, version).await? {
+            Some(notice) => self.awaits_answer(&notice.request).await,
+            None => Ok(false),
+        }
     }
 }

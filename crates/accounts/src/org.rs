@@ -7,9 +7,9 @@ mod decide;
 pub mod event;
 pub mod state;
 
-use plenary_engine::{Command, Decision, Facts, Room, Sealed, SideEvents, seal};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room, Sealed, SideEvents, seal};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, NewEvent, StoredEvent};
+use plenary_log::Fault;
 
 use crate::{Accounts, Failure, KnownOrg, Rejection, owner};
 use command::{EditOrg, OrgEdited, OrgFacts};
@@ -26,12 +26,6 @@ impl Room for OrgRoom {
     const CATEGORY: &'static str = "accounts.org";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &OrgEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<OrgEvent, Fault> {
-        OrgEvent::decode(event)
-    }
     fn evolve(state: &mut OrgState, _: Version, at: TimestampMs, event: &OrgEvent) {
         state.evolve(at, event);
     }
@@ -55,22 +49,15 @@ impl Command<OrgRoom> for EditOrgWith<'_> {
     type Rejection = Rejection;
     type Facts = OrgFacts;
 
-    async fn facts(&self, _: &OrgState) -> Result<Facts<OrgFacts>, Fault> {
+    async fn facts(&self, _: &OrgState, conditions: &mut Conditions) -> Result<OrgFacts, Fault> {
         let EditOrg { authority, org, .. } = &self.command;
-        let mut conditions = Vec::new();
-        let is_authorized = self.accounts.holds(authority, &mut conditions).await?;
+        let is_authorized = self.accounts.holds(authority, conditions).await?;
         let owner = self.accounts.owner(org).await?;
         conditions.push(owner.condition());
-        Ok(Facts { value: OrgFacts { is_authorized, owner_exists: owner.state.exists() }, conditions })
+        Ok(OrgFacts { is_authorized, owner_exists: owner.state.exists() })
     }
 
-    fn decide(
-        &self,
-        state: &OrgState,
-        _: Version,
-        facts: &OrgFacts,
-        _: &Stamp,
-    ) -> Result<Decision<OrgEvent, OrgEdited>, Rejection> {
+    fn decide(&self, state: &OrgState, facts: &OrgFacts, _: &Point) -> Decided<OrgRoom, Self> {
         decide::edit(state, facts, &self.command)
     }
 

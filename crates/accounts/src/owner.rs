@@ -6,9 +6,9 @@ mod decide;
 pub mod event;
 pub mod state;
 
-use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room, SideEvents};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StoredEvent};
+use plenary_log::{Fault, IndexOp, RowOp};
 
 use crate::{
     Accounts, Actor, Rejection, TokenDigest, claim,
@@ -28,12 +28,6 @@ impl Room for OwnerRoom {
     const CATEGORY: &'static str = "accounts.owner";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &OwnerEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<OwnerEvent, Fault> {
-        OwnerEvent::decode(event)
-    }
     fn evolve(state: &mut OwnerState, _: Version, at: TimestampMs, event: &OwnerEvent) {
         state.evolve(at, event);
     }
@@ -91,18 +85,11 @@ impl Command<OwnerRoom> for GiveTokenWith<'_> {
     /// Whether the token is in use already.
     type Facts = bool;
 
-    async fn facts(&self, _: &OwnerState) -> Result<Facts<bool>, Fault> {
-        let value = self.accounts.is_token_in_use(&self.command.token).await?;
-        Ok(Facts { value, conditions: Vec::new() })
+    async fn facts(&self, _: &OwnerState, _: &mut Conditions) -> Result<bool, Fault> {
+        self.accounts.is_token_in_use(&self.command.token).await
     }
 
-    fn decide(
-        &self,
-        state: &OwnerState,
-        _: Version,
-        token_exists: &bool,
-        _: &Stamp,
-    ) -> Result<Decision<OwnerEvent, ()>, Rejection> {
+    fn decide(&self, state: &OwnerState, token_exists: &bool, _: &Point) -> Decided<OwnerRoom, Self> {
         decide::give_token(state, *token_exists, self.command)
     }
 

@@ -7,7 +7,7 @@ use plenary_kernel::{AgentHandle, AllowEntry, OwnerName};
 use plenary_log::Fault;
 
 use crate::{
-    Accounts, AgentKind, Authority, Failure, KnownAgent, Policy, Principal, ProfileChange, Rejection, Token,
+    Accounts, AgentKind, Authority, Failure, KnownAgent, Principal, ProfileChange, Rejection, Token,
     TokenKind, TokenOwner, agent::command::RegisterAgent,
 };
 
@@ -39,15 +39,13 @@ impl Accounts {
         seal(async move {
             let own_agents: AllowEntry =
                 format!("@{}.*", handle.owner()).parse().expect("an owner's name is in an entry");
+            let token = Token::random(TokenKind::Agent).digest();
             let command = RegisterAgent {
-                authority,
-                handle,
-                policy: Policy::Allowlist,
                 allowlist: vec![own_agents],
                 self_service: true,
-                token: Token::random(TokenKind::Agent).digest(),
                 kind: AgentKind::Person,
                 profile: ProfileChange { display_name, ..ProfileChange::default() },
+                ..RegisterAgent::new(authority, handle, token)
             };
             self.register_agent(command).await
         })

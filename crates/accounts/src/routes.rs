@@ -16,7 +16,6 @@ mod tokens;
 mod trust_lists;
 mod usage;
 
-use axum::extract::FromRef;
 use plenary_edge::{Auth, Operation, OperationDoc};
 use plenary_kernel::{AgentHandle, Class};
 
@@ -44,13 +43,9 @@ const BAD_AGENT: &[&str] = &[
     "invalid_token",
 ];
 
-/// Every operation of the account surface, for a router whose state has the room.
-pub fn operations<S>() -> Vec<Operation<S>>
-where
-    S: Clone + Send + Sync + 'static,
-    Accounts: FromRef<S>,
-{
-    let rooms: [fn() -> Vec<Operation<S>>; 12] = [
+/// Every operation of the account surface.
+pub fn operations() -> Vec<Operation<Accounts>> {
+    let rooms: [fn() -> Vec<Operation<Accounts>>; 12] = [
         owners::operations,
         account::operations,
         agents::operations,

@@ -149,14 +149,11 @@ impl Accounts {
             let mut seeded = SeedReport::default();
             for agent in &seed.0 {
                 let command = RegisterAgent {
-                    authority: Authority::seed(),
-                    handle: agent.handle.clone(),
                     policy: agent.policy,
                     allowlist: agent.allowlist.clone(),
                     self_service: true,
-                    token: agent.token,
-                    kind: crate::AgentKind::Agent,
                     profile: agent.profile.clone(),
+                    ..RegisterAgent::new(Authority::seed(), agent.handle.clone(), agent.token)
                 };
                 match self.register_agent(command).await {
                     Ok(_) => seeded.created += 1,

@@ -1,18 +1,14 @@
 //! How the server serves this room.
 //! Must not know: the other rooms.
 
-use std::{future::ready, sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::Router;
-use futures_util::future::BoxFuture;
 use http::Method;
 use plenary_edge::RegistryFault;
-use plenary_engine::{Room, recount};
-use plenary_hub::Observer;
+use plenary_engine::{recount_event, recount_in};
 use plenary_log::{Charge, Fault, StoredEvent};
-use plenary_room::{
-    Example, Mount, NewsSource, PeriodicTask, RoomDescription, ServedRoom, Teller, house_error,
-};
+use plenary_room::{Example, Mount, PeriodicTask, RoomDescription, ServedRoom, async_trait, house_error};
 use serde_json::json;
 
 use crate::{
@@ -73,24 +69,24 @@ impl Accounts {
     /// # Errors
     /// The event can't be read.
     pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        fn recount_in<R: Room>(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-            recount::<R>(&R::State::default(), event)
-        }
-        match event.stream.category() {
-            AgentRoom::CATEGORY => recount_in::<AgentRoom>(event),
-            ConsoleRoom::CATEGORY => recount_in::<ConsoleRoom>(event),
-            ContactRoom::CATEGORY => recount_in::<ContactRoom>(event),
-            OrgRoom::CATEGORY => recount_in::<OrgRoom>(event),
-            OwnerRoom::CATEGORY => recount_in::<OwnerRoom>(event),
-            _ => Ok(None),
-        }
+        recount_in(
+            event,
+            &[
+                recount_event::<AgentRoom>,
+                recount_event::<ConsoleRoom>,
+                recount_event::<ContactRoom>,
+                recount_event::<OrgRoom>,
+                recount_event::<OwnerRoom>,
+            ],
+        )
     }
 }
 
+#[async_trait]
 impl ServedRoom for Accounts {
     fn about() -> RoomDescription {
         let purpose = "Owners, agents, tokens, allowlists, blocks, contacts, organisations.";
-        RoomDescription::new("accounts", purpose, &operations::<Self>(), EXAMPLES)
+        RoomDescription::new("accounts", purpose, &operations(), EXAMPLES)
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
@@ -98,36 +94,18 @@ impl ServedRoom for Accounts {
         Ok(once(router, self.clone(), ONCE))
     }
 
-    fn observer(&self) -> Option<Arc<dyn Observer>> {
-        Some(Arc::new(self.clone()))
-    }
+    plenary_room::plays!(observer, teller, news);
 
-    fn teller(&self) -> Option<Arc<dyn Teller>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn news(&self) -> Option<Arc<dyn NewsSource>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(ready(Self::recount(event)))
+    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        Self::recount(event)
     }
 
     fn periodic_tasks(&self) -> Vec<PeriodicTask> {
-        let accounts = self.clone();
-        let sweep = move || {
-            let accounts = accounts.clone();
-            async move { accounts.sweep().await.map(drop) }
-        };
-        let accounts = self.clone();
-        let expire = move || {
-            let accounts = accounts.clone();
-            async move { accounts.expire_tokens().await }
-        };
+        let sweep = async |accounts: Accounts| accounts.sweep().await.map(drop);
+        let expire = async |accounts: Accounts| accounts.expire_tokens().await;
         vec![
-            PeriodicTask::new(SWEEP_EVERY, "evictions were not finished", sweep),
-            PeriodicTask::new(EXPIRE_EVERY, "tokens whose time is over were not ended", expire),
+            PeriodicTask::new(self, SWEEP_EVERY, "evictions were not finished", sweep),
+            PeriodicTask::new(self, EXPIRE_EVERY, "tokens whose time is over were not ended", expire),
         ]
     }
 }

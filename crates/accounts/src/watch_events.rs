@@ -2,13 +2,10 @@
 //! part.
 //! Must not know: how they are sent.
 
-use std::future::ready;
-
-use futures_util::future::BoxFuture;
 use plenary_engine::Room as _;
 use plenary_kernel::{AgentHandle, OwnerName};
 use plenary_log::{Fault, StoredEvent, StreamName};
-use plenary_room::{Onlooker, OnlookerEvent, Teller, excerpt};
+use plenary_room::{Onlooker, OnlookerEvent, Teller, async_trait, excerpt};
 use serde_json::{Value, json};
 
 use crate::{
@@ -19,6 +16,7 @@ use crate::{
     owner::event::OwnerEvent,
 };
 
+#[async_trait]
 impl Teller for Accounts {
     fn room(&self) -> &'static str {
         "accounts"
@@ -30,8 +28,8 @@ impl Teller for Accounts {
         categories.contains(&stream.category())
     }
 
-    fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>> {
-        Box::pin(ready(onlooker_event(event)))
+    async fn tell(&self, event: &StoredEvent) -> Result<Option<OnlookerEvent>, Fault> {
+        onlooker_event(event)
     }
 }
 

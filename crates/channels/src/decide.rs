@@ -33,7 +33,7 @@ pub enum Rejection {
     Body(Refusal),
 }
 
-type Decided<R> = Result<Decision<ChannelEvent, R>, Rejection>;
+pub(crate) type ChannelDecision<R> = Result<Decision<ChannelEvent, R>, Rejection>;
 
 /// The channel, and the reason why the caller may use it.
 fn entered<'a>(
@@ -53,7 +53,7 @@ pub fn create(
     people: &People,
     stamp: &Stamp,
     command: &CreateChannel,
-) -> Decided<CreatedChannel> {
+) -> ChannelDecision<CreatedChannel> {
     if !people.is_authorized {
         return Err(Rejection::Unauthenticated);
     }
@@ -82,7 +82,7 @@ pub fn append(
     people: &People,
     stamp: &Stamp,
     command: &AppendEvent,
-) -> Decided<AppendReceipt> {
+) -> ChannelDecision<AppendReceipt> {
     let (created, _) = entered(state, &command.caller, people)?;
     let draft = command.draft.clone().map_err(Rejection::Body)?;
     if command.reject_after_close && state.closed_at.is_some() {
@@ -108,7 +108,7 @@ pub fn close(
     people: &People,
     stamp: &Stamp,
     command: &CloseChannel,
-) -> Decided<CloseReceipt> {
+) -> ChannelDecision<CloseReceipt> {
     let (created, _) = entered(state, &command.caller, people)?;
     let owners = || state.owners.iter().cloned().collect();
     let first = state.closed_at.is_none().then(|| FirstClosing { created: created.at, owners: owners() });
@@ -117,7 +117,7 @@ pub fn close(
 }
 
 /// Decides `AdmitOwner`. An owner that is admitted already, or needs no key, is not recorded.
-pub fn admit(state: &ChannelState, people: &People, command: &AdmitOwner) -> Decided<()> {
+pub fn admit(state: &ChannelState, people: &People, command: &AdmitOwner) -> ChannelDecision<()> {
     let (_, access) = entered(state, &command.caller, people)?;
     let via = command.caller.via().cloned();
     match owner_of(via.as_ref()) {
@@ -129,7 +129,7 @@ pub fn admit(state: &ChannelState, people: &People, command: &AdmitOwner) -> Dec
 }
 
 /// Decides `ChangeKey`. Admitted owners stay admitted, unless it revokes their access.
-pub fn change_key(state: &ChannelState, people: &People, command: &ChangeKey) -> Decided<KeyChanged> {
+pub fn change_key(state: &ChannelState, people: &People, command: &ChangeKey) -> ChannelDecision<KeyChanged> {
     let (_, access) = entered(state, &command.caller, people)?;
     if access != Access::Owner {
         return Err(Rejection::NotItsOwner);

@@ -3,9 +3,7 @@
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
-use plenary_engine::stored::{read, unknown, written, written_with};
 use plenary_kernel::{OwnerName, TimestampMs};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::key::LinkKey;
@@ -124,29 +122,6 @@ pub struct KeyChanged {
 /// The kind of [`ChannelEvent::KeyChanged`].
 pub(crate) const KEY_CHANGED: &str = "KeyChanged";
 
-impl ChannelEvent {
-    /// The stored form.
-    pub(crate) fn encode(&self) -> NewEvent {
-        match self {
-            Self::ChannelCreated(event) => written("ChannelCreated", event),
-            Self::EventAppended(event) => written_with("EventAppended", event, event.payload.clone()),
-            Self::ChannelClosed(event) => written("ChannelClosed", event),
-            Self::OwnerAdmitted(event) => written("OwnerAdmitted", event),
-            Self::KeyChanged(event) => written(KEY_CHANGED, event),
-        }
-    }
-
-    /// Reads a stored event. An unknown kind or form is corrupt.
-    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored.kind {
-            "ChannelCreated" => Self::ChannelCreated(read(stored)?),
-            "EventAppended" => {
-                Self::EventAppended(EventAppended { payload: stored.payload.clone(), ..read(stored)? })
-            }
-            "ChannelClosed" => Self::ChannelClosed(read(stored)?),
-            "OwnerAdmitted" => Self::OwnerAdmitted(read(stored)?),
-            KEY_CHANGED => Self::KeyChanged(read(stored)?),
-            _ => return unknown(stored),
-        })
-    }
+plenary_engine::stored_forms! {
+    ChannelEvent: ChannelCreated, EventAppended + payload, ChannelClosed, OwnerAdmitted, KeyChanged
 }

@@ -1,13 +1,14 @@
 //! Searches events of channels by their words: in the channels of the searcher's list, if it may still use them.
 //! Must not know: the ranking of results.
 
-use futures_util::future::{BoxFuture, ready};
 use plenary_accounts::{Actor, Authority};
 use plenary_engine::Room as _;
 use plenary_kernel::Version;
 use plenary_log::{Fault, Order, StoredEvent};
 use plenary_retrieval::Change;
-use plenary_room::{Findable, FoundItem, Reference, Searcher, Shelf, body, indexed, indexed_at, texts};
+use plenary_room::{
+    Findable, FoundItem, Reference, Searcher, Shelf, async_trait, body, indexed, indexed_at, texts,
+};
 use serde_json::Value;
 
 use crate::{
@@ -69,6 +70,7 @@ impl Channels {
     }
 }
 
+#[async_trait]
 impl Findable for Channels {
     fn room(&self) -> &'static str {
         "channels"
@@ -78,26 +80,20 @@ impl Findable for Channels {
         &[ChannelRoom::CATEGORY]
     }
 
-    fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>> {
-        Box::pin(ready(Ok(change(event))))
+    async fn change(&self, event: &StoredEvent) -> Result<Option<Change>, Fault> {
+        Ok(change(event))
     }
 
-    fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
-        Box::pin(async move {
-            let owner = Actor::from(searcher).owner();
-            let list = owner.map_or_else(|| EVERYBODY.to_owned(), |owner| owner.to_string());
-            let prefix = format!("{list}/");
-            let rows = self.log().read_index(LISTED, &prefix, None, max, Order::Descending).await?;
-            let ids = rows.iter().filter_map(|row| row.key.rsplit('/').next());
-            Ok(ids.map(Shelf::new).collect())
-        })
+    async fn shelves(&self, searcher: &Searcher, max: usize) -> Result<Vec<Shelf>, Fault> {
+        let owner = Actor::from(searcher).owner();
+        let list = owner.map_or_else(|| EVERYBODY.to_owned(), |owner| owner.to_string());
+        let prefix = format!("{list}/");
+        let rows = self.log().read_index(LISTED, &prefix, None, max, Order::Descending).await?;
+        let ids = rows.iter().filter_map(|row| row.key.rsplit('/').next());
+        Ok(ids.map(Shelf::new).collect())
     }
 
-    fn read<'a>(
-        &'a self,
-        searcher: &'a Searcher,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<FoundItem>, Fault>> {
-        Box::pin(self.found_event(searcher, id))
+    async fn read(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault> {
+        self.found_event(searcher, id).await
     }
 }

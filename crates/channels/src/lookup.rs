@@ -4,9 +4,9 @@
 use std::{collections::HashMap, sync::Arc};
 
 use plenary_accounts::{Accounts, Actor, Authority, KnownAgent, PeerStanding};
-use plenary_engine::{ExecuteError, LookedUp};
+use plenary_engine::{Conditions, ExecuteError, LookedUp};
 use plenary_kernel::{AgentHandle, Version};
-use plenary_log::{Condition, Fault, StreamName};
+use plenary_log::{Fault, StreamName};
 
 use crate::{
     Channels,
@@ -56,14 +56,14 @@ pub(crate) async fn people(
     accounts: &Accounts,
     state: &ChannelState,
     caller: &Caller,
-) -> Result<(People, Vec<Condition>), Fault> {
-    let mut conditions = Vec::new();
+    conditions: &mut Conditions,
+) -> Result<People, Fault> {
     let Some(authority) = &caller.authority else {
-        return Ok((People { is_authorized: true, ..People::default() }, conditions));
+        return Ok(People { is_authorized: true, ..People::default() });
     };
     let Authority { by: Actor::Agent(agent), token } = authority else {
-        let is_authorized = accounts.holds(authority, &mut conditions).await?;
-        return Ok((People { is_authorized, ..People::default() }, conditions));
+        let is_authorized = accounts.holds(authority, conditions).await?;
+        return Ok(People { is_authorized, ..People::default() });
     };
     let agent = accounts.agent(agent).await?;
     let standing = standing(accounts, caller).await?;
@@ -73,7 +73,7 @@ pub(crate) async fn people(
     let is_authorized = match token {
         Some(token) if token.is_guest() => standing.is_some(),
         Some(token) if token.is_person() => {
-            agent.state.is_live() && accounts.person_holds(&authority.by, token, &mut conditions).await?
+            agent.state.is_live() && accounts.person_holds(&authority.by, token, conditions).await?
         }
         Some(token) => agent.state.accepts_token(token),
         None => false,
@@ -83,7 +83,7 @@ pub(crate) async fn people(
         None => None,
     };
     conditions.extend(creator.as_ref().map(KnownAgent::condition));
-    Ok((People { is_authorized, agent: Some(agent), creator, standing }, conditions))
+    Ok(People { is_authorized, agent: Some(agent), creator, standing })
 }
 
 /// The accord under which a caller of another network acts.
@@ -149,7 +149,7 @@ impl Channels {
     /// Whether the caller of a live stream may still use the channel, by the state that this process knows.
     pub(crate) async fn admits(&self, id: &ChannelId, caller: &Caller) -> Result<bool, Fault> {
         let (state, _) = self.0.streams.state(id.as_str()).await?;
-        let (people, _) = people(self.accounts(), &state, caller).await?;
+        let people = people(self.accounts(), &state, caller, &mut Vec::new()).await?;
         Ok(people.is_authorized && access(&state, caller, &people).is_some())
     }
 

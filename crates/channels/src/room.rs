@@ -2,9 +2,9 @@
 //! Must not know: HTTP.
 
 use plenary_accounts::Accounts;
-use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_engine::{Command, Conditions, Decided, Point, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_log::{Fault, IndexOp};
 
 use crate::{
     access::People,
@@ -12,7 +12,7 @@ use crate::{
         AdmitOwner, AppendEvent, AppendReceipt, Caller, ChangeKey, CloseChannel, CloseReceipt, CreateChannel,
         CreatedChannel, KeyChanged,
     },
-    decide::{self, Rejection},
+    decide::{self, ChannelDecision, Rejection},
     event::ChannelEvent,
     lookup::people,
     news::mentions,
@@ -56,12 +56,6 @@ impl Room for ChannelRoom {
     const CATEGORY: &'static str = "channels.channel";
     const SNAPSHOT_FORM: u16 = 2;
 
-    fn encode(event: &ChannelEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<ChannelEvent, Fault> {
-        ChannelEvent::decode(event)
-    }
     fn folds(event: &ChannelEvent) -> bool {
         state::folds(event)
     }
@@ -134,7 +128,7 @@ pub(crate) trait Decides: Send + Sync {
         head: Version,
         people: &People,
         stamp: &Stamp,
-    ) -> Result<Decision<ChannelEvent, Self::Reply>, Rejection>;
+    ) -> ChannelDecision<Self::Reply>;
 }
 
 impl<C: Decides> Command<ChannelRoom> for CommandContext<C> {
@@ -144,19 +138,12 @@ impl<C: Decides> Command<ChannelRoom> for CommandContext<C> {
     type Facts = People;
 
     /// Whether the caller's token is valid, and the trust settings of caller and creator, as conditions of the append.
-    async fn facts(&self, state: &ChannelState) -> Result<Facts<People>, Fault> {
-        let (value, conditions) = people(&self.accounts, state, self.command.caller()).await?;
-        Ok(Facts { value, conditions })
+    async fn facts(&self, state: &ChannelState, conditions: &mut Conditions) -> Result<People, Fault> {
+        people(&self.accounts, state, self.command.caller(), conditions).await
     }
 
-    fn decide(
-        &self,
-        state: &ChannelState,
-        head: Version,
-        people: &People,
-        stamp: &Stamp,
-    ) -> Result<Decision<ChannelEvent, C::Reply>, Rejection> {
-        self.command.decide(state, head, people, stamp)
+    fn decide(&self, state: &ChannelState, people: &People, at: &Point) -> Decided<ChannelRoom, Self> {
+        self.command.decide(state, at.version, people, &at.stamp)
     }
 
     fn exceeds_quota(&self) -> bool {
@@ -182,7 +169,7 @@ macro_rules! decides {
                 $head: Version,
                 $people: &People,
                 $stamp: &Stamp,
-            ) -> Result<Decision<ChannelEvent, $reply>, Rejection> {
+            ) -> ChannelDecision<$reply> {
                 let $this = self;
                 $decide
             }

@@ -1,18 +1,16 @@
 //! The room as the server mounts it, and its news for the inbox.
 //! Must not know: the other rooms.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 use axum::Router;
-use futures_util::future::{BoxFuture, ready};
 use plenary_edge::RegistryFault;
-use plenary_engine::recount;
-use plenary_hub::Observer;
+use plenary_engine::recount_event;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Findable, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders,
-    ServedRoom, StreamOfNews, Teller,
+    Description, Example, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders, ServedRoom,
+    StreamOfNews, async_trait,
 };
 use serde_json::json;
 
@@ -22,7 +20,6 @@ use crate::{
     operations,
     room::ChannelRoom,
     routes,
-    state::ChannelState,
 };
 
 /// An example body of each operation that takes one.
@@ -40,7 +37,7 @@ impl Channels {
     /// # Errors
     /// The event cannot be read.
     pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        recount::<ChannelRoom>(&ChannelState::default(), event)
+        recount_event::<ChannelRoom>(event)
     }
 }
 
@@ -56,6 +53,7 @@ const GUESTS: &[&str] = &[
     "channel.close",
 ];
 
+#[async_trait]
 impl ServedRoom for Channels {
     fn about() -> RoomDescription {
         let purpose = "Append-only channels, each at a URL (Agent Channel Protocol v2).";
@@ -68,24 +66,10 @@ impl ServedRoom for Channels {
         routes(self.clone(), mount.origin.clone(), mount.metrics)
     }
 
-    fn observer(&self) -> Option<Arc<dyn Observer>> {
-        Some(Arc::new(self.clone()))
-    }
+    plenary_room::plays!(observer, findable, teller, news);
 
-    fn findable(&self) -> Option<Arc<dyn Findable>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn teller(&self) -> Option<Arc<dyn Teller>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn news(&self) -> Option<Arc<dyn NewsSource>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(ready(Self::recount(event)))
+    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        Self::recount(event)
     }
 
     fn close(&self) {
@@ -93,6 +77,7 @@ impl ServedRoom for Channels {
     }
 }
 
+#[async_trait]
 impl NewsSource for Channels {
     fn has(&self, stream: &StreamName) -> bool {
         is_channel(stream)
@@ -102,63 +87,56 @@ impl NewsSource for Channels {
         Senders::WithContact
     }
 
-    fn streams<'a>(&'a self, me: &'a AgentHandle) -> BoxFuture<'a, Result<Vec<StreamName>, Fault>> {
-        Box::pin(self.naming(me))
+    async fn streams(&self, me: &AgentHandle) -> Result<Vec<StreamName>, Fault> {
+        self.naming(me).await
     }
 
-    fn readers<'a>(
-        &'a self,
-        events: &'a [&'a StoredEvent],
-        _waiting: &'a (dyn Fn() -> Vec<AgentHandle> + Sync),
-    ) -> BoxFuture<'a, Result<Vec<AgentHandle>, Fault>> {
-        Box::pin(async move {
-            let mut named = BTreeSet::new();
-            for event in events {
-                named.extend(mentioned(event)?);
-            }
-            Ok(named.into_iter().collect())
-        })
+    async fn readers(
+        &self,
+        events: &[&StoredEvent],
+        _waiting: &(dyn Fn() -> Vec<AgentHandle> + Sync),
+    ) -> Result<Vec<AgentHandle>, Fault> {
+        let mut named = BTreeSet::new();
+        for event in events {
+            named.extend(mentioned(event)?);
+        }
+        Ok(named.into_iter().collect())
     }
 
-    fn news<'a>(
-        &'a self,
-        me: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn news(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
         after: Version,
         max: usize,
-    ) -> BoxFuture<'a, Result<StreamOfNews, Fault>> {
-        Box::pin(async move {
-            let (found, read) = self.mentions_after(me, stream, after, max).await?;
-            let news =
-                found.into_iter().map(|(event, from)| News::at_event(Kind::ChannelMention, &event, from));
-            Ok(StreamOfNews { news: news.collect(), read, ..StreamOfNews::default() })
-        })
+    ) -> Result<StreamOfNews, Fault> {
+        let (found, read) = self.mentions_after(me, stream, after, max).await?;
+        let news = found.into_iter().map(|(event, from)| News::at_event(Kind::ChannelMention, &event, from));
+        Ok(StreamOfNews { news: news.collect(), read, ..StreamOfNews::default() })
     }
 
-    fn describe<'a>(
-        &'a self,
-        me: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn describe(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
         version: Version,
-    ) -> BoxFuture<'a, Result<Option<Description>, Fault>> {
-        Box::pin(async move {
-            Ok(self.mention(me, stream, version).await?.map(|mention| {
-                let channel_id = Some(mention.channel.to_string());
-                let subject = if mention.title.is_empty() { mention.kind } else { mention.title };
-                let reference =
-                    Reference { channel_id, event_id: Some(mention.event_id), ..Reference::default() };
-                Description { subject, text: mention.text, reference }
-            }))
-        })
+    ) -> Result<Option<Description>, Fault> {
+        Ok(self.mention(me, stream, version).await?.map(|mention| {
+            let channel_id = Some(mention.channel.to_string());
+            let subject = if mention.title.is_empty() { mention.kind } else { mention.title };
+            let reference =
+                Reference { channel_id, event_id: Some(mention.event_id), ..Reference::default() };
+            Description { subject, text: mention.text, reference }
+        }))
     }
 
-    fn is_open<'a>(
-        &'a self,
-        me: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn is_open(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
         _version: Version,
-        _blockers: &'a [AgentHandle],
-    ) -> BoxFuture<'a, Result<bool, Fault>> {
-        Box::pin(self.is_open_to(me, stream))
+        _blockers: &[AgentHandle],
+    ) -> Result<bool, Fault> {
+        self.is_open_to(me, stream).await
     }
 }

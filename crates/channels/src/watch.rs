@@ -1,17 +1,19 @@
 //! Wakes the live readers of a channel when it has new events.
 //! Must not know: HTTP, what a reader does with the events.
 
-use std::{collections::HashMap, future::Future, pin::Pin};
+use std::collections::HashMap;
 
 use plenary_accounts::{AccountEvent, recheck};
 use plenary_engine::Room;
 use plenary_hub::Observer;
 use plenary_log::{StoredEvent, StreamName};
+use plenary_room::async_trait;
 
 use crate::{Channels, event::KEY_CHANGED, room::ChannelRoom};
 
+#[async_trait]
 impl Observer for Channels {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+    async fn committed(&self, events: &[StoredEvent]) {
         let mut grown: HashMap<&StreamName, Vec<&StoredEvent>> = HashMap::new();
         for event in events {
             match event.stream.category() {
@@ -31,6 +33,5 @@ impl Observer for Channels {
                 self.0.watchers.wake(stream, run[0].version);
             }
         }
-        Box::pin(std::future::ready(()))
     }
 }

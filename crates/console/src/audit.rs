@@ -4,9 +4,9 @@
 
 pub(crate) mod event;
 
-use plenary_engine::{Command, Decision, ExecuteError, Facts, Room};
-use plenary_kernel::{AgentHandle, OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, Order, StoredEvent};
+use plenary_engine::{Command, Conditions, Decided, Decision, ExecuteError, Point, Room};
+use plenary_kernel::{AgentHandle, OwnerName, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp, Order};
 use serde::{Deserialize, Serialize};
 
 use self::event::WriteMade;
@@ -63,12 +63,6 @@ impl Room for AuditRoom {
     const CATEGORY: &'static str = "console.audit";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &WriteMade) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<WriteMade, Fault> {
-        WriteMade::decode(event)
-    }
     fn folds(_: &WriteMade) -> bool {
         false
     }
@@ -113,17 +107,11 @@ impl Command<AuditRoom> for Write {
     type Rejection = ();
     type Facts = ();
 
-    async fn facts(&self, _: &Entries) -> Result<Facts<()>, Fault> {
-        Ok(Facts::none())
+    async fn facts(&self, _: &Entries, _: &mut Conditions) -> Result<(), Fault> {
+        Ok(())
     }
 
-    fn decide(
-        &self,
-        _: &Entries,
-        _: Version,
-        (): &(),
-        stamp: &Stamp,
-    ) -> Result<Decision<WriteMade, StartedEntry>, ()> {
+    fn decide(&self, _: &Entries, (): &(), Point { stamp, .. }: &Point) -> Decided<AuditRoom, Self> {
         let (entry, status) = match &self.outcome {
             Some((entry, status)) => (entry.clone(), *status),
             None => (StartedEntry { id: stamp.ulid(0).to_string(), at: stamp.now }, UNKNOWN),

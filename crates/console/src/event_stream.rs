@@ -2,7 +2,7 @@
 //! It never passes the position up to which the rooms have received the events.
 //! Must not know: the connection.
 
-use std::{future::Future, pin::Pin, time::Duration};
+use std::time::Duration;
 
 use bytes::Bytes;
 use plenary_accounts::{AccountEvent, Principal, TokenOwner, Watch, recheck};
@@ -10,7 +10,7 @@ use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Position, Version};
 use plenary_log::{Fault, PageSize, StoredEvent, StreamName};
 use plenary_retrieval::{Change, Query};
-use plenary_room::{BURST_BYTES, Onlooker, OnlookerEvent, Teller, sse::Pieces, text_of, texts};
+use plenary_room::{BURST_BYTES, Onlooker, OnlookerEvent, Teller, async_trait, sse::Pieces, text_of, texts};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
@@ -242,8 +242,9 @@ fn shown(event: &StoredEvent, room: &str, reported: OnlookerEvent) -> Value {
     shown
 }
 
+#[async_trait]
 impl Observer for Console {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+    async fn committed(&self, events: &[StoredEvent]) {
         if let Some(last) = events.last() {
             self.0.handed.raise(last.position);
             self.0.watchers.wake(&everything(), Version(last.position.0));
@@ -251,7 +252,6 @@ impl Observer for Console {
         for change in events.iter().filter_map(AccountEvent::of) {
             recheck(&self.0.watchers, &change);
         }
-        Box::pin(std::future::ready(()))
     }
 }
 

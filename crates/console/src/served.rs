@@ -1,7 +1,7 @@
 //! The room as the server mounts it, and its layer around all requests: the page at `/`, and the audit of people's writes.
 //! Must not know: the other rooms.
 
-use std::{collections::HashMap, future::ready, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use axum::{
     Router,
@@ -9,24 +9,22 @@ use axum::{
     middleware::{Next, from_fn_with_state},
     response::Response,
 };
-use futures_util::future::BoxFuture;
 use http::{Method, header, request::Parts};
 use plenary_accounts::{
     AS_AGENT, AnsweredOnce, ConsoleRole, Credentials, Decider, Keyring, OpenSession, TokenOwner, cookie_of,
     identify, once, signed_in,
 };
 use plenary_edge::{OperationDoc, OwnPage, RegistryFault, layer_where};
-use plenary_engine::{Room as _, recount};
-use plenary_hub::Observer;
+use plenary_engine::recount_event;
 use plenary_kernel::{AgentHandle, OwnerName, Refusal};
 use plenary_log::{Charge, Fault, StoredEvent};
-use plenary_room::{Example, Mount, RoomDescription, ServedRoom, fault_refusal, house_error};
+use plenary_room::{Example, Mount, RoomDescription, ServedRoom, async_trait, fault_refusal, house_error};
 use serde_json::json;
 use tracing::Instrument as _;
 
 use crate::{
     Console,
-    audit::{AuditRoom, CONSENT, Entries, Write, counts, is_decision},
+    audit::{AuditRoom, CONSENT, Write, counts, is_decision},
     console::ConsoleState,
     page::front,
     routes,
@@ -53,6 +51,7 @@ const ONCE: AnsweredOnce = AnsweredOnce {
     secret: &[],
 };
 
+#[async_trait]
 impl ServedRoom for Console {
     fn about() -> RoomDescription {
         let purpose = "The page for people, and their sign-in.";
@@ -65,16 +64,14 @@ impl ServedRoom for Console {
         Ok(once(router, self.accounts().clone(), ONCE))
     }
 
-    fn observer(&self) -> Option<Arc<dyn Observer>> {
-        Some(Arc::new(self.clone()))
-    }
+    plenary_room::plays!(observer);
 
     fn close(&self) {
         self.watchers().close();
     }
 
-    fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(ready(Self::recount(event)))
+    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        Self::recount(event)
     }
 }
 
@@ -84,10 +81,7 @@ impl Console {
     /// # Errors
     /// The event cannot be read.
     pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        match event.stream.category() {
-            AuditRoom::CATEGORY => recount::<AuditRoom>(&Entries, event),
-            _ => Ok(None),
-        }
+        recount_event::<AuditRoom>(event)
     }
 }
 

@@ -1,18 +1,16 @@
 //! Registers this room with the server, and reports its news for the inbox.
 //! Must not know: the other rooms.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::Router;
-use futures_util::future::{BoxFuture, ready};
 use plenary_edge::{Metrics, RegistryFault};
-use plenary_engine::{Room, recount};
-use plenary_hub::Observer;
+use plenary_engine::{recount_event, recount_in};
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Findable, Kind, Mount, News, NewsSource, PeriodicTask, Reference, RoomDescription,
-    Senders, ServedRoom, StreamOfNews, Task, Teller,
+    Description, Example, Kind, Mount, News, NewsSource, PeriodicTask, Reference, RoomDescription, Senders,
+    ServedRoom, StreamOfNews, Task, async_trait,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -71,17 +69,16 @@ impl Context {
     /// # Errors
     /// The event can't be read.
     pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        fn of<R: Room>(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-            recount::<R>(&R::State::default(), event)
-        }
-        match event.stream.category() {
-            ProjectRoom::CATEGORY => of::<ProjectRoom>(event),
-            PackageRoom::CATEGORY => of::<PackageRoom>(event),
-            FactRoom::CATEGORY => of::<FactRoom>(event),
-            SessionRoom::CATEGORY => of::<SessionRoom>(event),
-            BlobRoom::CATEGORY => of::<BlobRoom>(event),
-            _ => Ok(None),
-        }
+        recount_in(
+            event,
+            &[
+                recount_event::<ProjectRoom>,
+                recount_event::<PackageRoom>,
+                recount_event::<FactRoom>,
+                recount_event::<SessionRoom>,
+                recount_event::<BlobRoom>,
+            ],
+        )
     }
 }
 
@@ -110,6 +107,7 @@ const GUESTS: &[&str] = &[
     "context.get_blob",
 ];
 
+#[async_trait]
 impl ServedRoom for Context {
     fn about() -> RoomDescription {
         let purpose = "Packages, facts, projects and what to begin with (Agentic Protocol).";
@@ -120,24 +118,10 @@ impl ServedRoom for Context {
         routes(self.clone(), mount.metrics)
     }
 
-    fn observer(&self) -> Option<Arc<dyn Observer>> {
-        Some(Arc::new(self.clone()))
-    }
+    plenary_room::plays!(observer, findable, teller, news);
 
-    fn findable(&self) -> Option<Arc<dyn Findable>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn teller(&self) -> Option<Arc<dyn Teller>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn news(&self) -> Option<Arc<dyn NewsSource>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(ready(Self::recount(event)))
+    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        Self::recount(event)
     }
 
     fn register(&self, metrics: &Metrics) {
@@ -156,23 +140,20 @@ impl ServedRoom for Context {
     }
 
     fn periodic_tasks(&self) -> Vec<PeriodicTask> {
-        let context = self.clone();
-        let probe = move || {
-            let context = context.clone();
-            async move { context.probe_model().await }
-        };
-        vec![PeriodicTask::new(PROBE_EVERY, "the model was not probed", probe)]
+        let probe = async |context: Context| context.probe_model().await;
+        vec![PeriodicTask::new(self, PROBE_EVERY, "the model was not probed", probe)]
     }
 
     fn close(&self) {
         Context::close(self);
     }
 
-    fn last_writes(&self) -> BoxFuture<'_, Result<(), Fault>> {
-        Box::pin(self.close_search())
+    async fn last_writes(&self) -> Result<(), Fault> {
+        self.close_search().await
     }
 }
 
+#[async_trait]
 impl NewsSource for Context {
     fn has(&self, stream: &StreamName) -> bool {
         is_package(stream)
@@ -187,58 +168,52 @@ impl NewsSource for Context {
         Senders::NotBlocked
     }
 
-    fn streams<'a>(&'a self, me: &'a AgentHandle) -> BoxFuture<'a, Result<Vec<StreamName>, Fault>> {
-        Box::pin(self.awaiting_review_of(me))
+    async fn streams(&self, me: &AgentHandle) -> Result<Vec<StreamName>, Fault> {
+        self.awaiting_review_of(me).await
     }
 
-    fn readers<'a>(
-        &'a self,
-        events: &'a [&'a StoredEvent],
-        waiting: &'a (dyn Fn() -> Vec<AgentHandle> + Sync),
-    ) -> BoxFuture<'a, Result<Vec<AgentHandle>, Fault>> {
-        Box::pin(async move {
-            let mut readers = Vec::new();
-            for event in events {
-                if asks_for_review(event)? {
-                    for handle in waiting() {
-                        if self.may_review(&handle, &event.stream).await? {
-                            readers.push(handle);
-                        }
+    async fn readers(
+        &self,
+        events: &[&StoredEvent],
+        waiting: &(dyn Fn() -> Vec<AgentHandle> + Sync),
+    ) -> Result<Vec<AgentHandle>, Fault> {
+        let mut readers = Vec::new();
+        for event in events {
+            if asks_for_review(event)? {
+                for handle in waiting() {
+                    if self.may_review(&handle, &event.stream).await? {
+                        readers.push(handle);
                     }
-                    break;
                 }
+                break;
             }
-            Ok(readers)
-        })
+        }
+        Ok(readers)
     }
 
-    fn news<'a>(
-        &'a self,
-        me: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn news(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
         after: Version,
         _max: usize,
-    ) -> BoxFuture<'a, Result<StreamOfNews, Fault>> {
-        Box::pin(async move {
-            let asked = self.review_asked(me, stream).await?;
-            let news = asked.map(|asked| News::at_event(Kind::ReviewRequested, &asked.event, asked.by));
-            Ok(StreamOfNews { news: news.into_iter().collect(), read: after, ..StreamOfNews::default() })
-        })
+    ) -> Result<StreamOfNews, Fault> {
+        let asked = self.review_asked(me, stream).await?;
+        let news = asked.map(|asked| News::at_event(Kind::ReviewRequested, &asked.event, asked.by));
+        Ok(StreamOfNews { news: news.into_iter().collect(), read: after, ..StreamOfNews::default() })
     }
 
-    fn describe<'a>(
-        &'a self,
-        me: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn describe(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
         at: Version,
-    ) -> BoxFuture<'a, Result<Option<Description>, Fault>> {
-        Box::pin(async move {
-            let asked = self.review_asked(me, stream).await?.filter(|asked| asked.event.version == at);
-            Ok(asked.map(|asked| {
-                let (project_id, package_id) = (Some(asked.project_id), Some(asked.package_id));
-                let reference = Reference { project_id, package_id, ..Reference::default() };
-                Description { subject: asked.title, text: asked.text, reference }
-            }))
-        })
+    ) -> Result<Option<Description>, Fault> {
+        let asked = self.review_asked(me, stream).await?.filter(|asked| asked.event.version == at);
+        Ok(asked.map(|asked| {
+            let (project_id, package_id) = (Some(asked.project_id), Some(asked.package_id));
+            let reference = Reference { project_id, package_id, ..Reference::default() };
+            Description { subject: asked.title, text: asked.text, reference }
+        }))
     }
 }

@@ -1,13 +1,12 @@
 //! The project events that `/watch` reports: to every reader of the project, and drafts only to their author.
 //! Must not know: how they are sent.
 
-use futures_util::future::BoxFuture;
 use plenary_accounts::Actor;
 use plenary_engine::Room as _;
 use plenary_kernel::AgentHandle;
 use plenary_log::{Fault, StoredEvent, StreamName};
 use plenary_retrieval::Section;
-use plenary_room::{Onlooker, OnlookerEvent, Teller, excerpt, text_of};
+use plenary_room::{Onlooker, OnlookerEvent, Teller, async_trait, excerpt, text_of};
 use plenary_telemetry::TraceParent;
 use serde_json::{Map, Value};
 
@@ -25,6 +24,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("blob", &["hash", "size_bytes"]),
 ];
 
+#[async_trait]
 impl Teller for Context {
     fn room(&self) -> &'static str {
         "context"
@@ -34,37 +34,33 @@ impl Teller for Context {
         stream.category() == ActivityRoom::CATEGORY
     }
 
-    fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>> {
-        Box::pin(async move {
-            let entry = ActivityNoted::decode(event)?;
-            let project = self.project(event.stream.id()).await?;
-            let Some(full) = self.full(&project.project_id, &entry).await? else { return Ok(None) };
-            let agents: Vec<AgentHandle> =
-                full["by"].as_str().and_then(|by| by.parse().ok()).into_iter().collect();
-            let trace = entry.trace.as_deref().and_then(TraceParent::trace_of);
-            let data = Value::Object(visible_members(&full));
-            let draft_of = entry.draft_of;
-            let stream = project.project_id.clone();
-            let audience = move |onlooker: &Onlooker| {
-                let by = match onlooker {
-                    Onlooker::Owner(owner) => Actor::Owner(owner.clone()),
-                    Onlooker::Agent(agent) => Actor::Agent(agent.clone()),
-                };
-                let is_shown = draft_of.as_ref().is_none_or(|author| {
-                    *author == by.to_string() || author.parse().is_ok_and(|author| onlooker.has(&author))
-                });
-                is_shown && project.access(&by).read
+    async fn tell(&self, event: &StoredEvent) -> Result<Option<OnlookerEvent>, Fault> {
+        let entry = ActivityNoted::decode(event)?;
+        let project = self.project(event.stream.id()).await?;
+        let Some(full) = self.full(&project.project_id, &entry).await? else { return Ok(None) };
+        let agents: Vec<AgentHandle> =
+            full["by"].as_str().and_then(|by| by.parse().ok()).into_iter().collect();
+        let trace = entry.trace.as_deref().and_then(TraceParent::trace_of);
+        let data = Value::Object(visible_members(&full));
+        let draft_of = entry.draft_of;
+        let stream = project.project_id.clone();
+        let audience = move |onlooker: &Onlooker| {
+            let by = match onlooker {
+                Onlooker::Owner(owner) => Actor::Owner(owner.clone()),
+                Onlooker::Agent(agent) => Actor::Agent(agent.clone()),
             };
-            let kind = entry.activity.as_str().to_owned();
-            Ok(Some(OnlookerEvent { kind, stream, agents, data, trace, audience: Box::new(audience) }))
-        })
+            let is_shown = draft_of.as_ref().is_none_or(|author| {
+                *author == by.to_string() || author.parse().is_ok_and(|author| onlooker.has(&author))
+            });
+            is_shown && project.access(&by).read
+        };
+        let kind = entry.activity.as_str().to_owned();
+        Ok(Some(OnlookerEvent { kind, stream, agents, data, trace, audience: Box::new(audience) }))
     }
 
-    fn text<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<String>, Fault>> {
-        Box::pin(async move {
-            let full = self.full("", &ActivityNoted::decode(event)?).await?;
-            Ok(full.as_ref().map(searchable_text))
-        })
+    async fn text(&self, event: &StoredEvent) -> Result<Option<String>, Fault> {
+        let full = self.full("", &ActivityNoted::decode(event)?).await?;
+        Ok(full.as_ref().map(searchable_text))
     }
 }
 

@@ -6,7 +6,7 @@ use plenary_kernel::{Stamp, Version};
 use plenary_log::{Batch, Condition, Outcome};
 
 use crate::{
-    Command, ExecuteError, Executed, Facts, KeyUse, Room, Streams, batch,
+    Command, ExecuteError, Executed, KeyUse, Point, Room, Streams, batch,
     entry::{Entry, LoadedState},
     once, quota, snapshot,
     streams::{evolve, replayed},
@@ -50,11 +50,13 @@ impl<R: Room> Streams<R> {
         // Created before the append, so that every event of the stream is observed from then on.
         let entry = self.entry(id);
         let state = R::State::default();
-        let Facts { value: facts, mut conditions } = command.facts(&state).await?;
+        let mut conditions = Vec::new();
+        let facts = command.facts(&state, &mut conditions).await?;
         conditions.push(Condition::at(entry.stream.clone(), Version::ZERO));
-        let stamp = self.clock().stamp();
+        let point = Point { version: Version::ZERO, stamp: self.clock().stamp() };
+        let stamp = point.stamp;
         // Without an append, no condition would verify the basis of a refusal.
-        let Ok(decision) = command.decide(&state, Version::ZERO, &facts, &stamp) else { return Ok(None) };
+        let Ok(decision) = command.decide(&state, &facts, &point) else { return Ok(None) };
         let target = (id, Version::ZERO);
         let decided = batch::decided(command, key, &decision, &stamp)?;
         let batch = batch::of::<R>(target, (&entry.stream, &state), decided, &stamp);

@@ -6,6 +6,7 @@ mod batch;
 mod clock;
 mod entry;
 mod first_command;
+pub mod golden;
 mod once;
 mod quota;
 mod recount;
@@ -22,8 +23,10 @@ pub use clock::SystemClock;
 pub use entry::LookedUp;
 pub use once::{IdempotentRequest, of_request, secret_of_request};
 pub use quota::refusal as quota_refusal;
-pub use recount::{recount, usage_of};
-pub use room::{Command, Decision, ExecuteError, Executed, Facts, KeyUse, NoFacts, Room, SideEvents};
+pub use recount::{Recount, recount, recount_event, recount_in, usage_of};
+pub use room::{
+    Command, Conditions, Decided, Decision, ExecuteError, Executed, KeyUse, Point, Room, SideEvents,
+};
 pub use sealed::{Sealed, seal};
 pub use streams::Streams;
 

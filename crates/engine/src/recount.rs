@@ -35,3 +35,22 @@ pub fn recount<R: Room>(state: &R::State, stored: &StoredEvent) -> Result<Option
     let usage = usage::<R>(&event, own, &R::follow(id, stored.version, &event));
     Ok(Some(Charge::of_owner(&owner, usage)))
 }
+
+/// [`recount`] in the only room of `recounts` that has the event's stream; none of them names the payer by its state.
+///
+/// # Errors
+/// The event can't be read.
+pub fn recount_in(stored: &StoredEvent, recounts: &[Recount]) -> Result<Option<Charge>, Fault> {
+    recounts.iter().find_map(|recount| recount(stored).transpose()).transpose()
+}
+
+/// [`recount`] of a room that names the payer without its state.
+pub type Recount = fn(&StoredEvent) -> Result<Option<Charge>, Fault>;
+
+/// [`recount`] of a room that names the payer without its state.
+///
+/// # Errors
+/// The event can't be read.
+pub fn recount_event<R: Room>(stored: &StoredEvent) -> Result<Option<Charge>, Fault> {
+    recount::<R>(&R::State::default(), stored)
+}

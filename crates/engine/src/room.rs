@@ -8,21 +8,27 @@ use plenary_log::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
+use crate::stored::StoredForm;
+
 /// One kind of stream: how its events are stored, and how its state follows from them.
 pub trait Room: Send + Sync + 'static {
     /// The fold of a stream. Serialisable, so that a snapshot can be kept.
     type State: Default + Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
     /// An event of the stream.
-    type Event: Send + Sync + 'static;
+    type Event: StoredForm;
     /// `<room>.<kind>`: the streams are `<room>.<kind>/<id>`.
     const CATEGORY: &'static str;
     /// Changes whenever the state's serialised form does; older snapshots are then ignored.
     const SNAPSHOT_FORM: u16;
 
     /// The stored form of an event.
-    fn encode(event: &Self::Event) -> NewEvent;
+    fn encode(event: &Self::Event) -> NewEvent {
+        event.encode()
+    }
     /// Reads a stored event. An unknown kind or form is corrupt, never skipped.
-    fn decode(event: &StoredEvent) -> Result<Self::Event, Fault>;
+    fn decode(stored: &StoredEvent) -> Result<Self::Event, Fault> {
+        Self::Event::decode(stored)
+    }
     /// Whether an event changes the state at all; one that does not is never folded.
     fn folds(_event: &Self::Event) -> bool {
         true
@@ -81,28 +87,24 @@ impl<E, R> Decision<E, R> {
     }
 }
 
-/// The facts of a decision: values from other streams, with the versions at which they were read as
-/// conditions.
-#[derive(Debug, Clone)]
-pub struct Facts<F> {
-    /// The value for the decider.
-    pub value: F,
-    /// The conditions of the append.
-    pub conditions: Vec<Condition>,
+/// The conditions of an append: the versions at which the facts of its decision were read.
+pub type Conditions = Vec<Condition>;
+
+/// Where and when a command is decided.
+#[derive(Debug, Clone, Copy)]
+pub struct Point {
+    /// The version of the stream; the first event of the decision gets the next one.
+    pub version: Version,
+    /// The time and the randomness.
+    pub stamp: Stamp,
 }
 
-/// The facts of a command that needs none.
-pub type NoFacts = Facts<()>;
-
-impl NoFacts {
-    /// No facts.
-    pub fn none() -> Self {
-        Self { value: (), conditions: Vec::new() }
-    }
-}
+/// What a command decides: events and the reply, or a normal "no".
+pub type Decided<R, C> =
+    Result<Decision<<R as Room>::Event, <C as Command<R>>::Reply>, <C as Command<R>>::Rejection>;
 
 /// A command on one kind of stream.
-pub trait Command<R: Room>: Send + Sync {
+pub trait Command<R: Room>: Sized + Send + Sync {
     /// Its name within the room. Frozen: the keys of a request's commands are derived from it.
     const NAME: &'static str;
     /// The reply; stored with the idempotency key, so that a retry gets it again.
@@ -112,16 +114,15 @@ pub trait Command<R: Room>: Send + Sync {
     /// The facts from other streams that it needs.
     type Facts: Send + Sync;
 
-    /// Fetches the facts. Called again for every attempt.
-    fn facts(&self, state: &R::State) -> impl Future<Output = Result<Facts<Self::Facts>, Fault>> + Send;
-    /// Pure: decides. The stream is at version `at`; the first event of the decision gets `at.next()`.
-    fn decide(
+    /// Fetches the facts, values from other streams, and adds the conditions under which they hold. Called again for
+    /// every attempt.
+    fn facts(
         &self,
         state: &R::State,
-        at: Version,
-        facts: &Self::Facts,
-        stamp: &Stamp,
-    ) -> Result<Decision<R::Event, Self::Reply>, Self::Rejection>;
+        conditions: &mut Conditions,
+    ) -> impl Future<Output = Result<Self::Facts, Fault>> + Send;
+    /// Pure: decides.
+    fn decide(&self, state: &R::State, facts: &Self::Facts, at: &Point) -> Decided<R, Self>;
     /// Whether it is carried out even beyond its owner's quota; its use is counted all the same.
     fn exceeds_quota(&self) -> bool {
         false

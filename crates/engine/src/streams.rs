@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::{
-    ATTEMPTS_MAX, Command, ExecuteError, Executed, Facts, KeyUse, Room, SNAPSHOT_EVERY, STATES_CACHED_MAX,
+    ATTEMPTS_MAX, Command, ExecuteError, Executed, KeyUse, Point, Room, SNAPSHOT_EVERY, STATES_CACHED_MAX,
     Sealed, batch,
     entry::{Entry, LoadedState, LookedUp},
     once, quota,
@@ -221,12 +221,13 @@ impl<R: Room> Streams<R> {
         let entry = self.entry(id);
         let mut guard = entry.loaded.lock().await;
         let loaded = self.load(&entry, &mut guard).await?;
-        let Facts { value: facts, mut conditions } = command.facts(&loaded.state).await?;
+        let mut conditions = Vec::new();
+        let facts = command.facts(&loaded.state, &mut conditions).await?;
         conditions.push(Condition::at(entry.stream.clone(), loaded.version));
         let chain = loaded.chain.clone();
-        let stamp = self.clock.stamp();
+        let point = Point { version: loaded.version, stamp: self.clock.stamp() };
 
-        let decision = match command.decide(&loaded.state, loaded.version, &facts, &stamp) {
+        let decision = match command.decide(&loaded.state, &facts, &point) {
             Ok(decision) => decision,
             Err(rejection) => {
                 let ahead = loaded.is_ahead();
@@ -235,11 +236,11 @@ impl<R: Room> Streams<R> {
                 return attempted(ended, Err(rejection));
             }
         };
-        let target = (id, loaded.version);
-        let decided = batch::decided(command, key, &decision, &stamp)?;
-        let batch = batch::of::<R>(target, (&entry.stream, &loaded.state), decided, &stamp);
+        let Point { version, stamp } = &point;
+        let decided = batch::decided(command, key, &decision, stamp)?;
+        let batch = batch::of::<R>((id, *version), (&entry.stream, &loaded.state), decided, stamp);
         let batch = Batch { chain: Some(chain), conditions, ..batch };
-        let (may_exceed, decided) = (command.exceeds_quota(), (&*decision.events, &stamp));
+        let (may_exceed, decided) = (command.exceeds_quota(), (&*decision.events, stamp));
         let ended = self.submit((slot, &entry, guard), (batch, may_exceed), decided, key).await?;
         attempted(ended, Ok(decision.reply))
     }

@@ -3,12 +3,13 @@
 //! name.
 //! Must not know: how networks are linked, or what was granted.
 
-use std::{collections::BTreeSet, future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, OwnerName, SovereignHandle, json};
 use plenary_log::Fault;
+use plenary_room::async_trait;
 use serde_json::Value;
 
 use crate::{
@@ -56,13 +57,11 @@ pub enum SendError {
     Fault(Fault),
 }
 
-/// The result of a carrier: the number of sessions that received the frame at the peer.
-pub type Carried<'a> = Pin<Box<dyn Future<Output = Result<u64, SendError>> + Send + 'a>>;
-
 /// Sends frames to networks of other operators.
+#[async_trait]
 pub trait AccordCarrier: Send + Sync {
     /// Sends a frame to a peer, at most once.
-    fn carry<'a>(&'a self, frame: LeavingFrame<'a>) -> Carried<'a>;
+    async fn carry(&self, frame: LeavingFrame<'_>) -> Result<u64, SendError>;
 }
 
 /// A frame from a peer.

@@ -3,7 +3,6 @@
 
 use std::{
     future::Future,
-    pin::Pin,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -15,6 +14,7 @@ use plenary_edge::config::SMALL_ANSWER_BYTES_MAX;
 use plenary_hub::{ENTRY_BYTES, Emission, Lane, LaneLimits, Observer, Subscription};
 use plenary_kernel::{AgentHandle, Clock, SovereignHandle, TimestampMs};
 use plenary_log::{Fault, Log, Signals, StoredEvent, signals::Signal};
+use plenary_room::async_trait;
 use tokio::{sync::OnceCell, time::Instant};
 
 use crate::{
@@ -360,15 +360,14 @@ impl Frames {
     }
 }
 
+#[async_trait]
 impl Observer for Frames {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        Box::pin(async move {
-            for event in events {
-                if let Some(agent) = AccountEvent::of(event).as_ref().and_then(AccountEvent::rechecked) {
-                    self.recheck(agent).await;
-                }
+    async fn committed(&self, events: &[StoredEvent]) {
+        for event in events {
+            if let Some(agent) = AccountEvent::of(event).as_ref().and_then(AccountEvent::rechecked) {
+                self.recheck(agent).await;
             }
-        })
+        }
     }
 }
 

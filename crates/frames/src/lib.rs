@@ -36,7 +36,7 @@ mod tests;
 mod watch_events;
 pub mod wire;
 
-pub use accord_frames::{AccordCarrier, ArrivingFrame, Carried, LeavingFrame, ReceiveError, SendError};
+pub use accord_frames::{AccordCarrier, ArrivingFrame, LeavingFrame, ReceiveError, SendError};
 pub use describe::page;
 pub use frames::{Config, Frames};
 pub use rate::Rate;

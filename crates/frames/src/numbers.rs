@@ -7,12 +7,9 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use plenary_engine::{
-    Command, Decision, Facts, NoFacts, Room, Streams,
-    stored::{read, unknown, written},
-};
-use plenary_kernel::{Clock, OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, Log, NewEvent, StoredEvent};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room, Streams};
+use plenary_kernel::{Clock, OwnerName, TimestampMs, Version};
+use plenary_log::{Fault, Log};
 use serde::{Deserialize, Serialize};
 
 /// How far ahead of the clock the stored time is, in milliseconds.
@@ -23,13 +20,14 @@ const MARGIN_MS: u64 = AHEAD_MS / 2;
 const AGAIN_MS: u64 = 1_000;
 /// The id of the only stream.
 const ID: &str = "all";
-const KIND: &str = "NumbersKept";
 
 /// A time that no number reaches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredNumber {
     until: TimestampMs,
 }
+
+plenary_engine::stored_forms!(StoredNumber = "NumbersKept");
 
 /// The numbers of the handles' events as a room of the engine.
 #[derive(Debug)]
@@ -41,12 +39,6 @@ impl Room for NumbersRoom {
     const CATEGORY: &'static str = "frames.numbers";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &StoredNumber) -> NewEvent {
-        written(KIND, event)
-    }
-    fn decode(event: &StoredEvent) -> Result<StoredNumber, Fault> {
-        if &*event.kind == KIND { read(event) } else { unknown(event) }
-    }
     fn payer(_: &str, _: &StoredNumber, _: &StoredNumber) -> Option<OwnerName> {
         None
     }
@@ -74,17 +66,11 @@ impl Command<NumbersRoom> for ReserveMore {
     type Rejection = std::convert::Infallible;
     type Facts = ();
 
-    async fn facts(&self, _: &StoredNumber) -> Result<Facts<()>, Fault> {
-        Ok(NoFacts::none())
+    async fn facts(&self, _: &StoredNumber, _: &mut Conditions) -> Result<(), Fault> {
+        Ok(())
     }
 
-    fn decide(
-        &self,
-        state: &StoredNumber,
-        _: Version,
-        (): &(),
-        _: &Stamp,
-    ) -> Result<Decision<StoredNumber, Range>, Self::Rejection> {
+    fn decide(&self, state: &StoredNumber, (): &(), _: &Point) -> Decided<NumbersRoom, Self> {
         let from = state.until.max(self.time);
         let until = TimestampMs(from.0.saturating_add(AHEAD_MS));
         Ok(Decision::new(vec![StoredNumber { until }], Range { from, until }))
@@ -150,8 +136,9 @@ impl Numbers {
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    use plenary_kernel::Position;
-    use plenary_log::{StreamName, open_memory};
+    use plenary_engine::golden::assert_frozen;
+    use plenary_kernel::Stamp;
+    use plenary_log::open_memory;
 
     use super::*;
 
@@ -195,19 +182,6 @@ mod tests {
     #[test]
     fn the_stored_form_is_frozen() {
         let event = StoredNumber { until: TimestampMs(7) };
-        let written = NumbersRoom::encode(&event);
-        assert_eq!((written.kind, written.form, &written.envelope[..]), (KIND, 1, &br#"{"until":7}"#[..]));
-        let stored = StoredEvent {
-            position: Position(1),
-            stream: StreamName::new(NumbersRoom::CATEGORY, ID),
-            version: Version(1),
-            kind: written.kind.into(),
-            form: written.form,
-            at: TimestampMs(1),
-            envelope: written.envelope,
-            payload: written.payload,
-        };
-        assert_eq!(NumbersRoom::decode(&stored).unwrap(), event);
-        assert!(NumbersRoom::decode(&StoredEvent { form: 2, ..stored }).is_err());
+        assert_frozen(&event, "NumbersKept", r#"{"until":7}"#, "");
     }
 }

@@ -1,12 +1,9 @@
 //! How the server serves this room.
 //! Must not know: the other rooms.
 
-use std::sync::Arc;
-
 use axum::Router;
 use plenary_edge::RegistryFault;
-use plenary_hub::Observer;
-use plenary_room::{EphemeralSource, Example, Mount, RoomDescription, ServedRoom, Task};
+use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Task};
 use serde_json::{Value, json};
 
 use crate::{Frames, operations, routes};
@@ -42,13 +39,7 @@ impl ServedRoom for Frames {
         routes(self.clone(), mount.metrics)
     }
 
-    fn observer(&self) -> Option<Arc<dyn Observer>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn ephemeral(&self) -> Option<Arc<dyn EphemeralSource>> {
-        Some(Arc::new(self.clone()))
-    }
+    plenary_room::plays!(observer, ephemeral);
 
     fn running(&self) -> Option<Task> {
         Some(Box::pin(Frames::running(self)))

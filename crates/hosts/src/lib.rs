@@ -26,7 +26,7 @@ use plenary_runs::{Input, RunSignal, Runner};
 pub use config::{ConfigFault, time_text};
 pub use connected::AttachPoint;
 pub use program::launcher::{COMMAND as LAUNCH, Launcher};
-pub use tools::{NoTools, Tool, ToolFuture, Toolbox};
+pub use tools::{NoTools, Tool, Toolbox};
 
 /// The parts of the server that the kinds share.
 #[derive(Clone)]

@@ -1,8 +1,7 @@
 //! The tools of hosted models: the server's own operations, called as the agent itself.
 //! Must not know: the list of operations, or how they are called.
 
-use std::{future::Future, pin::Pin};
-
+use plenary_room::async_trait;
 use plenary_runs::RunRequest;
 use serde_json::{Map, Value};
 
@@ -17,10 +16,8 @@ pub struct Tool {
     pub parameters: Value,
 }
 
-/// The result of a tool: text for the model, or an error.
-pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
-
 /// The tools of a server.
+#[async_trait]
 pub trait Toolbox: Send + Sync + 'static {
     /// The tools of these sets, in a stable order.
     ///
@@ -29,24 +26,25 @@ pub trait Toolbox: Send + Sync + 'static {
     fn tools(&self, sets: &[String]) -> Result<Vec<Tool>, String>;
 
     /// Calls a tool on behalf of the run's agent.
-    fn call<'a>(
-        &'a self,
-        request: &'a RunRequest,
-        tool: &'a str,
-        args: &'a Map<String, Value>,
-    ) -> ToolFuture<'a>;
+    async fn call(
+        &self,
+        request: &RunRequest,
+        tool: &str,
+        args: &Map<String, Value>,
+    ) -> Result<String, String>;
 }
 
 /// A server without tools.
 #[derive(Debug, Clone, Copy)]
 pub struct NoTools;
 
+#[async_trait]
 impl Toolbox for NoTools {
     fn tools(&self, sets: &[String]) -> Result<Vec<Tool>, String> {
         sets.first().map_or(Ok(Vec::new()), |set| Err(format!("there is no set of tools `{set}`")))
     }
 
-    fn call<'a>(&'a self, _: &'a RunRequest, tool: &'a str, _: &'a Map<String, Value>) -> ToolFuture<'a> {
-        Box::pin(std::future::ready(Err(format!("there is no tool `{tool}`"))))
+    async fn call(&self, _: &RunRequest, tool: &str, _: &Map<String, Value>) -> Result<String, String> {
+        Err(format!("there is no tool `{tool}`"))
     }
 }

@@ -1,6 +1,7 @@
 //! The one reader of the feed: hands every committed event, in position order, to all observers.
 
-use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+use async_trait::async_trait;
+use std::{sync::Arc, time::Duration};
 
 use plenary_log::{Feed, StoredEvent};
 use tokio::time::{Instant, sleep_until};
@@ -19,9 +20,10 @@ const SPACING_MAX: Duration = Duration::from_millis(10);
 const ROUND_EVENTS_MAX: usize = 4_096;
 
 /// A callback for committed events.
+#[async_trait]
 pub trait Observer: Send + Sync + 'static {
     /// A group of committed events, in position order. Must not wait for an append.
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+    async fn committed(&self, events: &[StoredEvent]);
 }
 
 /// Runs until the feed ends. Reports the position to `presence` after every observer got the group.

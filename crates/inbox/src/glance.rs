@@ -1,11 +1,10 @@
 //! The unread items of an agent, and the activity of its coding agents.
 //! Must not know: the caller.
 
-use futures_util::future::BoxFuture;
 use plenary_accounts::Attention;
 use plenary_kernel::TimestampMs;
 use plenary_log::Fault;
-use plenary_room::{AttentionGlance, CodingGlance, Glancer, Glances};
+use plenary_room::{AttentionGlance, CodingGlance, Glancer, Glances, async_trait};
 
 use crate::{Inbox, inbox_read::InboxQuery, kind::Kind};
 
@@ -18,46 +17,45 @@ fn current_period(attention: Option<Attention>, now: TimestampMs) -> Option<Atte
     Some(AttentionGlance { level: period.level.as_str(), until: period.until })
 }
 
+#[async_trait]
 impl Glancer for Inbox {
-    fn glance<'a>(&'a self, at: &'a mut Glances) -> BoxFuture<'a, Result<(), Fault>> {
-        Box::pin(async move {
-            let now = self.0.clock.now();
-            for (handle, glance) in &mut at.agents {
-                if !glance.is_brief {
-                    let query = InboxQuery::of_all(1);
-                    let page = self.page(handle, &query).await?;
-                    glance.unread = page.unread;
-                    let ago = |seconds: u64| TimestampMs(now.0.saturating_sub(seconds.saturating_mul(1_000)));
-                    glance.oldest_unread_at = page.items.first().map(|item| ago(item.age_s));
-                }
-                let attention = self.0.rooms.accounts.agent(handle).await?.state.attention();
-                glance.attention = current_period(attention, now);
-                let marks = self.settled_marks(handle).await?;
-                let reached = [&marks.delivered, &marks.seen, &marks.acknowledged];
-                glance.reached = reached.map(|positions| positions.of(Kind::SessionMessage).0);
-                for coding in marks.handovers.sessions() {
-                    glance.record_activity(coding.last_sign);
-                    glance.is_there |= coding.is_live(now);
-                    if !coding.is_live(now) {
-                        continue;
-                    }
-                    let works = coding.is_working(now);
-                    // The events of an agent with hooks report the beginning and end of a turn.
-                    let is_recent = !coding.hooks && now.0.saturating_sub(coding.worked.0) < WORKING_MS;
-                    if works || is_recent {
-                        glance.working_since = Some(glance.working_since.unwrap_or(coding.worked));
-                    }
-                    glance.coding.push(CodingGlance {
-                        session: coding.session.clone(),
-                        client: coding.client.clone(),
-                        works,
-                        hooks: coding.hooks,
-                        since: coding.worked,
-                        attention: current_period(coding.attention, now),
-                    });
-                }
+    async fn glance(&self, at: &mut Glances) -> Result<(), Fault> {
+        let now = self.0.clock.now();
+        for (handle, glance) in &mut at.agents {
+            if !glance.is_brief {
+                let query = InboxQuery::of_all(1);
+                let page = self.page(handle, &query).await?;
+                glance.unread = page.unread;
+                let ago = |seconds: u64| TimestampMs(now.0.saturating_sub(seconds.saturating_mul(1_000)));
+                glance.oldest_unread_at = page.items.first().map(|item| ago(item.age_s));
             }
-            Ok(())
-        })
+            let attention = self.0.rooms.accounts.agent(handle).await?.state.attention();
+            glance.attention = current_period(attention, now);
+            let marks = self.settled_marks(handle).await?;
+            let reached = [&marks.delivered, &marks.seen, &marks.acknowledged];
+            glance.reached = reached.map(|positions| positions.of(Kind::SessionMessage).0);
+            for coding in marks.handovers.sessions() {
+                glance.record_activity(coding.last_sign);
+                glance.is_there |= coding.is_live(now);
+                if !coding.is_live(now) {
+                    continue;
+                }
+                let works = coding.is_working(now);
+                // The events of an agent with hooks report the beginning and end of a turn.
+                let is_recent = !coding.hooks && now.0.saturating_sub(coding.worked.0) < WORKING_MS;
+                if works || is_recent {
+                    glance.working_since = Some(glance.working_since.unwrap_or(coding.worked));
+                }
+                glance.coding.push(CodingGlance {
+                    session: coding.session.clone(),
+                    client: coding.client.clone(),
+                    works,
+                    hooks: coding.hooks,
+                    since: coding.worked,
+                    attention: current_period(coding.attention, now),
+                });
+            }
+        }
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! The inbox in the server: the rooms that have news, the marks of agents, and the observer that wakes readers.
 
-use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use plenary_accounts::{AccountEvent, Accounts};
@@ -8,7 +8,7 @@ use plenary_frames::Frames;
 use plenary_hub::{Cursors, Observer};
 use plenary_kernel::{AgentHandle, Clock, Position, TimestampMs};
 use plenary_log::{Batch, Fault, HighWater, Log, Outcome, RowOp, StoredEvent, StreamName};
-use plenary_room::NewsSource;
+use plenary_room::{NewsSource, async_trait};
 use plenary_sessions::Sessions;
 use tokio::sync::{Semaphore, watch};
 
@@ -174,21 +174,20 @@ fn row(me: &AgentHandle) -> String {
     format!("inbox/{me}")
 }
 
+#[async_trait]
 impl Observer for Inbox {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        Box::pin(async move {
-            if !self.0.feeds.is_empty() {
-                let mut by_stream: Vec<&StoredEvent> = events.iter().collect();
-                // The sort is stable: the events of a stream stay in order.
-                by_stream.sort_by(|a, b| a.stream.cmp(&b.stream));
-                for run in by_stream.chunk_by(|a, b| a.stream == b.stream) {
-                    self.note_growth(run).await;
-                }
+    async fn committed(&self, events: &[StoredEvent]) {
+        if !self.0.feeds.is_empty() {
+            let mut by_stream: Vec<&StoredEvent> = events.iter().collect();
+            // The sort is stable: the events of a stream stay in order.
+            by_stream.sort_by(|a, b| a.stream.cmp(&b.stream));
+            for run in by_stream.chunk_by(|a, b| a.stream == b.stream) {
+                self.note_growth(run).await;
             }
-            if let Some(last) = events.last() {
-                self.0.observed.raise(last.position);
-            }
-        })
+        }
+        if let Some(last) = events.last() {
+            self.0.observed.raise(last.position);
+        }
     }
 }
 

@@ -1,13 +1,10 @@
 //! How the server serves this room.
 //! Must not know: the other rooms.
 
-use std::sync::Arc;
-
 use axum::Router;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::RegistryFault;
-use plenary_hub::Observer;
-use plenary_room::{Example, Glancer, Mount, RoomDescription, ServedRoom, house_error};
+use plenary_room::{Example, Mount, RoomDescription, ServedRoom, house_error};
 use serde_json::json;
 
 use crate::{Inbox, operations, routes};
@@ -40,13 +37,7 @@ impl ServedRoom for Inbox {
         Ok(once(routes(self.clone(), mount.metrics)?, accounts, ONCE))
     }
 
-    fn observer(&self) -> Option<Arc<dyn Observer>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn glancer(&self) -> Option<Arc<dyn Glancer>> {
-        Some(Arc::new(self.clone()))
-    }
+    plenary_room::plays!(observer, glancer);
 
     fn close(&self) {
         Inbox::close(self);

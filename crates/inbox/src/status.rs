@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use plenary_accounts::{Attention, AttentionLevel, blocked_between};
 use plenary_kernel::{AgentHandle, Position, SessionId, TimestampMs};
 use plenary_log::Fault;
+use plenary_room::async_trait;
 use plenary_sessions::{
-    crossing::{CarrierFuture, MessageStates, PeerState},
+    crossing::{MessageStates, PeerState},
     event::version,
     receipts::{Arrival, Recipient},
     urgency::MessageUrgency,
@@ -227,18 +228,17 @@ impl Inbox {
     }
 }
 
+#[async_trait]
 impl MessageStates for Inbox {
-    fn state_of<'a>(
-        &'a self,
-        agent: &'a AgentHandle,
-        session: &'a SessionId,
+    async fn state_of(
+        &self,
+        agent: &AgentHandle,
+        session: &SessionId,
         sequence: u64,
-    ) -> CarrierFuture<'a, Option<String>> {
-        Box::pin(async move {
-            let state = self.state_for(agent, session, sequence).await?;
-            let name = state.and_then(|state| serde_json::to_value(state).ok());
-            Ok(name.and_then(|name| name.as_str().map(str::to_owned)))
-        })
+    ) -> Result<Option<String>, Fault> {
+        let state = self.state_for(agent, session, sequence).await?;
+        let name = state.and_then(|state| serde_json::to_value(state).ok());
+        Ok(name.and_then(|name| name.as_str().map(str::to_owned)))
     }
 }
 

@@ -2,9 +2,9 @@
 //! writes them in batches. One process on a store writes.
 //! Must not know: the content of an event.
 
+use async_trait::async_trait;
 use std::{sync::Arc, time::Duration};
 
-use futures_util::future::BoxFuture;
 use plenary_kernel::Position;
 use plenary_log::{Fault, Log, PageSize, StoredEvent, StreamName};
 use plenary_retrieval::{Change, Index, PutOutcome};
@@ -32,10 +32,11 @@ const PAUSE: Duration = Duration::from_secs(1);
 const ADVANCE_EVENTS: u64 = 10_000;
 
 /// Turns the events of a room into changes of an index.
+#[async_trait]
 pub trait Source: Send + Sync {
     /// The change that an event makes to the index. The source reports an event that it can't read and returns
     /// `None`.
-    fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>>;
+    async fn change(&self, event: &StoredEvent) -> Result<Option<Change>, Fault>;
 }
 
 /// Changes to write, and the position that they reach.

@@ -2,9 +2,9 @@
 //! stands, and one that is ahead of the log is built again.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::{future::ready, sync::Arc, time::Duration};
+use async_trait::async_trait;
+use std::{sync::Arc, time::Duration};
 
-use futures_util::future::BoxFuture;
 use plenary_indexing::{CHANGES_MAX, FRESH_WITHIN, Follower, Source};
 use plenary_kernel::{Position, TimestampMs};
 use plenary_log::{Batch, Fault, Log, NewEvent, StoredEvent, StreamName};
@@ -13,16 +13,17 @@ use plenary_retrieval::{Change, Document, Index, Kind, PutOutcome, Query, Scope,
 /// Every event's payload is a document on the shelf of its stream.
 struct Songs;
 
+#[async_trait]
 impl Source for Songs {
-    fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>> {
+    async fn change(&self, event: &StoredEvent) -> Result<Option<Change>, Fault> {
         let text = String::from_utf8(event.payload.to_vec()).unwrap();
-        Box::pin(ready(Ok(Some(Change::Put(Document {
+        Ok(Some(Change::Put(Document {
             id: event.position.0.to_string(),
             project: event.stream.id().to_owned(),
             created_at_ms: 0,
             is_draft: false,
             sections: vec![Section { kind: Kind::Body, text }],
-        })))))
+        })))
     }
 }
 

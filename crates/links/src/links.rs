@@ -1,11 +1,7 @@
 //! The room's handle, and its observer of committed events.
 //! Must not know: HTTP.
 
-use std::{
-    future::{Future, ready},
-    pin::Pin,
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use parking_lot::RwLock;
 use plenary_accounts::{Accounts, Authority};
@@ -19,6 +15,7 @@ use plenary_outward::{
     TlsFault, client_config,
     guard::{Guard, GuardedPool},
 };
+use plenary_room::async_trait;
 use plenary_sessions::Sessions;
 use tokio::sync::{OnceCell, Semaphore, watch};
 
@@ -171,13 +168,13 @@ impl Links {
     }
 }
 
+#[async_trait]
 impl Observer for Links {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+    async fn committed(&self, events: &[StoredEvent]) {
         for event in events.iter().filter(|event| is_of_peers(event)) {
             self.0.peers.observe(event);
             self.0.changed.send_replace(());
         }
-        Box::pin(ready(()))
     }
 }
 

@@ -1,23 +1,23 @@
 //! The room as the server mounts it.
 //! Must not know: the other rooms.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::Router;
-use futures_util::future::BoxFuture;
 use http::Method;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::RegistryFault;
-use plenary_engine::{Room as _, recount};
-use plenary_hub::Observer;
+use plenary_engine::recount_event;
 use plenary_log::{Charge, Fault, StoredEvent};
-use plenary_room::{Example, Mount, PeriodicTask, RoomDescription, ServedRoom, Task, house_error};
+use plenary_room::{
+    Example, Mount, PeriodicTask, RoomDescription, ServedRoom, Task, async_trait, house_error,
+};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Links,
-    accord::{AccordRoom, state::PeersState},
+    accord::AccordRoom,
     routes::{Door, operations, routes},
 };
 
@@ -88,6 +88,7 @@ const ONCE: AnsweredOnce = AnsweredOnce {
     secret: &[(Method::POST, "/_admin/peers")],
 };
 
+#[async_trait]
 impl ServedRoom for Links {
     fn about() -> RoomDescription {
         let purpose = "Links to networks of other operators, under accords that both said yes to.";
@@ -99,15 +100,10 @@ impl ServedRoom for Links {
         Ok(once(routes(door, mount.metrics)?, self.accounts().clone(), ONCE))
     }
 
-    fn observer(&self) -> Option<Arc<dyn Observer>> {
-        Some(Arc::new(self.clone()))
-    }
+    plenary_room::plays!(observer);
 
-    fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(std::future::ready(match event.stream.category() {
-            AccordRoom::CATEGORY => recount::<AccordRoom>(&PeersState::default(), event),
-            _ => Ok(None),
-        }))
+    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        recount_event::<AccordRoom>(event)
     }
 
     fn serving(&self, stop: CancellationToken) -> Option<Task> {
@@ -124,10 +120,7 @@ impl ServedRoom for Links {
     }
 
     fn periodic_tasks(&self) -> Vec<PeriodicTask> {
-        let links = self.clone();
-        vec![PeriodicTask::new(SWEPT_EVERY, "nonces of peers are not forgotten yet", move || {
-            let links = links.clone();
-            async move { links.sweep_nonces().await }
-        })]
+        let sweep = async |links: Links| links.sweep_nonces().await;
+        vec![PeriodicTask::new(self, SWEPT_EVERY, "nonces of peers are not forgotten yet", sweep)]
     }
 }

@@ -2,8 +2,6 @@
 //! Must not know: HTTP.
 
 use std::{
-    future::Future,
-    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -18,6 +16,7 @@ use plenary_kernel::{Clock, NoticeId, OwnerName, Shares, TimestampMs};
 use plenary_log::{Fault, Log, StoredEvent};
 use plenary_outward::TlsFault;
 use plenary_requests::{Requests, is_request, owner_of};
+use plenary_room::async_trait;
 use tokio::sync::{Notify as Bell, OnceCell};
 
 use crate::{
@@ -166,8 +165,9 @@ impl Notify {
     }
 }
 
+#[async_trait]
 impl Observer for Notify {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+    async fn committed(&self, events: &[StoredEvent]) {
         self.0.reactor.add(events);
         for event in events {
             match event.stream.category() {
@@ -180,6 +180,5 @@ impl Observer for Notify {
                 _ => {}
             }
         }
-        Box::pin(std::future::ready(()))
     }
 }

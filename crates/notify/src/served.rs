@@ -1,27 +1,17 @@
 //! How the server mounts this room.
 //! Must not know: the other rooms.
 
-use std::{future::ready, sync::Arc};
-
 use axum::Router;
-use futures_util::future::BoxFuture;
 use http::Method;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::RegistryFault;
-use plenary_engine::{Room as _, recount};
-use plenary_hub::Observer;
+use plenary_engine::{recount_event, recount_in};
 use plenary_log::{Charge, Fault, StoredEvent};
-use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Task, house_error};
+use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Task, async_trait, house_error};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    Notify,
-    delivery::{DeliveryRoom, state::DeliveryState},
-    operations,
-    routes::routes,
-    subscription::{SubscriptionRoom, state::SubscriptionsState},
-};
+use crate::{Notify, delivery::DeliveryRoom, operations, routes::routes, subscription::SubscriptionRoom};
 
 /// An example body for each operation that has one.
 const EXAMPLES: &[Example] = &[
@@ -46,6 +36,7 @@ const ONCE: AnsweredOnce = AnsweredOnce {
     secret: &[(Method::POST, "/notifications")],
 };
 
+#[async_trait]
 impl ServedRoom for Notify {
     fn about() -> RoomDescription {
         RoomDescription::new(
@@ -60,20 +51,14 @@ impl ServedRoom for Notify {
         Ok(once(routes(self.clone(), mount.metrics)?, self.accounts().clone(), ONCE))
     }
 
-    fn observer(&self) -> Option<Arc<dyn Observer>> {
-        Some(Arc::new(self.clone()))
+    plenary_room::plays!(observer);
+
+    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        recount_in(event, &[recount_event::<DeliveryRoom>, recount_event::<SubscriptionRoom>])
     }
 
-    fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(ready(match event.stream.category() {
-            DeliveryRoom::CATEGORY => recount::<DeliveryRoom>(&DeliveryState::default(), event),
-            SubscriptionRoom::CATEGORY => recount::<SubscriptionRoom>(&SubscriptionsState::default(), event),
-            _ => Ok(None),
-        }))
-    }
-
-    fn resume(&self) -> BoxFuture<'_, Result<(), Fault>> {
-        Box::pin(self.take_over())
+    async fn resume(&self) -> Result<(), Fault> {
+        self.take_over().await
     }
 
     fn serving(&self, stop: CancellationToken) -> Option<Task> {

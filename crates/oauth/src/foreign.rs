@@ -3,11 +3,11 @@
 //! only at the token exchange.
 //! Must not know: how a token is stored.
 
-use futures_util::future::BoxFuture;
 use plenary_accounts::{Admission, ForeignTokens, Scope, agent::tokens::IssuerStatement};
 use plenary_issuers::{AgentRule, Claims, Flaw, Issuer, Proven, TokenUse};
 use plenary_kernel::TimestampMs;
 use plenary_log::Fault;
+use plenary_room::async_trait;
 use serde_json::Value;
 
 use crate::OAuth;
@@ -60,20 +60,17 @@ impl OAuth {
     }
 }
 
+#[async_trait]
 impl ForeignTokens for OAuth {
-    fn admitted<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Option<Admission>, Fault>> {
-        Box::pin(async move {
-            match self.admission_of(token).await {
-                Ok(found) => Ok(found),
-                Err(Flaw::Unavailable) => {
-                    Err(Fault::Unavailable("an issuer of tokens cannot be asked".into()))
-                }
-                Err(flaw) => {
-                    tracing::info!(code = flaw.code(), "an access token of an issuer was refused");
-                    Ok(None)
-                }
+    async fn admitted(&self, token: &str) -> Result<Option<Admission>, Fault> {
+        match self.admission_of(token).await {
+            Ok(found) => Ok(found),
+            Err(Flaw::Unavailable) => Err(Fault::Unavailable("an issuer of tokens cannot be asked".into())),
+            Err(flaw) => {
+                tracing::info!(code = flaw.code(), "an access token of an issuer was refused");
+                Ok(None)
             }
-        })
+        }
     }
 }
 

@@ -39,11 +39,7 @@ impl ServedRoom for OAuth {
     }
 
     fn periodic_tasks(&self) -> Vec<PeriodicTask> {
-        let oauth = self.clone();
-        let sweep = move || {
-            let oauth = oauth.clone();
-            async move { code::sweep(oauth.log(), oauth.accounts().now()).await }
-        };
-        vec![PeriodicTask::new(SWEEP_EVERY, "old codes were not taken away", sweep)]
+        let sweep = async |oauth: OAuth| code::sweep(oauth.log(), oauth.accounts().now()).await;
+        vec![PeriodicTask::new(self, SWEEP_EVERY, "old codes were not taken away", sweep)]
     }
 }

@@ -1,7 +1,7 @@
 //! The agents of a server in sessions: their identities, their settings, and their messages.
 //! Must not know: when they send.
 
-use std::{collections::HashMap, future::Future, pin::Pin, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use parking_lot::{Mutex, MutexGuard};
 use plenary_accounts::{AccountEvent, Accounts, HostedIdentity};
@@ -9,6 +9,7 @@ use plenary_engine::{ExecuteError, KeyUse};
 use plenary_hub::{Cursors, Observer, Recent};
 use plenary_kernel::{AgentHandle, SessionId, json};
 use plenary_log::{Fault, Log, StoredEvent, StreamName};
+use plenary_room::async_trait;
 use plenary_runs::{Agent, Runs, id::ThreadId, limits::RUNS_PER_THREAD_MAX, state::ThreadState};
 use plenary_sessions::{
     Message, Sessions,
@@ -240,21 +241,20 @@ pub(crate) fn is_in(state: &SessionState, agent: &AgentHandle) -> bool {
     joined && state.phase == Phase::Active
 }
 
+#[async_trait]
 impl Observer for Participation {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        Box::pin(async move {
-            let (Some(first), Some(last)) = (events.first(), events.last()) else { return };
-            let mut ours = Vec::new();
-            for event in events {
-                if self.concerns(event).await {
-                    ours.push(event.clone());
-                }
+    async fn committed(&self, events: &[StoredEvent]) {
+        let (Some(first), Some(last)) = (events.first(), events.last()) else { return };
+        let mut ours = Vec::new();
+        for event in events {
+            if self.concerns(event).await {
+                ours.push(event.clone());
             }
-            let is_news = !ours.is_empty();
-            self.recent().push(first.position, last.position, ours);
-            if is_news {
-                self.0.news.notify_one();
-            }
-        })
+        }
+        let is_news = !ours.is_empty();
+        self.recent().push(first.position, last.position, ours);
+        if is_news {
+            self.0.news.notify_one();
+        }
     }
 }

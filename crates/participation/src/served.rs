@@ -1,11 +1,8 @@
 //! How the server serves the participation of agents in sessions: it observes events, and has no operations.
 //! Must not know: HTTP.
 
-use std::sync::Arc;
-
 use axum::Router;
 use plenary_edge::RegistryFault;
-use plenary_hub::Observer;
 use plenary_room::{Mount, RoomDescription, ServedRoom, Task};
 use tokio_util::sync::CancellationToken;
 
@@ -20,9 +17,7 @@ impl ServedRoom for Participation {
         Ok(Router::new())
     }
 
-    fn observer(&self) -> Option<Arc<dyn Observer>> {
-        Some(Arc::new(self.clone()))
-    }
+    plenary_room::plays!(observer);
 
     fn serving(&self, stop: CancellationToken) -> Option<Task> {
         let participation = self.clone();

@@ -3,9 +3,7 @@
 
 use bytes::Bytes;
 use plenary_accounts::{Actor, TokenDigest};
-use plenary_engine::stored::{read, unknown, written, written_with};
 use plenary_kernel::{AgentHandle, OwnerName, RuleId, TimestampMs};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::wire::{Allow, AnswerType, Kind, NewRule, OnTimeout};
@@ -272,43 +270,11 @@ impl RequestEvent {
             | Self::LinkMade(_) => None,
         }
     }
+}
 
-    /// The stored form of the event.
-    pub(crate) fn encode(&self) -> NewEvent {
-        match self {
-            Self::RequestMade(event) => written_with("RequestMade", event, event.content.clone()),
-            Self::RequestAnswered(event) => written_with("RequestAnswered", event, event.content.clone()),
-            Self::AnswerSettled(event) => written("AnswerSettled", event),
-            Self::AnswerUndone(event) => written("AnswerUndone", event),
-            Self::RequestSnoozed(event) => written("RequestSnoozed", event),
-            Self::RequestDelegated(event) => written("RequestDelegated", event),
-            Self::RequestWithdrawn(event) => written("RequestWithdrawn", event),
-            Self::RequestExpired(event) => written("RequestExpired", event),
-            Self::LinkMade(event) => written("LinkMade", event),
-        }
-    }
-
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored_event.kind {
-            "RequestMade" => Self::RequestMade(RequestMade {
-                content: stored_event.payload.clone(),
-                ..read(stored_event)?
-            }),
-            "RequestAnswered" => Self::RequestAnswered(RequestAnswered {
-                content: stored_event.payload.clone(),
-                ..read(stored_event)?
-            }),
-            "AnswerSettled" => Self::AnswerSettled(read(stored_event)?),
-            "AnswerUndone" => Self::AnswerUndone(read(stored_event)?),
-            "RequestSnoozed" => Self::RequestSnoozed(read(stored_event)?),
-            "RequestDelegated" => Self::RequestDelegated(read(stored_event)?),
-            "RequestWithdrawn" => Self::RequestWithdrawn(read(stored_event)?),
-            "RequestExpired" => Self::RequestExpired(read(stored_event)?),
-            "LinkMade" => Self::LinkMade(read(stored_event)?),
-            _ => return unknown(stored_event),
-        })
-    }
+plenary_engine::stored_forms! {
+    RequestEvent: RequestMade + content, RequestAnswered + content, AnswerSettled, AnswerUndone,
+    RequestSnoozed, RequestDelegated, RequestWithdrawn, RequestExpired, LinkMade
 }
 
 /// A rule created from an answer.

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use futures_util::future::BoxFuture;
 use plenary_kernel::{AskId, TimestampMs};
 use plenary_log::{Fault, Order};
-use plenary_room::{Glancer, Glances};
+use plenary_room::{Glancer, Glances, async_trait};
 
 use crate::{
     Requests,
@@ -16,20 +15,18 @@ use crate::{
 /// Up to this number, owners are looked up one by one; for more, all requests are read once.
 const OWNERS_MAX: usize = 16;
 
+#[async_trait]
 impl Glancer for Requests {
-    fn glance<'a>(&'a self, glances: &'a mut Glances) -> BoxFuture<'a, Result<(), Fault>> {
-        Box::pin(async move {
-            self.count_waiting(glances).await?;
-            for (handle, glance) in glances.agents.iter_mut().filter(|(_, glance)| !glance.is_brief) {
-                let prefix = format!("{handle}/");
-                let rows = self.log().read_index(WAITING_OF, &prefix, None, 1, Order::Ascending).await?;
-                // Ids sort by time: the first is the oldest.
-                let oldest =
-                    rows.first().and_then(|row| row.key.strip_prefix(&prefix)?.parse::<AskId>().ok());
-                glance.waiting_since = oldest.and_then(|id| id.minted_at());
-            }
-            Ok(())
-        })
+    async fn glance(&self, glances: &mut Glances) -> Result<(), Fault> {
+        self.count_waiting(glances).await?;
+        for (handle, glance) in glances.agents.iter_mut().filter(|(_, glance)| !glance.is_brief) {
+            let prefix = format!("{handle}/");
+            let rows = self.log().read_index(WAITING_OF, &prefix, None, 1, Order::Ascending).await?;
+            // Ids sort by time: the first is the oldest.
+            let oldest = rows.first().and_then(|row| row.key.strip_prefix(&prefix)?.parse::<AskId>().ok());
+            glance.waiting_since = oldest.and_then(|id| id.minted_at());
+        }
+        Ok(())
     }
 }
 

@@ -1,11 +1,10 @@
 //! The news of this room: outcomes of requests, for the requesting agents.
 //! Must not know: marks, or the presentation.
 
-use futures_util::future::BoxFuture;
 use plenary_engine::Room as _;
 use plenary_kernel::{AgentHandle, AskId, Version};
 use plenary_log::{Fault, Order, StoredEvent, StreamName};
-use plenary_room::{Description, Kind, News, NewsSource, Reference, Senders, StreamOfNews};
+use plenary_room::{Description, Kind, News, NewsSource, Reference, Senders, StreamOfNews, async_trait};
 
 use crate::{
     ANSWERS_REPORTED_MAX, Requests,
@@ -47,6 +46,7 @@ impl Requests {
     }
 }
 
+#[async_trait]
 impl NewsSource for Requests {
     fn has(&self, stream: &StreamName) -> bool {
         is_request(stream)
@@ -56,76 +56,60 @@ impl NewsSource for Requests {
         Senders::Any
     }
 
-    fn streams<'a>(&'a self, agent: &'a AgentHandle) -> BoxFuture<'a, Result<Vec<StreamName>, Fault>> {
-        Box::pin(async move {
-            let prefix = format!("{agent}/");
-            let log = self.log();
-            let rows =
-                log.read_index(OUTCOMES, &prefix, None, ANSWERS_REPORTED_MAX, Order::Descending).await?;
-            let ids = rows.iter().filter_map(|row| row.key.rsplit('/').next());
-            Ok(ids.map(RequestRoom::stream).collect())
-        })
+    async fn streams(&self, agent: &AgentHandle) -> Result<Vec<StreamName>, Fault> {
+        let prefix = format!("{agent}/");
+        let log = self.log();
+        let rows = log.read_index(OUTCOMES, &prefix, None, ANSWERS_REPORTED_MAX, Order::Descending).await?;
+        let ids = rows.iter().filter_map(|row| row.key.rsplit('/').next());
+        Ok(ids.map(RequestRoom::stream).collect())
     }
 
-    fn readers<'a>(
-        &'a self,
-        events: &'a [&'a StoredEvent],
-        _waiting: &'a (dyn Fn() -> Vec<AgentHandle> + Sync),
-    ) -> BoxFuture<'a, Result<Vec<AgentHandle>, Fault>> {
-        Box::pin(async move {
-            for stored_event in events {
-                let event = RequestEvent::decode(stored_event)?;
-                if event.reaches_inbox() {
-                    return Ok(vec![event.subject().agent.clone()]);
-                }
+    async fn readers(
+        &self,
+        events: &[&StoredEvent],
+        _waiting: &(dyn Fn() -> Vec<AgentHandle> + Sync),
+    ) -> Result<Vec<AgentHandle>, Fault> {
+        for stored_event in events {
+            let event = RequestEvent::decode(stored_event)?;
+            if event.reaches_inbox() {
+                return Ok(vec![event.subject().agent.clone()]);
             }
-            Ok(Vec::new())
-        })
+        }
+        Ok(Vec::new())
     }
 
-    fn news<'a>(
-        &'a self,
-        agent: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn news(
+        &self,
+        agent: &AgentHandle,
+        stream: &StreamName,
         after: Version,
         _max: usize,
-    ) -> BoxFuture<'a, Result<StreamOfNews, Fault>> {
-        Box::pin(async move {
-            let mut stream_news = StreamOfNews { read: after, ..StreamOfNews::default() };
-            let Some((_, settled_version)) = self.answer_for(agent, stream).await? else {
-                return Ok(stream_news);
-            };
-            if settled_version > after {
-                let before = Version(settled_version.0.saturating_sub(1));
-                let event = self.log().read_stream(stream, before, 1).await?.pop();
-                stream_news.read = settled_version;
-                stream_news
-                    .news
-                    .extend(event.map(|event| News::at_event(Kind::RequestAnswered, &event, None)));
-            }
-            Ok(stream_news)
-        })
+    ) -> Result<StreamOfNews, Fault> {
+        let mut stream_news = StreamOfNews { read: after, ..StreamOfNews::default() };
+        let Some((_, settled_version)) = self.answer_for(agent, stream).await? else {
+            return Ok(stream_news);
+        };
+        if settled_version > after {
+            let before = Version(settled_version.0.saturating_sub(1));
+            let event = self.log().read_stream(stream, before, 1).await?.pop();
+            stream_news.read = settled_version;
+            stream_news.news.extend(event.map(|event| News::at_event(Kind::RequestAnswered, &event, None)));
+        }
+        Ok(stream_news)
     }
 
-    fn describe<'a>(
-        &'a self,
-        agent: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn describe(
+        &self,
+        agent: &AgentHandle,
+        stream: &StreamName,
         version: Version,
-    ) -> BoxFuture<'a, Result<Option<Description>, Fault>> {
-        Box::pin(async move {
-            let answer = self
-                .answer_for(agent, stream)
-                .await?
-                .filter(|(_, settled_version)| *settled_version == version);
-            Ok(answer.map(|(view, _)| Description {
-                subject: view.title.clone(),
-                text: text(&view),
-                reference: Reference {
-                    request_id: Some(view.request_id.to_string()),
-                    ..Reference::default()
-                },
-            }))
-        })
+    ) -> Result<Option<Description>, Fault> {
+        let answer =
+            self.answer_for(agent, stream).await?.filter(|(_, settled_version)| *settled_version == version);
+        Ok(answer.map(|(view, _)| Description {
+            subject: view.title.clone(),
+            text: text(&view),
+            reference: Reference { request_id: Some(view.request_id.to_string()), ..Reference::default() },
+        }))
     }
 }

@@ -1,13 +1,9 @@
 //! The interface of this room for others: commands on requests, and their immediate effects.
 //! Must not know: HTTP.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use plenary_accounts::{Accounts, Authority};
@@ -16,7 +12,7 @@ use plenary_engine::{ExecuteError, Room as _, Sealed, Streams, seal};
 use plenary_hub::Observer;
 use plenary_kernel::{AskId, Clock, OwnerName, RuleId, TimestampMs, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Log, StoredEvent};
-use plenary_room::Watchers;
+use plenary_room::{Watchers, async_trait};
 
 use crate::{
     WAITS_PER_OWNER_MAX,
@@ -196,8 +192,9 @@ impl Requests {
     }
 }
 
+#[async_trait]
 impl Observer for Requests {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+    async fn committed(&self, events: &[StoredEvent]) {
         for event in events {
             match event.stream.category() {
                 RequestRoom::CATEGORY => {
@@ -210,6 +207,5 @@ impl Observer for Requests {
                 _ => {}
             }
         }
-        Box::pin(std::future::ready(()))
     }
 }

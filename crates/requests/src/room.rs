@@ -5,11 +5,11 @@ use std::convert::Infallible;
 
 use bytes::Bytes;
 use plenary_accounts::{AgentKind, Authority};
-use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room, SideEvents};
 use plenary_kernel::{
     AgentHandle, AskId, OwnerName, RuleId, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX,
 };
-use plenary_log::{Condition, Fault, IndexOp, NewEvent, Order, StoredEvent};
+use plenary_log::{Condition, Fault, IndexOp, Order};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -133,12 +133,6 @@ impl Room for RequestRoom {
     const CATEGORY: &'static str = "requests.request";
     const SNAPSHOT_FORM: u16 = 2;
 
-    fn encode(event: &RequestEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<RequestEvent, Fault> {
-        RequestEvent::decode(event)
-    }
     fn evolve(state: &mut RequestState, version: Version, _: TimestampMs, event: &RequestEvent) {
         state.evolve(version, event);
     }
@@ -295,17 +289,16 @@ impl Command<RequestRoom> for CommandContext<'_, MakeRequest> {
     type Rejection = Rejection;
     type Facts = AskFacts;
 
-    async fn facts(&self, state: &RequestState) -> Result<Facts<AskFacts>, Fault> {
-        let mut conditions = Vec::new();
+    async fn facts(&self, state: &RequestState, conditions: &mut Conditions) -> Result<AskFacts, Fault> {
         let MakeRequest { source, agent, to, tool, directory, .. } = &self.command;
         let is_authorized = match source {
-            Source::Agent(authority) => self.is_authorized(authority, &mut conditions).await?,
+            Source::Agent(authority) => self.is_authorized(authority, conditions).await?,
             Source::Server => true,
         };
         if !is_authorized || state.creation.is_some() {
-            return Ok(Facts { value: AskFacts { is_authorized, ..AskFacts::default() }, conditions });
+            return Ok(AskFacts { is_authorized, ..AskFacts::default() });
         }
-        let knows_person = self.knows(to.as_ref(), agent, &mut conditions).await?;
+        let knows_person = self.knows(to.as_ref(), agent, conditions).await?;
         let is_full = self.is_full(agent, self.command.stranger.as_ref()).await?;
         let rule = match tool {
             Some(tool) => {
@@ -320,17 +313,11 @@ impl Command<RequestRoom> for CommandContext<'_, MakeRequest> {
             }
             None => None,
         };
-        Ok(Facts { value: AskFacts { is_authorized, knows_person, is_full, rule }, conditions })
+        Ok(AskFacts { is_authorized, knows_person, is_full, rule })
     }
 
-    fn decide(
-        &self,
-        state: &RequestState,
-        _: Version,
-        facts: &AskFacts,
-        stamp: &Stamp,
-    ) -> Result<Decision<RequestEvent, AskId>, Rejection> {
-        let Decision { events, reply: () } = decide::make(state, facts, stamp, &self.command)?;
+    fn decide(&self, state: &RequestState, facts: &AskFacts, at: &Point) -> Decided<RequestRoom, Self> {
+        let Decision { events, reply: () } = decide::make(state, facts, &at.stamp, &self.command)?;
         Ok(Decision::new(events, self.id.clone()))
     }
 }
@@ -341,10 +328,9 @@ impl Command<RequestRoom> for CommandContext<'_, AnswerRequest> {
     type Rejection = Rejection;
     type Facts = AnswerFacts;
 
-    async fn facts(&self, state: &RequestState) -> Result<Facts<AnswerFacts>, Fault> {
-        let mut conditions = Vec::new();
+    async fn facts(&self, state: &RequestState, conditions: &mut Conditions) -> Result<AnswerFacts, Fault> {
         let is_authorized = match &self.command.by {
-            AnsweredBy::Person(authority, _) => self.is_authorized(authority, &mut conditions).await?,
+            AnsweredBy::Person(authority, _) => self.is_authorized(authority, conditions).await?,
             AnsweredBy::Link => true,
         };
         let has_all_rules = match (&self.command.rule, &state.creation) {
@@ -354,17 +340,11 @@ impl Command<RequestRoom> for CommandContext<'_, AnswerRequest> {
             }
             (Some(_) | None, _) => false,
         };
-        Ok(Facts { value: AnswerFacts { is_authorized, has_all_rules, knows_person: true }, conditions })
+        Ok(AnswerFacts { is_authorized, has_all_rules, knows_person: true })
     }
 
-    fn decide(
-        &self,
-        state: &RequestState,
-        _: Version,
-        facts: &AnswerFacts,
-        stamp: &Stamp,
-    ) -> Result<Decision<RequestEvent, ()>, Rejection> {
-        decide::answer(state, facts, stamp, &self.command)
+    fn decide(&self, state: &RequestState, facts: &AnswerFacts, at: &Point) -> Decided<RequestRoom, Self> {
+        decide::answer(state, facts, &at.stamp, &self.command)
     }
 
     fn side_events(&self, decision: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {
@@ -423,26 +403,19 @@ impl Command<RequestRoom> for CommandContext<'_, HandleRequest> {
     type Rejection = Rejection;
     type Facts = AnswerFacts;
 
-    async fn facts(&self, state: &RequestState) -> Result<Facts<AnswerFacts>, Fault> {
-        let mut conditions = Vec::new();
-        let is_authorized = self.is_authorized(&self.command.authority, &mut conditions).await?;
+    async fn facts(&self, state: &RequestState, conditions: &mut Conditions) -> Result<AnswerFacts, Fault> {
+        let is_authorized = self.is_authorized(&self.command.authority, conditions).await?;
         let knows_person = match (&self.command.handling, &state.creation) {
             (Handling::Delegate(to), Some(creation)) => {
-                self.knows(Some(to), &creation.subject.agent, &mut conditions).await?
+                self.knows(Some(to), &creation.subject.agent, conditions).await?
             }
             (Handling::Delegate(_) | Handling::Undo | Handling::Snooze(_) | Handling::Link(..), _) => true,
         };
-        Ok(Facts { value: AnswerFacts { is_authorized, has_all_rules: false, knows_person }, conditions })
+        Ok(AnswerFacts { is_authorized, has_all_rules: false, knows_person })
     }
 
-    fn decide(
-        &self,
-        state: &RequestState,
-        _: Version,
-        facts: &AnswerFacts,
-        stamp: &Stamp,
-    ) -> Result<Decision<RequestEvent, Option<TimestampMs>>, Rejection> {
-        let Decision { events, reply: () } = decide::handle(state, facts, stamp, &self.command)?;
+    fn decide(&self, state: &RequestState, facts: &AnswerFacts, at: &Point) -> Decided<RequestRoom, Self> {
+        let Decision { events, reply: () } = decide::handle(state, facts, &at.stamp, &self.command)?;
         let until = match self.command.handling {
             Handling::Link(_, until) => Some(until),
             Handling::Undo | Handling::Snooze(_) | Handling::Delegate(_) => None,
@@ -457,23 +430,15 @@ impl Command<RequestRoom> for CommandContext<'_, WithdrawRequest> {
     type Rejection = Rejection;
     type Facts = bool;
 
-    async fn facts(&self, _: &RequestState) -> Result<Facts<bool>, Fault> {
-        let mut conditions = Vec::new();
-        let value = match &self.command.source {
-            Source::Agent(authority) => self.is_authorized(authority, &mut conditions).await?,
+    async fn facts(&self, _: &RequestState, conditions: &mut Conditions) -> Result<bool, Fault> {
+        Ok(match &self.command.source {
+            Source::Agent(authority) => self.is_authorized(authority, conditions).await?,
             Source::Server => true,
-        };
-        Ok(Facts { value, conditions })
+        })
     }
 
-    fn decide(
-        &self,
-        state: &RequestState,
-        _: Version,
-        is_authorized: &bool,
-        stamp: &Stamp,
-    ) -> Result<Decision<RequestEvent, ()>, Rejection> {
-        decide::withdraw(state, *is_authorized, stamp, &self.command)
+    fn decide(&self, state: &RequestState, is_authorized: &bool, at: &Point) -> Decided<RequestRoom, Self> {
+        decide::withdraw(state, *is_authorized, &at.stamp, &self.command)
     }
 
     fn exceeds_quota(&self) -> bool {
@@ -487,18 +452,12 @@ impl Command<RequestRoom> for CommandContext<'_, PassTime> {
     type Rejection = Infallible;
     type Facts = ();
 
-    async fn facts(&self, _: &RequestState) -> Result<Facts<()>, Fault> {
-        Ok(Facts::none())
+    async fn facts(&self, _: &RequestState, _: &mut Conditions) -> Result<(), Fault> {
+        Ok(())
     }
 
-    fn decide(
-        &self,
-        state: &RequestState,
-        _: Version,
-        (): &(),
-        stamp: &Stamp,
-    ) -> Result<Decision<RequestEvent, ()>, Infallible> {
-        Ok(decide::pass_time(state, stamp, self.command))
+    fn decide(&self, state: &RequestState, (): &(), at: &Point) -> Decided<RequestRoom, Self> {
+        Ok(decide::pass_time(state, &at.stamp, self.command))
     }
 
     fn side_events(&self, decision: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {

@@ -1,22 +1,18 @@
 //! How the server mounts this room.
 //! Must not know: the other rooms.
 
-use std::{future::ready, sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::Router;
-use futures_util::future::BoxFuture;
 use http::Method;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::RegistryFault;
-use plenary_engine::{Room as _, recount};
-use plenary_hub::Observer;
+use plenary_engine::recount_event;
 use plenary_log::{Charge, Fault, StoredEvent};
-use plenary_room::{
-    Example, Glancer, Mount, NewsSource, PeriodicTask, RoomDescription, ServedRoom, Teller, house_error,
-};
+use plenary_room::{Example, Mount, PeriodicTask, RoomDescription, ServedRoom, async_trait, house_error};
 use serde_json::json;
 
-use crate::{Requests, operations, room::RequestRoom, routes::routes, state::RequestState};
+use crate::{Requests, operations, room::RequestRoom, routes::routes};
 
 /// The interval of the timer.
 const EVERY: Duration = Duration::from_millis(200);
@@ -58,14 +54,12 @@ impl Requests {
     /// # Errors
     /// If the event cannot be read.
     pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        match event.stream.category() {
-            RequestRoom::CATEGORY => recount::<RequestRoom>(&RequestState::default(), event),
-            // The size of a rule is part of its answer's, which counts for nobody.
-            _ => Ok(None),
-        }
+        // The size of a rule is part of its answer's, which counts for nobody.
+        recount_event::<RequestRoom>(event)
     }
 }
 
+#[async_trait]
 impl ServedRoom for Requests {
     fn about() -> RoomDescription {
         let purpose = "Requests from agents to people, and their answers.";
@@ -77,37 +71,19 @@ impl ServedRoom for Requests {
         Ok(once(routes(self.clone(), mount.metrics)?, self.accounts().clone(), ONCE))
     }
 
-    fn observer(&self) -> Option<Arc<dyn Observer>> {
-        Some(Arc::new(self.clone()))
+    plenary_room::plays!(observer, news, teller, glancer);
+
+    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        Self::recount(event)
     }
 
-    fn news(&self) -> Option<Arc<dyn NewsSource>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn teller(&self) -> Option<Arc<dyn Teller>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn glancer(&self) -> Option<Arc<dyn Glancer>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(ready(Self::recount(event)))
-    }
-
-    fn resume(&self) -> BoxFuture<'_, Result<(), Fault>> {
-        Box::pin(self.run_timers())
+    async fn resume(&self) -> Result<(), Fault> {
+        self.run_timers().await
     }
 
     fn periodic_tasks(&self) -> Vec<PeriodicTask> {
-        let requests = self.clone();
-        let run_timers = move || {
-            let requests = requests.clone();
-            async move { requests.run_timers().await }
-        };
-        vec![PeriodicTask::new(EVERY, "deadlines of requests were not checked", run_timers)]
+        let run_timers = async |requests: Requests| requests.run_timers().await;
+        vec![PeriodicTask::new(self, EVERY, "deadlines of requests were not checked", run_timers)]
     }
 
     fn close(&self) {

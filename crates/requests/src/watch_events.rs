@@ -1,16 +1,14 @@
 //! The request events that `/watch` reports: to the requesting agent and its owner.
 //! Must not know: how they are sent.
 
-use std::future::ready;
-
-use futures_util::future::BoxFuture;
 use plenary_engine::Room as _;
 use plenary_log::{Fault, StoredEvent, StreamName};
-use plenary_room::{Onlooker, OnlookerEvent, Teller, excerpt};
+use plenary_room::{Onlooker, OnlookerEvent, Teller, async_trait, excerpt};
 use serde_json::{Value, json};
 
 use crate::{Requests, event::RequestEvent, room::RequestRoom};
 
+#[async_trait]
 impl Teller for Requests {
     fn room(&self) -> &'static str {
         "requests"
@@ -20,8 +18,8 @@ impl Teller for Requests {
         stream.category() == RequestRoom::CATEGORY
     }
 
-    fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>> {
-        Box::pin(ready(RequestEvent::decode(event).map(|decoded| {
+    async fn tell(&self, event: &StoredEvent) -> Result<Option<OnlookerEvent>, Fault> {
+        RequestEvent::decode(event).map(|decoded| {
             let id = event.stream.id();
             let subject = decoded.subject().clone();
             let mut data = json!({"request_id": id, "kind": subject.kind, "from": subject.agent});
@@ -36,7 +34,7 @@ impl Teller for Requests {
                 trace: None,
                 audience: Box::new(audience),
             })
-        })))
+        })
     }
 }
 

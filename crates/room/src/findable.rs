@@ -3,9 +3,9 @@
 //! may read.
 //! Must not know: how the index is stored or queried, or the ranking of hits.
 
+use async_trait::async_trait;
 use std::{collections::BTreeSet, str::FromStr};
 
-use futures_util::future::{BoxFuture, ready};
 use plenary_kernel::{AgentHandle, OwnerName, TimestampMs, Version};
 use plenary_log::{Fault, StoredEvent};
 use plenary_retrieval::{Change, Document, Hit, Kind, Query, Scope, Section};
@@ -82,6 +82,7 @@ pub struct OwnHits {
 }
 
 /// A room whose content can be searched. Ids and shelves have a meaning in the room only.
+#[async_trait]
 pub trait Findable: Send + Sync + 'static {
     /// The name of the room in hits.
     fn room(&self) -> &'static str;
@@ -90,35 +91,22 @@ pub trait Findable: Send + Sync + 'static {
     fn categories(&self) -> &'static [&'static str];
 
     /// The index change that an event of such a stream causes. An unreadable event is an error and changes nothing.
-    fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>>;
+    async fn change(&self, event: &StoredEvent) -> Result<Option<Change>, Fault>;
 
     /// The shelves that the searcher may search, newest first, at most `max`.
-    fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>>;
+    async fn shelves(&self, searcher: &Searcher, max: usize) -> Result<Vec<Shelf>, Fault>;
 
     /// The shelf that a token can be restricted to by this name (a session or a project), if the searcher may search it.
-    fn shelf<'a>(
-        &'a self,
-        _searcher: &'a Searcher,
-        _name: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Shelf>, Fault>> {
-        Box::pin(ready(Ok(None)))
+    async fn shelf(&self, _searcher: &Searcher, _name: &str) -> Result<Option<Shelf>, Fault> {
+        Ok(None)
     }
 
     /// Reads an item by its id, if the searcher may read it now. Access is checked before the item is read.
-    fn read<'a>(
-        &'a self,
-        searcher: &'a Searcher,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<FoundItem>, Fault>>;
+    async fn read(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault>;
 
     /// The hits from the room's own indexes in a scope, whose projects are its shelves; at most `max` of each kind.
-    fn own_hits<'a>(
-        &'a self,
-        _query: &'a Query,
-        _scope: Scope,
-        _max: usize,
-    ) -> BoxFuture<'a, Result<OwnHits, Fault>> {
-        Box::pin(ready(Ok(OwnHits::default())))
+    async fn own_hits(&self, _query: &Query, _scope: Scope, _max: usize) -> Result<OwnHits, Fault> {
+        Ok(OwnHits::default())
     }
 }
 
@@ -132,14 +120,15 @@ pub struct Matches {
 }
 
 /// The word index, as a room queries it for its own items.
+#[async_trait]
 pub trait WordIndex: Send + Sync + 'static {
     /// The items of a room on these shelves that contain a word of the query.
-    fn matches<'a>(
-        &'a self,
+    async fn matches(
+        &self,
         room: &'static str,
-        query: &'a Query,
+        query: &Query,
         shelves: BTreeSet<String>,
-    ) -> BoxFuture<'a, Result<Matches, Fault>>;
+    ) -> Result<Matches, Fault>;
 }
 
 /// The index change that adds an event of this time with this text; its shelf is its stream.

@@ -1,9 +1,9 @@
 //! A room's summary of agents: their waiting items, and whether they work.
 //! Must not know: the caller.
 
+use async_trait::async_trait;
 use std::collections::BTreeMap;
 
-use futures_util::future::BoxFuture;
 use plenary_kernel::{AgentHandle, Position, TimestampMs};
 use plenary_log::Fault;
 
@@ -99,7 +99,8 @@ impl Glances {
 }
 
 /// A source of summary data about agents.
+#[async_trait]
 pub trait Glancer: Send + Sync + 'static {
     /// Adds this source's data.
-    fn glance<'a>(&'a self, glances: &'a mut Glances) -> BoxFuture<'a, Result<(), Fault>>;
+    async fn glance(&self, glances: &mut Glances) -> Result<(), Fault>;
 }

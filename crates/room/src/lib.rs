@@ -15,6 +15,7 @@ mod refused;
 mod served;
 pub mod sse;
 
+pub use async_trait::async_trait;
 pub use close_handshake::close;
 pub use findable::{
     Findable, FoundItem, Matches, OwnHits, Searcher, Shelf, WordIndex, body, indexed, indexed_at, text_of,
@@ -28,6 +29,7 @@ pub use news::{Description, News, NewsSource, Reference, Senders, StreamOfNews};
 pub use onlookers::{
     Audience, EXCERPT_CHARS_MAX, EphemeralEvent, EphemeralSource, Onlooker, OnlookerEvent, Teller, excerpt,
 };
+pub use plenary_hub::Observer;
 pub use readers::{CannotWatch, Watch, Watchers};
 pub use refused::{ErrorReply, Form, House, fault_refusal, house_error};
 pub use served::{Example, Mount, PeriodicTask, RoomDescription, ServedRoom, Task};

@@ -2,7 +2,7 @@
 //! The room's own rules decide, at the time of reading, what an agent may read.
 //! Must not know: marks, or the presentation.
 
-use futures_util::future::BoxFuture;
+use async_trait::async_trait;
 use plenary_kernel::{AgentHandle, Position, SessionId, TimestampMs, Version};
 use plenary_log::{Fault, StoredEvent, StreamName};
 use schemars::JsonSchema;
@@ -112,6 +112,7 @@ pub enum Senders {
 }
 
 /// A source of news. The inbox has a list of sources and queries each in turn.
+#[async_trait]
 pub trait NewsSource: Send + Sync + 'static {
     /// Whether this stream can have news of this source.
     fn has(&self, stream: &StreamName) -> bool;
@@ -126,41 +127,41 @@ pub trait NewsSource: Send + Sync + 'static {
     fn senders(&self) -> Senders;
 
     /// The streams that may have news for an agent. Empty if the inbox lists them itself.
-    fn streams<'a>(&'a self, me: &'a AgentHandle) -> BoxFuture<'a, Result<Vec<StreamName>, Fault>>;
+    async fn streams(&self, me: &AgentHandle) -> Result<Vec<StreamName>, Fault>;
 
     /// The agents with possible news after these events were appended to one of the source's streams; `waiting` returns
     /// the agents whose inboxes are in use in this process.
-    fn readers<'a>(
-        &'a self,
-        events: &'a [&'a StoredEvent],
-        waiting: &'a (dyn Fn() -> Vec<AgentHandle> + Sync),
-    ) -> BoxFuture<'a, Result<Vec<AgentHandle>, Fault>>;
+    async fn readers(
+        &self,
+        events: &[&StoredEvent],
+        waiting: &(dyn Fn() -> Vec<AgentHandle> + Sync),
+    ) -> Result<Vec<AgentHandle>, Fault>;
 
     /// The news for an agent on a stream after a version; beyond `max` only the first are listed.
-    fn news<'a>(
-        &'a self,
-        me: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn news(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
         after: Version,
         max: usize,
-    ) -> BoxFuture<'a, Result<StreamOfNews, Fault>>;
+    ) -> Result<StreamOfNews, Fault>;
 
     /// The text of the news at a version; `None` if the agent may not read it now, or the news is settled.
-    fn describe<'a>(
-        &'a self,
-        me: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn describe(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
         at: Version,
-    ) -> BoxFuture<'a, Result<Option<Description>, Fault>>;
+    ) -> Result<Option<Description>, Fault>;
 
     /// Whether the news at a version is still open, whoever sent it. `blockers` are the agents that block the agent.
-    fn is_open<'a>(
-        &'a self,
-        me: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn is_open(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
         at: Version,
-        _blockers: &'a [AgentHandle],
-    ) -> BoxFuture<'a, Result<bool, Fault>> {
-        Box::pin(async move { Ok(self.describe(me, stream, at).await?.is_some()) })
+        _blockers: &[AgentHandle],
+    ) -> Result<bool, Fault> {
+        Ok(self.describe(me, stream, at).await?.is_some())
     }
 }

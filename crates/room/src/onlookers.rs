@@ -2,7 +2,7 @@
 //! an owner, an agent or the operator; the operator sees everything.
 //! Must not know: the reader, or how events are sent.
 
-use futures_util::future::{BoxFuture, ready};
+use async_trait::async_trait;
 use plenary_kernel::{AgentHandle, OwnerName, TimestampMs};
 use plenary_log::{Fault, StoredEvent, StreamName};
 use serde_json::Value;
@@ -71,6 +71,7 @@ impl std::fmt::Debug for OnlookerEvent {
 }
 
 /// A source of events for `/watch`.
+#[async_trait]
 pub trait Teller: Send + Sync + 'static {
     /// The name of the room in the stream.
     fn room(&self) -> &'static str;
@@ -79,11 +80,11 @@ pub trait Teller: Send + Sync + 'static {
     fn tells_of(&self, stream: &StreamName) -> bool;
 
     /// The report of an event of such a stream, if there is one. The room's observer has already received the event.
-    fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>>;
+    async fn tell(&self, event: &StoredEvent) -> Result<Option<OnlookerEvent>, Fault>;
 
     /// The text of what such an event is about, if the index has it under another event. Access is not checked.
-    fn text<'a>(&'a self, _event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<String>, Fault>> {
-        Box::pin(ready(Ok(None)))
+    async fn text(&self, _event: &StoredEvent) -> Result<Option<String>, Fault> {
+        Ok(None)
     }
 }
 

@@ -2,10 +2,11 @@
 //! has one list of rooms and knows only this interface.
 //! Must not know: any particular room.
 
+use async_trait::async_trait;
 use std::{sync::Arc, time::Duration};
 
 use axum::Router;
-use futures_util::future::{BoxFuture, ready};
+use futures_util::future::BoxFuture;
 use plenary_edge::{Metrics, Operation, OperationDoc, Origin, RefusalForm, RegistryFault};
 use plenary_hub::Observer;
 use plenary_log::{Charge, Fault, StoredEvent};
@@ -93,16 +94,19 @@ pub struct PeriodicTask {
 }
 
 impl PeriodicTask {
-    /// A task that every process runs.
-    pub fn new<F>(
+    /// Work of `room` that every process repeats.
+    pub fn new<R, F>(
+        room: &R,
         every: Duration,
         fault_text: &'static str,
-        run: impl Fn() -> F + Send + Sync + 'static,
+        run: impl Fn(R) -> F + Send + Sync + 'static,
     ) -> Self
     where
+        R: Clone + Send + Sync + 'static,
         F: Future<Output = Result<(), Fault>> + Send + 'static,
     {
-        Self { every, shared_only: false, fault_text, run: Box::new(move || Box::pin(run())) }
+        let room = room.clone();
+        Self { every, shared_only: false, fault_text, run: Box::new(move || Box::pin(run(room.clone()))) }
     }
 
     /// Restricts the task to processes that share a store.
@@ -111,7 +115,25 @@ impl PeriodicTask {
     }
 }
 
+/// The parts of a [`ServedRoom`] that the room itself plays: `plays!(observer, news)`.
+#[macro_export]
+macro_rules! plays {
+    ($($part:ident),+) => { $($crate::plays!(@ $part);)+ };
+    (@ observer) => { $crate::plays!(@ observer, $crate::Observer); };
+    (@ news) => { $crate::plays!(@ news, $crate::NewsSource); };
+    (@ teller) => { $crate::plays!(@ teller, $crate::Teller); };
+    (@ ephemeral) => { $crate::plays!(@ ephemeral, $crate::EphemeralSource); };
+    (@ findable) => { $crate::plays!(@ findable, $crate::Findable); };
+    (@ glancer) => { $crate::plays!(@ glancer, $crate::Glancer); };
+    (@ $part:ident, $role:path) => {
+        fn $part(&self) -> Option<std::sync::Arc<dyn $role>> {
+            Some(std::sync::Arc::new(self.clone()))
+        }
+    };
+}
+
 /// A room that the server serves.
+#[async_trait]
 pub trait ServedRoom: Send + Sync + 'static {
     /// The static description of the room.
     fn about() -> RoomDescription
@@ -156,8 +178,8 @@ pub trait ServedRoom: Send + Sync + 'static {
 
     /// The owner whose storage quota an event counts towards, and its size; `None` for events that count towards no
     /// quota or belong to another room. Used on stores written before quotas were counted.
-    fn recount<'a>(&'a self, _event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(ready(Ok(None)))
+    async fn recount(&self, _event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        Ok(None)
     }
 
     /// Registers its metrics.
@@ -169,8 +191,8 @@ pub trait ServedRoom: Send + Sync + 'static {
     }
 
     /// Completes work that a crash interrupted, before the server accepts requests.
-    fn resume(&self) -> BoxFuture<'_, Result<(), Fault>> {
-        Box::pin(ready(Ok(())))
+    async fn resume(&self) -> Result<(), Fault> {
+        Ok(())
     }
 
     /// A task that runs while requests are served, until `stop`.
@@ -187,12 +209,10 @@ pub trait ServedRoom: Send + Sync + 'static {
     fn close(&self) {}
 
     /// Stops its running work while clients are still connected and receive the last events.
-    fn stop(&self) -> BoxFuture<'_, ()> {
-        Box::pin(ready(()))
-    }
+    async fn stop(&self) {}
 
     /// Its last writes, after serving has ended. The next start repairs what a failure leaves undone.
-    fn last_writes(&self) -> BoxFuture<'_, Result<(), Fault>> {
-        Box::pin(ready(Ok(())))
+    async fn last_writes(&self) -> Result<(), Fault> {
+        Ok(())
     }
 }

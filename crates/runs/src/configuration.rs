@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use plenary_accounts::{Accounts, Actor};
 use plenary_engine::{
-    Command, Decision, Facts, Room,
-    stored::{corrupt, read, unknown, written_with},
+    Command, Conditions, Decided, Decision, Point, Room,
+    stored::{StoredForm, corrupt, read, unknown, written_with},
 };
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, NewEvent, StoredEvent};
@@ -59,24 +59,27 @@ pub(crate) struct ConfigurationRoom;
 
 const KIND: &str = "AgentConfigured";
 
+impl StoredForm for AgentConfigured {
+    fn encode(&self) -> NewEvent {
+        let payload = serde_json::to_vec(&self.args).expect("a value can be written");
+        written_with(KIND, self, payload.into())
+    }
+    fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
+        if &*stored.kind != KIND {
+            return unknown(stored);
+        }
+        let args = serde_json::from_slice(&stored.payload);
+        let args = args.map_err(|error| corrupt(stored, &error.to_string()))?;
+        Ok(Self { args, ..read(stored)? })
+    }
+}
+
 impl Room for ConfigurationRoom {
     type State = Configuration;
     type Event = AgentConfigured;
     const CATEGORY: &'static str = "runs.agent";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &AgentConfigured) -> NewEvent {
-        let payload = serde_json::to_vec(&event.args).expect("a value can be written");
-        written_with(KIND, event, payload.into())
-    }
-    fn decode(stored: &StoredEvent) -> Result<AgentConfigured, Fault> {
-        if &*stored.kind != KIND {
-            return unknown(stored);
-        }
-        let args = serde_json::from_slice(&stored.payload);
-        let args = args.map_err(|error| corrupt(stored, &error.to_string()))?;
-        Ok(AgentConfigured { args, ..read(stored)? })
-    }
     fn payer(_: &str, _: &Configuration, event: &AgentConfigured) -> Option<OwnerName> {
         event.by.owner()
     }
@@ -140,27 +143,23 @@ impl Command<ConfigurationRoom> for ConfigureAgent {
     type Rejection = ConfigureRejection;
     type Facts = bool;
 
-    async fn facts(&self, _: &Configuration) -> Result<Facts<bool>, Fault> {
-        let mut conditions = Vec::new();
-        let value = self.accounts.holds(&self.caller.authority, &mut conditions).await?;
-        Ok(Facts { value, conditions })
+    async fn facts(&self, _: &Configuration, conditions: &mut Conditions) -> Result<bool, Fault> {
+        self.accounts.holds(&self.caller.authority, conditions).await
     }
 
     fn decide(
         &self,
         state: &Configuration,
-        _: Version,
         is_token_valid: &bool,
-        stamp: &Stamp,
-    ) -> Result<Decision<AgentConfigured, RunIds>, ConfigureRejection> {
-        decide(state, *is_token_valid, stamp, self)
+        at: &Point,
+    ) -> Decided<ConfigurationRoom, Self> {
+        decide(state, *is_token_valid, &at.stamp, self)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use plenary_kernel::Position;
-    use plenary_log::StreamName;
+    use plenary_engine::golden::assert_frozen;
     use serde_json::json;
 
     use super::*;
@@ -185,23 +184,7 @@ mod tests {
         let stamp = Stamp::new(TimestampMs(7), [0; 10]);
         let args = json!({"model": "m"}).as_object().cloned().unwrap();
         let event = AgentConfigured { run: RunId::mint(&stamp, 0), by: Actor::Operator, args };
-        let NewEvent { kind, form, envelope, payload } = ConfigurationRoom::encode(&event);
         let golden = r#"{"run":"00000000-0007-7000-8000-000000000000","by":"operator"}"#;
-        assert_eq!(
-            (kind, form, &envelope[..], &payload[..]),
-            (KIND, 1, golden.as_bytes(), &br#"{"model":"m"}"#[..])
-        );
-        let stored = StoredEvent {
-            position: Position(1),
-            stream: StreamName::new("runs.agent", "echo"),
-            version: Version(1),
-            kind: kind.into(),
-            form,
-            at: TimestampMs(7),
-            envelope,
-            payload,
-        };
-        assert_eq!(ConfigurationRoom::decode(&stored).unwrap(), event);
-        assert!(ConfigurationRoom::decode(&StoredEvent { form: 2, ..stored }).is_err());
+        assert_frozen(&event, KIND, golden, r#"{"model":"m"}"#);
     }
 }

@@ -78,7 +78,7 @@ impl CallerStanding {
     }
 }
 
-type RunDecision<R> = Result<Decision<ThreadEvent, R>, Rejection>;
+pub(crate) type RunDecision<R> = Result<Decision<ThreadEvent, R>, Rejection>;
 
 /// Decides `StartRun`: one run of a thread is active at a time, the others are queued in order.
 pub fn start(

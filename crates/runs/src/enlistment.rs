@@ -3,15 +3,12 @@
 //! Must not know: HTTP; the effect on a process.
 
 use plenary_accounts::{Accounts, Actor, Authority};
-use plenary_engine::{
-    Command, Decision, Facts, Room,
-    stored::{read, unknown, written},
-};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room};
 use plenary_kernel::{
-    AgentHandle, OwnerName, Stamp, TimestampMs, Version,
+    AgentHandle, OwnerName, TimestampMs, Version,
     text::{check_line, check_name},
 };
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_log::{Fault, IndexOp};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -68,8 +65,8 @@ pub(crate) struct EnlistedRoom;
 
 /// The introductions of the enlisted agents, by handle.
 pub(crate) const ENLISTED: &str = "runs.enlisted";
-pub(crate) const ENLISTED_KIND: &str = "AgentEnlisted";
-pub(crate) const DISMISSED_KIND: &str = "AgentDismissed";
+
+plenary_engine::stored_forms!(EnlistedEvent: AgentEnlisted, AgentDismissed);
 
 impl Room for EnlistedRoom {
     type State = Enlistment;
@@ -77,19 +74,6 @@ impl Room for EnlistedRoom {
     const CATEGORY: &'static str = "runs.enlisted";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &EnlistedEvent) -> NewEvent {
-        match event {
-            EnlistedEvent::AgentEnlisted(introduction) => written(ENLISTED_KIND, introduction),
-            EnlistedEvent::AgentDismissed(dismissed) => written(DISMISSED_KIND, dismissed),
-        }
-    }
-    fn decode(stored: &StoredEvent) -> Result<EnlistedEvent, Fault> {
-        match &*stored.kind {
-            ENLISTED_KIND => read(stored).map(EnlistedEvent::AgentEnlisted),
-            DISMISSED_KIND => read(stored).map(EnlistedEvent::AgentDismissed),
-            _ => unknown(stored),
-        }
-    }
     fn payer(id: &str, _: &Enlistment, event: &EnlistedEvent) -> Option<OwnerName> {
         match event {
             EnlistedEvent::AgentEnlisted(_) => id.parse().ok().map(|handle: AgentHandle| handle.owner_name()),
@@ -165,22 +149,14 @@ impl Command<EnlistedRoom> for EnlistCommand {
     type Rejection = EnlistRejection;
     type Facts = bool;
 
-    async fn facts(&self, _: &Enlistment) -> Result<Facts<bool>, Fault> {
-        let mut conditions = Vec::new();
-        let value = match &self.authority {
-            Some(authority) => self.accounts.holds(authority, &mut conditions).await?,
+    async fn facts(&self, _: &Enlistment, conditions: &mut Conditions) -> Result<bool, Fault> {
+        Ok(match &self.authority {
+            Some(authority) => self.accounts.holds(authority, conditions).await?,
             None => true,
-        };
-        Ok(Facts { value, conditions })
+        })
     }
 
-    fn decide(
-        &self,
-        state: &Enlistment,
-        _: Version,
-        is_token_valid: &bool,
-        _: &Stamp,
-    ) -> Result<Decision<EnlistedEvent, ()>, EnlistRejection> {
+    fn decide(&self, state: &Enlistment, is_token_valid: &bool, _: &Point) -> Decided<EnlistedRoom, Self> {
         if !is_token_valid {
             return Err(EnlistRejection::Unauthenticated);
         }
@@ -191,8 +167,7 @@ impl Command<EnlistedRoom> for EnlistCommand {
 
 #[cfg(test)]
 mod tests {
-    use plenary_kernel::Position;
-    use plenary_log::StreamName;
+    use plenary_engine::golden::assert_frozen;
 
     use super::*;
 
@@ -269,30 +244,17 @@ mod tests {
         for (event, kind, golden) in [
             (
                 EnlistedEvent::AgentEnlisted(introduction("reads", &["a"])),
-                ENLISTED_KIND,
+                "AgentEnlisted",
                 r#"{"purpose":"reads","tools":["a"]}"#,
             ),
             (
                 EnlistedEvent::AgentDismissed(Dismissal { by: Some("~nick".parse().unwrap()) }),
-                DISMISSED_KIND,
+                "AgentDismissed",
                 r#"{"by":"~nick"}"#,
             ),
-            (EnlistedEvent::AgentDismissed(Dismissal { by: None }), DISMISSED_KIND, r#"{"by":null}"#),
+            (EnlistedEvent::AgentDismissed(Dismissal { by: None }), "AgentDismissed", r#"{"by":null}"#),
         ] {
-            let new = EnlistedRoom::encode(&event);
-            assert_eq!((new.kind, &new.envelope[..], new.payload.len()), (kind, golden.as_bytes(), 0));
-            let stored = StoredEvent {
-                position: Position(1),
-                stream: StreamName::new("runs.enlisted", "@nick.tool"),
-                version: Version(1),
-                kind: kind.into(),
-                form: new.form,
-                at: TimestampMs(7),
-                envelope: new.envelope,
-                payload: new.payload,
-            };
-            assert_eq!(EnlistedRoom::decode(&stored).unwrap(), event);
-            assert!(EnlistedRoom::decode(&StoredEvent { form: 2, ..stored }).is_err());
+            assert_frozen(&event, kind, golden, "");
         }
     }
 }

@@ -10,10 +10,7 @@ use plenary_log::{Fault, Order, StoredEvent};
 
 use crate::{
     Agent, RegistryError, RunLimits, Runner, Runs,
-    enlistment::{
-        DISMISSED_KIND, ENLISTED, ENLISTED_KIND, EnlistCommand, EnlistRejection, EnlistedEvent, EnlistedRoom,
-        Introduction,
-    },
+    enlistment::{ENLISTED, EnlistCommand, EnlistRejection, EnlistedEvent, EnlistedRoom, Introduction},
     refusals::RunRefusal,
 };
 
@@ -29,9 +26,9 @@ impl Runs {
     /// The category of the streams with the enlistments of agents.
     pub const ENLISTED: &'static str = EnlistedRoom::CATEGORY;
     /// The kind of the event that enlists an agent.
-    pub const ENLISTED_KIND: &'static str = ENLISTED_KIND;
+    pub const ENLISTED_KIND: &'static str = "AgentEnlisted";
     /// The kind of the event that dismisses an agent.
-    pub const DISMISSED_KIND: &'static str = DISMISSED_KIND;
+    pub const DISMISSED_KIND: &'static str = "AgentDismissed";
 
     /// Sets how the runs of enlisted agents are carried out. Without it no agent can enlist. Only the first call has
     /// an effect.

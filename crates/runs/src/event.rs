@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
-use plenary_engine::stored::{read, unknown, written, written_with};
 use plenary_kernel::{AgentHandle, OwnerName, TimestampMs, Version};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use plenary_telemetry::TraceParent;
 use serde::{Deserialize, Serialize};
 
@@ -264,37 +262,9 @@ impl ThreadEvent {
             | Self::QueuedRunCanceled(_) => None,
         }
     }
+}
 
-    /// The stored form of the event.
-    pub(crate) fn encode(&self) -> NewEvent {
-        match self {
-            Self::RunQueued(event) => written_with("RunQueued", event, event.request.clone()),
-            Self::RunReleased(event) => written("RunReleased", event),
-            Self::RunStarted(event) => written("RunStarted", event),
-            Self::EventEmitted(event) => written_with("EventEmitted", event, event.members.clone()),
-            Self::RunResumed(event) => written_with("RunResumed", event, event.request.clone()),
-            Self::CancelRequested(event) => written_with("CancelRequested", event, event.request.clone()),
-            Self::RunCompleted(event) => written_with("RunCompleted", event, event.result.clone()),
-            Self::QueuedRunCanceled(event) => written("QueuedRunCanceled", event),
-        }
-    }
-
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    ///
-    /// # Errors
-    /// `Corrupt`.
-    pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        let payload = stored.payload.clone();
-        Ok(match &*stored.kind {
-            "RunQueued" => Self::RunQueued(RunQueued { request: payload, ..read(stored)? }),
-            "RunReleased" => Self::RunReleased(read(stored)?),
-            "RunStarted" => Self::RunStarted(read(stored)?),
-            "EventEmitted" => Self::EventEmitted(EventEmitted { members: payload, ..read(stored)? }),
-            "RunResumed" => Self::RunResumed(Interrupt { request: payload, ..read(stored)? }),
-            "CancelRequested" => Self::CancelRequested(Interrupt { request: payload, ..read(stored)? }),
-            "RunCompleted" => Self::RunCompleted(RunCompleted { result: payload, ..read(stored)? }),
-            "QueuedRunCanceled" => Self::QueuedRunCanceled(read(stored)?),
-            _ => return unknown(stored),
-        })
-    }
+plenary_engine::stored_forms! {
+    ThreadEvent: RunQueued + request, RunReleased, RunStarted, EventEmitted + members,
+    RunResumed + request, CancelRequested + request, RunCompleted + result, QueuedRunCanceled
 }

@@ -1,13 +1,14 @@
 //! The searchable text of runs, input and output, for callers that may read the thread.
 //! Must not know: the ranking of results.
 
-use futures_util::future::{BoxFuture, ready};
 use plenary_accounts::Actor;
 use plenary_engine::Room as _;
 use plenary_kernel::{Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order, StoredEvent};
 use plenary_retrieval::Change;
-use plenary_room::{Findable, FoundItem, Reference, Searcher, Shelf, body, indexed, indexed_at, texts};
+use plenary_room::{
+    Findable, FoundItem, Reference, Searcher, Shelf, async_trait, body, indexed, indexed_at, texts,
+};
 use serde_json::Value;
 
 use crate::{
@@ -115,6 +116,7 @@ impl Runs {
     }
 }
 
+#[async_trait]
 impl Findable for Runs {
     fn room(&self) -> &'static str {
         "runs"
@@ -124,35 +126,29 @@ impl Findable for Runs {
         &[ThreadRoom::CATEGORY]
     }
 
-    fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>> {
-        Box::pin(ready(Ok(change(event))))
+    async fn change(&self, event: &StoredEvent) -> Result<Option<Change>, Fault> {
+        Ok(change(event))
     }
 
-    fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
-        Box::pin(async move {
-            let mut threads = match searcher {
-                Searcher::Operator => self.threads_below(THREADS, "").await?,
-                Searcher::Owner(_) | Searcher::Agent(_) => {
-                    self.threads_below(OPENED, &format!("{}/", Actor::from(searcher))).await?
-                }
-            };
-            if let Searcher::Owner(owner) = searcher {
-                for agent in self.agents().all().iter().filter(|agent| agent.owner() == *owner) {
-                    threads.extend(self.threads_below(THREADS, &format!("{}/", agent.name())).await?);
-                }
+    async fn shelves(&self, searcher: &Searcher, max: usize) -> Result<Vec<Shelf>, Fault> {
+        let mut threads = match searcher {
+            Searcher::Operator => self.threads_below(THREADS, "").await?,
+            Searcher::Owner(_) | Searcher::Agent(_) => {
+                self.threads_below(OPENED, &format!("{}/", Actor::from(searcher))).await?
             }
-            threads.sort_unstable_by(|a, b| b.cmp(a));
-            threads.dedup();
-            threads.truncate(max);
-            Ok(threads.into_iter().map(|(_, id)| Shelf::new(id)).collect())
-        })
+        };
+        if let Searcher::Owner(owner) = searcher {
+            for agent in self.agents().all().iter().filter(|agent| agent.owner() == *owner) {
+                threads.extend(self.threads_below(THREADS, &format!("{}/", agent.name())).await?);
+            }
+        }
+        threads.sort_unstable_by(|a, b| b.cmp(a));
+        threads.dedup();
+        threads.truncate(max);
+        Ok(threads.into_iter().map(|(_, id)| Shelf::new(id)).collect())
     }
 
-    fn read<'a>(
-        &'a self,
-        searcher: &'a Searcher,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<FoundItem>, Fault>> {
-        Box::pin(self.found_text(searcher, id))
+    async fn read(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault> {
+        self.found_text(searcher, id).await
     }
 }

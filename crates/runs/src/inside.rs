@@ -7,16 +7,18 @@ use std::{collections::HashMap, sync::Arc};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use plenary_accounts::{Actor, Authority, HostedIdentity};
-use plenary_engine::{ExecuteError, Executed, KeyUse, Room as _, Sealed, recount, seal};
+use plenary_engine::{
+    ExecuteError, Executed, KeyUse, Room as _, Sealed, recount, recount_event, recount_in, seal,
+};
 use plenary_kernel::{AgentHandle, TimestampMs, Version};
 use plenary_log::{Charge, Fault, PageSize, StoredEvent};
 
 use crate::{
     EventKind, Runs,
     command::{Caller, InterruptReceipt, Request, ResumeRun, RunStart},
-    configuration::{Configuration, ConfigurationRoom},
+    configuration::ConfigurationRoom,
     decide::Rejection,
-    enlistment::{EnlistedRoom, Enlistment},
+    enlistment::EnlistedRoom,
     event::{Artifact, ThreadEvent},
     id::{RunId, ThreadId},
     refusals::RunRefusal,
@@ -24,7 +26,7 @@ use crate::{
     room::ThreadRoom,
     runs::stream,
     state::{RunState, ThreadState},
-    switch::{Switch, SwitchEvent, SwitchRoom},
+    switch::{SwitchEvent, SwitchRoom},
     wire::AgentDescriptor,
 };
 
@@ -49,20 +51,20 @@ pub struct Recount {
     threads: HashMap<String, ThreadState>,
 }
 
+/// The owner whose quota an event of an agent's settings counts towards, and its size.
+pub(crate) fn recount_setting(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+    let (configured, enlisted) = (recount_event::<ConfigurationRoom>, recount_event::<EnlistedRoom>);
+    recount_in(event, &[configured, enlisted, recount_event::<SwitchRoom>])
+}
+
 impl Recount {
     /// The owner whose quota the next event counts towards, and its size.
     ///
     /// # Errors
     /// If the event cannot be read.
     pub fn next(&mut self, stored_event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        match stored_event.stream.category() {
-            ThreadRoom::CATEGORY => {}
-            ConfigurationRoom::CATEGORY => {
-                return recount::<ConfigurationRoom>(&Configuration::default(), stored_event);
-            }
-            EnlistedRoom::CATEGORY => return recount::<EnlistedRoom>(&Enlistment::default(), stored_event),
-            SwitchRoom::CATEGORY => return recount::<SwitchRoom>(&Switch::default(), stored_event),
-            _ => return Ok(None),
+        if stored_event.stream.category() != ThreadRoom::CATEGORY {
+            return recount_setting(stored_event);
         }
         let thread = self.threads.entry(stored_event.stream.id().to_owned()).or_default();
         let counted = recount::<ThreadRoom>(thread, stored_event);

@@ -54,8 +54,8 @@ pub use registry::{Agent, Registry, RegistryError, RunLimits, handle_of};
 pub use routes::{operations, routes};
 pub use runner::{
     AgentOperation, Card, Delta, ELICITATION, EmitError, Event, EventKind, FinishReason, Input, InvalidEvent,
-    Output, ProgramMessage, Recall, RecallFuture, ReceivedOutput, Role, Run, RunEnd, RunFuture, RunReceiver,
-    RunRequest, RunSignal, Runner, Turn, run_channel,
+    Output, ProgramMessage, Recall, ReceivedOutput, Role, Run, RunEnd, RunFuture, RunReceiver, RunRequest,
+    RunSignal, Runner, Turn, run_channel,
 };
 pub use runs::Runs;
 pub use shares::Quotas;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use plenary_kernel::Version;
 use plenary_log::{Batch, Fault, RowOp, StreamName};
+use plenary_room::async_trait;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
     id::{RunId, ThreadId},
     limits::{TURNS_BYTES_MAX, TURNS_MAX},
     members::Members,
-    runner::{Recall, RecallFuture, RunRequest, Turn},
+    runner::{Recall, RunRequest, Turn},
     runs::stream,
 };
 
@@ -99,16 +100,17 @@ impl Runs {
     }
 }
 
+#[async_trait]
 impl Recall for Runs {
-    fn turns(&self, thread: ThreadId, before: RunId) -> RecallFuture<'_, Vec<Turn>> {
-        Box::pin(self.earlier(thread, before))
+    async fn turns(&self, thread: ThreadId, before: RunId) -> Result<Vec<Turn>, Fault> {
+        self.earlier(thread, before).await
     }
 
-    fn stored_text(&self, thread: ThreadId) -> RecallFuture<'_, Option<String>> {
-        Box::pin(self.read_stored_text(thread))
+    async fn stored_text(&self, thread: ThreadId) -> Result<Option<String>, Fault> {
+        self.read_stored_text(thread).await
     }
 
-    fn store_text(&self, thread: ThreadId, text: String) -> RecallFuture<'_, ()> {
-        Box::pin(self.write_stored_text(thread, text))
+    async fn store_text(&self, thread: ThreadId, text: String) -> Result<(), Fault> {
+        self.write_stored_text(thread, text).await
     }
 }

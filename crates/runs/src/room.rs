@@ -2,9 +2,9 @@
 //! Must not know: HTTP.
 
 use plenary_accounts::Accounts;
-use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_engine::{Command, Conditions, Decided, Point, Room};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_log::{Fault, IndexOp};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
         Caller, CancelAll, CancelRun, CanceledAll, InterruptReceipt, Progress, ProgressReceipt, ResumeRun,
         RunStart, SettleHeld, StartRun, TakeOver,
     },
-    decide::{self, CallerStanding, Rejection},
+    decide::{self, CallerStanding, Rejection, RunDecision},
     event::{Artifact, Leaves, ThreadEvent},
     id::{RunId, ThreadId},
     state::ThreadState,
@@ -61,12 +61,6 @@ impl Room for ThreadRoom {
     const CATEGORY: &'static str = "runs.thread";
     const SNAPSHOT_FORM: u16 = 4;
 
-    fn encode(event: &ThreadEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<ThreadEvent, Fault> {
-        ThreadEvent::decode(event)
-    }
     fn evolve(state: &mut ThreadState, version: Version, at: TimestampMs, event: &ThreadEvent) {
         state.evolve(version, at, event);
     }
@@ -154,7 +148,7 @@ pub(crate) trait Decides: Send + Sync {
         state: &ThreadState,
         standing: CallerStanding,
         stamp: &Stamp,
-    ) -> Result<Decision<ThreadEvent, Self::Reply>, Rejection>;
+    ) -> RunDecision<Self::Reply>;
 }
 
 impl<C: Decides> Command<ThreadRoom> for CommandContext<C> {
@@ -164,30 +158,27 @@ impl<C: Decides> Command<ThreadRoom> for CommandContext<C> {
     type Facts = CallerStanding;
 
     /// The standing of the caller, as a condition of the append.
-    async fn facts(&self, _: &ThreadState) -> Result<Facts<CallerStanding>, Fault> {
+    async fn facts(&self, _: &ThreadState, conditions: &mut Conditions) -> Result<CallerStanding, Fault> {
         let Some(caller) = self.command.caller() else {
-            let value = CallerStanding { is_token_valid: true, is_admitted: true, is_held: false };
-            return Ok(Facts { value, conditions: Vec::new() });
+            return Ok(CallerStanding { is_token_valid: true, is_admitted: true, is_held: false });
         };
         let Caller { authority, gate, on_behalf_of, .. } = caller;
-        let mut conditions = Vec::new();
-        let is_token_valid = self.accounts.holds(authority, &mut conditions).await?;
-        let mut is_admitted = admits(&self.accounts, &authority.by, gate, &mut conditions).await?;
+        let is_token_valid = self.accounts.holds(authority, conditions).await?;
+        let mut is_admitted = admits(&self.accounts, &authority.by, gate, conditions).await?;
         if let Some(other) = on_behalf_of {
-            is_admitted &= !is_blocked_between(&self.accounts, (other, &gate.agent), &mut conditions).await?;
+            is_admitted &= !is_blocked_between(&self.accounts, (other, &gate.agent), conditions).await?;
         }
-        let is_held = is_held(&self.accounts, caller, &mut conditions).await?;
-        Ok(Facts { value: CallerStanding { is_token_valid, is_admitted, is_held }, conditions })
+        let is_held = is_held(&self.accounts, caller, conditions).await?;
+        Ok(CallerStanding { is_token_valid, is_admitted, is_held })
     }
 
     fn decide(
         &self,
         state: &ThreadState,
-        _: Version,
         standing: &CallerStanding,
-        stamp: &Stamp,
-    ) -> Result<Decision<ThreadEvent, C::Reply>, Rejection> {
-        self.command.decide(state, *standing, stamp)
+        at: &Point,
+    ) -> Decided<ThreadRoom, Self> {
+        self.command.decide(state, *standing, &at.stamp)
     }
 
     /// The output of a run is written even beyond the quota: the run was accepted.
@@ -211,7 +202,7 @@ macro_rules! decides {
                 $state: &ThreadState,
                 $standing: CallerStanding,
                 $stamp: &Stamp,
-            ) -> Result<Decision<ThreadEvent, $reply>, Rejection> {
+            ) -> RunDecision<$reply> {
                 let $this = self;
                 $decide
             }

@@ -4,7 +4,6 @@
 use std::{
     collections::{HashMap, hash_map::Entry},
     future::Future,
-    pin::Pin,
     sync::{Arc, OnceLock},
 };
 
@@ -16,6 +15,7 @@ use plenary_engine::{ExecuteError, Executed, KeyUse, Room, Sealed, Streams, seal
 use plenary_hub::{Cursors, Observer, Tail};
 use plenary_kernel::{Clock, Share, Version};
 use plenary_log::{Fault, Log, StoredEvent, StreamName};
+use plenary_room::async_trait;
 use plenary_telemetry::Spans;
 use prometheus_client::metrics::gauge::Gauge;
 use serde_json::{Map, Value};
@@ -396,8 +396,9 @@ pub(crate) fn stream(thread: ThreadId) -> StreamName {
     ThreadRoom::stream(&thread.to_string())
 }
 
+#[async_trait]
 impl Observer for Runs {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+    async fn committed(&self, events: &[StoredEvent]) {
         let mut events_by_stream: HashMap<&StreamName, Vec<&StoredEvent>> = HashMap::new();
         for event in events {
             match event.stream.category() {
@@ -427,6 +428,5 @@ impl Observer for Runs {
                 .filter(|event| event.kind != "EventEmitted")
                 .for_each(|event| self.thread_changed(event));
         }
-        Box::pin(std::future::ready(()))
     }
 }

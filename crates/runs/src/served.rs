@@ -1,32 +1,23 @@
 //! How the server mounts this room, and the news that it reports for the inbox.
 //! Must not know: the other rooms.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::Router;
-use futures_util::future::BoxFuture;
 use http::Method;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::{Metrics, RegistryFault};
 use plenary_engine::{Room as _, recount};
-use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Findable, Glancer, Kind, Mount, News, NewsSource, PeriodicTask, Reference,
-    RoomDescription, Senders, ServedRoom, StreamOfNews, Task, Teller,
+    Description, Example, Kind, Mount, News, NewsSource, PeriodicTask, Reference, RoomDescription, Senders,
+    ServedRoom, StreamOfNews, Task, async_trait,
 };
 use serde_json::json;
 
 use crate::{
-    Runs,
-    configuration::{Configuration, ConfigurationRoom},
-    enlistment::{EnlistedRoom, Enlistment},
-    news::is_thread,
-    operations, refused_response,
-    room::ThreadRoom,
-    routes,
-    switch::{Switch, SwitchRoom},
+    Runs, inside::recount_setting, news::is_thread, operations, refused_response, room::ThreadRoom, routes,
 };
 
 /// How often the server looks for runs of dead processes and ends them.
@@ -74,6 +65,7 @@ const GUESTS: &[&str] = &[
     "agentic.resume",
 ];
 
+#[async_trait]
 impl ServedRoom for Runs {
     fn about() -> RoomDescription {
         let purpose = "Agents of the server, their threads, runs and events (Agent Protocol).";
@@ -86,39 +78,14 @@ impl ServedRoom for Runs {
         Ok(once(routes(self.clone(), mount.metrics)?, self.accounts().clone(), ONCE))
     }
 
-    fn observer(&self) -> Option<Arc<dyn Observer>> {
-        Some(Arc::new(self.clone()))
-    }
+    plenary_room::plays!(observer, glancer, findable, teller, news);
 
-    fn glancer(&self) -> Option<Arc<dyn Glancer>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn findable(&self) -> Option<Arc<dyn Findable>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn teller(&self) -> Option<Arc<dyn Teller>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn news(&self) -> Option<Arc<dyn NewsSource>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(async move {
-            match event.stream.category() {
-                ThreadRoom::CATEGORY => {
-                    let (state, _) = self.0.threads.state(event.stream.id()).await?;
-                    recount::<ThreadRoom>(&state, event)
-                }
-                ConfigurationRoom::CATEGORY => recount::<ConfigurationRoom>(&Configuration::default(), event),
-                EnlistedRoom::CATEGORY => recount::<EnlistedRoom>(&Enlistment::default(), event),
-                SwitchRoom::CATEGORY => recount::<SwitchRoom>(&Switch::default(), event),
-                _ => Ok(None),
-            }
-        })
+    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        if event.stream.category() != ThreadRoom::CATEGORY {
+            return recount_setting(event);
+        }
+        let (state, _) = self.0.threads.state(event.stream.id()).await?;
+        recount::<ThreadRoom>(&state, event)
     }
 
     fn register(&self, metrics: &Metrics) {
@@ -129,26 +96,22 @@ impl ServedRoom for Runs {
         Some(Box::pin(Runs::running(self)))
     }
 
-    fn resume(&self) -> BoxFuture<'_, Result<(), Fault>> {
-        Box::pin(Runs::resume(self))
+    async fn resume(&self) -> Result<(), Fault> {
+        Runs::resume(self).await
     }
 
     fn periodic_tasks(&self) -> Vec<PeriodicTask> {
-        let runs = self.clone();
-        let take_over = move || {
-            let runs = runs.clone();
-            async move { runs.take_over().await }
-        };
-        vec![
-            PeriodicTask::new(SWEEP_EVERY, "runs of a dead process were not ended", take_over).where_shared(),
-        ]
+        let take_over = async |runs: Runs| runs.take_over().await;
+        let task = PeriodicTask::new(self, SWEEP_EVERY, "runs of a dead process were not ended", take_over);
+        vec![task.where_shared()]
     }
 
-    fn stop(&self) -> BoxFuture<'_, ()> {
-        Box::pin(Runs::stop(self))
+    async fn stop(&self) {
+        Runs::stop(self).await
     }
 }
 
+#[async_trait]
 impl NewsSource for Runs {
     fn has(&self, stream: &StreamName) -> bool {
         is_thread(stream)
@@ -158,54 +121,48 @@ impl NewsSource for Runs {
         Senders::NotBlocked
     }
 
-    fn streams<'a>(&'a self, me: &'a AgentHandle) -> BoxFuture<'a, Result<Vec<StreamName>, Fault>> {
-        Box::pin(self.threads_of(me))
+    async fn streams(&self, me: &AgentHandle) -> Result<Vec<StreamName>, Fault> {
+        self.threads_of(me).await
     }
 
-    fn readers<'a>(
-        &'a self,
-        events: &'a [&'a StoredEvent],
-        _waiting: &'a (dyn Fn() -> Vec<AgentHandle> + Sync),
-    ) -> BoxFuture<'a, Result<Vec<AgentHandle>, Fault>> {
-        Box::pin(async move {
-            let Some(first) = events.first() else { return Ok(Vec::new()) };
-            Ok(self.waits_for(&first.stream).await?.map(|(agent, _)| agent).into_iter().collect())
-        })
+    async fn readers(
+        &self,
+        events: &[&StoredEvent],
+        _waiting: &(dyn Fn() -> Vec<AgentHandle> + Sync),
+    ) -> Result<Vec<AgentHandle>, Fault> {
+        let Some(first) = events.first() else { return Ok(Vec::new()) };
+        Ok(self.waits_for(&first.stream).await?.map(|(agent, _)| agent).into_iter().collect())
     }
 
-    fn news<'a>(
-        &'a self,
-        me: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn news(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
         after: Version,
         _max: usize,
-    ) -> BoxFuture<'a, Result<StreamOfNews, Fault>> {
-        Box::pin(async move {
-            let waiting = match self.waits_for(stream).await? {
-                Some((_, since)) => self.waiting(me, stream, since).await?,
-                None => None,
-            };
-            let news = waiting.map(|waiting| News::at_event(Kind::RunWaiting, &waiting.event, None));
-            Ok(StreamOfNews { news: news.into_iter().collect(), read: after, ..StreamOfNews::default() })
-        })
+    ) -> Result<StreamOfNews, Fault> {
+        let waiting = match self.waits_for(stream).await? {
+            Some((_, since)) => self.waiting(me, stream, since).await?,
+            None => None,
+        };
+        let news = waiting.map(|waiting| News::at_event(Kind::RunWaiting, &waiting.event, None));
+        Ok(StreamOfNews { news: news.into_iter().collect(), read: after, ..StreamOfNews::default() })
     }
 
-    fn describe<'a>(
-        &'a self,
-        me: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn describe(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
         at: Version,
-    ) -> BoxFuture<'a, Result<Option<Description>, Fault>> {
-        Box::pin(async move {
-            Ok(self.waiting(me, stream, at).await?.map(|waiting| {
-                let reference = Reference {
-                    agent: Some(waiting.agent),
-                    run_id: Some(waiting.run.to_string()),
-                    thread_id: Some(waiting.thread.to_string()),
-                    ..Reference::default()
-                };
-                Description { subject: waiting.title.unwrap_or_default(), text: waiting.text, reference }
-            }))
-        })
+    ) -> Result<Option<Description>, Fault> {
+        Ok(self.waiting(me, stream, at).await?.map(|waiting| {
+            let reference = Reference {
+                agent: Some(waiting.agent),
+                run_id: Some(waiting.run.to_string()),
+                thread_id: Some(waiting.thread.to_string()),
+                ..Reference::default()
+            };
+            Description { subject: waiting.title.unwrap_or_default(), text: waiting.text, reference }
+        }))
     }
 }

@@ -3,13 +3,9 @@
 //! Must not know: HTTP; how a run ends.
 
 use plenary_accounts::{Accounts, Actor};
-use plenary_engine::{
-    Command, Decision, ExecuteError, Facts, Room,
-    stored::{read, unknown, written},
-};
-use plenary_engine::{Sealed, seal};
-use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, NewEvent, Order, StoredEvent};
+use plenary_engine::{Command, Conditions, Decided, Decision, ExecuteError, Point, Room, Sealed, seal};
+use plenary_kernel::{OwnerName, TimestampMs, Version};
+use plenary_log::{Fault, Order};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -46,8 +42,7 @@ pub(crate) struct Switch {
 #[derive(Debug)]
 pub(crate) struct SwitchRoom;
 
-const STOPPED: &str = "AgentStopped";
-const STARTED: &str = "AgentStarted";
+plenary_engine::stored_forms!(SwitchEvent: AgentStopped, AgentStarted);
 
 impl Room for SwitchRoom {
     type State = Switch;
@@ -55,19 +50,6 @@ impl Room for SwitchRoom {
     const CATEGORY: &'static str = "runs.switch";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &SwitchEvent) -> NewEvent {
-        match event {
-            SwitchEvent::AgentStopped(change) => written(STOPPED, change),
-            SwitchEvent::AgentStarted(change) => written(STARTED, change),
-        }
-    }
-    fn decode(stored: &StoredEvent) -> Result<SwitchEvent, Fault> {
-        match &*stored.kind {
-            STOPPED => Ok(SwitchEvent::AgentStopped(read(stored)?)),
-            STARTED => Ok(SwitchEvent::AgentStarted(read(stored)?)),
-            _ => unknown(stored),
-        }
-    }
     fn payer(_: &str, _: &Switch, event: &SwitchEvent) -> Option<OwnerName> {
         match event {
             SwitchEvent::AgentStarted(change) => change.by.owner(),
@@ -132,19 +114,11 @@ impl Command<SwitchRoom> for TurnSwitch {
     type Rejection = SwitchRejection;
     type Facts = bool;
 
-    async fn facts(&self, _: &Switch) -> Result<Facts<bool>, Fault> {
-        let mut conditions = Vec::new();
-        let value = self.accounts.holds(&self.caller.authority, &mut conditions).await?;
-        Ok(Facts { value, conditions })
+    async fn facts(&self, _: &Switch, conditions: &mut Conditions) -> Result<bool, Fault> {
+        self.accounts.holds(&self.caller.authority, conditions).await
     }
 
-    fn decide(
-        &self,
-        state: &Switch,
-        _: Version,
-        is_token_valid: &bool,
-        _: &Stamp,
-    ) -> Result<Decision<SwitchEvent, TurnedTo>, SwitchRejection> {
+    fn decide(&self, state: &Switch, is_token_valid: &bool, _: &Point) -> Decided<SwitchRoom, Self> {
         decide(state, *is_token_valid, self)
     }
 }
@@ -212,34 +186,15 @@ impl Runs {
 
 #[cfg(test)]
 mod tests {
-    use plenary_kernel::Position;
-    use plenary_log::StreamName;
+    use plenary_engine::golden::assert_frozen;
 
     use super::*;
 
     #[test]
     fn the_stored_forms_are_frozen() {
         let change = || SwitchChange { by: "~nick".parse().unwrap() };
-        for (event, kind) in
-            [(SwitchEvent::AgentStopped(change()), STOPPED), (SwitchEvent::AgentStarted(change()), STARTED)]
-        {
-            let new = SwitchRoom::encode(&event);
-            assert_eq!(
-                (new.kind, &new.envelope[..], new.payload.len()),
-                (kind, &br#"{"by":"~nick"}"#[..], 0)
-            );
-            let stored = StoredEvent {
-                position: Position(1),
-                stream: StreamName::new("runs.switch", "echo"),
-                version: Version(1),
-                kind: kind.into(),
-                form: new.form,
-                at: TimestampMs(7),
-                envelope: new.envelope,
-                payload: new.payload,
-            };
-            assert_eq!(SwitchRoom::decode(&stored).unwrap(), event);
-            assert!(SwitchRoom::decode(&StoredEvent { form: 2, ..stored }).is_err());
-        }
+        let form = r#"{"by":"~nick"}"#;
+        assert_frozen(&SwitchEvent::AgentStopped(change()), "AgentStopped", form, "");
+        assert_frozen(&SwitchEvent::AgentStarted(change()), "AgentStarted", form, "");
     }
 }

@@ -15,12 +15,11 @@ mod words;
 
 use std::{collections::HashMap, sync::Arc};
 
-use futures_util::future::BoxFuture;
 use plenary_accounts::Accounts;
 use plenary_indexing::Source;
 use plenary_log::{Fault, Log, StoredEvent};
 use plenary_retrieval::{Change, Document, Index, Semantic};
-use plenary_room::Findable;
+use plenary_room::{Findable, async_trait};
 
 pub use routes::operations;
 pub use words::Words;
@@ -112,18 +111,17 @@ fn of_room(room: &str, document: Document) -> Document {
     Document { id, project, ..document }
 }
 
+#[async_trait]
 impl Source for Sources {
-    fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>> {
-        Box::pin(async move {
-            let nth = self.by_category.get(event.stream.category());
-            let Some(room) = nth.and_then(|nth| self.rooms.get(*nth)) else { return Ok(None) };
-            let change = room.change(event).await?;
-            let room = room.room();
-            Ok(change.map(|change| match change {
-                Change::Add(document) => Change::Add(of_room(room, document)),
-                Change::Put(document) => Change::Put(of_room(room, document)),
-                Change::Delete(id) => Change::Delete(within(room, &id)),
-            }))
-        })
+    async fn change(&self, event: &StoredEvent) -> Result<Option<Change>, Fault> {
+        let nth = self.by_category.get(event.stream.category());
+        let Some(room) = nth.and_then(|nth| self.rooms.get(*nth)) else { return Ok(None) };
+        let change = room.change(event).await?;
+        let room = room.room();
+        Ok(change.map(|change| match change {
+            Change::Add(document) => Change::Add(of_room(room, document)),
+            Change::Put(document) => Change::Put(of_room(room, document)),
+            Change::Delete(id) => Change::Delete(within(room, &id)),
+        }))
     }
 }

@@ -1,32 +1,26 @@
 //! Registers the search with the server.
 //! Must not know: the rooms.
 
-use std::{
-    future::{Future, ready},
-    pin::Pin,
-    sync::Arc,
-};
-
 use axum::Router;
-use futures_util::future::BoxFuture;
 use plenary_edge::{Metrics, RegistryFault};
 use plenary_hub::Observer;
 use plenary_indexing::unavailable;
 use plenary_log::{Fault, StoredEvent};
-use plenary_room::{Mount, RoomDescription, ServedRoom, Task};
+use plenary_room::{Mount, RoomDescription, ServedRoom, Task, async_trait};
 use tokio_util::sync::CancellationToken;
 
 use crate::{Search, operations, routes::routes};
 
+#[async_trait]
 impl Observer for Search {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+    async fn committed(&self, events: &[StoredEvent]) {
         if let Some(follower) = self.0.words.follower() {
             follower.committed(events);
         }
-        Box::pin(ready(()))
     }
 }
 
+#[async_trait]
 impl ServedRoom for Search {
     fn about() -> RoomDescription {
         // A token that may read accounts may search; each room checks its own permissions.
@@ -37,9 +31,7 @@ impl ServedRoom for Search {
         routes(self.clone(), mount.metrics)
     }
 
-    fn observer(&self) -> Option<Arc<dyn Observer>> {
-        Some(Arc::new(self.clone()))
-    }
+    plenary_room::plays!(observer);
 
     fn register(&self, metrics: &Metrics) {
         if let Some(follower) = self.0.words.follower() {
@@ -54,12 +46,10 @@ impl ServedRoom for Search {
         Some(Box::pin(async move { search.index().await }))
     }
 
-    fn last_writes(&self) -> BoxFuture<'_, Result<(), Fault>> {
-        Box::pin(async {
-            match self.0.words.follower() {
-                Some(follower) => follower.close().await.map_err(unavailable),
-                None => Ok(()),
-            }
-        })
+    async fn last_writes(&self) -> Result<(), Fault> {
+        match self.0.words.follower() {
+            Some(follower) => follower.close().await.map_err(unavailable),
+            None => Ok(()),
+        }
     }
 }

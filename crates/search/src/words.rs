@@ -3,11 +3,10 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use futures_util::future::BoxFuture;
 use plenary_indexing::{CHANGES_MAX, FRESH_WITHIN, Follower, unavailable};
 use plenary_log::{Fault, Log, StreamName};
 use plenary_retrieval::{HITS_MAX, Hit, Index, Query, Scope};
-use plenary_room::{Matches, WordIndex};
+use plenary_room::{Matches, WordIndex, async_trait};
 
 use crate::within;
 
@@ -48,24 +47,23 @@ impl Words {
     }
 }
 
+#[async_trait]
 impl WordIndex for Words {
-    fn matches<'a>(
-        &'a self,
+    async fn matches(
+        &self,
         room: &'static str,
-        query: &'a Query,
+        query: &Query,
         shelves: BTreeSet<String>,
-    ) -> BoxFuture<'a, Result<Matches, Fault>> {
-        Box::pin(async move {
-            let is_fresh = self.is_fresh().await?;
-            let projects = shelves.iter().map(|name| within(room, name)).collect();
-            // A text of which a part is not indexed may contain the words there.
-            let scope = Scope { projects, ..Scope::default() };
-            let hits = self.search(&query.or_cut(), &scope, HITS_MAX).await?;
-            let is_whole =
-                self.follower().is_some() && is_fresh && !query.words().is_empty() && hits.len() < HITS_MAX;
-            let prefix = within(room, "");
-            let ids = hits.iter().filter_map(|hit| hit.id.strip_prefix(&prefix)).map(str::to_owned);
-            Ok(Matches { ids: ids.collect(), is_whole })
-        })
+    ) -> Result<Matches, Fault> {
+        let is_fresh = self.is_fresh().await?;
+        let projects = shelves.iter().map(|name| within(room, name)).collect();
+        // A text of which a part is not indexed may contain the words there.
+        let scope = Scope { projects, ..Scope::default() };
+        let hits = self.search(&query.or_cut(), &scope, HITS_MAX).await?;
+        let is_whole =
+            self.follower().is_some() && is_fresh && !query.words().is_empty() && hits.len() < HITS_MAX;
+        let prefix = within(room, "");
+        let ids = hits.iter().filter_map(|hit| hit.id.strip_prefix(&prefix)).map(str::to_owned);
+        Ok(Matches { ids: ids.collect(), is_whole })
     }
 }

@@ -1,29 +1,27 @@
 //! From committed events to marks for the connections with something new to read. Passes on no payloads.
 
-use std::{future::Future, pin::Pin};
-
 use plenary_accounts::{AccountEvent, INBOX};
 use plenary_engine::Room;
 use plenary_hub::Observer;
 use plenary_log::StoredEvent;
+use plenary_room::async_trait;
 
 use crate::{Sessions, files::FileRoom, room::SessionRoom};
 
+#[async_trait]
 impl Observer for Sessions {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        Box::pin(async move {
-            let mut by_stream: Vec<&StoredEvent> = events.iter().collect();
-            // Stable: within a stream the events stay in order.
-            by_stream.sort_by(|a, b| a.stream.cmp(&b.stream));
-            for run in by_stream.chunk_by(|a, b| a.stream == b.stream) {
-                match run[0].stream.category() {
-                    SessionRoom::CATEGORY => self.mark_readers(run).await,
-                    FileRoom::CATEGORY => run.iter().for_each(|event| self.0.files.streams.observe(event)),
-                    INBOX => self.mark_inbox(run[0]),
-                    _ => self.recheck_connections(run),
-                }
+    async fn committed(&self, events: &[StoredEvent]) {
+        let mut by_stream: Vec<&StoredEvent> = events.iter().collect();
+        // Stable: within a stream the events stay in order.
+        by_stream.sort_by(|a, b| a.stream.cmp(&b.stream));
+        for run in by_stream.chunk_by(|a, b| a.stream == b.stream) {
+            match run[0].stream.category() {
+                SessionRoom::CATEGORY => self.mark_readers(run).await,
+                FileRoom::CATEGORY => run.iter().for_each(|event| self.0.files.streams.observe(event)),
+                INBOX => self.mark_inbox(run[0]),
+                _ => self.recheck_connections(run),
             }
-        })
+        }
     }
 }
 

@@ -3,9 +3,7 @@
 //! = version - 1 (ASP-33). Pure.
 
 use bytes::Bytes;
-use plenary_engine::stored::{read, unknown, written, written_with};
 use plenary_kernel::{AgentHandle, FileId, OwnerName, TimestampMs, Version, ulid_time};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 /// The number of an event on the wire. It counts all events of a session except its creation, from 1 without gaps.
@@ -259,21 +257,6 @@ pub struct SessionReopened {
 }
 
 impl SessionEvent {
-    /// The stored form.
-    pub(crate) fn encode(&self) -> NewEvent {
-        match self {
-            Self::SessionCreated(event) => written("SessionCreated", event),
-            Self::MessageSent(event) => written_with("MessageSent", event, event.members.clone()),
-            Self::AgentInvited(event) => written("AgentInvited", event),
-            Self::AgentJoined(event) => written("AgentJoined", event),
-            Self::AgentDisconnected(event) => written("AgentDisconnected", event),
-            Self::AgentReconnected(event) => written("AgentReconnected", event),
-            Self::AgentLeft(event) => written("AgentLeft", event),
-            Self::SessionEnded(event) => written("SessionEnded", event),
-            Self::SessionReopened(event) => written("SessionReopened", event),
-        }
-    }
-
     /// The ULID of the event; `None` of the creation, whose time is that of the session's id.
     pub(crate) fn id(&self) -> Option<&str> {
         Some(match self {
@@ -288,26 +271,9 @@ impl SessionEvent {
             Self::SessionReopened(event) => &event.id,
         })
     }
+}
 
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    ///
-    /// # Errors
-    /// `Corrupt`.
-    pub fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored_event.kind {
-            "SessionCreated" => Self::SessionCreated(read(stored_event)?),
-            "MessageSent" => Self::MessageSent(MessageSent {
-                members: stored_event.payload.clone(),
-                ..read(stored_event)?
-            }),
-            "AgentInvited" => Self::AgentInvited(read(stored_event)?),
-            "AgentJoined" => Self::AgentJoined(read(stored_event)?),
-            "AgentDisconnected" => Self::AgentDisconnected(read(stored_event)?),
-            "AgentReconnected" => Self::AgentReconnected(read(stored_event)?),
-            "AgentLeft" => Self::AgentLeft(read(stored_event)?),
-            "SessionEnded" => Self::SessionEnded(read(stored_event)?),
-            "SessionReopened" => Self::SessionReopened(read(stored_event)?),
-            _ => return unknown(stored_event),
-        })
-    }
+plenary_engine::stored_forms! {
+    SessionEvent: SessionCreated, MessageSent + members, AgentInvited, AgentJoined, AgentDisconnected,
+    AgentReconnected, AgentLeft, SessionEnded, SessionReopened
 }

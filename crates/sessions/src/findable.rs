@@ -4,12 +4,13 @@
 
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, ready};
 use plenary_engine::Room as _;
 use plenary_kernel::{AgentHandle, SessionId, Version};
 use plenary_log::{Fault, Order, StoredEvent};
 use plenary_retrieval::Change;
-use plenary_room::{Findable, FoundItem, Reference, Searcher, Shelf, WordIndex, body, indexed, indexed_at};
+use plenary_room::{
+    Findable, FoundItem, Reference, Searcher, Shelf, WordIndex, async_trait, body, indexed, indexed_at,
+};
 
 use crate::{
     Sessions,
@@ -101,6 +102,7 @@ fn change(event: &StoredEvent) -> Option<Change> {
     Some(indexed(event, event_time(&message.id, event.at), plain(&message)))
 }
 
+#[async_trait]
 impl Findable for Sessions {
     fn room(&self) -> &'static str {
         ROOM
@@ -110,43 +112,31 @@ impl Findable for Sessions {
         &[SessionRoom::CATEGORY]
     }
 
-    fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>> {
-        Box::pin(ready(Ok(change(event))))
+    async fn change(&self, event: &StoredEvent) -> Result<Option<Change>, Fault> {
+        Ok(change(event))
     }
 
-    fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
-        Box::pin(async move {
-            let ids = match searcher {
-                Searcher::Agent(agent) => self.ids_of(agent, None, Order::Descending, max).await?,
-                Searcher::Owner(owner) => self.newest_ids(Some(owner), max).await?,
-                Searcher::Operator => self.newest_ids(None, max).await?,
-            };
-            let shelf = |id: String| Shelf { session: Some(id.clone()), ..Shelf::new(id) };
-            Ok(ids.into_iter().map(shelf).collect())
-        })
+    async fn shelves(&self, searcher: &Searcher, max: usize) -> Result<Vec<Shelf>, Fault> {
+        let ids = match searcher {
+            Searcher::Agent(agent) => self.ids_of(agent, None, Order::Descending, max).await?,
+            Searcher::Owner(owner) => self.newest_ids(Some(owner), max).await?,
+            Searcher::Operator => self.newest_ids(None, max).await?,
+        };
+        let shelf = |id: String| Shelf { session: Some(id.clone()), ..Shelf::new(id) };
+        Ok(ids.into_iter().map(shelf).collect())
     }
 
-    fn shelf<'a>(
-        &'a self,
-        searcher: &'a Searcher,
-        name: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Shelf>, Fault>> {
-        Box::pin(async move {
-            // Only tokens of agents are restricted.
-            let (Searcher::Agent(agent), Ok(session)) = (searcher, name.parse::<SessionId>()) else {
-                return Ok(None);
-            };
-            let takes_part = self.takes_part(agent, &session).await?;
-            Ok(takes_part.then(|| Shelf { session: Some(name.to_owned()), ..Shelf::new(name) }))
-        })
+    async fn shelf(&self, searcher: &Searcher, name: &str) -> Result<Option<Shelf>, Fault> {
+        // Only tokens of agents are restricted.
+        let (Searcher::Agent(agent), Ok(session)) = (searcher, name.parse::<SessionId>()) else {
+            return Ok(None);
+        };
+        let takes_part = self.takes_part(agent, &session).await?;
+        Ok(takes_part.then(|| Shelf { session: Some(name.to_owned()), ..Shelf::new(name) }))
     }
 
-    fn read<'a>(
-        &'a self,
-        searcher: &'a Searcher,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<FoundItem>, Fault>> {
-        Box::pin(self.read_item(searcher, id))
+    async fn read(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault> {
+        self.read_item(searcher, id).await
     }
 }
 

@@ -1,22 +1,20 @@
 //! The number of an agent's sessions, and whether it is connected.
 //! Must not know: the caller.
 
-use futures_util::future::BoxFuture;
 use plenary_kernel::limits::READ_ROWS_MAX;
 use plenary_log::{Fault, Order};
-use plenary_room::{Glancer, Glances};
+use plenary_room::{Glancer, Glances, async_trait};
 
 use crate::{Sessions, room::JOINED};
 
+#[async_trait]
 impl Glancer for Sessions {
-    fn glance<'a>(&'a self, glances: &'a mut Glances) -> BoxFuture<'a, Result<(), Fault>> {
-        Box::pin(async move {
-            for (handle, glance) in &mut glances.agents {
-                let session_ids = self.ids(JOINED, handle, None, Order::Ascending, READ_ROWS_MAX).await?;
-                glance.sessions_active = u64::try_from(session_ids.len()).unwrap_or(u64::MAX);
-                glance.is_there |= self.0.presence.is_online(handle);
-            }
-            Ok(())
-        })
+    async fn glance(&self, glances: &mut Glances) -> Result<(), Fault> {
+        for (handle, glance) in &mut glances.agents {
+            let session_ids = self.ids(JOINED, handle, None, Order::Ascending, READ_ROWS_MAX).await?;
+            glance.sessions_active = u64::try_from(session_ids.len()).unwrap_or(u64::MAX);
+            glance.is_there |= self.0.presence.is_online(handle);
+        }
+        Ok(())
     }
 }

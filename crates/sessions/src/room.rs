@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use plenary_accounts::{Accounts, KnownAgent, may_contact};
-use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_engine::{Command, Conditions, Decided, Point, Room};
 use plenary_kernel::{
-    AgentHandle, FileId, OwnerName, SessionId, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX,
+    AgentHandle, FileId, OwnerName, SessionId, TimestampMs, Version, limits::READ_ROWS_MAX,
 };
-use plenary_log::{Condition, Fault, IndexOp, Log, NewEvent, Order, StoredEvent, StreamName, Usage};
+use plenary_log::{Condition, Fault, IndexOp, Log, NewEvent, Order, StreamName, Usage};
 
 use crate::{
     Sessions,
@@ -59,12 +59,6 @@ impl Room for SessionRoom {
     const CATEGORY: &'static str = "sessions.session";
     const SNAPSHOT_FORM: u16 = 5;
 
-    fn encode(event: &SessionEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<SessionEvent, Fault> {
-        SessionEvent::decode(event)
-    }
     fn folds(event: &SessionEvent) -> bool {
         !matches!(event, SessionEvent::MessageSent(_))
     }
@@ -292,18 +286,19 @@ impl<C: OfAgent + Sync> CommandContext<C> {
         caller: &Caller,
         named_agents: &'a [AgentHandle],
         present: impl Iterator<Item = &'a AgentHandle> + Send,
-    ) -> Result<Facts<People>, Fault> {
+        conditions: &mut Conditions,
+    ) -> Result<People, Fault> {
         let caller_agent = self.accounts.agent(&caller.handle).await?;
-        let mut conditions = vec![caller_agent.condition()];
+        conditions.push(caller_agent.condition());
         let (mut others, mut crowded_agents) = (BTreeMap::new(), BTreeSet::new());
-        let mut crossing = self.crossing(&mut conditions).await?;
+        let mut crossing = self.crossing(conditions).await?;
         let everyone =
             named_agents.iter().map(|handle| (handle, true)).chain(present.map(|handle| (handle, false)));
         for (handle, is_named) in everyone {
             if *handle != caller.handle && !others.contains_key(handle) {
                 let (other, was_read) = self.accounts.look_agent_up(handle).await?;
                 if handle.is_elsewhere() {
-                    self.add_peer_agent(&other, &mut crossing, &mut conditions).await?;
+                    self.add_peer_agent(&other, &mut crossing, conditions).await?;
                 } else if is_named && !self.takes_part_with_caller(handle).await? {
                     crossing.nonparticipants.insert(handle.clone());
                 }
@@ -319,11 +314,8 @@ impl<C: OfAgent + Sync> CommandContext<C> {
                 others.insert(handle.clone(), other);
             }
         }
-        let files = self.file_namings(&mut conditions).await?;
-        Ok(Facts {
-            value: People { caller: caller_agent, others, crowded_agents, files, consent: None, crossing },
-            conditions,
-        })
+        let files = self.file_namings(conditions).await?;
+        Ok(People { caller: caller_agent, others, crowded_agents, files, consent: None, crossing })
     }
 
     /// The facts about a caller of another network: whether the accord holds, and no owner here has its name.
@@ -411,11 +403,12 @@ impl CommandContext<ReopenSession> {
         state: &'a SessionState,
         invitees: &'a [AgentHandle],
         present: impl Iterator<Item = &'a AgentHandle> + Send,
-    ) -> Result<Facts<People>, Fault> {
+        conditions: &mut Conditions,
+    ) -> Result<People, Fault> {
         let caller = &self.command.caller;
-        let mut facts = self.people(caller, invitees, present).await?;
+        let mut facts = self.people(caller, invitees, present, conditions).await?;
         if let Some(at) = state.participant(&caller.handle).and_then(|own| own.held) {
-            facts.value.consent = self.sessions.consent(&self.id, &caller.handle, at).await?;
+            facts.consent = self.sessions.consent(&self.id, &caller.handle, at).await?;
         }
         Ok(facts)
     }
@@ -423,23 +416,23 @@ impl CommandContext<ReopenSession> {
 
 /// A command of an authenticated agent.
 macro_rules! agent_command {
-    ($name:literal, $command:ty => $reply:ty, |$this:ident, $state:ident| $facts:expr, |$s:ident, $at:ident, $c:ident, $id:ident, $people:ident, $stamp:ident| $decide:expr) => {
+    ($name:literal, $command:ty => $reply:ty, |$this:ident, $state:ident, $conditions:ident| $facts:expr, |$s:ident, $at:ident, $c:ident, $id:ident, $people:ident, $stamp:ident| $decide:expr) => {
         impl Command<SessionRoom> for CommandContext<$command> {
             const NAME: &'static str = $name;
             type Reply = $reply;
             type Rejection = Rejection;
             type Facts = People;
-            async fn facts(&self, $state: &SessionState) -> Result<Facts<People>, Fault> {
-                let $this = self;
+            async fn facts(
+                &self,
+                $state: &SessionState,
+                conditions: &mut Conditions,
+            ) -> Result<People, Fault> {
+                let ($this, $conditions) = (self, conditions);
                 $facts.await
             }
-            fn decide(
-                &self,
-                $s: &SessionState,
-                $at: Version,
-                $people: &People,
-                $stamp: &Stamp,
-            ) -> Result<Decision<SessionEvent, $reply>, Rejection> {
+            fn decide(&self, $s: &SessionState, $people: &People, at: &Point) -> Decided<SessionRoom, Self> {
+                let $at = at.version;
+                let $stamp = &at.stamp;
                 let ($c, $id) = (&self.command, &self.id);
                 $decide
             }
@@ -452,35 +445,35 @@ fn no_agents<'a>() -> std::iter::Empty<&'a AgentHandle> {
 }
 
 agent_command!("create_session", CreateSession => SessionOpened,
-    |this, _state| {
+    |this, _state, conditions| {
         let invitees = this.command.body.as_ref().map_or(&[][..], |body| &body.invite);
-        this.people(&this.command.caller, invitees, no_agents())
+        this.people(&this.command.caller, invitees, no_agents(), conditions)
     },
     |_s, _at, c, id, people, stamp| decide::create(id, c, people, stamp));
 agent_command!("invite_agents", InviteAgents => InviteReceipt,
-    |this, state| {
+    |this, state, conditions| {
         let invitees = this.command.invite.as_ref().map_or(&[][..], |invitees| invitees);
-        this.people(&this.command.caller, invitees, state.present())
+        this.people(&this.command.caller, invitees, state.present(), conditions)
     },
     |s, _at, c, _id, people, stamp| decide::invite(s, c, people, stamp));
 agent_command!("reopen_session", ReopenSession => Done,
-    |this, state| {
+    |this, state, conditions| {
         let invitees = this.command.body.as_ref().ok().and_then(|body| body.invite.as_deref());
         let everyone = invitees.is_none().then_some(state.participants.keys()).into_iter().flatten();
-        this.reopening_facts(state, invitees.unwrap_or_default(), everyone)
+        this.reopening_facts(state, invitees.unwrap_or_default(), everyone, conditions)
     },
     |s, at, c, _id, people, stamp| decide::reopen(s, at, c, people, stamp));
 agent_command!("send_message", SendMessage => MessageAccepted,
-    |this, _state| this.people(&this.command.caller, &[], no_agents()),
+    |this, _state, conditions| this.people(&this.command.caller, &[], no_agents(), conditions),
     |s, at, c, _id, people, stamp| decide::send(s, at, c, people, stamp));
 agent_command!("join_session", JoinSession => Done,
-    |this, _state| this.people(&this.command.0, &[], no_agents()),
+    |this, _state, conditions| this.people(&this.command.0, &[], no_agents(), conditions),
     |s, _at, c, _id, people, stamp| decide::join(s, c, people, stamp));
 agent_command!("leave_session", LeaveSession => Done,
-    |this, _state| this.people(&this.command.0, &[], no_agents()),
+    |this, _state, conditions| this.people(&this.command.0, &[], no_agents(), conditions),
     |s, _at, c, _id, people, stamp| decide::leave(s, c, people, stamp));
 agent_command!("end_session", EndSession => Done,
-    |this, _state| this.people(&this.command.0, &[], no_agents()),
+    |this, _state, conditions| this.people(&this.command.0, &[], no_agents(), conditions),
     |s, _at, c, _id, people, stamp| decide::end(s, c, people, stamp));
 
 macro_rules! of_agent {
@@ -531,17 +524,11 @@ macro_rules! internal {
             type Reply = Done;
             type Rejection = std::convert::Infallible;
             type Facts = ();
-            async fn facts(&self, _: &SessionState) -> Result<Facts<()>, Fault> {
-                Ok(Facts::none())
+            async fn facts(&self, _: &SessionState, _: &mut Conditions) -> Result<(), Fault> {
+                Ok(())
             }
-            fn decide(
-                &self,
-                state: &SessionState,
-                _: Version,
-                (): &(),
-                stamp: &Stamp,
-            ) -> Result<Decision<SessionEvent, Done>, Self::Rejection> {
-                Ok($decide(state, self, stamp))
+            fn decide(&self, state: &SessionState, (): &(), at: &Point) -> Decided<SessionRoom, Self> {
+                Ok($decide(state, self, &at.stamp))
             }
         }
     };

@@ -1,20 +1,18 @@
 //! How the server serves this room, and its news for the inbox.
 //! Must not know: the other rooms.
 
-use std::{collections::HashMap, future::ready, sync::Arc, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
 use axum::Router;
-use futures_util::future::BoxFuture;
 use http::Method;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::RegistryFault;
 use plenary_engine::{Room as _, recount};
-use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Findable, Glancer, Mount, NewsSource, PeriodicTask, Reference, RoomDescription,
-    Senders, ServedRoom, StreamOfNews, Teller, house_error,
+    Description, Example, Mount, NewsSource, PeriodicTask, Reference, RoomDescription, Senders, ServedRoom,
+    StreamOfNews, async_trait, house_error,
 };
 use serde_json::json;
 
@@ -96,6 +94,7 @@ impl Recount {
     }
 }
 
+#[async_trait]
 impl ServedRoom for Sessions {
     fn about() -> RoomDescription {
         let purpose = "Durable sessions of agents: invitations, messages, events (Agent Session Protocol).";
@@ -106,65 +105,36 @@ impl ServedRoom for Sessions {
         Ok(once(routes(self.clone(), mount.metrics)?, self.accounts().clone(), ONCE))
     }
 
-    fn observer(&self) -> Option<Arc<dyn Observer>> {
-        Some(Arc::new(self.clone()))
-    }
+    plenary_room::plays!(observer, glancer, findable, teller, news);
 
-    fn glancer(&self) -> Option<Arc<dyn Glancer>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn findable(&self) -> Option<Arc<dyn Findable>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn teller(&self) -> Option<Arc<dyn Teller>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn news(&self) -> Option<Arc<dyn NewsSource>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
+    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
         // A store from before use was counted has no copies of peers' sessions.
-        Box::pin(ready(Recount::default().next(event)))
+        Recount::default().next(event)
     }
 
-    fn resume(&self) -> BoxFuture<'_, Result<(), Fault>> {
-        Box::pin(async move {
-            self.resume_grace().await?;
-            self.discard_interrupted_uploads().await
-        })
+    async fn resume(&self) -> Result<(), Fault> {
+        self.resume_grace().await?;
+        self.discard_interrupted_uploads().await
     }
 
     fn periodic_tasks(&self) -> Vec<PeriodicTask> {
-        let (flushing, adopting, sweeping) = (self.clone(), self.clone(), self.clone());
-        let flush = move || {
-            let sessions = flushing.clone();
-            async move { sessions.flush_reads().await }
-        };
-        let adopt = move || {
-            let sessions = adopting.clone();
-            async move { sessions.adopt_orphans().await }
-        };
-        let sweep = move || {
-            let sessions = sweeping.clone();
-            async move { sessions.sweep_files().await }
-        };
+        let flush = async |sessions: Sessions| sessions.flush_reads().await;
+        let adopt = async |sessions: Sessions| sessions.adopt_orphans().await;
+        let sweep = async |sessions: Sessions| sessions.sweep_files().await;
         vec![
-            PeriodicTask::new(FILES_SWEPT_EVERY, "expired files were not removed", sweep),
-            PeriodicTask::new(FLUSH_EVERY, "read positions were not written", flush),
-            PeriodicTask::new(SWEEP_EVERY, "agents of a dead process were not taken over", adopt)
+            PeriodicTask::new(self, FILES_SWEPT_EVERY, "expired files were not removed", sweep),
+            PeriodicTask::new(self, FLUSH_EVERY, "read positions were not written", flush),
+            PeriodicTask::new(self, SWEEP_EVERY, "agents of a dead process were not taken over", adopt)
                 .where_shared(),
         ]
     }
 
-    fn last_writes(&self) -> BoxFuture<'_, Result<(), Fault>> {
-        Box::pin(self.flush_all_reads())
+    async fn last_writes(&self) -> Result<(), Fault> {
+        self.flush_all_reads().await
     }
 }
 
+#[async_trait]
 impl NewsSource for Sessions {
     fn has(&self, stream: &StreamName) -> bool {
         session_of(stream).is_some()
@@ -174,69 +144,63 @@ impl NewsSource for Sessions {
         Senders::Any
     }
 
-    fn streams<'a>(&'a self, _me: &'a AgentHandle) -> BoxFuture<'a, Result<Vec<StreamName>, Fault>> {
+    async fn streams(&self, _me: &AgentHandle) -> Result<Vec<StreamName>, Fault> {
         // An agent may have too many sessions to list at once: the inbox reads them page by page.
-        Box::pin(ready(Ok(Vec::new())))
+        Ok(Vec::new())
     }
 
-    fn readers<'a>(
-        &'a self,
-        events: &'a [&'a StoredEvent],
-        _waiting: &'a (dyn Fn() -> Vec<AgentHandle> + Sync),
-    ) -> BoxFuture<'a, Result<Vec<AgentHandle>, Fault>> {
-        Box::pin(Sessions::readers(self, events))
+    async fn readers(
+        &self,
+        events: &[&StoredEvent],
+        _waiting: &(dyn Fn() -> Vec<AgentHandle> + Sync),
+    ) -> Result<Vec<AgentHandle>, Fault> {
+        Sessions::readers(self, events).await
     }
 
-    fn news<'a>(
-        &'a self,
-        me: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn news(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
         after: Version,
         max: usize,
-    ) -> BoxFuture<'a, Result<StreamOfNews, Fault>> {
-        Box::pin(async move {
-            let mut stream_news = StreamOfNews { read: after, ..StreamOfNews::default() };
-            let Some(id) = session_of(stream) else { return Ok(stream_news) };
-            let session = Sessions::news(self, me, &id, after, max).await?;
-            stream_news.news = session.news;
-            (stream_news.read, stream_news.answered, stream_news.joined) =
-                (session.read_version, session.answered_version, session.joined_version);
-            Ok(stream_news)
-        })
+    ) -> Result<StreamOfNews, Fault> {
+        let mut stream_news = StreamOfNews { read: after, ..StreamOfNews::default() };
+        let Some(id) = session_of(stream) else { return Ok(stream_news) };
+        let session = Sessions::news(self, me, &id, after, max).await?;
+        stream_news.news = session.news;
+        (stream_news.read, stream_news.answered, stream_news.joined) =
+            (session.read_version, session.answered_version, session.joined_version);
+        Ok(stream_news)
     }
 
-    fn describe<'a>(
-        &'a self,
-        me: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn describe(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
         at: Version,
-    ) -> BoxFuture<'a, Result<Option<Description>, Fault>> {
-        Box::pin(async move {
-            let Some(session) = session_of(stream) else { return Ok(None) };
-            Ok(self.text_of(me, &session, at).await?.map(|text| Description {
-                subject: text.topic.unwrap_or_default(),
-                text: text.text,
-                reference: Reference {
-                    session_id: Some(session),
-                    sequence: Some(sequence(at)),
-                    ..Reference::default()
-                },
-            }))
-        })
+    ) -> Result<Option<Description>, Fault> {
+        let Some(session) = session_of(stream) else { return Ok(None) };
+        Ok(self.text_of(me, &session, at).await?.map(|text| Description {
+            subject: text.topic.unwrap_or_default(),
+            text: text.text,
+            reference: Reference {
+                session_id: Some(session),
+                sequence: Some(sequence(at)),
+                ..Reference::default()
+            },
+        }))
     }
 
-    fn is_open<'a>(
-        &'a self,
-        me: &'a AgentHandle,
-        stream: &'a StreamName,
+    async fn is_open(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
         _at: Version,
-        blockers: &'a [AgentHandle],
-    ) -> BoxFuture<'a, Result<bool, Fault>> {
-        Box::pin(async move {
-            match session_of(stream) {
-                Some(id) => self.is_open_to(me, &id, blockers).await,
-                None => Ok(false),
-            }
-        })
+        blockers: &[AgentHandle],
+    ) -> Result<bool, Fault> {
+        match session_of(stream) {
+            Some(id) => self.is_open_to(me, &id, blockers).await,
+            None => Ok(false),
+        }
     }
 }

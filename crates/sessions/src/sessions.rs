@@ -16,7 +16,7 @@ use plenary_kernel::{
     AgentHandle, Clock, OwnerName, Position, SessionId, Shares, Stamp, TimestampMs, limits::READ_ROWS_MAX,
 };
 use plenary_log::{Fault, Log, Order};
-use plenary_room::WordIndex;
+use plenary_room::{WordIndex, async_trait};
 use quick_cache::sync::Cache;
 use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
@@ -385,18 +385,13 @@ impl Sessions {
     }
 }
 
+#[async_trait]
 impl plenary_accounts::Consequences for Sessions {
-    fn on_block<'a>(
-        &'a self,
-        blocker: &'a AgentHandle,
-        blocked: &'a AgentHandle,
-    ) -> plenary_accounts::ConsequenceFuture<'a> {
-        Box::pin(self.evict(blocked, Some(blocker)))
+    async fn on_block(&self, blocker: &AgentHandle, blocked: &AgentHandle) -> Result<(), Fault> {
+        self.evict(blocked, Some(blocker)).await
     }
-    fn on_removal<'a>(&'a self, agent: &'a AgentHandle) -> plenary_accounts::ConsequenceFuture<'a> {
-        Box::pin(async move {
-            self.evict(agent, None).await?;
-            self.remove_unnamed_of(agent).await
-        })
+    async fn on_removal(&self, agent: &AgentHandle) -> Result<(), Fault> {
+        self.evict(agent, None).await?;
+        self.remove_unnamed_of(agent).await
     }
 }

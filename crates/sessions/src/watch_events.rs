@@ -1,11 +1,10 @@
 //! The session events that `/watch` reports: those that the reader's agents may read, at the time of reading.
 //! Must not know: how they are sent.
 
-use futures_util::future::BoxFuture;
 use plenary_engine::Room as _;
 use plenary_kernel::AgentHandle;
 use plenary_log::{Fault, StoredEvent, StreamName};
-use plenary_room::{Onlooker, OnlookerEvent, Teller, excerpt};
+use plenary_room::{Onlooker, OnlookerEvent, Teller, async_trait, excerpt};
 use plenary_telemetry::TraceParent;
 use serde_json::{Value, json};
 
@@ -19,6 +18,7 @@ use crate::{
 /// Most participants that are listed with an event.
 const AGENTS_PER_EVENT_MAX: usize = 16;
 
+#[async_trait]
 impl Teller for Sessions {
     fn room(&self) -> &'static str {
         "sessions"
@@ -28,36 +28,33 @@ impl Teller for Sessions {
         stream.category() == SessionRoom::CATEGORY
     }
 
-    fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>> {
-        Box::pin(async move {
-            let (state, _) = self.0.streams.observed(event.stream.id()).await?;
-            let decoded = SessionEvent::decode(event)?;
-            let trace = trace_of(&decoded);
-            let (kind, actor, mut data) = describe(&decoded);
-            if let Some(members) = data.as_object_mut() {
-                members.insert("session_id".into(), event.stream.id().into());
-                members.insert("sequence".into(), sequence(event.version).into());
-                let topic = state.created.as_ref().and_then(|created| created.topic.as_deref());
-                topic.map(|topic| members.insert("topic".into(), excerpt(topic).into()));
-            }
-            let others = state.present().filter(|other| Some(*other) != actor.as_ref()).cloned();
-            let agents = actor.iter().cloned().chain(others).take(AGENTS_PER_EVENT_MAX).collect();
-            let version = event.version;
-            let audience = move |onlooker: &Onlooker| {
-                let mut own_participants =
-                    state.participants.iter().filter(|(handle, _)| onlooker.has(handle));
-                own_participants.any(|(_, participant)| participant.may_read(version))
-            };
-            let stream = event.stream.id().to_owned();
-            Ok(Some(OnlookerEvent {
-                kind: kind.into(),
-                stream,
-                agents,
-                data,
-                trace,
-                audience: Box::new(audience),
-            }))
-        })
+    async fn tell(&self, event: &StoredEvent) -> Result<Option<OnlookerEvent>, Fault> {
+        let (state, _) = self.0.streams.observed(event.stream.id()).await?;
+        let decoded = SessionEvent::decode(event)?;
+        let trace = trace_of(&decoded);
+        let (kind, actor, mut data) = describe(&decoded);
+        if let Some(members) = data.as_object_mut() {
+            members.insert("session_id".into(), event.stream.id().into());
+            members.insert("sequence".into(), sequence(event.version).into());
+            let topic = state.created.as_ref().and_then(|created| created.topic.as_deref());
+            topic.map(|topic| members.insert("topic".into(), excerpt(topic).into()));
+        }
+        let others = state.present().filter(|other| Some(*other) != actor.as_ref()).cloned();
+        let agents = actor.iter().cloned().chain(others).take(AGENTS_PER_EVENT_MAX).collect();
+        let version = event.version;
+        let audience = move |onlooker: &Onlooker| {
+            let mut own_participants = state.participants.iter().filter(|(handle, _)| onlooker.has(handle));
+            own_participants.any(|(_, participant)| participant.may_read(version))
+        };
+        let stream = event.stream.id().to_owned();
+        Ok(Some(OnlookerEvent {
+            kind: kind.into(),
+            stream,
+            agents,
+            data,
+            trace,
+            audience: Box::new(audience),
+        }))
     }
 }
 

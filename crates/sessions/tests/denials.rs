@@ -46,7 +46,7 @@ impl Server {
         let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(accounts.clone()), Arc::new(sessions.clone())];
         tokio::spawn(dispatch(feed, presence, observers));
         let metrics = Metrics::new();
-        let surface = plenary_edge::routes(plenary_accounts::operations::<Accounts>(), &metrics).unwrap();
+        let surface = plenary_edge::routes(plenary_accounts::operations(), &metrics).unwrap();
         let session_metrics = Metrics::new();
         Self {
             sessions: routes(sessions, &session_metrics).unwrap(),

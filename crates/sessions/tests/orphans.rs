@@ -65,16 +65,10 @@ impl Server {
     }
 
     async fn agent(&self, name: &str) {
-        let command = RegisterAgent {
-            authority: Authority { by: "operator".parse().unwrap(), token: Some(TokenDigest::of("plo")) },
-            handle: format!("@{name}.bot").parse().unwrap(),
-            policy: Policy::Open,
-            allowlist: Vec::new(),
-            self_service: false,
-            token: TokenDigest::of(name),
-            kind: plenary_accounts::AgentKind::Agent,
-            profile: plenary_accounts::ProfileChange::default(),
-        };
+        let authority = Authority { by: "operator".parse().unwrap(), token: Some(TokenDigest::of("plo")) };
+        let handle = format!("@{name}.bot").parse().unwrap();
+        let agent = RegisterAgent::new(authority, handle, TokenDigest::of(name));
+        let command = RegisterAgent { policy: Policy::Open, ..agent };
         self.accounts.register_agent(command).await.unwrap();
     }
 

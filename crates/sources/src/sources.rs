@@ -1,7 +1,7 @@
 //! The sources of requests, and the events of the log that they react to.
 //! Must not know: the effects.
 
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::sync::Arc;
 
 use plenary_accounts::{AccountEvent, Accounts, contact::ContactRoom};
 use plenary_context::{
@@ -12,6 +12,7 @@ use plenary_hub::{Observer, Reactor};
 use plenary_kernel::{AgentHandle, text::is_hidden};
 use plenary_log::{Log, StoredEvent};
 use plenary_requests::{Requests, TITLE_CHARS_MAX, is_request};
+use plenary_room::async_trait;
 use plenary_runs::{EventKind, Runs, event::ThreadEvent};
 use plenary_sessions::Sessions;
 use tokio::sync::Notify;
@@ -125,12 +126,12 @@ impl Sources {
     }
 }
 
+#[async_trait]
 impl Observer for Sources {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+    async fn committed(&self, events: &[StoredEvent]) {
         self.0.reactor.add(events);
         if events.iter().any(|event| ends_request(event) || unarchives(event)) {
             self.0.room.notify_one();
         }
-        Box::pin(std::future::ready(()))
     }
 }

@@ -1,9 +1,7 @@
 //! The events of an owner's push configurations, and their stored form. The forms are frozen. Pure.
 //! Must not know: their effects.
 
-use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::AgentHandle;
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 /// A push configuration: the receiver of the notifications about a task.
@@ -63,29 +61,13 @@ impl PushEvent {
             Self::PushConfigDeleted(key) | Self::PushConfigSettled(key) => key,
         }
     }
-
-    pub(crate) fn encode(&self) -> NewEvent {
-        match self {
-            Self::PushConfigSet(config) => written("PushConfigSet", config),
-            Self::PushConfigDeleted(key) => written("PushConfigDeleted", key),
-            Self::PushConfigSettled(key) => written("PushConfigSettled", key),
-        }
-    }
-
-    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        match &*stored.kind {
-            "PushConfigSet" => Ok(Self::PushConfigSet(read(stored)?)),
-            "PushConfigDeleted" => Ok(Self::PushConfigDeleted(read(stored)?)),
-            "PushConfigSettled" => Ok(Self::PushConfigSettled(read(stored)?)),
-            _ => unknown(stored),
-        }
-    }
 }
+
+plenary_engine::stored_forms!(PushEvent: PushConfigSet, PushConfigDeleted, PushConfigSettled);
 
 #[cfg(test)]
 mod tests {
-    use plenary_kernel::{Position, TimestampMs, Version};
-    use plenary_log::StreamName;
+    use plenary_engine::golden::assert_frozen;
 
     use super::*;
 
@@ -114,19 +96,7 @@ mod tests {
             (PushEvent::PushConfigDeleted(key.clone()), "PushConfigDeleted", key_form),
             (PushEvent::PushConfigSettled(key), "PushConfigSettled", key_form),
         ] {
-            let new = event.encode();
-            assert_eq!((new.kind, std::str::from_utf8(&new.envelope).unwrap()), (kind, form));
-            let stored = StoredEvent {
-                position: Position(1),
-                stream: StreamName::new("a2a.push", "ann"),
-                version: Version(1),
-                kind: new.kind.into(),
-                form: new.form,
-                at: TimestampMs(1),
-                envelope: new.envelope,
-                payload: new.payload,
-            };
-            assert_eq!(PushEvent::decode(&stored).unwrap(), event);
+            assert_frozen(&event, kind, form, "");
         }
     }
 }

@@ -8,9 +8,9 @@ mod push_queue;
 mod schedule;
 
 use plenary_accounts::{Accounts, Authority};
-use plenary_engine::{Command, Decision, Facts, Room};
-use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_engine::{Command, Conditions, Decided, Point, Room};
+use plenary_kernel::{OwnerName, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp};
 
 use self::event::PushEvent;
 pub(crate) use self::{
@@ -36,12 +36,6 @@ impl Room for PushRoom {
     const CATEGORY: &'static str = "a2a.push";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &PushEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<PushEvent, Fault> {
-        PushEvent::decode(event)
-    }
     fn evolve(state: &mut PushState, _: Version, _: TimestampMs, event: &PushEvent) {
         state.evolve(event);
     }
@@ -76,22 +70,14 @@ impl Command<PushRoom> for PushCommand {
     type Rejection = Rejection;
     type Facts = bool;
 
-    async fn facts(&self, _: &PushState) -> Result<Facts<bool>, Fault> {
-        let mut conditions = Vec::new();
-        let value = match &self.authority {
-            Some(authority) => self.accounts.holds(authority, &mut conditions).await?,
+    async fn facts(&self, _: &PushState, conditions: &mut Conditions) -> Result<bool, Fault> {
+        Ok(match &self.authority {
+            Some(authority) => self.accounts.holds(authority, conditions).await?,
             None => true,
-        };
-        Ok(Facts { value, conditions })
+        })
     }
 
-    fn decide(
-        &self,
-        state: &PushState,
-        _: Version,
-        is_authorized: &bool,
-        _: &Stamp,
-    ) -> Result<Decision<PushEvent, ()>, Rejection> {
+    fn decide(&self, state: &PushState, is_authorized: &bool, _: &Point) -> Decided<PushRoom, Self> {
         if *is_authorized { decide::decide(state, &self.step) } else { Err(Rejection::Unauthenticated) }
     }
 

@@ -33,6 +33,22 @@ pub struct RegisterAgent {
     pub profile: ProfileChange,
 }
 
+impl RegisterAgent {
+    /// A program with the default policy, an empty allowlist and no profile.
+    pub fn new(authority: Authority, handle: AgentHandle, token: TokenDigest) -> Self {
+        Self {
+            authority,
+            handle,
+            policy: Policy::default(),
+            allowlist: Vec::new(),
+            self_service: false,
+            token,
+            kind: AgentKind::Agent,
+            profile: ProfileChange::default(),
+        }
+    }
+}
+
 /// The facts of `RegisterAgent` from other streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegisterFacts {

@@ -34,16 +34,9 @@ fn entries(texts: &[&str]) -> Vec<AllowEntry> {
 }
 
 fn registering(actor: &str) -> RegisterAgent {
-    RegisterAgent {
-        authority: authority(actor, actor),
-        handle: "@nick.bot".parse().unwrap(),
-        policy: Policy::Allowlist,
-        allowlist: entries(&["@b.c", "@a.*", "@b.c"]),
-        self_service: false,
-        token: TokenDigest::of("pla"),
-        kind: crate::AgentKind::Agent,
-        profile: ProfileChange::default(),
-    }
+    let handle = "@nick.bot".parse().unwrap();
+    let agent = RegisterAgent::new(authority(actor, actor), handle, TokenDigest::of("pla"));
+    RegisterAgent { allowlist: entries(&["@b.c", "@a.*", "@b.c"]), ..agent }
 }
 
 fn profile_of(display_name: &str, description: &str, card_body: &str) -> ProfileChange {

@@ -1,9 +1,7 @@
 //! The events of an agent's stream, and their stored form. The forms are frozen: a change is a new form, and the old
 //! form stays readable. Pure.
 
-use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -235,50 +233,48 @@ impl AgentConfigured {
     }
 }
 
-impl AgentEvent {
-    /// The stored form.
-    pub(crate) fn encode(&self) -> NewEvent {
-        match self {
-            Self::AgentRegistered(event) => written("AgentRegistered", event),
-            Self::AgentConfigured(event) => written("AgentConfigured", event),
-            Self::EntriesAllowed(event) => written("EntriesAllowed", event),
-            Self::EntriesDisallowed(event) => written("EntriesDisallowed", event),
-            Self::AgentBlocked(event) => written("AgentBlocked", event),
-            Self::AgentUnblocked(event) => written("AgentUnblocked", event),
-            Self::TokenRotated(event) => written("TokenRotated", event),
-            Self::AgentDeleted(event) => written("AgentDeleted", event),
-            Self::TokenIssued(event) => written("TokenIssued", event),
-            Self::GrantRenewed(event) => written("GrantRenewed", event),
-            Self::TokensEnded(event) => written("TokensEnded", event),
-        }
-    }
-
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored_event.kind {
-            "AgentRegistered" => Self::AgentRegistered(read(stored_event)?),
-            "AgentConfigured" => Self::AgentConfigured(read(stored_event)?),
-            "EntriesAllowed" => Self::EntriesAllowed(read(stored_event)?),
-            "EntriesDisallowed" => Self::EntriesDisallowed(read(stored_event)?),
-            "AgentBlocked" => Self::AgentBlocked(read(stored_event)?),
-            "AgentUnblocked" => Self::AgentUnblocked(read(stored_event)?),
-            "TokenRotated" => Self::TokenRotated(read(stored_event)?),
-            "AgentDeleted" => Self::AgentDeleted(read(stored_event)?),
-            "TokenIssued" => Self::TokenIssued(read(stored_event)?),
-            "GrantRenewed" => Self::GrantRenewed(read(stored_event)?),
-            "TokensEnded" => Self::TokensEnded(read(stored_event)?),
-            _ => return unknown(stored_event),
-        })
-    }
+plenary_engine::stored_forms! {
+    AgentEvent: AgentRegistered, AgentConfigured, EntriesAllowed, EntriesDisallowed, AgentBlocked,
+    AgentUnblocked, TokenRotated, AgentDeleted, TokenIssued, GrantRenewed, TokensEnded
 }
 
 #[cfg(test)]
 mod tests {
+    use plenary_engine::golden::assert_frozen;
+
     use super::{super::profile::Visibility, *};
-    use crate::golden::{assert_written, stored};
 
     const OLD: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
     const NEW: &str = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb";
+
+    fn configured(by: &str) -> AgentConfigured {
+        AgentConfigured {
+            by: by.parse().unwrap(),
+            policy: None,
+            self_service: None,
+            hold_runs: None,
+            hold_invitations: None,
+            attention: None,
+            attention_until: None,
+            profile: ProfileChange::default(),
+        }
+    }
+
+    fn issued(by: &str, id: &str) -> TokenIssued {
+        TokenIssued {
+            by: by.parse().unwrap(),
+            id: id.into(),
+            token: Some(TokenDigest::of("secret")),
+            parent: None,
+            scope: "sessions:write session:s".parse().unwrap(),
+            name: None,
+            expires_at: Some(TimestampMs(9)),
+            client: None,
+            issuer: None,
+            statement: None,
+            resource: None,
+        }
+    }
 
     #[test]
     fn stored_forms_are_frozen() {
@@ -336,8 +332,7 @@ mod tests {
             ),
         ];
         for (event, kind, envelope) in forms {
-            assert_written(&event.encode(), kind, &envelope);
-            assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+            assert_frozen(&event, kind, &envelope, "");
         }
     }
 
@@ -346,50 +341,33 @@ mod tests {
         let forms = [
             (
                 AgentEvent::AgentConfigured(AgentConfigured {
-                    by: Actor::Agent("@nick.bot".parse().unwrap()),
                     policy: Some(Policy::Open),
-                    self_service: None,
-                    hold_runs: None,
-                    hold_invitations: None,
-                    attention: None,
-                    attention_until: None,
-                    profile: ProfileChange::default(),
+                    ..configured("@nick.bot")
                 }),
                 "AgentConfigured",
                 r#"{"by":"@nick.bot","policy":"open"}"#,
             ),
             (
                 AgentEvent::AgentConfigured(AgentConfigured {
-                    by: Actor::Owner("nick".parse().unwrap()),
-                    policy: None,
-                    self_service: None,
                     hold_runs: Some(true),
                     hold_invitations: Some(true),
-                    attention: None,
-                    attention_until: None,
-                    profile: ProfileChange::default(),
+                    ..configured("~nick")
                 }),
                 "AgentConfigured",
                 r#"{"by":"~nick","hold_runs":true,"hold_invitations":true}"#,
             ),
             (
                 AgentEvent::AgentConfigured(AgentConfigured {
-                    by: Actor::Agent("@nick.bot".parse().unwrap()),
-                    policy: None,
-                    self_service: None,
-                    hold_runs: None,
-                    hold_invitations: None,
                     attention: Some(AttentionLevel::Dnd),
                     attention_until: Some(TimestampMs(1_700_000_000_000)),
-                    profile: ProfileChange::default(),
+                    ..configured("@nick.bot")
                 }),
                 "AgentConfigured",
                 r#"{"by":"@nick.bot","attention":"dnd","attention_until":1700000000000}"#,
             ),
         ];
         for (event, kind, envelope) in forms {
-            assert_written(&event.encode(), kind, envelope);
-            assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+            assert_frozen(&event, kind, &envelope, "");
         }
     }
 
@@ -399,37 +377,18 @@ mod tests {
         let one = |id: &str, token, expires_at| EndedToken { id: id.into(), token, expires_at };
         let ended = || vec![one("01A", Some(old), None), one("01B", None, Some(TimestampMs(9)))];
         let by = || "@nick.bot".parse::<Actor>().unwrap();
-        let issued = TokenIssued {
-            by: by(),
-            id: "01A".into(),
-            token: Some(old),
-            parent: Some("own".into()),
-            scope: "sessions:write session:s".parse().unwrap(),
-            name: Some("ci".into()),
-            expires_at: Some(TimestampMs(9)),
-            client: None,
-            issuer: None,
-            statement: None,
-            resource: None,
-        };
+        let own =
+            TokenIssued { parent: Some("own".into()), name: Some("ci".into()), ..issued("@nick.bot", "01A") };
         let client = GrantClient {
             client_id: "https://c.example/c".into(),
             name: "C".into(),
             resource: "https://p.example/mcp".into(),
             until: TimestampMs(99),
         };
-        let grant = TokenIssued {
-            by: Actor::Owner("nick".parse().unwrap()),
-            id: "01B".into(),
-            token: None,
-            parent: None,
-            name: None,
-            client: Some(client),
-            ..issued.clone()
-        };
+        let grant = TokenIssued { token: None, client: Some(client), ..issued("~nick", "01B") };
         let forms = [
             (
-                AgentEvent::TokenIssued(issued),
+                AgentEvent::TokenIssued(own),
                 "TokenIssued",
                 format!(
                     r#"{{"by":"@nick.bot","id":"01A","token":"{OLD}","parent":"own","scope":"sessions:write session:s","name":"ci","expires_at":9}}"#
@@ -460,8 +419,7 @@ mod tests {
             ),
         ];
         for (event, kind, envelope) in forms {
-            assert_written(&event.encode(), kind, &envelope);
-            assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+            assert_frozen(&event, kind, &envelope, "");
         }
     }
 
@@ -480,8 +438,7 @@ mod tests {
         ] {
             let event = AgentEvent::GrantRenewed(event);
             let envelope = format!(r#"{{"id":"01B","key":"{OLD}","refresh":"{NEW}"{ends}}}"#);
-            assert_written(&event.encode(), "GrantRenewed", &envelope);
-            assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+            assert_frozen(&event, "GrantRenewed", &envelope, "");
         }
     }
 
@@ -495,16 +452,7 @@ mod tests {
         };
         let forms = [
             (
-                AgentEvent::AgentConfigured(AgentConfigured {
-                    by: Actor::Operator,
-                    policy: None,
-                    self_service: None,
-                    hold_runs: None,
-                    hold_invitations: None,
-                    attention: None,
-                    attention_until: None,
-                    profile: described.clone(),
-                }),
+                AgentEvent::AgentConfigured(AgentConfigured { profile: described.clone(), ..configured("operator") }),
                 "AgentConfigured",
                 r##"{"by":"operator","display_name":"Nick","description":"","card_body":"# Nick\n","visibility":"public"}"##
                     .to_owned(),
@@ -526,60 +474,28 @@ mod tests {
             ),
         ];
         for (event, kind, envelope) in forms {
-            assert_written(&event.encode(), kind, &envelope);
-            assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
-        }
-    }
-
-    #[test]
-    fn an_unknown_kind_or_form_is_corrupt() {
-        let event =
-            AgentEvent::AgentDeleted(AgentDeleted { by: Actor::Operator, token: None, ended: Vec::new() });
-        let good = stored(event.encode());
-        let kind = StoredEvent { kind: "AgentRenamed".into(), ..good.clone() };
-        let form = StoredEvent { form: 2, ..good };
-        for stored in [kind, form] {
-            assert!(matches!(AgentEvent::decode(&stored), Err(Fault::Corrupt(_))), "{stored:?}");
+            assert_frozen(&event, kind, &envelope, "");
         }
     }
 
     #[test]
     fn the_stored_form_of_a_token_for_one_resource_is_frozen() {
-        let issued = TokenIssued {
-            by: Actor::Owner("nick".parse().unwrap()),
-            id: "01B".into(),
-            token: Some(TokenDigest::of("secret")),
-            parent: Some("01A".into()),
-            scope: "sessions:write session:s".parse().unwrap(),
-            name: None,
-            expires_at: Some(TimestampMs(9)),
-            client: None,
-            issuer: None,
-            statement: None,
-            resource: Some("https://p.example/mcp".into()),
-        };
+        let resource = Some("https://p.example/mcp".into());
+        let issued = TokenIssued { parent: Some("01A".into()), resource, ..issued("~nick", "01B") };
         let event = AgentEvent::TokenIssued(issued);
         let text = format!(
             r#"{{"by":"~nick","id":"01B","token":"{OLD}","parent":"01A","scope":"sessions:write session:s","expires_at":9,"resource":"https://p.example/mcp"}}"#
         );
-        assert_written(&event.encode(), "TokenIssued", &text);
-        assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+        assert_frozen(&event, "TokenIssued", &text, "");
     }
 
     #[test]
     fn the_stored_form_of_a_token_with_an_issuers_statement_is_frozen() {
         let issued = TokenIssued {
-            by: Actor::Operator,
-            id: "01A".into(),
-            token: Some(TokenDigest::of("secret")),
-            parent: None,
             scope: "read".parse().unwrap(),
             name: Some("ci".into()),
-            expires_at: Some(TimestampMs(9)),
-            client: None,
             issuer: Some("github".into()),
-            statement: None,
-            resource: None,
+            ..issued("operator", "01A")
         };
         let signed = |rule| IssuerStatement { signed: TokenDigest::of("a"), until: TimestampMs(99), rule };
         let rule = TokenDigest::of("secret");
@@ -592,8 +508,7 @@ mod tests {
             let envelope = format!(
                 r#"{{"by":"operator","id":"01A","token":"{OLD}","scope":"read","name":"ci","expires_at":9,"issuer":"github"{member}}}"#
             );
-            assert_written(&event.encode(), "TokenIssued", &envelope);
-            assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
+            assert_frozen(&event, "TokenIssued", &envelope, "");
         }
     }
 }

@@ -20,12 +20,11 @@ use crate::{
     rejection::Rejection,
 };
 
+/// The result of a decider.
+pub(super) type ConsoleDecision<T> = Result<Decision<ConsoleEvent, T>, Rejection>;
+
 /// Decides `MakeLink`.
-pub(super) fn make_link(
-    facts: KeyringFacts,
-    stamp: &Stamp,
-    command: &MakeLink,
-) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
+pub(super) fn make_link(facts: KeyringFacts, stamp: &Stamp, command: &MakeLink) -> ConsoleDecision<()> {
     if !facts.is_token_valid {
         return Err(Rejection::Revoked);
     }
@@ -46,7 +45,7 @@ pub(super) fn sign_in(
     facts: KeyringFacts,
     stamp: &Stamp,
     command: &SignIn,
-) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
+) -> ConsoleDecision<SignedIn> {
     let link = state.link(&command.link).filter(|link| stamp.now < link.until);
     if link.is_none() || !facts.is_token_valid {
         return Err(Rejection::LinkInvalid);
@@ -64,11 +63,7 @@ pub(super) fn sign_in(
 }
 
 /// Decides `SessionUse`: one record for several uses within a period.
-pub(super) fn touch(
-    state: &ConsoleState,
-    stamp: &Stamp,
-    command: &SessionUse,
-) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
+pub(super) fn touch(state: &ConsoleState, stamp: &Stamp, command: &SessionUse) -> ConsoleDecision<()> {
     let session = state.session(&command.session).ok_or(Rejection::NotFound)?;
     if stamp.now.0 < session.last_used_at.0.saturating_add(command.every_ms) {
         return Ok(Decision::unchanged(()));
@@ -78,10 +73,7 @@ pub(super) fn touch(
 }
 
 /// Decides `SignOut`.
-pub(super) fn sign_out(
-    state: &ConsoleState,
-    command: &SignOut,
-) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
+pub(super) fn sign_out(state: &ConsoleState, command: &SignOut) -> ConsoleDecision<()> {
     if state.session(&command.session).is_none() {
         return Err(Rejection::NotFound);
     }
@@ -108,7 +100,7 @@ pub(super) fn add_passkey(
     facts: KeyringFacts,
     stamp: &Stamp,
     command: &AddPasskey,
-) -> Result<Decision<ConsoleEvent, String>, Rejection> {
+) -> ConsoleDecision<String> {
     if !facts.is_token_valid {
         return Err(Rejection::Revoked);
     }
@@ -143,7 +135,7 @@ pub(super) fn sign_in_by_passkey(
     facts: KeyringFacts,
     stamp: &Stamp,
     command: &PasskeySignIn,
-) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
+) -> ConsoleDecision<SignedIn> {
     let passkey_use = &command.passkey_use;
     let passkey = state.passkey(&command.passkey).filter(|_| facts.is_token_valid);
     let passkey = passkey.ok_or(Rejection::PasskeyInvalid)?;
@@ -173,7 +165,7 @@ pub(super) fn sign_in_at_issuer(
     stamp: &Stamp,
     command: &IssuerSignIn,
     cookie: TokenDigest,
-) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
+) -> ConsoleDecision<SignedIn> {
     if !facts.is_token_valid {
         return Err(Rejection::Revoked);
     }
@@ -193,10 +185,7 @@ pub(super) fn sign_in_at_issuer(
 }
 
 /// Decides `RemovePasskey`.
-pub(super) fn remove_passkey(
-    state: &ConsoleState,
-    command: &RemovePasskey,
-) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
+pub(super) fn remove_passkey(state: &ConsoleState, command: &RemovePasskey) -> ConsoleDecision<()> {
     let existing = state.passkey(&command.passkey).ok_or(Rejection::NotFound)?;
     let event = PasskeyRemoved {
         by: command.by.clone(),

@@ -1,8 +1,6 @@
 //! The events of an owner's console sessions, and their stored form. The forms are frozen. Pure.
 
-use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::{AgentHandle, TimestampMs};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use super::state::{ConsoleRole, IssuerSubject};
@@ -173,41 +171,16 @@ pub struct PasskeyRemoved {
     pub credential: String,
 }
 
-impl ConsoleEvent {
-    /// The stored form.
-    pub(crate) fn encode(&self) -> NewEvent {
-        match self {
-            Self::LinkMade(event) => written("LinkMade", event),
-            Self::SignedIn(event) => written("SignedIn", event),
-            Self::SessionUsed(event) => written("SessionUsed", event),
-            Self::SignedOut(event) => written("SignedOut", event),
-            Self::PasskeyAdded(event) => written("PasskeyAdded", event),
-            Self::PasskeyUsed(event) => written("PasskeyUsed", event),
-            Self::PasskeyRemoved(event) => written("PasskeyRemoved", event),
-            Self::SignedInAtIssuer(event) => written("SignedInAtIssuer", event),
-        }
-    }
-
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored_event.kind {
-            "LinkMade" => Self::LinkMade(read(stored_event)?),
-            "SignedIn" => Self::SignedIn(read(stored_event)?),
-            "SessionUsed" => Self::SessionUsed(read(stored_event)?),
-            "SignedOut" => Self::SignedOut(read(stored_event)?),
-            "PasskeyAdded" => Self::PasskeyAdded(read(stored_event)?),
-            "PasskeyUsed" => Self::PasskeyUsed(read(stored_event)?),
-            "PasskeyRemoved" => Self::PasskeyRemoved(read(stored_event)?),
-            "SignedInAtIssuer" => Self::SignedInAtIssuer(read(stored_event)?),
-            _ => return unknown(stored_event),
-        })
-    }
+plenary_engine::stored_forms! {
+    ConsoleEvent: LinkMade, SignedIn, SessionUsed, SignedOut, PasskeyAdded, PasskeyUsed, PasskeyRemoved,
+    SignedInAtIssuer
 }
 
 #[cfg(test)]
 mod tests {
+    use plenary_engine::golden::assert_frozen;
+
     use super::*;
-    use crate::golden::{assert_written, stored};
 
     const A: &str = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb";
     const SECRET: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
@@ -256,8 +229,7 @@ mod tests {
             ),
         ];
         for (event, kind, envelope) in forms {
-            assert_written(&event.encode(), kind, &envelope);
-            assert_eq!(ConsoleEvent::decode(&stored(event.encode())).unwrap(), event);
+            assert_frozen(&event, kind, &envelope, "");
         }
     }
 
@@ -312,8 +284,7 @@ mod tests {
             ),
         ];
         for (event, kind, envelope) in forms {
-            assert_written(&event.encode(), kind, &envelope);
-            assert_eq!(ConsoleEvent::decode(&stored(event.encode())).unwrap(), event);
+            assert_frozen(&event, kind, &envelope, "");
         }
     }
 
@@ -336,7 +307,6 @@ mod tests {
         let envelope = format!(
             r#"{{"session":"01","at":{{"issuer":"google","subject":"17","shown":"ida@acme.com"}},"through":"{A}","role":"viewer","person":"@acme.ida","cookie":"{SECRET}","until":8,"address":"127.0.0.1"}}"#
         );
-        assert_written(&event.encode(), "SignedInAtIssuer", &envelope);
-        assert_eq!(ConsoleEvent::decode(&stored(event.encode())).unwrap(), event);
+        assert_frozen(&event, "SignedInAtIssuer", &envelope, "");
     }
 }

@@ -3,7 +3,7 @@
 
 use std::{fmt, str::FromStr};
 
-use plenary_engine::{ExecuteError, Facts, Sealed, seal};
+use plenary_engine::{Conditions, ExecuteError, Room as _, Sealed, seal};
 use plenary_kernel::{AgentHandle, MalformedText, OwnerName, TimestampMs};
 use plenary_log::{Condition, Fault};
 
@@ -16,7 +16,6 @@ use crate::{
     Accounts, Actor, AgentKind, Failure, Principal, Rejection, TokenDigest, TokenOwner,
     limits::{CONSOLE_IDLE_MS_MAX, CONSOLE_LINK_MS_MAX, CONSOLE_SESSION_MS_MAX},
 };
-use plenary_engine::Room as _;
 
 /// The number of parts of the longest idle time of a session; one use is recorded in each part.
 const USES_NOTED: u64 = 168;
@@ -369,11 +368,14 @@ impl Accounts {
     }
 
     /// Whether the token behind a link is valid now, with the condition for the append.
-    pub(crate) async fn keyring_facts(&self, through: &TokenDigest) -> Result<Facts<KeyringFacts>, Fault> {
+    pub(crate) async fn keyring_facts(
+        &self,
+        through: &TokenDigest,
+        conditions: &mut Conditions,
+    ) -> Result<KeyringFacts, Fault> {
         if self.0.operator.matches(through) || self.is_issuer_proof(through) {
-            return Ok(Facts { value: KeyringFacts { is_token_valid: true }, conditions: Vec::new() });
+            return Ok(KeyringFacts { is_token_valid: true });
         }
-        let mut conditions = Vec::new();
         let is_token_valid = match self.owner_of(through).await? {
             Some(owner) => {
                 let owner = self.owner(&owner).await?;
@@ -382,6 +384,6 @@ impl Accounts {
             }
             None => false,
         };
-        Ok(Facts { value: KeyringFacts { is_token_valid }, conditions })
+        Ok(KeyringFacts { is_token_valid })
     }
 }

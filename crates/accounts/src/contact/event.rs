@@ -1,9 +1,6 @@
 //! The events of a contact request's stream, and their stored form. The forms are frozen. Pure.
 
-use bytes::Bytes;
-use plenary_engine::stored::{read, unknown, written, written_with};
 use plenary_kernel::AgentHandle;
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::Actor;
@@ -76,51 +73,15 @@ pub struct ContactDeclined {
     pub withheld: bool,
 }
 
-fn payload(message: Option<&String>) -> Bytes {
-    Bytes::from(message.cloned().unwrap_or_default())
-}
-
-fn message(stored_event: &StoredEvent) -> Option<String> {
-    Some(String::from_utf8_lossy(&stored_event.payload).into_owned()).filter(|message| !message.is_empty())
-}
-
-impl ContactEvent {
-    /// The stored form.
-    pub(crate) fn encode(&self) -> NewEvent {
-        match self {
-            Self::ContactRequested(event) => {
-                written_with("ContactRequested", event, payload(event.message.as_ref()))
-            }
-            Self::ContactRepeated(event) => {
-                written_with("ContactRepeated", event, payload(event.message.as_ref()))
-            }
-            Self::ContactAccepted(event) => written("ContactAccepted", event),
-            Self::ContactDeclined(event) => written("ContactDeclined", event),
-        }
-    }
-
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored_event.kind {
-            "ContactRequested" => Self::ContactRequested(ContactRequested {
-                message: message(stored_event),
-                ..read(stored_event)?
-            }),
-            "ContactRepeated" => {
-                read::<ContactRepeated>(stored_event)?;
-                Self::ContactRepeated(ContactRepeated { message: message(stored_event) })
-            }
-            "ContactAccepted" => Self::ContactAccepted(read(stored_event)?),
-            "ContactDeclined" => Self::ContactDeclined(read(stored_event)?),
-            _ => return unknown(stored_event),
-        })
-    }
+plenary_engine::stored_forms! {
+    ContactEvent: ContactRequested + message, ContactRepeated + message, ContactAccepted, ContactDeclined
 }
 
 #[cfg(test)]
 mod tests {
+    use plenary_engine::golden::assert_frozen;
+
     use super::*;
-    use crate::golden::{assert_written, stored};
 
     #[test]
     fn stored_forms_are_frozen() {
@@ -177,12 +138,7 @@ mod tests {
             ),
         ];
         for (event, kind, envelope, payload) in forms {
-            let written = event.encode();
-            assert_written(&written, kind, envelope);
-            assert_eq!(written.payload, payload);
-            assert_eq!(ContactEvent::decode(&stored(written)).unwrap(), event);
+            assert_frozen(&event, kind, envelope, payload);
         }
-        let strange = StoredEvent { kind: "ContactLost".into(), ..stored(requested(false, None).encode()) };
-        assert!(matches!(ContactEvent::decode(&strange), Err(Fault::Corrupt(_))));
     }
 }

@@ -1,8 +1,6 @@
 //! The events of an organisation's stream, and their stored form. The forms are frozen. Pure.
 
-use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::SovereignHandle;
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use super::state::Role;
@@ -46,31 +44,13 @@ pub struct MemberRemoved {
     pub member: SovereignHandle,
 }
 
-impl OrgEvent {
-    /// The stored form.
-    pub(crate) fn encode(&self) -> NewEvent {
-        match self {
-            Self::OrgRegistered(event) => written("OrgRegistered", event),
-            Self::MemberSet(event) => written("MemberSet", event),
-            Self::MemberRemoved(event) => written("MemberRemoved", event),
-        }
-    }
-
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored_event.kind {
-            "OrgRegistered" => Self::OrgRegistered(read(stored_event)?),
-            "MemberSet" => Self::MemberSet(read(stored_event)?),
-            "MemberRemoved" => Self::MemberRemoved(read(stored_event)?),
-            _ => return unknown(stored_event),
-        })
-    }
-}
+plenary_engine::stored_forms!(OrgEvent: OrgRegistered, MemberSet, MemberRemoved);
 
 #[cfg(test)]
 mod tests {
+    use plenary_engine::golden::assert_frozen;
+
     use super::*;
-    use crate::golden::{assert_written, stored};
 
     #[test]
     fn stored_forms_are_frozen() {
@@ -91,11 +71,7 @@ mod tests {
             ),
         ];
         for (event, kind, envelope) in forms {
-            let written = event.encode();
-            assert_written(&written, kind, envelope);
-            assert_eq!(OrgEvent::decode(&stored(written.clone())).unwrap(), event);
-            let strange = StoredEvent { kind: "OrgLost".into(), ..stored(written) };
-            assert!(matches!(OrgEvent::decode(&strange), Err(Fault::Corrupt(_))));
+            assert_frozen(&event, kind, envelope, "");
         }
     }
 }

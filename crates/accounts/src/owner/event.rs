@@ -1,7 +1,5 @@
 //! The events of an owner's stream, and their stored form. The forms are frozen. Pure.
 
-use plenary_engine::stored::{read, unknown, written};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::{Actor, TokenDigest};
@@ -37,29 +35,13 @@ pub struct OwnerTokenSet {
     pub new: TokenDigest,
 }
 
-impl OwnerEvent {
-    /// The stored form.
-    pub(crate) fn encode(&self) -> NewEvent {
-        match self {
-            Self::OwnerRegistered(event) => written("OwnerRegistered", event),
-            Self::OwnerTokenSet(event) => written("OwnerTokenSet", event),
-        }
-    }
-
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored_event.kind {
-            "OwnerRegistered" => Self::OwnerRegistered(read(stored_event)?),
-            "OwnerTokenSet" => Self::OwnerTokenSet(read(stored_event)?),
-            _ => return unknown(stored_event),
-        })
-    }
-}
+plenary_engine::stored_forms!(OwnerEvent: OwnerRegistered, OwnerTokenSet);
 
 #[cfg(test)]
 mod tests {
+    use plenary_engine::golden::assert_frozen;
+
     use super::*;
-    use crate::golden::{assert_written, stored};
 
     #[test]
     fn stored_forms_are_frozen() {
@@ -82,14 +64,7 @@ mod tests {
             ),
         ];
         for (event, kind, envelope) in forms {
-            assert_written(&event.encode(), kind, envelope);
-            assert_eq!(OwnerEvent::decode(&stored(event.encode())).unwrap(), event);
+            assert_frozen(&event, kind, envelope, "");
         }
-        let unknown = StoredEvent { kind: "OwnerRenamed".into(), ..stored(forms_any()) };
-        assert!(matches!(OwnerEvent::decode(&unknown), Err(Fault::Corrupt(_))));
-    }
-
-    fn forms_any() -> NewEvent {
-        OwnerEvent::OwnerRegistered(OwnerRegistered { by: Actor::Seed, token: None }).encode()
     }
 }

@@ -4,7 +4,7 @@
 
 use axum::{
     Json,
-    extract::{FromRef, Path, Query, State, rejection::QueryRejection},
+    extract::{Path, Query, State, rejection::QueryRejection},
 };
 use http::{Method, StatusCode};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
@@ -19,7 +19,7 @@ use super::{
     search::has,
 };
 use crate::{
-    Accounts, AgentKind, Caller, KnownAgent, Principal, Token, TokenKind, TokenOwner,
+    Accounts, Caller, KnownAgent, Principal, Token, TokenKind, TokenOwner,
     agent::command::{AgentEdit, RegisterAgent, Settings},
     answer::AccountRefusal,
     fields::Fields,
@@ -33,11 +33,7 @@ use crate::{
 /// The refusal of a feature that this server does not have.
 const UNSUPPORTED: &[&str] = &["not_supported"];
 
-pub(super) fn operations<S>() -> Vec<Operation<S>>
-where
-    S: Clone + Send + Sync + 'static,
-    Accounts: FromRef<S>,
-{
+pub(super) fn operations() -> Vec<Operation<Accounts>> {
     const ONE: &str = "/agents/{owner}/{name}";
     let doc = |id, method, path, summary| {
         OperationDoc::new(id, method, path, summary)
@@ -191,14 +187,9 @@ async fn create(
     })?;
     let token = Token::random(TokenKind::Agent);
     let command = RegisterAgent {
-        authority: principal.into(),
-        handle,
         policy: new.inbound_policy.unwrap_or_default(),
-        allowlist: Vec::new(),
-        self_service: false,
-        token: token.digest(),
-        kind: AgentKind::Agent,
         profile: new.profile,
+        ..RegisterAgent::new(principal.into(), handle, token.digest())
     };
     let agent = accounts.register_agent(command).await?;
     Ok((StatusCode::CREATED, Json(AccountAgentMade::new(&agent, &token))))

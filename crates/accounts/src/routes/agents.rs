@@ -1,10 +1,7 @@
 //! `/_admin/agents`: the operator and owners create and change agents.
 //! Must not know: the rules; the decider has them.
 
-use axum::{
-    Json,
-    extract::{FromRef, State},
-};
+use axum::{Json, extract::State};
 use http::{Method, StatusCode};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_engine::{Sealed, seal};
@@ -13,7 +10,7 @@ use plenary_log::Order;
 
 use super::request::{OnePath, PageQuery, PageSent, page, path_subject};
 use crate::{
-    Accounts, AgentKind, Caller, KnownAgent, Principal, Token, TokenKind, TokenOwner,
+    Accounts, Caller, KnownAgent, Principal, Token, TokenKind, TokenOwner,
     agent::{
         attention::AttentionChange,
         command::{AgentEdit, EditAgent, RegisterAgent, Settings},
@@ -36,11 +33,7 @@ const BAD_CHANGES: &[&str] = &[
     "invalid_attention",
 ];
 
-pub(super) fn operations<S>() -> Vec<Operation<S>>
-where
-    S: Clone + Send + Sync + 'static,
-    Accounts: FromRef<S>,
-{
+pub(super) fn operations() -> Vec<Operation<Accounts>> {
     let one = |id, method, path, summary| super::of_agent(OperationDoc::new(id, method, path, summary));
     let all = |id, method, summary| {
         OperationDoc::new(id, method, "/_admin/agents", summary)
@@ -169,14 +162,11 @@ async fn create(
     let new = NewAgent::read(&fields)?;
     let token = new.token.unwrap_or_else(|| Token::random(TokenKind::Agent));
     let command = RegisterAgent {
-        authority: principal.into(),
-        handle: new.handle,
         policy: new.policy.unwrap_or_default(),
         allowlist: new.allowlist.unwrap_or_default(),
         self_service: new.self_service.unwrap_or_default(),
-        token: token.digest(),
-        kind: AgentKind::Agent,
         profile: new.profile,
+        ..RegisterAgent::new(principal.into(), new.handle, token.digest())
     };
     let agent = accounts.register_agent(command).await?;
     Ok((StatusCode::CREATED, Json(AgentMade::new(agent, &token))))

@@ -3,7 +3,7 @@
 
 use axum::{
     Json,
-    extract::{FromRef, Query, State, rejection::QueryRejection},
+    extract::{Query, State, rejection::QueryRejection},
 };
 use http::Method;
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
@@ -24,11 +24,7 @@ use crate::{
     wire::{ContactMade, NewContact, Okay, PendingContact, PendingContacts, TicketMade},
 };
 
-pub(super) fn operations<S>() -> Vec<Operation<S>>
-where
-    S: Clone + Send + Sync + 'static,
-    Accounts: FromRef<S>,
-{
+pub(super) fn operations() -> Vec<Operation<Accounts>> {
     let answer = |id, path, summary| {
         OperationDoc::new(id, Method::POST, path, summary)
             .auth(Auth::Any)

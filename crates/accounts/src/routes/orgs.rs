@@ -3,7 +3,7 @@
 
 use axum::{
     Json,
-    extract::{FromRef, Path, State},
+    extract::{Path, State},
 };
 use http::{Method, StatusCode};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
@@ -19,11 +19,7 @@ use crate::{
     wire::{MemberView, NewMember, OrgMade, OrgView},
 };
 
-pub(super) fn operations<S>() -> Vec<Operation<S>>
-where
-    S: Clone + Send + Sync + 'static,
-    Accounts: FromRef<S>,
-{
+pub(super) fn operations() -> Vec<Operation<Accounts>> {
     let doc = |id, method, path, summary| {
         OperationDoc::new(id, method, path, summary)
             .auth(Auth::Owner)

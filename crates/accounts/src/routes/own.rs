@@ -4,7 +4,7 @@
 
 use axum::{
     Json,
-    extract::{FromRef, Path, State, rejection::PathRejection},
+    extract::{Path, State, rejection::PathRejection},
 };
 use http::{Method, StatusCode};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
@@ -28,11 +28,7 @@ use crate::{
     },
 };
 
-pub(super) fn operations<S>() -> Vec<Operation<S>>
-where
-    S: Clone + Send + Sync + 'static,
-    Accounts: FromRef<S>,
-{
+pub(super) fn operations() -> Vec<Operation<Accounts>> {
     settings().into_iter().chain(blocking()).collect()
 }
 
@@ -52,11 +48,7 @@ fn write(id: &'static str, method: Method, path: &'static str, summary: &'static
         .errors(Class::Forbidden, &["forbidden"])
 }
 
-fn settings<S>() -> Vec<Operation<S>>
-where
-    S: Clone + Send + Sync + 'static,
-    Accounts: FromRef<S>,
-{
+fn settings() -> Vec<Operation<Accounts>> {
     const ME: &str = "/agents/me";
     const LIST: &str = "/agents/me/allowlist";
     vec![
@@ -104,11 +96,7 @@ where
     ]
 }
 
-fn blocking<S>() -> Vec<Operation<S>>
-where
-    S: Clone + Send + Sync + 'static,
-    Accounts: FromRef<S>,
-{
+fn blocking() -> Vec<Operation<Accounts>> {
     const BLOCKS: &str = "/agents/me/blocks";
     vec![
         Operation::new(

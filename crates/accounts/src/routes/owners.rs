@@ -1,10 +1,7 @@
 //! `/_admin/owners`: the operator's list of owners, and their tokens.
 //! Must not know: the rules; the decider has them.
 
-use axum::{
-    Json,
-    extract::{FromRef, State},
-};
+use axum::{Json, extract::State};
 use http::{Method, StatusCode};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{Class, OwnerName, Refusal};
@@ -21,11 +18,7 @@ use crate::{
     wire::{NewOwner, OwnerMade, OwnerPage, OwnerView, TokenView},
 };
 
-pub(super) fn operations<S>() -> Vec<Operation<S>>
-where
-    S: Clone + Send + Sync + 'static,
-    Accounts: FromRef<S>,
-{
+pub(super) fn operations() -> Vec<Operation<Accounts>> {
     let doc = |id, method, path, summary| {
         OperationDoc::new(id, method, path, summary).auth(Auth::Operator).no_tool(super::PROVISIONING)
     };

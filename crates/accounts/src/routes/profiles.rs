@@ -4,7 +4,7 @@
 
 use axum::{
     Json,
-    extract::{FromRef, Path, State},
+    extract::{Path, State},
     response::IntoResponse,
 };
 use http::{Method, header};
@@ -22,11 +22,7 @@ use crate::{
 /// The media type of a card.
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
-pub(super) fn operations<S>() -> Vec<Operation<S>>
-where
-    S: Clone + Send + Sync + 'static,
-    Accounts: FromRef<S>,
-{
+pub(super) fn operations() -> Vec<Operation<Accounts>> {
     let doc = |id, path, summary| {
         OperationDoc::new(id, Method::GET, path, summary)
             .description(

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 
 use axum::{
     Json,
-    extract::{FromRef, Query, State, rejection::QueryRejection},
+    extract::{Query, State, rejection::QueryRejection},
     response::{IntoResponse as _, Response},
 };
 use http::Method;
@@ -30,11 +30,7 @@ use crate::{
     wire::{ReachableAgent, ReachablePage, ReachedBy},
 };
 
-pub(super) fn operations<S>() -> Vec<Operation<S>>
-where
-    S: Clone + Send + Sync + 'static,
-    Accounts: FromRef<S>,
-{
+pub(super) fn operations() -> Vec<Operation<Accounts>> {
     let doc = OperationDoc::new(
         "agent.reachable",
         Method::GET,

@@ -3,7 +3,7 @@
 
 use axum::{
     Json,
-    extract::{FromRef, Query, State, rejection::QueryRejection},
+    extract::{Query, State, rejection::QueryRejection},
 };
 use http::Method;
 use plenary_edge::{Auth, Operation, OperationDoc};
@@ -25,11 +25,7 @@ use crate::{
     wire::{FoundAgent, FoundAgents},
 };
 
-pub(super) fn operations<S>() -> Vec<Operation<S>>
-where
-    S: Clone + Send + Sync + 'static,
-    Accounts: FromRef<S>,
-{
+pub(super) fn operations() -> Vec<Operation<Accounts>> {
     let agents = OperationDoc::new(
         "search.agents",
         Method::GET,

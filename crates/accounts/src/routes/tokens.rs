@@ -3,7 +3,7 @@
 
 use axum::{
     Json,
-    extract::{FromRef, Path, State},
+    extract::{Path, State},
 };
 use http::{Method, StatusCode};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc, StrictJson};
@@ -28,11 +28,7 @@ const NO_TOOL: &str = "a model hands out no tokens";
 const NEW_TOKEN: &str = "The token is below the one that it is made with: it does no more, lasts no longer, and ends with \
                      it. A request that its scope does not admit is answered 403 `insufficient_scope`.";
 
-pub(super) fn operations<S>() -> Vec<Operation<S>>
-where
-    S: Clone + Send + Sync + 'static,
-    Accounts: FromRef<S>,
-{
+pub(super) fn operations() -> Vec<Operation<Accounts>> {
     const OWN: &str = "/agents/me/tokens";
     const ALL: &str = "/_admin/agents/{handle}/tokens";
     let own = |id, method, path, summary| {

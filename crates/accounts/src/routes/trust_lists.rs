@@ -1,10 +1,7 @@
 //! `/_admin/agents/{handle}/allowlist` and `…/blocks`: an agent's lists, for the operator and its owner.
 //! Must not know: the rules; the decider has them.
 
-use axum::{
-    Json,
-    extract::{FromRef, State},
-};
+use axum::{Json, extract::State};
 use http::{Method, StatusCode};
 use plenary_edge::{JsonBody, Operation, OperationDoc};
 use plenary_kernel::{AgentHandle, AllowEntry, Class};
@@ -22,11 +19,7 @@ use crate::{
     wire::{BlockPage, BlockView, EntriesView, NewBlock, NewEntries, UnblockReceipt},
 };
 
-pub(super) fn operations<S>() -> Vec<Operation<S>>
-where
-    S: Clone + Send + Sync + 'static,
-    Accounts: FromRef<S>,
-{
+pub(super) fn operations() -> Vec<Operation<Accounts>> {
     let doc = |id, method, path, summary| super::of_agent(OperationDoc::new(id, method, path, summary));
     const LIST: &str = "/_admin/agents/{handle}/allowlist";
     const BLOCKS: &str = "/_admin/agents/{handle}/blocks";

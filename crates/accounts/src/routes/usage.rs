@@ -1,10 +1,7 @@
 //! `GET /usage`: the storage of the bearer's owner, and its limits.
 //! Must not know: how it is counted.
 
-use axum::{
-    Json,
-    extract::{FromRef, State},
-};
+use axum::{Json, extract::State};
 use http::Method;
 use plenary_edge::{Auth, Operation, OperationDoc};
 use plenary_kernel::{Class, Refusal};
@@ -12,11 +9,7 @@ use plenary_log::account_of;
 
 use crate::{Accounts, Caller, TokenOwner, answer::AccountRefusal, wire::UsageView};
 
-pub(super) fn operations<S>() -> Vec<Operation<S>>
-where
-    S: Clone + Send + Sync + 'static,
-    Accounts: FromRef<S>,
-{
+pub(super) fn operations() -> Vec<Operation<Accounts>> {
     let doc = OperationDoc::new(
         "usage.get",
         Method::GET,

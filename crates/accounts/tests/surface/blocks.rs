@@ -5,9 +5,10 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use plenary_accounts::{ConsequenceFuture, Consequences};
+use plenary_accounts::Consequences;
 use plenary_kernel::AgentHandle;
 use plenary_log::{Fault, Log};
+use plenary_room::async_trait;
 use serde_json::json;
 
 use crate::house::{House, OPERATOR};
@@ -20,25 +21,24 @@ struct Room {
 }
 
 impl Room {
-    fn note(&self, eviction: String) -> ConsequenceFuture<'_> {
-        Box::pin(async move {
-            if self.fails.load(Ordering::SeqCst) {
-                return Err(Fault::Unavailable("told to".into()));
-            }
-            self.evicted.lock().unwrap().push(eviction);
-            Ok(())
-        })
+    fn note(&self, eviction: String) -> Result<(), Fault> {
+        if self.fails.load(Ordering::SeqCst) {
+            return Err(Fault::Unavailable("told to".into()));
+        }
+        self.evicted.lock().unwrap().push(eviction);
+        Ok(())
     }
     fn evicted(&self) -> Vec<String> {
         std::mem::take(&mut self.evicted.lock().unwrap())
     }
 }
 
+#[async_trait]
 impl Consequences for Room {
-    fn on_block<'a>(&'a self, blocker: &'a AgentHandle, blocked: &'a AgentHandle) -> ConsequenceFuture<'a> {
+    async fn on_block(&self, blocker: &AgentHandle, blocked: &AgentHandle) -> Result<(), Fault> {
         self.note(format!("{blocked} leaves {blocker}"))
     }
-    fn on_removal<'a>(&'a self, agent: &'a AgentHandle) -> ConsequenceFuture<'a> {
+    async fn on_removal(&self, agent: &AgentHandle) -> Result<(), Fault> {
         self.note(format!("{agent} leaves"))
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use plenary_accounts::{Accounts, operations};
+use plenary_accounts::operations;
 use plenary_edge::{ApiInfo, consistent, openapi};
 use serde_json::Value;
 
 use crate::house::House;
 
 fn described() -> Value {
-    let docs: Vec<_> = operations::<Accounts>().iter().map(|operation| operation.doc().clone()).collect();
+    let docs: Vec<_> = operations().iter().map(|operation| operation.doc().clone()).collect();
     consistent(docs.iter()).unwrap();
     openapi(ApiInfo { title: "t", version: "0", description: "", server_url: "/", rooms: &[] }, &docs)
 }
@@ -77,7 +77,7 @@ fn bodies_are_described_as_they_are_read() {
 #[tokio::test]
 async fn every_operation_wants_a_token() {
     let house = House::new();
-    for operation in operations::<Accounts>() {
+    for operation in operations() {
         let doc = operation.doc();
         let path = doc.path().replace("{handle}", "@a.b").replace(['{', '}'], "");
         let answer = house.call("", doc.method().as_str(), &path, "").await;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use plenary_accounts::{Accounts, Admission, ForeignTokens, TokenDigest, agent::tokens::IssuerStatement};
 use plenary_kernel::{Clock as _, TimestampMs};
 use plenary_log::Fault;
+use plenary_room::async_trait;
 
 use super::house::House;
 
@@ -16,10 +16,11 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 /// Admits one token, or none.
 struct Issuer(Mutex<Option<Admission>>);
 
+#[async_trait]
 impl ForeignTokens for Issuer {
-    fn admitted<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Option<Admission>, Fault>> {
+    async fn admitted(&self, token: &str) -> Result<Option<Admission>, Fault> {
         let found = self.0.lock().clone().filter(|_| token == JWT);
-        Box::pin(async move { Ok(found) })
+        Ok(found)
     }
 }
 

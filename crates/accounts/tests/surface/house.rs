@@ -159,6 +159,6 @@ impl Clock for HandClock {
 fn router(accounts: &Accounts) -> Router {
     let metrics = Metrics::new();
     let connect = |ConnectCaller(caller): ConnectCaller| async move { caller.handle.to_string() };
-    let router = routes(operations::<Accounts>(), &metrics).unwrap().route("/connect", get(connect));
+    let router = routes(operations(), &metrics).unwrap().route("/connect", get(connect));
     with_fallbacks(router, &metrics).with_state(accounts.clone())
 }

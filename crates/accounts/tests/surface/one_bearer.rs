@@ -16,16 +16,8 @@ fn operator() -> Authority {
 }
 
 fn register(handle: &str, token: &str) -> RegisterAgent {
-    RegisterAgent {
-        authority: operator(),
-        handle: handle.parse().unwrap(),
-        policy: Policy::Open,
-        allowlist: Vec::new(),
-        self_service: false,
-        token: TokenDigest::of(token),
-        kind: plenary_accounts::AgentKind::Agent,
-        profile: plenary_accounts::ProfileChange::default(),
-    }
+    let agent = RegisterAgent::new(operator(), handle.parse().unwrap(), TokenDigest::of(token));
+    RegisterAgent { policy: Policy::Open, ..agent }
 }
 
 /// One succeeded, the other was told why not.

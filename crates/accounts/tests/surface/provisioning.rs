@@ -1,7 +1,7 @@
 //! `/_admin`: owners and agents (ASP-1 to ASP-7, wire.md D.1, D.9).
 
 use plenary_accounts::{
-    Authority, Policy, Token, TokenKind,
+    Authority, Token, TokenKind,
     agent::command::RegisterAgent,
     limits::{AGENTS_PER_OWNER_MAX, ALLOWLIST_ENTRIES_MAX, LIST_ENTRIES_MAX, LIST_PAGE_MAX},
 };
@@ -209,16 +209,9 @@ async fn a_page_of_agents_with_long_allowlists_ends_early() {
     let house = House::new();
     for n in 0..4 {
         let entries = (0..ALLOWLIST_ENTRIES_MAX).map(|n| format!("@x.n{n}").parse().unwrap());
-        let command = RegisterAgent {
-            authority: Authority::seed(),
-            handle: format!("@a.n{n}").parse().unwrap(),
-            policy: Policy::Allowlist,
-            allowlist: entries.collect(),
-            self_service: false,
-            token: Token::random(TokenKind::Agent).digest(),
-            kind: plenary_accounts::AgentKind::Agent,
-            profile: plenary_accounts::ProfileChange::default(),
-        };
+        let (handle, token) = (format!("@a.n{n}").parse().unwrap(), Token::random(TokenKind::Agent));
+        let agent = RegisterAgent::new(Authority::seed(), handle, token.digest());
+        let command = RegisterAgent { allowlist: entries.collect(), ..agent };
         house.accounts.register_agent(command).await.unwrap();
     }
     let agents = |page: &Value| page["agents"].as_array().unwrap().len();

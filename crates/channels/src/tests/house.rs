@@ -99,16 +99,9 @@ impl House {
 
     /// Registers an agent whose token is its handle.
     pub(super) async fn agent(&self, handle: &str) {
-        let command = RegisterAgent {
-            authority: Authority::seed(),
-            handle: handle.parse().unwrap(),
-            token: TokenDigest::of(handle),
-            policy: Policy::Open,
-            allowlist: Vec::new(),
-            self_service: false,
-            kind: plenary_accounts::AgentKind::Agent,
-            profile: plenary_accounts::ProfileChange::default(),
-        };
+        let (name, token) = (handle.parse().unwrap(), TokenDigest::of(handle));
+        let command =
+            RegisterAgent { policy: Policy::Open, ..RegisterAgent::new(Authority::seed(), name, token) };
         self.accounts.register_agent(command).await.unwrap();
     }
 

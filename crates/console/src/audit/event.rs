@@ -1,8 +1,6 @@
 //! The events of the audit, and their stored form, which is frozen. Pure.
 
-use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::{AgentHandle, TimestampMs};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 /// A person wrote in the name of an agent, decided on a request, or changed agents or tokens.
@@ -28,22 +26,11 @@ pub(crate) struct WriteMade {
     pub(crate) status: u16,
 }
 
-impl WriteMade {
-    /// The stored form.
-    pub(crate) fn encode(&self) -> NewEvent {
-        written("WriteMade", self)
-    }
-
-    /// Reads a stored event. An unknown kind or form is corrupt.
-    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        if stored.kind == "WriteMade" { read(stored) } else { unknown(stored) }
-    }
-}
+plenary_engine::stored_forms!(WriteMade = "WriteMade");
 
 #[cfg(test)]
 mod tests {
-    use plenary_kernel::{Position, Version};
-    use plenary_log::StreamName;
+    use plenary_engine::golden::assert_frozen;
 
     use super::*;
 
@@ -59,32 +46,18 @@ mod tests {
             path: "/sessions/s/messages".into(),
             status: 201,
         };
-        let event = write.encode();
-        let text = std::str::from_utf8(&event.envelope).unwrap();
-        assert_eq!(
-            (event.kind, event.form, text),
-            (
-                "WriteMade",
-                1,
-                r#"{"id":"01","at":7,"person":"@nick.nick","session":"02","as":"@nick.bot","operation":"session.send","path":"/sessions/s/messages","status":201}"#
-            )
-        );
         let own = WriteMade { session: None, agent: None, ..write.clone() };
-        assert_eq!(
-            std::str::from_utf8(&own.encode().envelope).unwrap(),
-            r#"{"id":"01","at":7,"person":"@nick.nick","operation":"session.send","path":"/sessions/s/messages","status":201}"#
-        );
-        let stored = StoredEvent {
-            position: Position(1),
-            stream: StreamName::new("console.audit", "nick"),
-            version: Version(1),
-            kind: event.kind.into(),
-            form: event.form,
-            at: TimestampMs(7),
-            envelope: event.envelope,
-            payload: event.payload,
-        };
-        assert_eq!(WriteMade::decode(&stored).unwrap(), write);
-        assert!(WriteMade::decode(&StoredEvent { kind: "Other".into(), ..stored }).is_err());
+        for (write, envelope) in [
+            (
+                write,
+                r#"{"id":"01","at":7,"person":"@nick.nick","session":"02","as":"@nick.bot","operation":"session.send","path":"/sessions/s/messages","status":201}"#,
+            ),
+            (
+                own,
+                r#"{"id":"01","at":7,"person":"@nick.nick","operation":"session.send","path":"/sessions/s/messages","status":201}"#,
+            ),
+        ] {
+            assert_frozen(&write, "WriteMade", envelope, "");
+        }
     }
 }

@@ -1,8 +1,6 @@
 //! The events of a project's activity stream, and their stored form. The form is frozen. Pure.
 //! Must not know: the live events derived from them.
 
-use plenary_engine::stored::{read, unknown, written};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::lifecycle::words;
@@ -68,14 +66,4 @@ pub struct ActivityNoted {
     pub trace: Option<Box<str>>,
 }
 
-impl ActivityNoted {
-    /// The stored form.
-    pub fn encode(&self) -> NewEvent {
-        written("ActivityNoted", self)
-    }
-
-    /// Reads a stored entry; an unknown kind or form is corrupt.
-    pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        if stored.kind == "ActivityNoted" { read(stored) } else { unknown(stored) }
-    }
-}
+plenary_engine::stored_forms!(ActivityNoted = "ActivityNoted");

@@ -1,14 +1,12 @@
 //! The live readers of a project: they get the events after a cursor, then new ones. Also their wake-ups.
 //! Must not know: how the connection is kept.
 
-use std::{future::Future, pin::Pin};
-
 use plenary_accounts::{AccountEvent, Actor, Principal, recheck};
 use plenary_engine::Room;
 use plenary_hub::Observer;
 use plenary_kernel::Version;
 use plenary_log::{Fault, StoredEvent, StreamName};
-use plenary_room::{Catchup, LiveSource};
+use plenary_room::{Catchup, LiveSource, async_trait};
 
 use super::{
     event::{Activity, ActivityNoted},
@@ -119,14 +117,14 @@ impl Context {
     }
 }
 
+#[async_trait]
 impl Observer for Context {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+    async fn committed(&self, events: &[StoredEvent]) {
         events.iter().for_each(|event| self.observe(event));
         events.iter().for_each(|event| self.wake(event));
         self.search().committed(events);
         if let Some(meaning) = self.meaning() {
             meaning.search.committed(events);
         }
-        Box::pin(std::future::ready(()))
     }
 }

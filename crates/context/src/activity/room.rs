@@ -3,7 +3,7 @@
 
 use plenary_engine::Room;
 use plenary_kernel::{OwnerName, TimestampMs, Version};
-use plenary_log::{Fault, NewEvent, StoredEvent, StreamName};
+use plenary_log::{NewEvent, StreamName};
 use serde::{Deserialize, Serialize};
 
 use super::event::{Activity, ActivityNoted};
@@ -22,12 +22,6 @@ impl Room for ActivityRoom {
     const CATEGORY: &'static str = "context.activity";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &ActivityNoted) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<ActivityNoted, Fault> {
-        ActivityNoted::decode(event)
-    }
     fn folds(_: &ActivityNoted) -> bool {
         false
     }

@@ -2,8 +2,6 @@
 //! Must not know: its effects.
 
 use plenary_accounts::Actor;
-use plenary_engine::stored::{read, unknown, written};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 /// The blob was added to the project. The only event.
@@ -16,14 +14,4 @@ pub struct BlobKept {
     pub bytes: u64,
 }
 
-impl BlobKept {
-    /// The stored form.
-    pub fn encode(&self) -> NewEvent {
-        written("BlobKept", self)
-    }
-
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        if stored.kind == "BlobKept" { read(stored) } else { unknown(stored) }
-    }
-}
+plenary_engine::stored_forms!(BlobKept = "BlobKept");

@@ -1,9 +1,9 @@
 //! Blobs as a room of the engine.
 //! Must not know: HTTP.
 
-use plenary_engine::{Command, Decision, Facts, Room};
-use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent, StreamName};
+use plenary_engine::{Command, Conditions, Decided, Point, Room};
+use plenary_kernel::{OwnerName, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp, NewEvent, StreamName};
 
 use super::{command::KeepBlob, decide, event::BlobKept, state::BlobState};
 use crate::{
@@ -24,12 +24,6 @@ impl Room for BlobRoom {
     const CATEGORY: &'static str = "context.blob";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &BlobKept) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<BlobKept, Fault> {
-        BlobKept::decode(event)
-    }
     fn evolve(state: &mut BlobState, _: Version, _: TimestampMs, _: &BlobKept) {
         state.is_kept = true;
     }
@@ -61,18 +55,10 @@ impl Command<BlobRoom> for KeepBlobWith<'_> {
     type Rejection = Rejection;
     type Facts = InProject;
 
-    async fn facts(&self, _: &BlobState) -> Result<Facts<InProject>, Fault> {
-        let mut conditions = Vec::new();
-        let value = self.context.in_project(self.project, &self.command.authority, &mut conditions).await?;
-        Ok(Facts { value, conditions })
+    async fn facts(&self, _: &BlobState, conditions: &mut Conditions) -> Result<InProject, Fault> {
+        self.context.in_project(self.project, &self.command.authority, conditions).await
     }
-    fn decide(
-        &self,
-        state: &BlobState,
-        _: Version,
-        project: &InProject,
-        _: &Stamp,
-    ) -> Result<Decision<BlobKept, bool>, Rejection> {
+    fn decide(&self, state: &BlobState, project: &InProject, _: &Point) -> Decided<BlobRoom, Self> {
         decide::keep(state, project, self.command)
     }
     /// The quota was already checked by a pledge, before the bytes were stored.

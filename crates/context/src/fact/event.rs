@@ -3,8 +3,6 @@
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
-use plenary_engine::stored::{read, unknown, written, written_with};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::moment::Moment;
@@ -117,31 +115,6 @@ pub struct FactShortened {
     pub is_followed: bool,
 }
 
-impl FactEvent {
-    /// The stored form.
-    pub fn encode(&self) -> NewEvent {
-        match self {
-            Self::FactAsserted(event) => written_with("FactAsserted", event, event.document.clone()),
-            Self::FactInvalidated(event) => written("FactInvalidated", event),
-            Self::FactMerged(event) => written_with("FactMerged", event, event.document.clone()),
-            Self::FactShortened(event) => written("FactShortened", event),
-        }
-    }
-
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored.kind {
-            "FactAsserted" => {
-                let event: FactAsserted = read(stored)?;
-                Self::FactAsserted(FactAsserted { document: stored.payload.clone(), ..event })
-            }
-            "FactInvalidated" => Self::FactInvalidated(read(stored)?),
-            "FactMerged" => {
-                let event: FactMerged = read(stored)?;
-                Self::FactMerged(FactMerged { document: stored.payload.clone(), ..event })
-            }
-            "FactShortened" => Self::FactShortened(read(stored)?),
-            _ => return unknown(stored),
-        })
-    }
+plenary_engine::stored_forms! {
+    FactEvent: FactAsserted + document, FactInvalidated, FactMerged + document, FactShortened
 }

@@ -2,9 +2,9 @@
 //! Must not know: HTTP.
 
 use bytes::Bytes;
-use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room, SideEvents};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StoredEvent, StreamName};
+use plenary_log::{Fault, IndexOp, NewEvent, RowOp, StreamName};
 
 use super::{
     command::{AssertFact, InvalidateFact, Source},
@@ -33,12 +33,6 @@ impl Room for FactRoom {
     const CATEGORY: &'static str = "context.fact";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &FactEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<FactEvent, Fault> {
-        FactEvent::decode(event)
-    }
     fn evolve(state: &mut FactState, _: Version, _: TimestampMs, event: &FactEvent) {
         state.evolve(event);
     }
@@ -164,24 +158,17 @@ impl Command<FactRoom> for OnFacts<'_, AssertFact> {
     type Rejection = Rejection;
     type Facts = FactContext;
 
-    async fn facts(&self, _: &FactState) -> Result<Facts<FactContext>, Fault> {
-        let mut conditions = Vec::new();
-        let project = self.context.in_project(self.project, &self.command.authority, &mut conditions).await?;
+    async fn facts(&self, _: &FactState, conditions: &mut Conditions) -> Result<FactContext, Fault> {
+        let project = self.context.in_project(self.project, &self.command.authority, conditions).await?;
         // No condition necessary: a package is never deleted and keeps its author.
         let source = match &self.command.fact.source_package_id {
             None => Source::Unnamed,
             Some(id) => self.context.author(self.project, id).await?.map_or(Source::Absent, Source::By),
         };
-        Ok(Facts { value: FactContext { project, source }, conditions })
+        Ok(FactContext { project, source })
     }
-    fn decide(
-        &self,
-        state: &FactState,
-        _: Version,
-        around: &FactContext,
-        stamp: &Stamp,
-    ) -> Result<Decision<FactEvent, NewFact>, Rejection> {
-        decide::assert(state, around, self.command, stamp)
+    fn decide(&self, state: &FactState, around: &FactContext, at: &Point) -> Decided<FactRoom, Self> {
+        decide::assert(state, around, self.command, &at.stamp)
     }
     fn side_events(&self, decided: &Decision<FactEvent, NewFact>, _: &Stamp) -> SideEvents {
         let mut beside = if decided.reply.makes_project {
@@ -204,18 +191,10 @@ impl Command<FactRoom> for OnFacts<'_, InvalidateFact> {
     type Rejection = Rejection;
     type Facts = InProject;
 
-    async fn facts(&self, _: &FactState) -> Result<Facts<InProject>, Fault> {
-        let mut conditions = Vec::new();
-        let value = self.context.in_project(self.project, &self.command.authority, &mut conditions).await?;
-        Ok(Facts { value, conditions })
+    async fn facts(&self, _: &FactState, conditions: &mut Conditions) -> Result<InProject, Fault> {
+        self.context.in_project(self.project, &self.command.authority, conditions).await
     }
-    fn decide(
-        &self,
-        state: &FactState,
-        _: Version,
-        project: &InProject,
-        stamp: &Stamp,
-    ) -> Result<Decision<FactEvent, u64>, Rejection> {
-        decide::invalidate(state, project, self.command, stamp)
+    fn decide(&self, state: &FactState, project: &InProject, at: &Point) -> Decided<FactRoom, Self> {
+        decide::invalidate(state, project, self.command, &at.stamp)
     }
 }

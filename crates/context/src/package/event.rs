@@ -3,8 +3,6 @@
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
-use plenary_engine::stored::{read, unknown, written, written_with};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -97,26 +95,4 @@ pub struct PackageMoved {
     pub imported_by: Option<Actor>,
 }
 
-impl PackageEvent {
-    /// The stored form.
-    pub fn encode(&self) -> NewEvent {
-        match self {
-            Self::PackageDeposited(event) => written_with("PackageDeposited", event, event.raw.clone()),
-            Self::PackageFlagged(event) => written("PackageFlagged", event),
-            Self::PackageReviewed(event) => written("PackageReviewed", event),
-        }
-    }
-
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored.kind {
-            "PackageDeposited" => {
-                let event: PackageDeposited = read(stored)?;
-                Self::PackageDeposited(PackageDeposited { raw: stored.payload.clone(), ..event })
-            }
-            "PackageFlagged" => Self::PackageFlagged(read(stored)?),
-            "PackageReviewed" => Self::PackageReviewed(read(stored)?),
-            _ => return unknown(stored),
-        })
-    }
-}
+plenary_engine::stored_forms!(PackageEvent: PackageDeposited + raw, PackageFlagged, PackageReviewed);

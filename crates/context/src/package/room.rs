@@ -2,9 +2,9 @@
 //! Must not know: HTTP.
 
 use bytes::Bytes;
-use plenary_engine::{Command, Decision, Facts, Room, SideEvents};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room, SideEvents};
 use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Batch, Fault, IndexOp, NewEvent, StoredEvent, StreamName};
+use plenary_log::{Batch, Fault, IndexOp, NewEvent, StreamName};
 
 use super::{
     command::{DepositPackage, MovePackage},
@@ -35,12 +35,6 @@ impl Room for PackageRoom {
     const CATEGORY: &'static str = "context.package";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &PackageEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<PackageEvent, Fault> {
-        PackageEvent::decode(event)
-    }
     fn evolve(state: &mut PackageState, _: Version, _: TimestampMs, event: &PackageEvent) {
         state.evolve(event);
     }
@@ -148,18 +142,10 @@ impl Command<PackageRoom> for DepositWith<'_> {
     type Rejection = Rejection;
     type Facts = InProject;
 
-    async fn facts(&self, _: &PackageState) -> Result<Facts<InProject>, Fault> {
-        let mut conditions = Vec::new();
-        let value = self.context.in_project(self.project, &self.command.authority, &mut conditions).await?;
-        Ok(Facts { value, conditions })
+    async fn facts(&self, _: &PackageState, conditions: &mut Conditions) -> Result<InProject, Fault> {
+        self.context.in_project(self.project, &self.command.authority, conditions).await
     }
-    fn decide(
-        &self,
-        state: &PackageState,
-        _: Version,
-        facts: &InProject,
-        _: &Stamp,
-    ) -> Result<Decision<PackageEvent, DepositOutcome>, Rejection> {
+    fn decide(&self, state: &PackageState, facts: &InProject, _: &Point) -> Decided<PackageRoom, Self> {
         decide::deposit(state, facts, self.command)
     }
     fn side_events(&self, decided: &Decision<PackageEvent, DepositOutcome>, _: &Stamp) -> SideEvents {
@@ -185,21 +171,23 @@ impl Command<PackageRoom> for MoveWith<'_> {
     /// The project, and the package as it was sent.
     type Facts = (InProject, String);
 
-    async fn facts(&self, state: &PackageState) -> Result<Facts<(InProject, String)>, Fault> {
-        let mut conditions = Vec::new();
+    async fn facts(
+        &self,
+        state: &PackageState,
+        conditions: &mut Conditions,
+    ) -> Result<(InProject, String), Fault> {
         let project = self.id.split_once('/').map_or(self.id, |(project, _)| project);
-        let project = self.context.in_project(project, &self.command.authority, &mut conditions).await?;
+        let project = self.context.in_project(project, &self.command.authority, conditions).await?;
         let deposited =
             if state.0.is_some() { deposit_of(self.context, self.id).await? } else { String::new() };
-        Ok(Facts { value: (project, deposited), conditions })
+        Ok((project, deposited))
     }
     fn decide(
         &self,
         state: &PackageState,
-        _: Version,
         (project, deposited): &(InProject, String),
-        _: &Stamp,
-    ) -> Result<Decision<PackageEvent, StepOutcome>, Rejection> {
+        _: &Point,
+    ) -> Decided<PackageRoom, Self> {
         decide::go(state, project, deposited, self.command)
     }
 }

@@ -2,9 +2,7 @@
 //! Must not know: its effects.
 
 use plenary_accounts::Actor;
-use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::{AllowEntry, OwnerName, TimestampMs};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -102,29 +100,7 @@ pub struct ArchiveChange {
     pub at: Option<TimestampMs>,
 }
 
-impl ProjectEvent {
-    /// The stored form.
-    pub fn encode(&self) -> NewEvent {
-        match self {
-            Self::ProjectCreated(event) => written("ProjectCreated", event),
-            Self::ProjectDescribed(event) => written("ProjectDescribed", event),
-            Self::MemberSet(event) => written("MemberSet", event),
-            Self::MemberRemoved(event) => written("MemberRemoved", event),
-            Self::ProjectArchived(event) => written("ProjectArchived", event),
-            Self::ProjectUnarchived(event) => written("ProjectUnarchived", event),
-        }
-    }
-
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored.kind {
-            "ProjectCreated" => Self::ProjectCreated(read(stored)?),
-            "ProjectDescribed" => Self::ProjectDescribed(read(stored)?),
-            "MemberSet" => Self::MemberSet(read(stored)?),
-            "MemberRemoved" => Self::MemberRemoved(read(stored)?),
-            "ProjectArchived" => Self::ProjectArchived(read(stored)?),
-            "ProjectUnarchived" => Self::ProjectUnarchived(read(stored)?),
-            _ => return unknown(stored),
-        })
-    }
+plenary_engine::stored_forms! {
+    ProjectEvent: ProjectCreated, ProjectDescribed, MemberSet, MemberRemoved, ProjectArchived,
+    ProjectUnarchived
 }

@@ -2,9 +2,9 @@
 //! Must not know: HTTP.
 
 use plenary_accounts::Authority;
-use plenary_engine::{Command, Decision, Facts, LookedUp, Room, SideEvents};
-use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Condition, Fault, IndexOp, NewEvent, StoredEvent, StreamName};
+use plenary_engine::{Command, Conditions, Decided, LookedUp, Point, Room, SideEvents};
+use plenary_kernel::{OwnerName, TimestampMs, Version};
+use plenary_log::{Condition, Fault, IndexOp, NewEvent, StreamName};
 
 use super::{
     command::{CreateProject, EditProject},
@@ -31,12 +31,6 @@ impl Room for ProjectRoom {
     const CATEGORY: &'static str = "context.project";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &ProjectEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<ProjectEvent, Fault> {
-        ProjectEvent::decode(event)
-    }
     fn evolve(state: &mut ProjectState, _: Version, at: TimestampMs, event: &ProjectEvent) {
         state.evolve(at, event);
     }
@@ -130,19 +124,16 @@ macro_rules! on_project {
             /// Whether the bearer's token is still valid.
             type Facts = bool;
 
-            async fn facts(&self, _: &ProjectState) -> Result<Facts<bool>, Fault> {
-                let mut conditions = Vec::new();
+            async fn facts(&self, _: &ProjectState, conditions: &mut Conditions) -> Result<bool, Fault> {
                 let accounts = self.context.accounts();
-                let value = accounts.holds(&self.command.authority, &mut conditions).await?;
-                Ok(Facts { value, conditions })
+                accounts.holds(&self.command.authority, conditions).await
             }
             fn decide(
                 &self,
                 state: &ProjectState,
-                _: Version,
                 is_token_valid: &bool,
-                _: &Stamp,
-            ) -> Result<Decision<ProjectEvent, ()>, Rejection> {
+                _: &Point,
+            ) -> Decided<ProjectRoom, Self> {
                 $decide(state, *is_token_valid, self.command)
             }
         }

@@ -2,7 +2,6 @@
 //! meaning, and current facts from the index of everything.
 //! Must not know: how results are ranked.
 
-use futures_util::future::BoxFuture;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use plenary_accounts::Actor;
 use plenary_engine::Room as _;
@@ -10,7 +9,7 @@ use plenary_indexing::{FRESH_WITHIN, unavailable};
 use plenary_kernel::Version;
 use plenary_log::{Fault, Order, StoredEvent};
 use plenary_retrieval::{Change, Document, Hit, Kind, Query, Scope, Section};
-use plenary_room::{Findable, FoundItem, OwnHits, Reference, Searcher, Shelf};
+use plenary_room::{Findable, FoundItem, OwnHits, Reference, Searcher, Shelf, async_trait};
 use serde_json::Value;
 
 use super::documents::sections;
@@ -121,6 +120,7 @@ impl Context {
     }
 }
 
+#[async_trait]
 impl Findable for Context {
     fn room(&self) -> &'static str {
         "context"
@@ -130,83 +130,60 @@ impl Findable for Context {
         &[FactRoom::CATEGORY]
     }
 
-    fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>> {
-        Box::pin(async move {
-            if let Err(fault) = FactEvent::decode(event) {
-                tracing::error!(%fault, "the event of a fact cannot be read and is not indexed");
-                return Ok(None);
-            }
-            // Index the fact that is current now, whatever the event was.
-            let id = event.stream.id();
-            let found = format!("{FACT}{id}");
-            let Some(fact) = self.current(id).await? else { return Ok(Some(Change::Delete(found))) };
-            let project = id.split_once('/').map_or(id, |(project, _)| project).to_owned();
-            let sections = fact_sections(&fact);
-            let created_at_ms = created_ms(&fact);
-            Ok(Some(Change::Put(Document { id: found, project, created_at_ms, is_draft: false, sections })))
-        })
+    async fn change(&self, event: &StoredEvent) -> Result<Option<Change>, Fault> {
+        if let Err(fault) = FactEvent::decode(event) {
+            tracing::error!(%fault, "the event of a fact cannot be read and is not indexed");
+            return Ok(None);
+        }
+        // Index the fact that is current now, whatever the event was.
+        let id = event.stream.id();
+        let found = format!("{FACT}{id}");
+        let Some(fact) = self.current(id).await? else { return Ok(Some(Change::Delete(found))) };
+        let project = id.split_once('/').map_or(id, |(project, _)| project).to_owned();
+        let sections = fact_sections(&fact);
+        let created_at_ms = created_ms(&fact);
+        Ok(Some(Change::Put(Document { id: found, project, created_at_ms, is_draft: false, sections })))
     }
 
-    fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
-        Box::pin(async move {
-            let by = Actor::from(searcher);
-            let visible = self.admitted(&by, max).await?;
-            let mut others = ambiguous(&by, &visible);
-            let shelves = visible.iter().map(|(key, state)| {
-                let plain = others.remove(key.as_str()).is_none().then(|| state.project_id.clone());
-                let projects = plain.into_iter().chain([reference(state)]).collect();
-                Shelf { projects, ..Shelf::new(key.clone()) }
-            });
-            Ok(shelves.collect())
-        })
+    async fn shelves(&self, searcher: &Searcher, max: usize) -> Result<Vec<Shelf>, Fault> {
+        let by = Actor::from(searcher);
+        let visible = self.admitted(&by, max).await?;
+        let mut others = ambiguous(&by, &visible);
+        let shelves = visible.iter().map(|(key, state)| {
+            let plain = others.remove(key.as_str()).is_none().then(|| state.project_id.clone());
+            let projects = plain.into_iter().chain([reference(state)]).collect();
+            Shelf { projects, ..Shelf::new(key.clone()) }
+        });
+        Ok(shelves.collect())
     }
 
-    fn shelf<'a>(
-        &'a self,
-        searcher: &'a Searcher,
-        name: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Shelf>, Fault>> {
-        Box::pin(async move {
-            let by = Actor::from(searcher);
-            let (key, project) = match self.readable(name, &by).await {
-                Ok(found) => found,
-                Err(Failure::Rejected(_) | Failure::OverQuota(_)) => return Ok(None),
-                Err(Failure::Fault(fault)) => return Err(fault),
-            };
-            let is_admitted = self.is_admitted(&by, &project).await?;
-            Ok(is_admitted.then(|| Shelf { projects: vec![name.to_owned()], ..Shelf::new(key) }))
-        })
+    async fn shelf(&self, searcher: &Searcher, name: &str) -> Result<Option<Shelf>, Fault> {
+        let by = Actor::from(searcher);
+        let (key, project) = match self.readable(name, &by).await {
+            Ok(found) => found,
+            Err(Failure::Rejected(_) | Failure::OverQuota(_)) => return Ok(None),
+            Err(Failure::Fault(fault)) => return Err(fault),
+        };
+        let is_admitted = self.is_admitted(&by, &project).await?;
+        Ok(is_admitted.then(|| Shelf { projects: vec![name.to_owned()], ..Shelf::new(key) }))
     }
 
-    fn read<'a>(
-        &'a self,
-        searcher: &'a Searcher,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<FoundItem>, Fault>> {
-        Box::pin(async move {
-            let by = Actor::from(searcher);
-            match (id.strip_prefix(PACKAGE), id.strip_prefix(FACT)) {
-                (Some(id), _) => self.found_package(&by, id).await,
-                (_, Some(id)) => self.found_fact(&by, id).await,
-                (None, None) => Ok(None),
-            }
-        })
+    async fn read(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault> {
+        let by = Actor::from(searcher);
+        match (id.strip_prefix(PACKAGE), id.strip_prefix(FACT)) {
+            (Some(id), _) => self.found_package(&by, id).await,
+            (_, Some(id)) => self.found_fact(&by, id).await,
+            (None, None) => Ok(None),
+        }
     }
 
-    fn own_hits<'a>(
-        &'a self,
-        query: &'a Query,
-        scope: Scope,
-        max: usize,
-    ) -> BoxFuture<'a, Result<OwnHits, Fault>> {
-        Box::pin(async move {
-            self.search().until(self.log().head().await?, FRESH_WITHIN).await;
-            let prefixed = |hits: Vec<Hit>| -> Vec<Hit> {
-                hits.into_iter().map(|hit| Hit { id: format!("{PACKAGE}{}", hit.id), ..hit }).collect()
-            };
-            let words = async { self.search().index().search(query, &scope, max).await.map_err(unavailable) };
-            let (words, meaning) = tokio::join!(words, self.semantic_hits(query, &scope, max));
-            Ok(OwnHits { words: prefixed(words?), meaning: meaning.map(prefixed) })
-        })
+    async fn own_hits(&self, query: &Query, scope: Scope, max: usize) -> Result<OwnHits, Fault> {
+        self.search().until(self.log().head().await?, FRESH_WITHIN).await;
+        let prefixed = |hits: Vec<Hit>| -> Vec<Hit> {
+            hits.into_iter().map(|hit| Hit { id: format!("{PACKAGE}{}", hit.id), ..hit }).collect()
+        };
+        let words = async { self.search().index().search(query, &scope, max).await.map_err(unavailable) };
+        let (words, meaning) = tokio::join!(words, self.semantic_hits(query, &scope, max));
+        Ok(OwnHits { words: prefixed(words?), meaning: meaning.map(prefixed) })
     }
 }

@@ -1,11 +1,11 @@
 //! The changes of the indexes that the events of packages cause.
 //! Must not know: how the log is followed.
 
-use futures_util::future::BoxFuture;
 use plenary_engine::Room as _;
 use plenary_indexing::Source;
 use plenary_log::{Fault, StoredEvent};
 use plenary_retrieval::Change;
+use plenary_room::async_trait;
 
 use super::documents::document;
 use crate::{
@@ -26,38 +26,37 @@ impl Context {
     }
 }
 
+#[async_trait]
 impl Source for Context {
-    fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>> {
-        Box::pin(async move {
-            let id = event.stream.id();
-            let decoded = match PackageRoom::decode(event) {
-                Ok(decoded) => decoded,
-                Err(fault) => {
-                    tracing::error!(%fault, "the event of a package cannot be read and is not indexed");
-                    return Ok(None);
-                }
-            };
-            Ok(match decoded {
-                PackageEvent::PackageDeposited(event) => {
-                    Some(Change::Put(document(id, &event.raw, event.status, event.created_at)))
-                }
-                // The index has no other state than whether a package is a draft.
-                PackageEvent::PackageFlagged(moved) | PackageEvent::PackageReviewed(moved)
-                    if moved.from == Status::Draft =>
-                {
-                    let stored_package = self.sound_package(id).await?;
-                    stored_package.map(|stored_package| {
-                        let at = stored_package.present.created_at;
-                        Change::Put(document(
-                            id,
-                            stored_package.text.as_bytes(),
-                            stored_package.present.status,
-                            at,
-                        ))
-                    })
-                }
-                PackageEvent::PackageFlagged(_) | PackageEvent::PackageReviewed(_) => None,
-            })
+    async fn change(&self, event: &StoredEvent) -> Result<Option<Change>, Fault> {
+        let id = event.stream.id();
+        let decoded = match PackageRoom::decode(event) {
+            Ok(decoded) => decoded,
+            Err(fault) => {
+                tracing::error!(%fault, "the event of a package cannot be read and is not indexed");
+                return Ok(None);
+            }
+        };
+        Ok(match decoded {
+            PackageEvent::PackageDeposited(event) => {
+                Some(Change::Put(document(id, &event.raw, event.status, event.created_at)))
+            }
+            // The index has no other state than whether a package is a draft.
+            PackageEvent::PackageFlagged(moved) | PackageEvent::PackageReviewed(moved)
+                if moved.from == Status::Draft =>
+            {
+                let stored_package = self.sound_package(id).await?;
+                stored_package.map(|stored_package| {
+                    let at = stored_package.present.created_at;
+                    Change::Put(document(
+                        id,
+                        stored_package.text.as_bytes(),
+                        stored_package.present.status,
+                        at,
+                    ))
+                })
+            }
+            PackageEvent::PackageFlagged(_) | PackageEvent::PackageReviewed(_) => None,
         })
     }
 }

@@ -2,8 +2,6 @@
 //! Must not know: its effects.
 
 use plenary_accounts::Actor;
-use plenary_engine::stored::{read, unknown, written};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -50,21 +48,4 @@ pub struct SessionEnded {
     pub extensions: Map<String, Value>,
 }
 
-impl SessionEvent {
-    /// The stored form.
-    pub fn encode(&self) -> NewEvent {
-        match self {
-            Self::SessionStarted(event) => written("SessionStarted", event),
-            Self::SessionEnded(event) => written("SessionEnded", event),
-        }
-    }
-
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored.kind {
-            "SessionStarted" => Self::SessionStarted(read(stored)?),
-            "SessionEnded" => Self::SessionEnded(read(stored)?),
-            _ => return unknown(stored),
-        })
-    }
-}
+plenary_engine::stored_forms!(SessionEvent: SessionStarted, SessionEnded);

@@ -1,9 +1,9 @@
 //! Sessions as a room of the engine.
 //! Must not know: HTTP.
 
-use plenary_engine::{Command, Decision, Facts, Room};
-use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent, StreamName};
+use plenary_engine::{Command, Conditions, Decided, Point, Room};
+use plenary_kernel::{OwnerName, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp, NewEvent, StreamName};
 
 use super::{
     command::{EndSession, StartSession},
@@ -30,12 +30,6 @@ impl Room for SessionRoom {
     const CATEGORY: &'static str = "context.session";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &SessionEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<SessionEvent, Fault> {
-        SessionEvent::decode(event)
-    }
     fn evolve(state: &mut SessionState, _: Version, _: TimestampMs, event: &SessionEvent) {
         state.evolve(event);
     }
@@ -80,19 +74,17 @@ macro_rules! on_session {
             type Rejection = Rejection;
             type Facts = InProject;
 
-            async fn facts(&self, _: &SessionState) -> Result<Facts<InProject>, Fault> {
-                let mut conditions = Vec::new();
+            async fn facts(&self, _: &SessionState, conditions: &mut Conditions) -> Result<InProject, Fault> {
                 let authority = &self.command.authority;
-                let value = self.context.in_project(self.project, authority, &mut conditions).await?;
-                Ok(Facts { value, conditions })
+                self.context.in_project(self.project, authority, conditions).await
             }
             fn decide(
                 &self,
                 $state: &SessionState,
-                _: Version,
                 $project: &InProject,
-                $stamp: &Stamp,
-            ) -> Result<Decision<SessionEvent, String>, Rejection> {
+                at: &Point,
+            ) -> Decided<SessionRoom, Self> {
+                let $stamp = &at.stamp;
                 let $c = self.command;
                 $decide
             }

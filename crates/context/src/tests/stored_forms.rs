@@ -1,8 +1,8 @@
 //! The stored form of every event, byte for byte. They are frozen: a change is a new form beside the old one.
 
 use plenary_accounts::Actor;
-use plenary_kernel::{Position, TimestampMs, Version};
-use plenary_log::{Fault, NewEvent, StoredEvent, StreamName};
+use plenary_engine::golden::assert_frozen;
+use plenary_kernel::TimestampMs;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -26,19 +26,6 @@ use crate::{
 
 const HASH: &str = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
 
-fn stored(event: NewEvent) -> StoredEvent {
-    StoredEvent {
-        position: Position(1),
-        stream: StreamName::new("context.any", "x"),
-        version: Version(1),
-        kind: event.kind.into(),
-        form: event.form,
-        at: TimestampMs(1_000),
-        envelope: event.envelope,
-        payload: event.payload,
-    }
-}
-
 fn agent() -> Actor {
     "@nick.a".parse().unwrap()
 }
@@ -50,24 +37,6 @@ fn extensions() -> Map<String, Value> {
 
 fn moment(text: &str) -> Moment {
     Moment::parse(text).unwrap()
-}
-
-/// Checks that an event is written so and read back, and that another form or kind is corrupt.
-#[track_caller]
-fn frozen<E: PartialEq + std::fmt::Debug>(
-    event: &E,
-    encode: impl Fn(&E) -> NewEvent,
-    decode: impl Fn(&StoredEvent) -> Result<E, Fault>,
-    (kind, envelope, payload): (&'static str, &str, &str),
-) {
-    let written = encode(event);
-    let text = std::str::from_utf8(&written.envelope).unwrap();
-    assert_eq!((written.kind, written.form, text), (kind, 1, envelope));
-    assert_eq!(written.payload, payload);
-    let back = stored(written);
-    assert_eq!(&decode(&back).unwrap(), event);
-    assert!(decode(&StoredEvent { form: 2, ..back.clone() }).is_err());
-    assert!(decode(&StoredEvent { kind: "Other".into(), ..back }).is_err());
 }
 
 /// A span, as it is stored.
@@ -89,7 +58,7 @@ fn notes() {
             trace,
         };
         let envelope = format!(r#"{{"type":"fact.superseded","on":"p/s/p","version":7{tail}"#);
-        frozen(&noted, ActivityNoted::encode, ActivityNoted::decode, ("ActivityNoted", &envelope, ""));
+        assert_frozen(&noted, "ActivityNoted", &envelope, "");
     }
     let words: Vec<_> = Activity::ALL.iter().map(|activity| activity.as_str()).collect();
     assert_eq!(
@@ -102,8 +71,7 @@ fn notes() {
 
 #[test]
 fn blobs() {
-    let form = ("BlobKept", r#"{"by":"@nick.a","octets":7}"#, "");
-    frozen(&BlobKept { by: agent(), bytes: 7 }, BlobKept::encode, BlobKept::decode, form);
+    assert_frozen(&BlobKept { by: agent(), bytes: 7 }, "BlobKept", r#"{"by":"@nick.a","octets":7}"#, "");
 }
 
 #[test]
@@ -140,21 +108,21 @@ fn packages() {
             r#","session_id":"sess_1"},"parent":"pkg_0","asks":true,"at":"2026-04-19T08:00:00Z","renamed_from":"pkg_a","trace":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}"#,
         ),
     ] {
-        frozen(
+        assert_frozen(
             &PackageEvent::PackageDeposited(deposited(full)),
-            PackageEvent::encode,
-            PackageEvent::decode,
-            ("PackageDeposited", &format!("{head}{tail}"), "{ \"a\":1.0}"),
+            "PackageDeposited",
+            &format!("{head}{tail}"),
+            "{ \"a\":1.0}",
         );
     }
-    frozen(
+    assert_frozen(
         &PackageEvent::PackageDeposited(PackageDeposited {
             imported_by: Some(Actor::Operator),
             ..deposited(false)
         }),
-        PackageEvent::encode,
-        PackageEvent::decode,
-        ("PackageDeposited", &format!("{head}}},\"imported_by\":\"operator\"}}"), "{ \"a\":1.0}"),
+        "PackageDeposited",
+        &format!("{head}}},\"imported_by\":\"operator\"}}"),
+        "{ \"a\":1.0}",
     );
 }
 
@@ -178,17 +146,17 @@ fn what_happens_to_packages() {
     );
     let tail = r#""type":"standard","created_at":"2026-04-18T20:00:00Z"}"#;
     let elsewhere = r#""type":"standard","created_at":"2026-04-18T20:00:00Z","at":"2026-04-19T08:00:00Z"}"#;
-    frozen(
+    assert_frozen(
         &PackageEvent::PackageFlagged(moved(Some("why"))),
-        PackageEvent::encode,
-        PackageEvent::decode,
-        ("PackageFlagged", &format!("{head}\"note\":\"why\",{elsewhere}"), ""),
+        "PackageFlagged",
+        &format!("{head}\"note\":\"why\",{elsewhere}"),
+        "",
     );
-    frozen(
+    assert_frozen(
         &PackageEvent::PackageReviewed(moved(None)),
-        PackageEvent::encode,
-        PackageEvent::decode,
-        ("PackageReviewed", &format!("{head}{tail}"), ""),
+        "PackageReviewed",
+        &format!("{head}{tail}"),
+        "",
     );
 }
 
@@ -212,12 +180,7 @@ fn facts() {
         ),
     ] {
         let envelope = format!(r#"{{"by":"@nick.a","valid_from":"2026-04-18T20:00:00.000001Z"{tail}"#);
-        frozen(
-            &asserted(supersedes),
-            FactEvent::encode,
-            FactEvent::decode,
-            ("FactAsserted", &envelope, "{\"value\":\"1\"}"),
-        );
+        assert_frozen(&asserted(supersedes), "FactAsserted", &envelope, "{\"value\":\"1\"}");
     }
     let head = r#"{"by":"@nick.a","valid_from":"2026-04-18T20:00:00Z","valid_to":"2026-04-18T21:00:00Z""#;
     for (text, tail) in
@@ -229,12 +192,7 @@ fn facts() {
             valid_to: moment("2026-04-18T21:00:00Z"),
             text: text.map(str::to_owned),
         };
-        frozen(
-            &FactEvent::FactInvalidated(ended),
-            FactEvent::encode,
-            FactEvent::decode,
-            ("FactInvalidated", &format!("{head}{tail}"), ""),
-        );
+        assert_frozen(&FactEvent::FactInvalidated(ended), "FactInvalidated", &format!("{head}{tail}"), "");
     }
 }
 
@@ -260,12 +218,7 @@ fn facts_of_other_servers() {
     );
     for (is_full, tail) in [(false, "}"), (true, full.as_str())] {
         let envelope = format!("{head}{tail}");
-        frozen(
-            &merged(is_full),
-            FactEvent::encode,
-            FactEvent::decode,
-            ("FactMerged", &envelope, "{\"value\":\"1\"}"),
-        );
+        assert_frozen(&merged(is_full), "FactMerged", &envelope, "{\"value\":\"1\"}");
     }
     let shortened = |is_followed| FactShortened {
         is_followed,
@@ -276,11 +229,11 @@ fn facts_of_other_servers() {
     };
     let head = r#"{"by":"@nick.a","valid_from":"2026-04-18T20:00:00Z","was":"2026-04-18T22:00:00Z""#;
     for (is_followed, tail) in [(false, "}"), (true, r#","is_followed":true}"#)] {
-        frozen(
+        assert_frozen(
             &FactEvent::FactShortened(shortened(is_followed)),
-            FactEvent::encode,
-            FactEvent::decode,
-            ("FactShortened", &format!("{head},\"ended\":{ended}{tail}"), ""),
+            "FactShortened",
+            &format!("{head},\"ended\":{ended}{tail}"),
+            "",
         );
     }
 }
@@ -349,7 +302,7 @@ fn projects() {
         ),
     ];
     for (event, kind, envelope) in &forms {
-        frozen(event, ProjectEvent::encode, ProjectEvent::decode, (kind, envelope, ""));
+        assert_frozen(event, kind, envelope, "");
     }
 }
 
@@ -382,6 +335,6 @@ fn sessions() {
         (SessionEvent::SessionEnded(ended(Map::new())), "SessionEnded", end),
     ];
     for (event, kind, envelope) in &forms {
-        frozen(event, SessionEvent::encode, SessionEvent::decode, (kind, envelope, ""));
+        assert_frozen(event, kind, envelope, "");
     }
 }

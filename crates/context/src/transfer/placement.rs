@@ -1,8 +1,8 @@
 //! Records as commands of the engine: their facts from other streams, and their decision.
 //! Must not know: HTTP, or the number of records.
 
-use plenary_engine::{Command, Decision, Facts, SideEvents};
-use plenary_kernel::{Stamp, Version};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, SideEvents};
+use plenary_kernel::Stamp;
 use plenary_log::{Batch, Condition, Fault, IndexRow, Order, RowOp};
 
 use super::{
@@ -25,11 +25,11 @@ use crate::{
     index::{BESIDE, FACTS, beside, ended},
     key,
     moment::Moment,
-    package::{event::PackageEvent, room::PackageRoom, state::PackageState},
-    project::{decide::InProject, event::ProjectEvent, room::ProjectRoom, state::ProjectState},
+    package::{room::PackageRoom, state::PackageState},
+    project::{decide::InProject, room::ProjectRoom, state::ProjectState},
     project_names::Home,
     rejection::Rejection,
-    session::{event::SessionEvent, room::SessionRoom, state::SessionState},
+    session::{room::SessionRoom, state::SessionState},
 };
 
 /// A record with its context. `id` is the id of its stream.
@@ -103,18 +103,16 @@ impl Command<PackageRoom> for Placement<'_, ArrivingPackage> {
     type Rejection = Rejection;
     type Facts = (InProject, Vec<ContentHash>);
 
-    async fn facts(&self, state: &PackageState) -> Result<Facts<Self::Facts>, Fault> {
-        let mut conditions = Vec::new();
-        let project = self.project(&mut conditions).await?;
-        Ok(Facts { value: (project, self.earlier(state).await?), conditions })
+    async fn facts(&self, state: &PackageState, conditions: &mut Conditions) -> Result<Self::Facts, Fault> {
+        let project = self.project(conditions).await?;
+        Ok((project, self.earlier(state).await?))
     }
     fn decide(
         &self,
         state: &PackageState,
-        _: Version,
         (project, earlier): &Self::Facts,
-        _: &Stamp,
-    ) -> Result<Decision<PackageEvent, Outcome>, Rejection> {
+        _: &Point,
+    ) -> Decided<PackageRoom, Self> {
         self.import.package(state, (project, earlier), self.record)
     }
 }
@@ -223,26 +221,24 @@ impl Command<FactRoom> for Placement<'_, ArrivingFact> {
     type Rejection = Rejection;
     type Facts = (InProject, Neighbours, String, Option<String>);
 
-    async fn facts(&self, state: &FactState) -> Result<Facts<Self::Facts>, Fault> {
-        let mut conditions = Vec::new();
-        let project = self.project(&mut conditions).await?;
+    async fn facts(&self, state: &FactState, conditions: &mut Conditions) -> Result<Self::Facts, Fault> {
+        let project = self.project(conditions).await?;
         let asserted_by = match &self.record.asserted_by {
             Some(_) => String::new(),
             None => self.asserted_by().await?,
         };
         let (neighbours, key_of_other) = (self.neighbours(state).await?, self.key_of_other().await?);
-        Ok(Facts { value: (project, neighbours, asserted_by, key_of_other), conditions })
+        Ok((project, neighbours, asserted_by, key_of_other))
     }
     fn decide(
         &self,
         _: &FactState,
-        _: Version,
         (project, neighbours, asserted_by, key_of_other): &Self::Facts,
-        stamp: &Stamp,
-    ) -> Result<Decision<FactEvent, Outcome>, Rejection> {
+        at: &Point,
+    ) -> Decided<FactRoom, Self> {
         let surroundings =
             FactSurroundings { project, neighbours, asserted_by, key_of_other: key_of_other.as_deref() };
-        self.import.fact(surroundings, self.record, stamp.now)
+        self.import.fact(surroundings, self.record, at.stamp.now)
     }
     fn side_events(&self, decided: &Decision<FactEvent, Outcome>, _: &Stamp) -> SideEvents {
         let rows = match decided.reply {
@@ -261,18 +257,10 @@ impl Command<SessionRoom> for Placement<'_, ArrivingSession> {
     type Rejection = Rejection;
     type Facts = InProject;
 
-    async fn facts(&self, _: &SessionState) -> Result<Facts<InProject>, Fault> {
-        let mut conditions = Vec::new();
-        let value = self.project(&mut conditions).await?;
-        Ok(Facts { value, conditions })
+    async fn facts(&self, _: &SessionState, conditions: &mut Conditions) -> Result<InProject, Fault> {
+        self.project(conditions).await
     }
-    fn decide(
-        &self,
-        state: &SessionState,
-        _: Version,
-        project: &InProject,
-        _: &Stamp,
-    ) -> Result<Decision<SessionEvent, Outcome>, Rejection> {
+    fn decide(&self, state: &SessionState, project: &InProject, _: &Point) -> Decided<SessionRoom, Self> {
         self.import.session(state, project, self.record)
     }
 }
@@ -290,18 +278,10 @@ impl Command<ProjectRoom> for Placement<'_, NamedProject<'_>> {
     /// Whether the bearer's token is still valid.
     type Facts = bool;
 
-    async fn facts(&self, _: &ProjectState) -> Result<Facts<bool>, Fault> {
-        let mut conditions = Vec::new();
-        let value = self.context.accounts().holds(self.import.authority, &mut conditions).await?;
-        Ok(Facts { value, conditions })
+    async fn facts(&self, _: &ProjectState, conditions: &mut Conditions) -> Result<bool, Fault> {
+        self.context.accounts().holds(self.import.authority, conditions).await
     }
-    fn decide(
-        &self,
-        state: &ProjectState,
-        _: Version,
-        is_token_valid: &bool,
-        _: &Stamp,
-    ) -> Result<Decision<ProjectEvent, Outcome>, Rejection> {
+    fn decide(&self, state: &ProjectState, is_token_valid: &bool, _: &Point) -> Decided<ProjectRoom, Self> {
         self.import.project(state, *is_token_valid, self.record.home, self.record.record)
     }
 }

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use plenary_engine::{Command, Room, Streams};
+use plenary_engine::{Command, Point, Room, Streams};
 use plenary_kernel::Version;
 
 use super::{
@@ -107,10 +107,10 @@ async fn predict<R: Room, C: Command<R, Reply = Outcome, Rejection = Rejection>>
         Some(state) => state,
         None => (*streams.fresh(id).await?.0).clone(),
     };
-    let mut facts = command.facts(&state).await?.value;
+    let mut facts = command.facts(&state, &mut Vec::new()).await?;
     adjust(&mut facts);
     let stamp = context.clock().stamp();
-    let decision = command.decide(&state, Version::ZERO, &facts, &stamp)?;
+    let decision = command.decide(&state, &facts, &Point { version: Version::ZERO, stamp })?;
     for event in &decision.events {
         R::evolve(&mut state, Version::ZERO, stamp.now, event);
     }

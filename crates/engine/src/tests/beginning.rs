@@ -1,7 +1,7 @@
 //! Commands on streams that are assumed to be new: the store is not read if they are, and if they are not, no reader
 //! sees the wrong decision.
 
-use plenary_kernel::{Stamp, Version};
+use plenary_kernel::Version;
 use plenary_log::{
     Fault,
     rigged::{InjectedFault, Process, ReadCounts, Store},
@@ -11,7 +11,7 @@ use super::hall::{
     Hall, HallEvent, HallState, Halls, ID, SeatRefusal, add, closing, halls, idle, opened, refused, rigged,
     start, take, written,
 };
-use crate::{Command, Decision, ExecuteError, Executed, Facts, KeyUse, Room};
+use crate::{Command, Conditions, Decided, Decision, ExecuteError, Executed, KeyUse, Point, Room};
 
 /// Opens a new hall; the reply says whether this command did it, and the number of seats.
 pub(super) struct Open(pub(super) usize);
@@ -21,17 +21,11 @@ impl Command<Hall> for Open {
     type Reply = (bool, usize);
     type Rejection = SeatRefusal;
     type Facts = ();
-    async fn facts(&self, _: &HallState) -> Result<Facts<()>, Fault> {
-        Ok(Facts::none())
+    async fn facts(&self, _: &HallState, _: &mut Conditions) -> Result<(), Fault> {
+        Ok(())
     }
-    fn decide(
-        &self,
-        state: &HallState,
-        at: Version,
-        (): &(),
-        _: &Stamp,
-    ) -> Result<Decision<HallEvent, (bool, usize)>, SeatRefusal> {
-        assert_eq!(at == Version::ZERO, *state == HallState::default(), "a state of its version");
+    fn decide(&self, state: &HallState, (): &(), at: &Point) -> Decided<Hall, Self> {
+        assert_eq!(at.version == Version::ZERO, *state == HallState::default(), "a state of its version");
         match state {
             HallState { closed: true, .. } => Err(SeatRefusal::Closed),
             HallState { seats: 0, .. } => Ok(Decision::new(vec![HallEvent::Opened(self.0)], (true, self.0))),

@@ -18,7 +18,10 @@ use plenary_log::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Command, Decision, ExecuteError, Executed, Facts, KeyUse, LookedUp, Room, SideEvents, Streams};
+use crate::{
+    Command, Conditions, Decided, Decision, ExecuteError, Executed, KeyUse, LookedUp, Point, Room,
+    SideEvents, Streams, stored::StoredForm,
+};
 
 pub(super) const ID: &str = "main";
 
@@ -45,21 +48,16 @@ fn new(kind: &'static str, text: &str) -> NewEvent {
     NewEvent { kind, form: 1, envelope: Bytes::copy_from_slice(text.as_bytes()), payload: Bytes::new() }
 }
 
-impl Room for Hall {
-    type State = HallState;
-    type Event = HallEvent;
-    const CATEGORY: &'static str = "toy.hall";
-    const SNAPSHOT_FORM: u16 = 3;
-
-    fn encode(event: &HallEvent) -> NewEvent {
-        match event {
+impl StoredForm for HallEvent {
+    fn encode(&self) -> NewEvent {
+        match self {
             HallEvent::Opened(seats) => new("Opened", &seats.to_string()),
             HallEvent::Taken(guest) => new("Taken", guest),
             HallEvent::Closed => new("Closed", ""),
             HallEvent::Sung => new("Sung", ""),
         }
     }
-    fn decode(event: &StoredEvent) -> Result<HallEvent, Fault> {
+    fn decode(event: &StoredEvent) -> Result<Self, Fault> {
         let text = String::from_utf8_lossy(&event.envelope).into_owned();
         match &*event.kind {
             "Opened" => Ok(HallEvent::Opened(text.parse().unwrap())),
@@ -69,6 +67,14 @@ impl Room for Hall {
             kind => Err(Fault::Corrupt(kind.to_owned())),
         }
     }
+}
+
+impl Room for Hall {
+    type State = HallState;
+    type Event = HallEvent;
+    const CATEGORY: &'static str = "toy.hall";
+    const SNAPSHOT_FORM: u16 = 3;
+
     fn folds(event: &HallEvent) -> bool {
         *event != HallEvent::Sung
     }
@@ -150,7 +156,7 @@ impl Command<Hall> for Take {
     /// Whether the caller is banned.
     type Facts = bool;
 
-    async fn facts(&self, _: &HallState) -> Result<Facts<bool>, Fault> {
+    async fn facts(&self, _: &HallState, conditions: &mut Conditions) -> Result<bool, Fault> {
         let stream = bans();
         let banned = self.log.read_stream(&stream, Version::ZERO, READ_ROWS_MAX).await?;
         let expected = banned.last().map_or(Version::ZERO, |event| event.version);
@@ -160,20 +166,15 @@ impl Command<Hall> for Take {
         {
             between().await;
         }
-        Ok(Facts { value, conditions: vec![Condition::at(stream, expected)] })
+        conditions.push(Condition::at(stream, expected));
+        Ok(value)
     }
-    fn decide(
-        &self,
-        state: &HallState,
-        at: Version,
-        banned: &bool,
-        _: &Stamp,
-    ) -> Result<Decision<HallEvent, Version>, SeatRefusal> {
+    fn decide(&self, state: &HallState, banned: &bool, at: &Point) -> Decided<Hall, Self> {
         match state {
             _ if *banned => Err(SeatRefusal::Banned),
             HallState { closed: true, .. } => Err(SeatRefusal::Closed),
             HallState { seats, taken, .. } if taken.len() >= *seats => Err(SeatRefusal::Full),
-            _ => Ok(Decision::new(vec![HallEvent::Taken(self.guest.clone())], at.next())),
+            _ => Ok(Decision::new(vec![HallEvent::Taken(self.guest.clone())], at.version.next())),
         }
     }
     fn side_events(&self, decided: &Decision<HallEvent, Version>, stamp: &Stamp) -> SideEvents {
@@ -195,16 +196,10 @@ impl Command<Hall> for Do {
     type Reply = usize;
     type Rejection = Infallible;
     type Facts = ();
-    async fn facts(&self, _: &HallState) -> Result<Facts<()>, Fault> {
-        Ok(Facts::none())
+    async fn facts(&self, _: &HallState, _: &mut Conditions) -> Result<(), Fault> {
+        Ok(())
     }
-    fn decide(
-        &self,
-        _: &HallState,
-        _: Version,
-        (): &(),
-        _: &Stamp,
-    ) -> Result<Decision<HallEvent, usize>, Infallible> {
+    fn decide(&self, _: &HallState, (): &(), _: &Point) -> Decided<Hall, Self> {
         Ok(Decision::new(self.0.clone(), self.0.len()))
     }
 }
@@ -218,18 +213,12 @@ impl Command<Hall> for OpenFor {
     type Rejection = SeatRefusal;
     /// Whether that guest has a seat.
     type Facts = bool;
-    async fn facts(&self, _: &HallState) -> Result<Facts<bool>, Fault> {
+    async fn facts(&self, _: &HallState, conditions: &mut Conditions) -> Result<bool, Fault> {
         let LookedUp { state, version, upon, .. } = self.0.look_up(ID).await?;
-        let condition = Condition { stream: Hall::stream(ID), expected: version, upon };
-        Ok(Facts { value: state.taken.contains(self.1), conditions: vec![condition] })
+        conditions.push(Condition { stream: Hall::stream(ID), expected: version, upon });
+        Ok(state.taken.contains(self.1))
     }
-    fn decide(
-        &self,
-        _: &HallState,
-        _: Version,
-        has_seat: &bool,
-        _: &Stamp,
-    ) -> Result<Decision<HallEvent, ()>, SeatRefusal> {
+    fn decide(&self, _: &HallState, has_seat: &bool, _: &Point) -> Decided<Hall, Self> {
         if *has_seat { Ok(Decision::new(vec![HallEvent::Opened(1)], ())) } else { Err(SeatRefusal::Banned) }
     }
 }

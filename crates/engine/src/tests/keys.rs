@@ -2,10 +2,14 @@
 
 use plenary_kernel::Version;
 
-use plenary_log::rigged::Store;
+use plenary_log::{Fault, rigged::Store};
 
-use super::hall::{Halls, ID, SeatRefusal, closing, hall, opened, refused, rigged, start, take, written};
-use crate::{ExecuteError, Executed, IdempotentRequest, KeyUse};
+use super::hall::{
+    Hall, HallState, Halls, ID, SeatRefusal, closing, hall, opened, refused, rigged, start, take, written,
+};
+use crate::{
+    Command, Conditions, Decided, Decision, ExecuteError, Executed, IdempotentRequest, KeyUse, Point,
+};
 
 fn key(key: &str, digest: u8) -> KeyUse {
     KeyUse { scope: "take/main".into(), key: key.into(), digest: [digest; 32] }
@@ -110,26 +114,20 @@ async fn an_unreadable_stored_answer_is_a_fault() {
     halls.execute(ID, &opened(5), Some(&key("k", 1))).await.unwrap();
     // The same scope and key under a command with another answer.
     struct OtherCommand;
-    impl crate::Command<super::hall::Hall> for OtherCommand {
+    impl Command<Hall> for OtherCommand {
         const NAME: &'static str = "other";
         type Reply = String;
         type Rejection = SeatRefusal;
         type Facts = ();
-        async fn facts(&self, _: &super::hall::HallState) -> Result<crate::Facts<()>, plenary_log::Fault> {
-            Ok(crate::Facts::none())
+        async fn facts(&self, _: &HallState, _: &mut Conditions) -> Result<(), Fault> {
+            Ok(())
         }
-        fn decide(
-            &self,
-            _: &super::hall::HallState,
-            _: Version,
-            (): &(),
-            _: &plenary_kernel::Stamp,
-        ) -> Result<crate::Decision<super::hall::HallEvent, String>, SeatRefusal> {
-            Ok(crate::Decision::unchanged(String::new()))
+        fn decide(&self, _: &HallState, (): &(), _: &Point) -> Decided<Hall, Self> {
+            Ok(Decision::unchanged(String::new()))
         }
     }
     let answer = halls.execute(ID, &OtherCommand, Some(&key("k", 1))).await;
-    assert!(matches!(answer, Err(ExecuteError::Fault(plenary_log::Fault::Corrupt(_)))), "{answer:?}");
+    assert!(matches!(answer, Err(ExecuteError::Fault(Fault::Corrupt(_)))), "{answer:?}");
 }
 
 /// A request that asks for two commands and comes again after only the first was carried out: what was done is answered as

@@ -7,10 +7,10 @@ use plenary_kernel::{Position, Version};
 use plenary_log::{Fault, Order, rigged::InjectedFault, rigged::Store};
 
 use super::hall::{
-    HallEvent, ID, SeatRefusal, add, ban, bans, closing, hall, idle, opened, refused, rigged, start, take,
+    HallState, ID, SeatRefusal, add, ban, bans, closing, hall, idle, opened, refused, rigged, start, take,
     written,
 };
-use crate::{ExecuteError, tests::hall::Hall};
+use crate::{Command, Conditions, Decided, ExecuteError, Point, tests::hall::Hall};
 
 #[tokio::test]
 async fn one_stream_takes_a_thousand_commands_at_once_without_gaps() {
@@ -168,24 +168,18 @@ async fn past_its_attempts_a_command_is_refused_as_overloaded_with_nothing_writt
     restless.between = None;
     // Another task changes the list after every read.
     struct Restless(super::hall::Take);
-    impl crate::Command<Hall> for Restless {
+    impl Command<Hall> for Restless {
         const NAME: &'static str = "restless";
         type Reply = Version;
         type Rejection = SeatRefusal;
         type Facts = bool;
-        async fn facts(&self, state: &super::hall::HallState) -> Result<crate::Facts<bool>, Fault> {
-            let facts = self.0.facts(state).await;
+        async fn facts(&self, state: &HallState, conditions: &mut Conditions) -> Result<bool, Fault> {
+            let facts = self.0.facts(state, conditions).await;
             add(&self.0.log, &bans(), "Banned", "somebody").await;
             facts
         }
-        fn decide(
-            &self,
-            state: &super::hall::HallState,
-            at: Version,
-            facts: &bool,
-            stamp: &plenary_kernel::Stamp,
-        ) -> Result<crate::Decision<HallEvent, Version>, SeatRefusal> {
-            self.0.decide(state, at, facts, stamp)
+        fn decide(&self, state: &HallState, facts: &bool, at: &Point) -> Decided<Hall, Self> {
+            self.0.decide(state, facts, at)
         }
     }
     let restless = Restless(restless);

@@ -5,7 +5,6 @@
 use std::{
     collections::HashMap,
     future::Future,
-    pin::Pin,
     sync::{Arc, OnceLock},
 };
 
@@ -24,7 +23,7 @@ use plenary_edge::{Auth, Handshake, Metrics, Operation, OperationDoc, RegistryFa
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal, Shares, SharesFull};
 use plenary_log::{Signals, StoredEvent, StreamName};
-use plenary_room::{CannotWatch, fault_refusal};
+use plenary_room::{CannotWatch, async_trait, fault_refusal};
 use plenary_runs::{Introduction, RunRefusal, Runner, Runs, handle_of, refused_response, wire::ErrorBody};
 use schemars::JsonSchema;
 
@@ -114,8 +113,9 @@ impl AttachPoint {
     }
 }
 
+#[async_trait]
 impl Observer for AttachPoint {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+    async fn committed(&self, events: &[StoredEvent]) {
         for event in events {
             match event.stream.category() {
                 Runs::ENLISTED if &*event.kind == Runs::DISMISSED_KIND => {
@@ -125,7 +125,6 @@ impl Observer for AttachPoint {
                 _ => AccountEvent::of(event).iter().for_each(|change| recheck(&self.0.watchers, change)),
             }
         }
-        Box::pin(std::future::ready(()))
     }
 }
 

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use axum::Router;
-use futures_util::future::BoxFuture;
 use plenary_edge::RegistryFault;
 use plenary_hub::Observer;
-use plenary_room::{Mount, RoomDescription, ServedRoom};
+use plenary_room::{Mount, RoomDescription, ServedRoom, async_trait};
 
 use super::attach::{AttachState, operations, routes};
 
+#[async_trait]
 impl ServedRoom for AttachState {
     fn about() -> RoomDescription {
         RoomDescription::new("runs", "", &operations(), &[])
@@ -24,9 +24,8 @@ impl ServedRoom for AttachState {
         Some(Arc::new(self.attaching.clone()))
     }
 
-    fn stop(&self) -> BoxFuture<'_, ()> {
+    async fn stop(&self) {
         // Not earlier: the instances that carry out runs still receive the ends of those runs.
         self.attaching.close();
-        Box::pin(std::future::ready(()))
     }
 }

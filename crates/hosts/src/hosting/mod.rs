@@ -8,9 +8,10 @@ mod slots;
 #[cfg(test)]
 mod tests;
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use plenary_log::Fault;
+use plenary_room::async_trait;
 use plenary_runs::{
     FinishReason, Recall, RunEnd, Runner, Turn,
     id::{RunId, ThreadId},
@@ -94,12 +95,9 @@ impl std::fmt::Debug for AgentHost {
 /// The earlier runs of a thread are known to the server only; an agent that needs them keeps its own memory.
 pub(crate) struct NoRecall;
 
+#[async_trait]
 impl Recall for NoRecall {
-    fn turns(
-        &self,
-        _: ThreadId,
-        _: RunId,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<Turn>, Fault>> + Send + '_>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
+    async fn turns(&self, _: ThreadId, _: RunId) -> Result<Vec<Turn>, Fault> {
+        Ok(Vec::new())
     }
 }

@@ -1,17 +1,16 @@
 //! A scripted model, over a real socket.
 
+use plenary_room::async_trait;
 use plenary_runs::{EventKind, RunReceiver};
 use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::*;
-use crate::{
-    testing::{request, run, scripted},
-    tools::ToolFuture,
-};
+use crate::testing::{request, run, scripted};
 
 /// A tool that repeats, and a tool that fails.
 struct RepeatTool;
 
+#[async_trait]
 impl Toolbox for RepeatTool {
     fn tools(&self, sets: &[String]) -> Result<Vec<Tool>, String> {
         let tool = |name: &str| Tool { name: name.into(), description: String::new(), parameters: json!({}) };
@@ -23,13 +22,13 @@ impl Toolbox for RepeatTool {
         }
     }
 
-    fn call<'a>(&'a self, _: &'a RunRequest, tool: &'a str, args: &'a Map<String, Value>) -> ToolFuture<'a> {
+    async fn call(&self, _: &RunRequest, tool: &str, args: &Map<String, Value>) -> Result<String, String> {
         let result = match tool {
             "repeat" => Ok(args["text"].to_string()),
             "large" => Ok("x".repeat(2 << 20)),
             _ => Err("it failed".into()),
         };
-        Box::pin(std::future::ready(result))
+        result
     }
 }
 

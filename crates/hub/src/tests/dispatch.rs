@@ -1,10 +1,7 @@
 //! The one reader of the feed.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    sync::{Arc, Mutex},
-};
+use async_trait::async_trait;
+use std::sync::{Arc, Mutex};
 
 use plenary_kernel::{Position, TimestampMs, Version};
 use plenary_log::{NewEvent, StoredEvent, StreamName, rigged::Store};
@@ -21,13 +18,12 @@ struct NoteTaker {
     may_go_on: Arc<Semaphore>,
 }
 
+#[async_trait]
 impl Observer for NoteTaker {
-    fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        Box::pin(async move {
-            self.may_go_on.acquire().await.unwrap().forget();
-            let mut noted = self.noted.lock().unwrap();
-            noted.extend(events.iter().map(|event| format!("{}{}", self.name, event.position)));
-        })
+    async fn committed(&self, events: &[StoredEvent]) {
+        self.may_go_on.acquire().await.unwrap().forget();
+        let mut noted = self.noted.lock().unwrap();
+        noted.extend(events.iter().map(|event| format!("{}{}", self.name, event.position)));
     }
 }
 

@@ -4,9 +4,7 @@
 use std::collections::BTreeSet;
 
 use plenary_accounts::{Actor, TokenDigest};
-use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::{AccordId, OwnerName, TimestampMs};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -77,24 +75,4 @@ pub(crate) struct RevocationTold {
     pub(crate) heard: bool,
 }
 
-impl AccordEvent {
-    pub(crate) fn encode(&self) -> NewEvent {
-        match self {
-            Self::PeerInvited(event) => written("PeerInvited", event),
-            Self::AccordMade(event) => written("AccordMade", event),
-            Self::AccordRevoked(event) => written("AccordRevoked", event),
-            Self::RevocationTold(event) => written("RevocationTold", event),
-        }
-    }
-
-    /// Reads a stored event. An unknown kind or form is corrupt.
-    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored.kind {
-            "PeerInvited" => Self::PeerInvited(read(stored)?),
-            "AccordMade" => Self::AccordMade(read(stored)?),
-            "AccordRevoked" => Self::AccordRevoked(read(stored)?),
-            "RevocationTold" => Self::RevocationTold(read(stored)?),
-            _ => return unknown(stored),
-        })
-    }
-}
+plenary_engine::stored_forms!(AccordEvent: PeerInvited, AccordMade, AccordRevoked, RevocationTold);

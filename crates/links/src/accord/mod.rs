@@ -8,9 +8,9 @@ pub(crate) mod event;
 pub(crate) mod state;
 
 use plenary_accounts::Authority;
-use plenary_engine::{Command, Decision, Facts, Room};
-use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, NewEvent, StoredEvent};
+use plenary_engine::{Command, Conditions, Decided, Point, Room};
+use plenary_kernel::{OwnerName, TimestampMs, Version};
+use plenary_log::Fault;
 
 use crate::Links;
 use decide::{AccordStep, AffectedAccord, Rejection, decide};
@@ -30,12 +30,6 @@ impl Room for AccordRoom {
     const CATEGORY: &'static str = "links.network";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &AccordEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<AccordEvent, Fault> {
-        AccordEvent::decode(event)
-    }
     fn evolve(state: &mut PeersState, _: Version, at: TimestampMs, event: &AccordEvent) {
         state.evolve(at, event);
     }
@@ -59,25 +53,17 @@ impl Command<AccordRoom> for DoAccord<'_> {
     type Rejection = Rejection;
     type Facts = bool;
 
-    async fn facts(&self, _: &PeersState) -> Result<Facts<bool>, Fault> {
-        let mut conditions = Vec::new();
-        let value = match &self.authority {
-            Some(authority) => self.links.accounts().holds(authority, &mut conditions).await?,
+    async fn facts(&self, _: &PeersState, conditions: &mut Conditions) -> Result<bool, Fault> {
+        Ok(match &self.authority {
+            Some(authority) => self.links.accounts().holds(authority, conditions).await?,
             None => true,
-        };
-        Ok(Facts { value, conditions })
+        })
     }
 
-    fn decide(
-        &self,
-        state: &PeersState,
-        _: Version,
-        is_token_valid: &bool,
-        stamp: &Stamp,
-    ) -> Result<Decision<AccordEvent, AffectedAccord>, Rejection> {
+    fn decide(&self, state: &PeersState, is_token_valid: &bool, at: &Point) -> Decided<AccordRoom, Self> {
         if !is_token_valid {
             return Err(Rejection::Unauthenticated);
         }
-        decide(state, stamp, self.authority.as_ref().map(|authority| &authority.by), &self.step)
+        decide(state, &at.stamp, self.authority.as_ref().map(|authority| &authority.by), &self.step)
     }
 }

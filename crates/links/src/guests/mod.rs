@@ -11,12 +11,12 @@ pub(crate) use body::ending;
 
 use std::collections::BTreeSet;
 
-use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderName, Method, header};
 use plenary_accounts::{PeerStanding, PeerStandings};
 use plenary_engine::Room as _;
 use plenary_kernel::OwnerName;
 use plenary_log::{Condition, Fault};
+use plenary_room::async_trait;
 
 use crate::{
     Links,
@@ -72,21 +72,16 @@ fn copy_headers(from: &HeaderMap, to: &mut HeaderMap, names: impl IntoIterator<I
     }
 }
 
+#[async_trait]
 impl PeerStandings for Links {
-    fn standing<'a>(&'a self, peer: &'a OwnerName) -> BoxFuture<'a, Result<Option<PeerStanding>, Fault>> {
-        Box::pin(async move {
-            let observed = self.0.peers.look_up(PEERS).await?;
-            let Some(active_peer) = observed.state.all.get(peer).filter(|peer| peer.active().is_some())
-            else {
-                return Ok(None);
-            };
-            let owners: BTreeSet<OwnerName> = active_peer.grants.owners().into_iter().cloned().collect();
-            let condition = Condition {
-                stream: AccordRoom::stream(PEERS),
-                expected: observed.version,
-                upon: observed.upon,
-            };
-            Ok(Some(PeerStanding { condition, owners: owners.into() }))
-        })
+    async fn standing(&self, peer: &OwnerName) -> Result<Option<PeerStanding>, Fault> {
+        let observed = self.0.peers.look_up(PEERS).await?;
+        let Some(active_peer) = observed.state.all.get(peer).filter(|peer| peer.active().is_some()) else {
+            return Ok(None);
+        };
+        let owners: BTreeSet<OwnerName> = active_peer.grants.owners().into_iter().cloned().collect();
+        let condition =
+            Condition { stream: AccordRoom::stream(PEERS), expected: observed.version, upon: observed.upon };
+        Ok(Some(PeerStanding { condition, owners: owners.into() }))
     }
 }

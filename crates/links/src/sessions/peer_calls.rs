@@ -6,15 +6,16 @@ use std::collections::BTreeMap;
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use futures_util::{StreamExt as _, TryStreamExt as _, future::BoxFuture};
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use http::{Method, StatusCode, request::Parts};
 use plenary_accounts::PeerStandings;
 use plenary_kernel::{AgentHandle, FileId, OwnerName, SessionId};
 use plenary_log::{Condition, Fault};
+use plenary_room::async_trait;
 use plenary_sessions::{
     crossing::{
-        CarrierFuture, Consent, CrossingContent, CrossingMessage, DIVERGED, FILES_BROUGHT_WITHIN, Offer,
-        PeerState, SessionCarrier,
+        Consent, CrossingContent, CrossingMessage, DIVERGED, FILES_BROUGHT_WITHIN, Offer, PeerState,
+        SessionCarrier,
         names::Naming,
         wire::{
             CrossingCommand, CrossingConsents, CrossingFileAsk, CrossingOffer, CrossingOutcome,
@@ -88,172 +89,150 @@ const SMALL: AnswerLimits = AnswerLimits { bytes: ANSWER_BYTES_MAX, within: ANSW
 const WITH_FILES: AnswerLimits =
     AnswerLimits { bytes: ANSWER_BYTES_MAX, within: FILES_BROUGHT_WITHIN.saturating_add(ANSWER_WITHIN) };
 
+#[async_trait]
 impl SessionCarrier for Links {
-    fn accord_condition<'a>(&'a self, peer: &'a OwnerName) -> CarrierFuture<'a, Option<Condition>> {
-        Box::pin(async move {
-            let standing = PeerStandings::standing(self, peer).await?;
-            Ok(standing.map(|standing| standing.condition))
-        })
+    async fn accord_condition(&self, peer: &OwnerName) -> Result<Option<Condition>, Fault> {
+        let standing = PeerStandings::standing(self, peer).await?;
+        Ok(standing.map(|standing| standing.condition))
     }
 
-    fn takes_part<'a>(&'a self, peer: &'a OwnerName, owner: &'a OwnerName) -> CarrierFuture<'a, bool> {
-        Box::pin(async move {
-            let peers = self.peers().await?;
-            let peer = peers.all.get(peer).filter(|peer| peer.active().is_some());
-            Ok(peer.is_some_and(|peer| peer.grants.owners().contains(owner)))
-        })
+    async fn takes_part(&self, peer: &OwnerName, owner: &OwnerName) -> Result<bool, Fault> {
+        let peers = self.peers().await?;
+        let peer = peers.all.get(peer).filter(|peer| peer.active().is_some());
+        Ok(peer.is_some_and(|peer| peer.grants.owners().contains(owner)))
     }
 
-    fn file<'a>(
-        &'a self,
-        agent: &'a AgentHandle,
-        (peer, file): (&'a OwnerName, &'a FileId),
-        parts: &'a Parts,
-    ) -> BoxFuture<'a, Response> {
-        Box::pin(async move {
-            let answer =
-                self.forward_request(agent, (peer, &format!("/files/{file}")), (parts, Bytes::new())).await;
-            answer.unwrap_or_else(IntoResponse::into_response)
-        })
+    async fn file(
+        &self,
+        agent: &AgentHandle,
+        (peer, file): (&OwnerName, &FileId),
+        parts: &Parts,
+    ) -> Response {
+        let answer =
+            self.forward_request(agent, (peer, &format!("/files/{file}")), (parts, Bytes::new())).await;
+        answer.unwrap_or_else(IntoResponse::into_response)
     }
 
-    fn ticket<'a>(
-        &'a self,
-        peer: &'a OwnerName,
-        agent: &'a AgentHandle,
-        file: &'a FileId,
-    ) -> CarrierFuture<'a, Option<String>> {
-        Box::pin(async move {
-            let Some(linked) = self.linked(peer).await? else { return Ok(None) };
-            let ticket = Ticket::new(agent, file, self.now());
-            Ok(Some(ticket.sign(&linked.accord, self.key().await?)))
-        })
+    async fn ticket(
+        &self,
+        peer: &OwnerName,
+        agent: &AgentHandle,
+        file: &FileId,
+    ) -> Result<Option<String>, Fault> {
+        let Some(linked) = self.linked(peer).await? else { return Ok(None) };
+        let ticket = Ticket::new(agent, file, self.now());
+        Ok(Some(ticket.sign(&linked.accord, self.key().await?)))
     }
 
-    fn content<'a>(
-        &'a self,
-        peer: &'a OwnerName,
-        ticket: &'a str,
-    ) -> CarrierFuture<'a, Option<CrossingContent>> {
-        Box::pin(async move {
-            let Some(linked) = self.linked(peer).await? else { return Ok(None) };
-            match self.content_of(linked, ticket).await {
-                Ok(content) => Ok(Some(content)),
-                Err(failure) => {
-                    tracing::warn!(%peer, %failure, "a peer does not send a file of its message");
-                    Ok(None)
-                }
+    async fn content(&self, peer: &OwnerName, ticket: &str) -> Result<Option<CrossingContent>, Fault> {
+        let Some(linked) = self.linked(peer).await? else { return Ok(None) };
+        match self.content_of(linked, ticket).await {
+            Ok(content) => Ok(Some(content)),
+            Err(failure) => {
+                tracing::warn!(%peer, %failure, "a peer does not send a file of its message");
+                Ok(None)
             }
-        })
+        }
     }
 
-    fn offer<'a>(
-        &'a self,
-        peer: &'a OwnerName,
-        offer: Offer<'a>,
-    ) -> CarrierFuture<'a, Option<BTreeMap<AgentHandle, Consent>>> {
-        Box::pin(async move {
-            let mut accepted = BTreeMap::new();
-            let Some(linked) = self.linked(peer).await? else { return Ok(Some(accepted)) };
-            let Ok(_share) = self.0.outgoing_calls_to.take(linked.accord.clone(), 1) else {
-                return Err(Fault::Overloaded);
-            };
-            let request = CrossingOffer {
-                you: peer.clone(),
-                session_id: offer.session.clone(),
-                by: offer.inviter.clone(),
-                invite: offer.invitees.to_vec(),
-            };
-            let answer = self.ask_linked::<CrossingConsents>(&linked, "offers", &request, SMALL).await;
-            let consents = match answer {
-                Ok(consents) => consents,
-                Err(failure) => {
-                    tracing::warn!(%peer, %failure, "a peer does not say who takes an invitation");
-                    // Any other refusal, such as one for a full disk, says nothing about the invitees.
-                    let is_decided = matches!(
-                        failure,
-                        CallFailure::Refused(StatusCode::FORBIDDEN | StatusCode::NOT_FOUND, _)
-                    );
-                    return Ok(is_decided.then_some(accepted));
-                }
-            };
-            // Ignore agents in the response that were not invited.
-            for invitee in offer.invitees {
-                let Some((handle_at_peer, _)) = invitee.of_peer() else { continue };
-                if consents.taken.contains(&handle_at_peer) {
-                    accepted
-                        .insert(invitee.clone(), Consent { held: consents.held.contains(&handle_at_peer) });
-                }
+    async fn offer(
+        &self,
+        peer: &OwnerName,
+        offer: Offer<'_>,
+    ) -> Result<Option<BTreeMap<AgentHandle, Consent>>, Fault> {
+        let mut accepted = BTreeMap::new();
+        let Some(linked) = self.linked(peer).await? else { return Ok(Some(accepted)) };
+        let Ok(_share) = self.0.outgoing_calls_to.take(linked.accord.clone(), 1) else {
+            return Err(Fault::Overloaded);
+        };
+        let request = CrossingOffer {
+            you: peer.clone(),
+            session_id: offer.session.clone(),
+            by: offer.inviter.clone(),
+            invite: offer.invitees.to_vec(),
+        };
+        let answer = self.ask_linked::<CrossingConsents>(&linked, "offers", &request, SMALL).await;
+        let consents = match answer {
+            Ok(consents) => consents,
+            Err(failure) => {
+                tracing::warn!(%peer, %failure, "a peer does not say who takes an invitation");
+                // Any other refusal, such as one for a full disk, says nothing about the invitees.
+                let is_decided =
+                    matches!(failure, CallFailure::Refused(StatusCode::FORBIDDEN | StatusCode::NOT_FOUND, _));
+                return Ok(is_decided.then_some(accepted));
             }
-            Ok(Some(accepted))
-        })
+        };
+        // Ignore agents in the response that were not invited.
+        for invitee in offer.invitees {
+            let Some((handle_at_peer, _)) = invitee.of_peer() else { continue };
+            if consents.taken.contains(&handle_at_peer) {
+                accepted.insert(invitee.clone(), Consent { held: consents.held.contains(&handle_at_peer) });
+            }
+        }
+        Ok(Some(accepted))
     }
 
-    fn forward<'a>(
-        &'a self,
-        peer: &'a OwnerName,
-        session: &'a SessionId,
+    async fn forward(
+        &self,
+        peer: &OwnerName,
+        session: &SessionId,
         command: CrossingCommand,
-    ) -> CarrierFuture<'a, Option<CrossingOutcome>> {
-        Box::pin(async move {
-            let Some(linked) = self.linked(peer).await? else { return Ok(None) };
-            let owner = command.agent.owner_name();
-            let Ok(_owners) = self.0.outgoing_calls.take(owner, 1) else { return Err(Fault::Overloaded) };
-            let Ok(_peers) = self.0.outgoing_calls_to.take(linked.accord.clone(), 1) else {
-                return Err(Fault::Overloaded);
-            };
-            let limits = if command.files.is_empty() { SMALL } else { WITH_FILES };
-            match self.ask_linked::<LinkOutcome>(&linked, "commands", &command, limits).await {
-                Ok(LinkOutcome { you, mut outcome }) => {
-                    if !you.may_name_peer() {
-                        return Ok(None);
-                    }
-                    outcome.rename(&Naming { peer: peer.clone(), us: you });
-                    match outcome.refused.as_deref() {
-                        None => self.await_copy(&linked, session, outcome.sequence).await,
-                        Some(DIVERGED) => self.end_diverged(&linked, session).await?,
-                        Some(_) => {}
-                    }
-                    Ok(Some(outcome))
+    ) -> Result<Option<CrossingOutcome>, Fault> {
+        let Some(linked) = self.linked(peer).await? else { return Ok(None) };
+        let owner = command.agent.owner_name();
+        let Ok(_owners) = self.0.outgoing_calls.take(owner, 1) else { return Err(Fault::Overloaded) };
+        let Ok(_peers) = self.0.outgoing_calls_to.take(linked.accord.clone(), 1) else {
+            return Err(Fault::Overloaded);
+        };
+        let limits = if command.files.is_empty() { SMALL } else { WITH_FILES };
+        match self.ask_linked::<LinkOutcome>(&linked, "commands", &command, limits).await {
+            Ok(LinkOutcome { you, mut outcome }) => {
+                if !you.may_name_peer() {
+                    return Ok(None);
                 }
-                Err(failure) => {
-                    tracing::warn!(%peer, %failure, "a command was not taken by the peer whose session it is");
-                    Ok(None)
+                outcome.rename(&Naming { peer: peer.clone(), us: you });
+                match outcome.refused.as_deref() {
+                    None => self.await_copy(&linked, session, outcome.sequence).await,
+                    Some(DIVERGED) => self.end_diverged(&linked, session).await?,
+                    Some(_) => {}
                 }
+                Ok(Some(outcome))
             }
-        })
+            Err(failure) => {
+                tracing::warn!(%peer, %failure, "a command was not taken by the peer whose session it is");
+                Ok(None)
+            }
+        }
     }
 
-    fn states<'a>(
-        &'a self,
-        peer: &'a OwnerName,
-        message: CrossingMessage<'a>,
-        agents: &'a [AgentHandle],
-    ) -> CarrierFuture<'a, BTreeMap<AgentHandle, PeerState>> {
-        Box::pin(async move {
-            let all = |state: PeerState| agents.iter().map(|agent| (agent.clone(), state.clone())).collect();
-            let Some(linked) = self.linked(peer).await? else { return Ok(all(PeerState::Silent)) };
-            let Ok(_share) = self.0.outgoing_calls_to.take(linked.accord.clone(), 1) else {
-                return Ok(BTreeMap::new());
-            };
-            let ask = CrossingStatesAsk {
-                you: peer.clone(),
-                session_id: message.session.clone(),
-                sequence: message.sequence,
-                id: message.id.map(str::to_owned),
-                agents: agents.iter().take(STATES_ASKED_MAX).cloned().collect(),
-            };
-            let answer = self.ask_linked::<CrossingStates>(&linked, "states", &ask, SMALL).await;
-            let Ok(answer) = answer else { return Ok(all(PeerState::Silent)) };
-            let mut states_by_agent: BTreeMap<_, _> =
-                if answer.full { all(PeerState::Full) } else { BTreeMap::new() };
-            for CrossingState { agent, state } in answer.states {
-                if let Some(requested) = requested_agent(agents, &agent) {
-                    states_by_agent.insert(requested.clone(), PeerState::Reported(state));
-                }
+    async fn states(
+        &self,
+        peer: &OwnerName,
+        message: CrossingMessage<'_>,
+        agents: &[AgentHandle],
+    ) -> Result<BTreeMap<AgentHandle, PeerState>, Fault> {
+        let all = |state: PeerState| agents.iter().map(|agent| (agent.clone(), state.clone())).collect();
+        let Some(linked) = self.linked(peer).await? else { return Ok(all(PeerState::Silent)) };
+        let Ok(_share) = self.0.outgoing_calls_to.take(linked.accord.clone(), 1) else {
+            return Ok(BTreeMap::new());
+        };
+        let ask = CrossingStatesAsk {
+            you: peer.clone(),
+            session_id: message.session.clone(),
+            sequence: message.sequence,
+            id: message.id.map(str::to_owned),
+            agents: agents.iter().take(STATES_ASKED_MAX).cloned().collect(),
+        };
+        let answer = self.ask_linked::<CrossingStates>(&linked, "states", &ask, SMALL).await;
+        let Ok(answer) = answer else { return Ok(all(PeerState::Silent)) };
+        let mut states_by_agent: BTreeMap<_, _> =
+            if answer.full { all(PeerState::Full) } else { BTreeMap::new() };
+        for CrossingState { agent, state } in answer.states {
+            if let Some(requested) = requested_agent(agents, &agent) {
+                states_by_agent.insert(requested.clone(), PeerState::Reported(state));
             }
-            Ok(states_by_agent)
-        })
+        }
+        Ok(states_by_agent)
     }
 }
 

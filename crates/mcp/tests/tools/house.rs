@@ -208,7 +208,7 @@ fn caller(token: &str) -> Caller {
 /// The descriptions of every operation that a room has.
 pub(crate) fn docs() -> Vec<OperationDoc> {
     let mut docs = Vec::new();
-    docs.extend(plenary_accounts::operations::<Accounts>().iter().map(|operation| operation.doc().clone()));
+    docs.extend(plenary_accounts::operations().iter().map(|operation| operation.doc().clone()));
     docs.extend(plenary_sessions::operations().iter().map(|operation| operation.doc().clone()));
     docs.extend(plenary_search::operations().iter().map(|operation| operation.doc().clone()));
     docs.extend(plenary_frames::operations().iter().map(|operation| operation.doc().clone()));

@@ -3,9 +3,7 @@
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
-use plenary_engine::stored::{read, unknown, written, written_with};
 use plenary_kernel::{OwnerName, SubscriptionId, TimestampMs};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 /// The members of every event of a notification, so that index rows follow from the event alone.
@@ -158,34 +156,9 @@ impl DeliveryEvent {
             Self::NoticeDelivered(_) | Self::NoticeDied(_) | Self::NoticeDropped(_) => None,
         }
     }
+}
 
-    pub(crate) fn encode(&self) -> NewEvent {
-        match self {
-            Self::NoticeAdded(event) => written_with("NoticeAdded", event, event.notice.clone()),
-            Self::AttemptBegun(event) => written("AttemptBegun", event),
-            Self::AttemptFailed(event) => written("AttemptFailed", event),
-            Self::NoticePutOff(event) => written("NoticePutOff", event),
-            Self::NoticeDelivered(event) => written("NoticeDelivered", event),
-            Self::NoticeDied(event) => written("NoticeDied", event),
-            Self::NoticeDropped(event) => written("NoticeDropped", event),
-            Self::NoticeRevived(event) => written("NoticeRevived", event),
-        }
-    }
-
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored.kind {
-            "NoticeAdded" => {
-                Self::NoticeAdded(NoticeAdded { notice: stored.payload.clone(), ..read(stored)? })
-            }
-            "AttemptBegun" => Self::AttemptBegun(read(stored)?),
-            "AttemptFailed" => Self::AttemptFailed(read(stored)?),
-            "NoticePutOff" => Self::NoticePutOff(read(stored)?),
-            "NoticeDelivered" => Self::NoticeDelivered(read(stored)?),
-            "NoticeDied" => Self::NoticeDied(read(stored)?),
-            "NoticeDropped" => Self::NoticeDropped(read(stored)?),
-            "NoticeRevived" => Self::NoticeRevived(read(stored)?),
-            _ => return unknown(stored),
-        })
-    }
+plenary_engine::stored_forms! {
+    DeliveryEvent: NoticeAdded + notice, AttemptBegun, AttemptFailed, NoticePutOff, NoticeDelivered,
+    NoticeDied, NoticeDropped, NoticeRevived
 }

@@ -6,9 +6,9 @@ pub(crate) mod event;
 pub(crate) mod state;
 
 use bytes::Bytes;
-use plenary_engine::{Command, Decision, Facts, Room};
-use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_engine::{Command, Conditions, Decided, Point, Room};
+use plenary_kernel::{OwnerName, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp};
 
 use crate::Notify;
 use decide::{DeliveryStep, Outcome};
@@ -59,12 +59,6 @@ impl Room for DeliveryRoom {
     const CATEGORY: &'static str = "notify.delivery";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &DeliveryEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<DeliveryEvent, Fault> {
-        DeliveryEvent::decode(event)
-    }
     fn evolve(state: &mut DeliveryState, _: Version, _: TimestampMs, event: &DeliveryEvent) {
         state.evolve(event);
     }
@@ -130,32 +124,22 @@ impl Command<DeliveryRoom> for DeliveryCommand<'_> {
     type Rejection = Unauthenticated;
     type Facts = bool;
 
-    async fn facts(&self, _: &DeliveryState) -> Result<Facts<bool>, Fault> {
-        let mut conditions = Vec::new();
-        let value = match &self.step {
-            DeliveryStep::Revive(authority) => {
-                self.notify.accounts().holds(authority, &mut conditions).await?
-            }
+    async fn facts(&self, _: &DeliveryState, conditions: &mut Conditions) -> Result<bool, Fault> {
+        Ok(match &self.step {
+            DeliveryStep::Revive(authority) => self.notify.accounts().holds(authority, conditions).await?,
             DeliveryStep::Add(_)
             | DeliveryStep::Begin
             | DeliveryStep::Postpone(_)
             | DeliveryStep::End(..)
             | DeliveryStep::Forget => true,
-        };
-        Ok(Facts { value, conditions })
+        })
     }
 
-    fn decide(
-        &self,
-        state: &DeliveryState,
-        _: Version,
-        holds: &bool,
-        stamp: &Stamp,
-    ) -> Result<Decision<DeliveryEvent, Outcome>, Unauthenticated> {
+    fn decide(&self, state: &DeliveryState, holds: &bool, at: &Point) -> Decided<DeliveryRoom, Self> {
         if !holds {
             return Err(Unauthenticated);
         }
-        Ok(decide::decide(state, stamp, self.notify.patience(), &self.step))
+        Ok(decide::decide(state, &at.stamp, self.notify.patience(), &self.step))
     }
 
     fn exceeds_quota(&self) -> bool {

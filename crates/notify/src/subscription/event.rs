@@ -2,9 +2,7 @@
 //! Must not know: its effects.
 
 use plenary_accounts::Actor;
-use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::{AgentHandle, SubscriptionId};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use plenary_requests::Kind;
 use serde::{Deserialize, Serialize};
 
@@ -78,20 +76,4 @@ pub(crate) struct SubscriptionRemoved {
     pub(crate) by: Actor,
 }
 
-impl SubscriptionEvent {
-    pub(crate) fn encode(&self) -> NewEvent {
-        match self {
-            Self::SubscriptionSet(event) => written("SubscriptionSet", event),
-            Self::SubscriptionRemoved(event) => written("SubscriptionRemoved", event),
-        }
-    }
-
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored.kind {
-            "SubscriptionSet" => Self::SubscriptionSet(read(stored)?),
-            "SubscriptionRemoved" => Self::SubscriptionRemoved(read(stored)?),
-            _ => return unknown(stored),
-        })
-    }
-}
+plenary_engine::stored_forms!(SubscriptionEvent: SubscriptionSet, SubscriptionRemoved);

@@ -5,9 +5,9 @@ pub(crate) mod event;
 pub(crate) mod state;
 
 use plenary_accounts::Authority;
-use plenary_engine::{Command, Decision, Facts, Room};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room};
 use plenary_kernel::{OwnerName, Stamp, SubscriptionId, TimestampMs, Version};
-use plenary_log::{Fault, NewEvent, StoredEvent};
+use plenary_log::Fault;
 
 use crate::{
     Notify, SUBSCRIPTIONS_MAX,
@@ -27,12 +27,6 @@ impl Room for SubscriptionRoom {
     const CATEGORY: &'static str = "notify.owner";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &SubscriptionEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<SubscriptionEvent, Fault> {
-        SubscriptionEvent::decode(event)
-    }
     fn evolve(state: &mut SubscriptionsState, _: Version, at: TimestampMs, event: &SubscriptionEvent) {
         state.evolve(at, event);
     }
@@ -89,21 +83,18 @@ impl Command<SubscriptionRoom> for SubscriptionCommand<'_> {
     type Rejection = Rejection;
     type Facts = bool;
 
-    async fn facts(&self, _: &SubscriptionsState) -> Result<Facts<bool>, Fault> {
-        let mut conditions = Vec::new();
-        let value = self.notify.accounts().holds(&self.authority, &mut conditions).await?;
-        Ok(Facts { value, conditions })
+    async fn facts(&self, _: &SubscriptionsState, conditions: &mut Conditions) -> Result<bool, Fault> {
+        self.notify.accounts().holds(&self.authority, conditions).await
     }
 
     fn decide(
         &self,
         state: &SubscriptionsState,
-        _: Version,
         holds: &bool,
-        stamp: &Stamp,
-    ) -> Result<Decision<SubscriptionEvent, SubscriptionResult>, Rejection> {
+        at: &Point,
+    ) -> Decided<SubscriptionRoom, Self> {
         if *holds {
-            decide(state, stamp, &self.authority, &self.step)
+            decide(state, &at.stamp, &self.authority, &self.step)
         } else {
             Err(Rejection::Unauthenticated)
         }

@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 use axum::{body::Body, extract::State, response::Response};
 use http::{HeaderMap, Method, StatusCode, header, request::Parts};
 use plenary_accounts::{
-    Access, AgentKind, ConsoleRole, Failure, OpenSession, Policy, ProfileChange, Rejection, SCOPED_ROOMS,
-    Scope, Token, TokenDigest, TokenKind, TokenOwner,
+    Access, AgentKind, ConsoleRole, Failure, OpenSession, Rejection, SCOPED_ROOMS, Scope, Token, TokenDigest,
+    TokenKind, TokenOwner,
     agent::{command::RegisterAgent, tokens::GrantClient},
     cookie_of, csrf_of,
     limits::{CONSOLE_SESSION_MS_MAX, USER_AGENT_CHARS_MAX},
@@ -233,16 +233,8 @@ async fn agent(at: &At, open: &OpenSession, sent: &Parameters) -> Result<AgentHa
     if let (Some(name), TokenOwner::Owner(owner)) = (sent.get("new_agent"), &principal.who) {
         let handle = format!("@{owner}.{}", name.trim()).parse::<AgentHandle>();
         let handle = handle.map_err(|_| Halt::page("An agent's name has letters a-z, digits, - and _."))?;
-        let command = RegisterAgent {
-            authority: principal.into(),
-            handle,
-            policy: Policy::default(),
-            allowlist: Vec::new(),
-            self_service: false,
-            token: Token::random(TokenKind::Agent).digest(),
-            kind: AgentKind::Agent,
-            profile: ProfileChange::default(),
-        };
+        let token = Token::random(TokenKind::Agent).digest();
+        let command = RegisterAgent::new(principal.into(), handle, token);
         return Ok(accounts.register_agent(command).await.map_err(not_done)?.handle);
     }
     let named = sent.get("agent").and_then(|agent| agent.parse::<AgentHandle>().ok());

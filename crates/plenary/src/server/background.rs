@@ -5,7 +5,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
-use plenary_hub::{BEAT_EVERY, dispatch as hand_out};
+use plenary_hub::{BEAT_EVERY, Cursors, dispatch as hand_out};
 use plenary_log::{Fault, Feed};
 use plenary_room::{PeriodicTask, ServedRoom};
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -32,18 +32,11 @@ pub(super) fn start_periodic_work(tasks: &TaskTracker, rooms: &Rooms, stop: &Can
     for task in rooms.served.iter().filter_map(|room| room.serving(stop.clone())) {
         tasks.spawn(task);
     }
-    let (flushing, beating) = (rooms.cursors.clone(), rooms.cursors.clone());
-    let flush = move || {
-        let cursors = flushing.clone();
-        async move { cursors.flush().await }
-    };
-    let beat = move || {
-        let cursors = beating.clone();
-        async move { cursors.beat().await }
-    };
+    let flush = async |cursors: Arc<Cursors>| cursors.flush().await;
+    let beat = async |cursors: Arc<Cursors>| cursors.beat().await;
     let own = [
-        PeriodicTask::new(FLUSH_EVERY, "cursors were not written", flush),
-        PeriodicTask::new(BEAT_EVERY, "the lease was not renewed", beat).where_shared(),
+        PeriodicTask::new(&rooms.cursors, FLUSH_EVERY, "cursors were not written", flush),
+        PeriodicTask::new(&rooms.cursors, BEAT_EVERY, "the lease was not renewed", beat).where_shared(),
     ];
     let is_shared = rooms.log.shared();
     for task in own.into_iter().chain(rooms.served.iter().flat_map(|room| room.periodic_tasks())) {

@@ -7,13 +7,14 @@ use std::{collections::HashMap, sync::Arc};
 use axum::Router;
 use parking_lot::RwLock;
 use plenary_accounts::Accounts;
-use plenary_hosts::{Tool, ToolFuture, Toolbox};
+use plenary_hosts::{Tool, Toolbox};
 use plenary_kernel::AgentHandle;
 use plenary_mcp::{
     operations::{Caller, Operations},
     tool::{CallOutcome, Tools, Toolset},
     tools,
 };
+use plenary_room::async_trait;
 use plenary_runs::{Registry, RunRequest};
 use serde_json::{Map, Value};
 
@@ -64,6 +65,7 @@ impl OwnTools {
     }
 }
 
+#[async_trait]
 impl Toolbox for OwnTools {
     fn tools(&self, sets: &[String]) -> Result<Vec<Tool>, String> {
         let toolsets =
@@ -76,22 +78,20 @@ impl Toolbox for OwnTools {
         Ok(self.listed.in_sets(&toolsets).map(listed_tool).collect())
     }
 
-    fn call<'a>(
-        &'a self,
-        request: &'a RunRequest,
-        tool: &'a str,
-        args: &'a Map<String, Value>,
-    ) -> ToolFuture<'a> {
+    async fn call(
+        &self,
+        request: &RunRequest,
+        tool: &str,
+        args: &Map<String, Value>,
+    ) -> Result<String, String> {
         let ready = self.ready.read().clone();
-        Box::pin(async move {
-            let ready = ready.ok_or("the server is not there")?;
-            let handle = ready.agents.get(&*request.agent).ok_or("this server does not run the agent")?;
-            let acting = ready.accounts.acting(handle, request.depth).ok_or("the agent has no account")?;
-            let tool = ready.tools.get(tool).ok_or_else(|| format!("there is no tool `{tool}`"))?;
-            match tool.action.call(&Caller::default().known_as(acting), args.clone()).await {
-                CallOutcome::Done(value) => Ok(value.to_string()),
-                CallOutcome::Refused { code, message } => Err(format!("{code}: {message}")),
-            }
-        })
+        let ready = ready.ok_or("the server is not there")?;
+        let handle = ready.agents.get(&*request.agent).ok_or("this server does not run the agent")?;
+        let acting = ready.accounts.acting(handle, request.depth).ok_or("the agent has no account")?;
+        let tool = ready.tools.get(tool).ok_or_else(|| format!("there is no tool `{tool}`"))?;
+        match tool.action.call(&Caller::default().known_as(acting), args.clone()).await {
+            CallOutcome::Done(value) => Ok(value.to_string()),
+            CallOutcome::Refused { code, message } => Err(format!("{code}: {message}")),
+        }
     }
 }

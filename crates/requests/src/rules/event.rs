@@ -2,9 +2,7 @@
 //! Must not know: its effects.
 
 use plenary_accounts::Actor;
-use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::{AgentHandle, AskId, RuleId, TimestampMs};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::wire::AnswerType;
@@ -49,21 +47,4 @@ pub struct RuleRemoved {
     pub by: Actor,
 }
 
-impl RuleEvent {
-    /// The stored form of the event.
-    pub(crate) fn encode(&self) -> NewEvent {
-        match self {
-            Self::RuleMade(event) => written("RuleMade", event),
-            Self::RuleRemoved(event) => written("RuleRemoved", event),
-        }
-    }
-
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored_event.kind {
-            "RuleMade" => Self::RuleMade(read(stored_event)?),
-            "RuleRemoved" => Self::RuleRemoved(read(stored_event)?),
-            _ => return unknown(stored_event),
-        })
-    }
-}
+plenary_engine::stored_forms!(RuleEvent: RuleMade, RuleRemoved);

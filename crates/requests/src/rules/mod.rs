@@ -5,9 +5,9 @@ pub mod event;
 pub mod state;
 
 use plenary_accounts::Authority;
-use plenary_engine::{Command, Decision, Facts, Room};
-use plenary_kernel::{OwnerName, RuleId, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, NewEvent, StoredEvent};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room};
+use plenary_kernel::{OwnerName, RuleId, TimestampMs, Version};
+use plenary_log::Fault;
 
 use crate::Requests;
 use event::{RuleEvent, RuleRemoved};
@@ -23,12 +23,6 @@ impl Room for RuleRoom {
     const CATEGORY: &'static str = "requests.rules";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &RuleEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<RuleEvent, Fault> {
-        RuleEvent::decode(event)
-    }
     fn evolve(state: &mut RulesState, _: Version, at: TimestampMs, event: &RuleEvent) {
         state.evolve(at, event);
     }
@@ -60,19 +54,11 @@ impl Command<RuleRoom> for RemoveRule<'_> {
     type Rejection = RuleRejection;
     type Facts = bool;
 
-    async fn facts(&self, _: &RulesState) -> Result<Facts<bool>, Fault> {
-        let mut conditions = Vec::new();
-        let value = self.requests.accounts().holds(&self.authority, &mut conditions).await?;
-        Ok(Facts { value, conditions })
+    async fn facts(&self, _: &RulesState, conditions: &mut Conditions) -> Result<bool, Fault> {
+        self.requests.accounts().holds(&self.authority, conditions).await
     }
 
-    fn decide(
-        &self,
-        state: &RulesState,
-        _: Version,
-        is_authorized: &bool,
-        _: &Stamp,
-    ) -> Result<Decision<RuleEvent, ()>, RuleRejection> {
+    fn decide(&self, state: &RulesState, is_authorized: &bool, _: &Point) -> Decided<RuleRoom, Self> {
         if !is_authorized {
             return Err(RuleRejection::Unauthenticated);
         }

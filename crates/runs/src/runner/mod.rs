@@ -12,6 +12,7 @@ mod tests;
 use std::{future::Future, pin::Pin, sync::Arc};
 
 use plenary_log::Fault;
+use plenary_room::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -144,22 +145,20 @@ pub struct Turn {
     pub result: Option<String>,
 }
 
-/// The future of a [`Recall`].
-pub type RecallFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
-
 /// Access to the history of a run's thread.
+#[async_trait]
 pub trait Recall: Send + Sync + 'static {
     /// The ended runs of a thread before this one, oldest first: the newest of them within [`crate::limits::TURNS_MAX`]
     /// and [`crate::limits::TURNS_BYTES_MAX`].
-    fn turns(&self, thread: ThreadId, before: RunId) -> RecallFuture<'_, Vec<Turn>>;
+    async fn turns(&self, thread: ThreadId, before: RunId) -> Result<Vec<Turn>, Fault>;
 
     /// The text that the runner keeps with a thread; `None` if there is none, or no store.
-    fn stored_text(&self, _thread: ThreadId) -> RecallFuture<'_, Option<String>> {
-        Box::pin(std::future::ready(Ok(None)))
+    async fn stored_text(&self, _thread: ThreadId) -> Result<Option<String>, Fault> {
+        Ok(None)
     }
 
     /// Keeps a text with a thread, instead of the text before, if there is a store.
-    fn store_text(&self, _thread: ThreadId, _text: String) -> RecallFuture<'_, ()> {
-        Box::pin(std::future::ready(Ok(())))
+    async fn store_text(&self, _thread: ThreadId, _text: String) -> Result<(), Fault> {
+        Ok(())
     }
 }

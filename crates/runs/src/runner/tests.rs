@@ -4,6 +4,7 @@ use std::{pin::Pin, sync::Arc};
 
 use plenary_kernel::{Stamp, TimestampMs};
 use plenary_log::Fault;
+use plenary_room::async_trait;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -20,13 +21,10 @@ use crate::{
 
 struct NoTurns;
 
+#[async_trait]
 impl Recall for NoTurns {
-    fn turns(
-        &self,
-        _: ThreadId,
-        _: RunId,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<Turn>, Fault>> + Send + '_>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
+    async fn turns(&self, _: ThreadId, _: RunId) -> Result<Vec<Turn>, Fault> {
+        Ok(Vec::new())
     }
 }
 

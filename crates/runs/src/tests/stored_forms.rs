@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
-use plenary_kernel::{Position, Stamp, TimestampMs, Version};
-use plenary_log::{NewEvent, StoredEvent, StreamName};
+use plenary_engine::golden::assert_frozen;
+use plenary_kernel::{Stamp, TimestampMs, Version};
 
 use crate::{
     event::{
@@ -233,34 +233,9 @@ fn end_samples() -> Vec<Sample> {
     ]
 }
 
-fn stored(event: &ThreadEvent) -> StoredEvent {
-    let NewEvent { kind, form, envelope, payload } = event.encode();
-    StoredEvent {
-        position: Position(1),
-        stream: StreamName::new("runs.thread", "t"),
-        version: Version(1),
-        kind: kind.into(),
-        form,
-        at: TimestampMs(7),
-        envelope,
-        payload,
-    }
-}
-
 #[test]
 fn the_stored_forms_are_frozen() {
     for (event, kind, envelope, payload) in samples() {
-        let written = event.encode();
-        assert_eq!((written.kind, written.form), (kind, 1));
-        assert_eq!(std::str::from_utf8(&written.envelope).unwrap(), envelope);
-        assert_eq!(written.payload, payload);
-        assert_eq!(ThreadEvent::decode(&stored(&event)).unwrap(), event, "{kind}");
+        assert_frozen(&event, kind, envelope, payload);
     }
-}
-
-#[test]
-fn an_unknown_form_or_kind_is_corrupt() {
-    let event = &samples()[0].0;
-    assert!(ThreadEvent::decode(&StoredEvent { form: 2, ..stored(event) }).is_err());
-    assert!(ThreadEvent::decode(&StoredEvent { kind: "RunLost".into(), ..stored(event) }).is_err());
 }

@@ -4,7 +4,7 @@
 
 use std::convert::Infallible;
 
-use plenary_engine::{Command, Decision, Facts};
+use plenary_engine::{Command, Conditions, Decided, Decision, Point};
 use plenary_kernel::{OwnerName, SessionId, Stamp, Version};
 use plenary_log::Fault;
 
@@ -36,20 +36,14 @@ impl Command<SessionRoom> for PartIfDiverged<'_> {
     /// The id of the event where the copy ends.
     type Facts = Option<String>;
 
-    async fn facts(&self, _: &SessionState) -> Result<Facts<Option<String>>, Fault> {
-        let value = self.sessions.event_id(self.id, Version(self.copied.after)).await?;
-        Ok(Facts { value, conditions: Vec::new() })
+    async fn facts(&self, _: &SessionState, _: &mut Conditions) -> Result<Option<String>, Fault> {
+        self.sessions.event_id(self.id, Version(self.copied.after)).await
     }
 
-    fn decide(
-        &self,
-        state: &SessionState,
-        at: Version,
-        event: &Option<String>,
-        stamp: &Stamp,
-    ) -> Result<Decision<SessionEvent, Done>, Infallible> {
-        let is_same = Version(self.copied.after) <= at && event.as_deref() == Some(&*self.copied.last);
-        Ok(part_if_diverged(state, self.peer, is_same, stamp))
+    fn decide(&self, state: &SessionState, event: &Option<String>, at: &Point) -> Decided<SessionRoom, Self> {
+        let is_same =
+            Version(self.copied.after) <= at.version && event.as_deref() == Some(&*self.copied.last);
+        Ok(part_if_diverged(state, self.peer, is_same, &at.stamp))
     }
 }
 

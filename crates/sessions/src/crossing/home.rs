@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use plenary_accounts::{KnownAgent, admits_elsewhere, may_contact};
-use plenary_engine::{Command, Decision, ExecuteError, Facts};
-use plenary_kernel::{AgentHandle, OwnerName, SessionId, Stamp, Version, limits::READ_ROWS_MAX};
+use plenary_engine::{Command, Conditions, Decided, ExecuteError, Point};
+use plenary_kernel::{AgentHandle, OwnerName, SessionId, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Condition, Fault, Order};
 
 use super::{
@@ -66,12 +66,11 @@ impl Command<SessionRoom> for CopyContext<'_> {
     type Rejection = CopyRefusal;
     type Facts = CopyFacts;
 
-    async fn facts(&self, _: &SessionState) -> Result<Facts<CopyFacts>, Fault> {
-        let mut conditions = Vec::new();
+    async fn facts(&self, _: &SessionState, conditions: &mut Conditions) -> Result<CopyFacts, Fault> {
         let mut value = CopyFacts::default();
         let peer = &self.command.peer;
         let Some(carrier) = self.sessions.0.crossings.carrier() else {
-            return Ok(Facts { value, conditions });
+            return Ok(value);
         };
         if let Some(condition) = carrier.accord_condition(peer).await? {
             conditions.push(condition);
@@ -84,7 +83,7 @@ impl Command<SessionRoom> for CopyContext<'_> {
                 continue;
             }
             let agent = self.sessions.accounts().agent(invitee).await?;
-            let admits = self.sessions.admits(&agent, inviter, &mut conditions).await?;
+            let admits = self.sessions.admits(&agent, inviter, conditions).await?;
             let needs_consent = agent.state.holds_invitations();
             let admission = value.admitting.entry(invitee.clone()).or_insert_with(|| {
                 conditions.push(agent.condition());
@@ -94,17 +93,11 @@ impl Command<SessionRoom> for CopyContext<'_> {
                 admission.from.insert(inviter.clone());
             }
         }
-        Ok(Facts { value, conditions })
+        Ok(value)
     }
 
-    fn decide(
-        &self,
-        state: &SessionState,
-        at: Version,
-        facts: &CopyFacts,
-        stamp: &Stamp,
-    ) -> Result<Decision<SessionEvent, CopyReceipt>, CopyRefusal> {
-        copy(state, at, &self.command, facts, stamp)
+    fn decide(&self, state: &SessionState, facts: &CopyFacts, at: &Point) -> Decided<SessionRoom, Self> {
+        copy(state, at.version, &self.command, facts, &at.stamp)
     }
 }
 

@@ -14,17 +14,15 @@ pub mod wire;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    future::Future,
-    pin::Pin,
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use axum::response::Response;
-use futures_util::future::BoxFuture;
 use http::request::Parts;
 use plenary_kernel::{AgentHandle, FileId, OwnerName, Refusal, SessionId};
 use plenary_log::{Condition, Fault};
+use plenary_room::async_trait;
 use tokio::sync::watch;
 
 use crate::{Sessions, refusals::SessionRefusal};
@@ -111,57 +109,46 @@ pub struct CrossingMessage<'a> {
     pub id: Option<&'a str>,
 }
 
-/// The result of a carrier's operation.
-pub type CarrierFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
-
 /// Connects sessions to peers.
+#[async_trait]
 pub trait SessionCarrier: Send + Sync {
     /// A condition that holds as long as the accord with a peer holds; `None` without an accord.
-    fn accord_condition<'a>(&'a self, peer: &'a OwnerName) -> CarrierFuture<'a, Option<Condition>>;
+    async fn accord_condition(&self, peer: &OwnerName) -> Result<Option<Condition>, Fault>;
     /// Whether an owner of this network takes part in the accord with a peer.
-    fn takes_part<'a>(&'a self, peer: &'a OwnerName, owner: &'a OwnerName) -> CarrierFuture<'a, bool>;
+    async fn takes_part(&self, peer: &OwnerName, owner: &OwnerName) -> Result<bool, Fault>;
     /// Asks a peer which of its agents take an invitation; returns those that do, each with its consent. `None` if the peer
     /// did not answer.
-    fn offer<'a>(
-        &'a self,
-        peer: &'a OwnerName,
-        offer: Offer<'a>,
-    ) -> CarrierFuture<'a, Option<BTreeMap<AgentHandle, Consent>>>;
+    async fn offer(
+        &self,
+        peer: &OwnerName,
+        offer: Offer<'_>,
+    ) -> Result<Option<BTreeMap<AgentHandle, Consent>>, Fault>;
     /// Forwards a command to the host and adds the resulting events to the copy; `None` if the peer did not answer.
-    fn forward<'a>(
-        &'a self,
-        peer: &'a OwnerName,
-        session: &'a SessionId,
+    async fn forward(
+        &self,
+        peer: &OwnerName,
+        session: &SessionId,
         command: CrossingCommand,
-    ) -> CarrierFuture<'a, Option<CrossingOutcome>>;
+    ) -> Result<Option<CrossingOutcome>, Fault>;
     /// The states of a message for a peer's agents, as far as they are known.
-    fn states<'a>(
-        &'a self,
-        peer: &'a OwnerName,
-        message: CrossingMessage<'a>,
-        agents: &'a [AgentHandle],
-    ) -> CarrierFuture<'a, BTreeMap<AgentHandle, PeerState>>;
+    async fn states(
+        &self,
+        peer: &OwnerName,
+        message: CrossingMessage<'_>,
+        agents: &[AgentHandle],
+    ) -> Result<BTreeMap<AgentHandle, PeerState>, Fault>;
     /// The peer's response to an agent's request for a file; `parts` are those of the agent's request.
-    fn file<'a>(
-        &'a self,
-        agent: &'a AgentHandle,
-        file: (&'a OwnerName, &'a FileId),
-        parts: &'a Parts,
-    ) -> BoxFuture<'a, Response>;
+    async fn file(&self, agent: &AgentHandle, file: (&OwnerName, &FileId), parts: &Parts) -> Response;
     /// A ticket with which a peer gets a file of this network, as the agent that sends it may read it; `None` without an
     /// accord.
-    fn ticket<'a>(
-        &'a self,
-        peer: &'a OwnerName,
-        agent: &'a AgentHandle,
-        file: &'a FileId,
-    ) -> CarrierFuture<'a, Option<String>>;
+    async fn ticket(
+        &self,
+        peer: &OwnerName,
+        agent: &AgentHandle,
+        file: &FileId,
+    ) -> Result<Option<String>, Fault>;
     /// The content of a peer's file, for a ticket of the peer; `None` if the peer does not give it.
-    fn content<'a>(
-        &'a self,
-        peer: &'a OwnerName,
-        ticket: &'a str,
-    ) -> CarrierFuture<'a, Option<CrossingContent>>;
+    async fn content(&self, peer: &OwnerName, ticket: &str) -> Result<Option<CrossingContent>, Fault>;
 }
 
 /// The state of a message for an agent of another network.
@@ -176,14 +163,15 @@ pub enum PeerState {
 }
 
 /// Knows the states of messages for agents of this network.
+#[async_trait]
 pub trait MessageStates: Send + Sync {
     /// The state of a message for an agent that may read it, as the wire says it.
-    fn state_of<'a>(
-        &'a self,
-        agent: &'a AgentHandle,
-        session: &'a SessionId,
+    async fn state_of(
+        &self,
+        agent: &AgentHandle,
+        session: &SessionId,
         sequence: u64,
-    ) -> CarrierFuture<'a, Option<String>>;
+    ) -> Result<Option<String>, Fault>;
 }
 
 /// The data of the room about other networks.

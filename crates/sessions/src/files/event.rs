@@ -1,9 +1,7 @@
 //! The events of a file's stream, and their stored form. The forms are frozen. Pure.
 //! Must not know: its effects.
 
-use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::{AgentHandle, SessionId};
-use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 /// An event of a file.
@@ -74,50 +72,13 @@ pub struct FileRemoved {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentRemoved {}
 
-impl FileEvent {
-    /// The stored form.
-    pub(crate) fn encode(&self) -> NewEvent {
-        match self {
-            Self::UploadBegun(event) => written("UploadBegun", event),
-            Self::FileUploaded(event) => written("FileUploaded", event),
-            Self::FileNamed(event) => written("FileNamed", event),
-            Self::FileRemoved(event) => written("FileRemoved", event),
-            Self::ContentRemoved(event) => written("ContentRemoved", event),
-        }
-    }
-
-    /// Reads a stored event; an unknown kind or form is corrupt.
-    pub(crate) fn decode(stored_event: &StoredEvent) -> Result<Self, Fault> {
-        Ok(match &*stored_event.kind {
-            "UploadBegun" => Self::UploadBegun(read(stored_event)?),
-            "FileUploaded" => Self::FileUploaded(read(stored_event)?),
-            "FileNamed" => Self::FileNamed(read(stored_event)?),
-            "FileRemoved" => Self::FileRemoved(read(stored_event)?),
-            "ContentRemoved" => Self::ContentRemoved(read(stored_event)?),
-            _ => return unknown(stored_event),
-        })
-    }
-}
+plenary_engine::stored_forms!(FileEvent: UploadBegun, FileUploaded, FileNamed, FileRemoved, ContentRemoved);
 
 #[cfg(test)]
 mod tests {
-    use plenary_kernel::{Position, TimestampMs, Version};
-    use plenary_log::StreamName;
+    use plenary_engine::golden::assert_frozen;
 
     use super::*;
-
-    fn stored_event(event: NewEvent) -> StoredEvent {
-        StoredEvent {
-            position: Position(1),
-            stream: StreamName::new("sessions.file", "file_1"),
-            version: Version(1),
-            kind: event.kind.into(),
-            form: event.form,
-            at: TimestampMs(1),
-            envelope: event.envelope,
-            payload: event.payload,
-        }
-    }
 
     #[test]
     fn the_stored_forms_are_frozen() {
@@ -153,10 +114,7 @@ mod tests {
             (removed_event(Some(7)), "FileRemoved", r#"{"by":"@ann.a","until":2,"bytes":7}"#),
             (FileEvent::ContentRemoved(ContentRemoved {}), "ContentRemoved", "{}"),
         ] {
-            let new_event = event.encode();
-            assert_eq!((new_event.kind, new_event.form, &*new_event.payload), (kind, 1, &b""[..]));
-            assert_eq!(new_event.envelope, envelope.as_bytes());
-            assert_eq!(FileEvent::decode(&stored_event(new_event)).unwrap(), event);
+            assert_frozen(&event, kind, envelope, "");
         }
     }
 }

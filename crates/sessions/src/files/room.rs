@@ -4,9 +4,9 @@
 use std::convert::Infallible;
 
 use plenary_accounts::{Accounts, Authority};
-use plenary_engine::{Command, Decision, Facts, Room};
-use plenary_kernel::{AgentHandle, FileId, OwnerName, SessionId, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
+use plenary_engine::{Command, Conditions, Decided, Point, Room};
+use plenary_kernel::{AgentHandle, FileId, OwnerName, SessionId, TimestampMs, Version};
+use plenary_log::{Fault, IndexOp};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -68,12 +68,6 @@ impl Room for FileRoom {
     const CATEGORY: &'static str = "sessions.file";
     const SNAPSHOT_FORM: u16 = 1;
 
-    fn encode(event: &FileEvent) -> NewEvent {
-        event.encode()
-    }
-    fn decode(event: &StoredEvent) -> Result<FileEvent, Fault> {
-        FileEvent::decode(event)
-    }
     fn evolve(state: &mut FileState, _: Version, _: TimestampMs, event: &FileEvent) {
         state.evolve(event);
     }
@@ -156,30 +150,16 @@ pub(super) struct UploaderCommand<'a, C> {
     pub(super) command: &'a C,
 }
 
-impl<C> UploaderCommand<'_, C> {
-    async fn is_valid(&self) -> Result<Facts<bool>, Fault> {
-        let mut conditions = Vec::new();
-        let value = self.accounts.holds(self.authority, &mut conditions).await?;
-        Ok(Facts { value, conditions })
-    }
-}
-
 impl Command<FileRoom> for UploaderCommand<'_, BeginUpload> {
     const NAME: &'static str = "begin_upload";
     type Reply = ();
     type Rejection = FileRejection;
     type Facts = bool;
-    async fn facts(&self, _: &FileState) -> Result<Facts<bool>, Fault> {
-        self.is_valid().await
+    async fn facts(&self, _: &FileState, conditions: &mut Conditions) -> Result<bool, Fault> {
+        self.accounts.holds(self.authority, conditions).await
     }
-    fn decide(
-        &self,
-        _: &FileState,
-        _: Version,
-        is_valid: &bool,
-        stamp: &Stamp,
-    ) -> Result<Decision<FileEvent, ()>, FileRejection> {
-        decide::begin(self.command, *is_valid, stamp)
+    fn decide(&self, _: &FileState, is_valid: &bool, at: &Point) -> Decided<FileRoom, Self> {
+        decide::begin(self.command, *is_valid, &at.stamp)
     }
 }
 
@@ -188,17 +168,11 @@ impl Command<FileRoom> for UploaderCommand<'_, KeepFile> {
     type Reply = UploadedFile;
     type Rejection = FileRejection;
     type Facts = bool;
-    async fn facts(&self, _: &FileState) -> Result<Facts<bool>, Fault> {
-        self.is_valid().await
+    async fn facts(&self, _: &FileState, conditions: &mut Conditions) -> Result<bool, Fault> {
+        self.accounts.holds(self.authority, conditions).await
     }
-    fn decide(
-        &self,
-        state: &FileState,
-        _: Version,
-        is_valid: &bool,
-        stamp: &Stamp,
-    ) -> Result<Decision<FileEvent, UploadedFile>, FileRejection> {
-        decide::keep(state, self.command, *is_valid, stamp)
+    fn decide(&self, state: &FileState, is_valid: &bool, at: &Point) -> Decided<FileRoom, Self> {
+        decide::keep(state, self.command, *is_valid, &at.stamp)
     }
 }
 
@@ -210,16 +184,11 @@ macro_rules! internal {
             type Reply = ();
             type Rejection = Infallible;
             type Facts = ();
-            async fn facts(&self, _: &FileState) -> Result<Facts<()>, Fault> {
-                Ok(Facts::none())
+            async fn facts(&self, _: &FileState, _: &mut Conditions) -> Result<(), Fault> {
+                Ok(())
             }
-            fn decide(
-                &self,
-                $state: &FileState,
-                _: Version,
-                (): &(),
-                $stamp: &Stamp,
-            ) -> Result<Decision<FileEvent, ()>, Infallible> {
+            fn decide(&self, $state: &FileState, (): &(), at: &Point) -> Decided<FileRoom, Self> {
+                let $stamp = &at.stamp;
                 let $this = self;
                 Ok($decide)
             }

@@ -46,16 +46,9 @@ impl Server {
     }
 
     pub(crate) async fn register(&self) {
-        let command = RegisterAgent {
-            authority: Authority { by: Actor::Operator, token: Some(TokenDigest::of("plo")) },
-            handle: ann(),
-            policy: Policy::Open,
-            allowlist: Vec::new(),
-            self_service: false,
-            token: TokenDigest::of("ann"),
-            kind: plenary_accounts::AgentKind::Agent,
-            profile: plenary_accounts::ProfileChange::default(),
-        };
+        let authority = Authority { by: Actor::Operator, token: Some(TokenDigest::of("plo")) };
+        let ann = RegisterAgent::new(authority, ann(), TokenDigest::of("ann"));
+        let command = RegisterAgent { policy: Policy::Open, ..ann };
         self.sessions.0.accounts.register_agent(command).await.unwrap();
     }
 

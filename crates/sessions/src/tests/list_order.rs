@@ -48,16 +48,9 @@ async fn a_clock_that_was_set_back_puts_no_session_behind_older_ones() {
         clock.0.store(hour * 3_600_000, Ordering::Relaxed);
         let sessions = sessions_on(store.process(false).log, clock.clone());
         if nth == 0 {
-            let command = RegisterAgent {
-                authority: Authority { by: Actor::Operator, token: Some(TokenDigest::of("plo")) },
-                handle: ann(),
-                policy: Policy::Open,
-                allowlist: Vec::new(),
-                self_service: false,
-                token: TokenDigest::of("ann"),
-                kind: plenary_accounts::AgentKind::Agent,
-                profile: plenary_accounts::ProfileChange::default(),
-            };
+            let authority = Authority { by: Actor::Operator, token: Some(TokenDigest::of("plo")) };
+            let ann = RegisterAgent::new(authority, ann(), TokenDigest::of("ann"));
+            let command = RegisterAgent { policy: Policy::Open, ..ann };
             sessions.0.accounts.register_agent(command).await.unwrap();
         }
         for _ in 0..3 {

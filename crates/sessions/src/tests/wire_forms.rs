@@ -1,12 +1,11 @@
 //! The responses, byte for byte: every event in its three forms (wire.md 2.1, D.4), and the rules for all of them.
 
+use plenary_engine::golden::stored;
+use plenary_kernel::{TimestampMs, Version};
 use plenary_log::{Fault, StoredEvent};
 use serde_json::{Map, Value};
 
-use super::{
-    scene::{given, session},
-    stored_forms::stored,
-};
+use super::scene::{given, session};
 use crate::{
     event::{LeftReason, SessionEvent},
     wire::{EncodedEvent, Form, write},
@@ -22,7 +21,7 @@ fn at(story: &str, version: u64) -> StoredEvent {
     let mut written = event.encode();
     let text = std::str::from_utf8(&written.envelope).unwrap();
     written.envelope = text.replacen(r#""id":"""#, &format!(r#""id":"{ID}""#), 1).into();
-    stored(version, written)
+    StoredEvent { version: Version(version), at: TimestampMs(AT), ..stored(written) }
 }
 
 fn text(
