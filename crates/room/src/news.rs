@@ -153,6 +153,15 @@ pub trait NewsSource: Send + Sync + 'static {
         at: Version,
     ) -> BoxFuture<'a, Result<Option<Description>, Fault>>;
 
+    /// The agent whose relation to the reader counts for the news at a version, if somebody else only claims the sender.
+    fn vouched_by<'a>(
+        &'a self,
+        _stream: &'a StreamName,
+        _at: Version,
+    ) -> BoxFuture<'a, Result<Option<AgentHandle>, Fault>> {
+        Box::pin(async { Ok(None) })
+    }
+
     /// Whether the news at a version is still open, whoever sent it. `blockers` are the agents that block the agent.
     fn is_open<'a>(
         &'a self,

@@ -225,6 +225,17 @@ impl NewsSource for Sessions {
         })
     }
 
+    fn vouched_by<'a>(
+        &'a self,
+        stream: &'a StreamName,
+        at: Version,
+    ) -> BoxFuture<'a, Result<Option<AgentHandle>, Fault>> {
+        Box::pin(async move {
+            let Some(id) = session_of(stream) else { return Ok(None) };
+            self.voucher(&id, at).await
+        })
+    }
+
     fn is_open<'a>(
         &'a self,
         me: &'a AgentHandle,
