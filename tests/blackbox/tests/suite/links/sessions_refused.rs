@@ -173,6 +173,8 @@ async fn trusts(agent: &Agent) -> Vec<(String, String)> {
 async fn a_host_makes_no_agent_of_another_network_join_or_invite() {
     let (rose, played, ida, accord) = hosted().await;
     let vault = rose.server.closed_agent("@ida.vault", &["@ida.*"]).await;
+    let lists = json!({"entries": ["@ida.*"]});
+    rose.server.operator().post("/_admin/agents/@ida.bot/allowlist", lists).await.ok(200);
     let offers = format!("{accord}/offers");
     let offer =
         |by: &str, invitee: &str| json!({"you": "us", "session_id": SESSION, "by": by, "invite": [invitee]});
