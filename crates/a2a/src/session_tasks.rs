@@ -398,9 +398,12 @@ impl SessionTask {
         self.snapshot.is_over()
     }
 
+    fn is_caller(&self, name: &Value) -> bool {
+        self.caller.as_ref().is_some_and(|me| *name == me.as_str())
+    }
+
     fn is_message_of_caller(&self, event: &Value) -> bool {
-        let is_mine = self.caller.as_ref().is_some_and(|me| event["payload"]["sender"] == me.as_str());
-        event["type"] == "session.message" && is_mine
+        event["type"] == "session.message" && self.is_caller(&event["payload"]["sender"])
     }
 
     /// The task that a message starts at this point of the session.
@@ -469,6 +472,10 @@ impl SessionTask {
                 return Vec::new();
             }
             "session.left" if is_agent("agent") => self.snapshot.set_state(TaskState::Rejected, None, when),
+            // No answer reaches a caller that is out of the session: it left, or it was blocked.
+            "session.left" if is_later && self.is_caller(&payload["agent"]) => {
+                self.snapshot.set_state(TaskState::Canceled, None, when)
+            }
             "session.ended" if is_later => {
                 let is_declined = is_agent("ended_by");
                 let state = if is_declined { TaskState::Rejected } else { TaskState::Canceled };

@@ -1,7 +1,7 @@
 //! The text of an inbox item for its agent, by the rules of its room, at the time of reading.
 //! Must not know: marks.
 
-use plenary_accounts::{AttentionLevel, KnownAgent, may_contact, trust_tier};
+use plenary_accounts::{AttentionLevel, KnownAgent, TrustTier, may_contact, trust_tier};
 use plenary_frames::news::RetainedFrame;
 use plenary_kernel::{AgentHandle, TimestampMs};
 use plenary_log::Fault;
@@ -64,6 +64,16 @@ impl Inbox {
         }
     }
 
+    /// The trust relation of the agent to the sender, or to who claims that an agent of the same owner is the sender.
+    async fn trust_in(&self, reader: &Reader, stub: &Stub, from: &AgentHandle) -> Result<TrustTier, Fault> {
+        let tier = trust_tier(&reader.me, from);
+        let Some(source) = self.source(&stub.stream).filter(|_| tier == TrustTier::SameOwner) else {
+            return Ok(tier);
+        };
+        let voucher = source.vouched_by(&stub.stream, stub.version).await?;
+        Ok(voucher.map_or(tier, |voucher| trust_tier(&reader.me, &voucher)))
+    }
+
     /// The item for the agent; `newer` is the number of newer ones of the same place.
     pub(crate) async fn item(
         &self,
@@ -76,14 +86,17 @@ impl Inbox {
         let Some(description) = self.description(reader, stub).await? else { return Ok(None) };
         let (text, truncated) = cut(&description.text, room);
         let characters = length(&description.text, truncated);
-        let trust = stub.from.as_ref().map(|from| Trust::Tier(trust_tier(&reader.me, from)));
+        let trust = match &stub.from {
+            Some(from) => Trust::Tier(self.trust_in(reader, stub, from).await?),
+            None => Trust::Nobody(System::System),
+        };
         Ok(Some(Item {
             id: ItemId::of(stub.kind, position).to_string(),
             kind: stub.kind.shown(),
             at: stub.at.rfc3339(),
             age_s: reader.now.0.saturating_sub(stub.at.0) / 1_000,
             from: stub.from.clone(),
-            trust: trust.unwrap_or(Trust::Nobody(System::System)),
+            trust,
             subject: one_line(&description.subject),
             text,
             truncated,

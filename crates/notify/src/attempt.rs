@@ -28,7 +28,7 @@ impl Notify {
         let (state, _) = self.0.deliveries.state(id.as_str()).await?;
         let Some(subject) = &state.subject else { return Ok(()) };
         if subject.subscription == no_subscription() {
-            self.attempt_post(id).await?;
+            self.attempt_post(id, &subject.owner).await?;
             return self.forget_oldest(&subject.owner).await;
         }
         let (subscriptions, _) = self.0.subscriptions.fresh(subject.owner.as_str()).await?;

@@ -28,7 +28,7 @@ pub mod wire;
 use std::{path::PathBuf, time::Duration};
 
 pub use notify::Notify;
-pub use post::Post;
+pub use post::{Post, PostOrigins};
 pub use routes::operations;
 
 /// Most subscriptions of one owner; beyond it 409 `too_many_subscriptions`.

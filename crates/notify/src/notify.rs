@@ -3,7 +3,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -27,6 +27,7 @@ use crate::{
         event::DeliveryEvent,
     },
     matcher::event_of,
+    post::PostOrigins,
     push::Vapid,
     rates::MailRates,
     sender::Sender,
@@ -47,6 +48,8 @@ pub(crate) struct Inner {
     pub(crate) deliveries: Streams<DeliveryRoom>,
     pub(crate) config: Config,
     pub(crate) sender: Sender,
+    /// The room of requests that are no notifications.
+    pub(crate) post_origins: OnceLock<Arc<dyn PostOrigins>>,
     pub(crate) tests: Shares<OwnerName>,
     pub(crate) mails: MailRates,
     /// The key that identifies this server to push services, after its first use.
@@ -81,6 +84,7 @@ impl Notify {
             subscriptions: Streams::new(log.clone(), clock.clone()),
             deliveries: Streams::new(log.clone(), clock),
             sender,
+            post_origins: OnceLock::new(),
             config,
             mails: MailRates::default(),
             tests: Shares::new(TESTS_MAX, TESTS_PER_OWNER_MAX),

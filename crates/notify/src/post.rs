@@ -2,10 +2,11 @@
 //! within the same limits of the owner.
 //! Must not know: the content, or the recipient.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use plenary_engine::Room as _;
 use plenary_kernel::{NoticeId, OwnerName, Stamp, SubscriptionId, TimestampMs, Version};
 use plenary_log::Fault;
@@ -37,6 +38,15 @@ pub struct Post {
     pub headers: BTreeMap<String, String>,
     /// The body.
     pub body: String,
+    /// What the room knows it by, see [`PostOrigins`]; `None` if it is always sent, or if it is older than this member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+}
+
+/// The room of the requests, which is asked before each attempt: what it wanted to send a day ago may no longer be anybody's.
+pub trait PostOrigins: Send + Sync {
+    /// Whether the request is still to be sent.
+    fn is_wanted<'a>(&'a self, owner: &'a OwnerName, post: &'a Post) -> BoxFuture<'a, Result<bool, Fault>>;
 }
 
 /// The stored form of a post, in place of a notice.
@@ -108,10 +118,26 @@ impl Notify {
         stored.map(|stored| stored.post).map_err(|error| Fault::Corrupt(format!("{id}: {error}")))
     }
 
+    /// Sets the room of the requests. The first call counts.
+    pub fn set_post_origins(&self, origins: Arc<dyn PostOrigins>) {
+        let _first = self.0.post_origins.set(origins);
+    }
+
+    async fn is_wanted(&self, owner: &OwnerName, post: &Post) -> Result<bool, Fault> {
+        match self.0.post_origins.get().filter(|_| post.origin.is_some()) {
+            Some(origins) => origins.is_wanted(owner, post).await,
+            None => Ok(true),
+        }
+    }
+
     /// Makes one attempt if it is due, unless another task or process does.
-    pub(crate) async fn attempt_post(&self, id: &NoticeId) -> Result<(), Fault> {
+    pub(crate) async fn attempt_post(&self, id: &NoticeId, owner: &OwnerName) -> Result<(), Fault> {
         let Outcome::Begun(until) = self.handle(id, DeliveryStep::Begin).await? else { return Ok(()) };
         let post = self.post_of(id).await?;
+        if !self.is_wanted(owner, &post).await? {
+            self.handle(id, DeliveryStep::End(until, AttemptRecord::Needless)).await?;
+            return Ok(());
+        }
         let attempted = match self.0.sender.send_post(id.as_str(), &post, self.now()).await {
             AttemptResult::Accepted => AttemptRecord::Accepted,
             AttemptResult::Failed(why, retry_after) => AttemptRecord::Failed(why, retry_after),
@@ -131,7 +157,7 @@ mod tests {
         let secret = |text: Option<&str>| {
             let secret = text.map(str::to_owned);
             let (title, url, body) = (String::new(), String::new(), String::new());
-            Post { title, url, secret, headers: BTreeMap::new(), body }.secret()
+            Post { title, url, secret, headers: BTreeMap::new(), body, origin: None }.secret()
         };
         assert_eq!(secret(Some("whsec_AAAA")).as_deref(), Some("whsec_AAAA"));
         assert_eq!(secret(Some("a token")).as_deref(), Some("whsec_YSB0b2tlbg=="));

@@ -154,6 +154,11 @@ pub trait NewsSource: Send + Sync + 'static {
         at: Version,
     ) -> Result<Option<Description>, Fault>;
 
+    /// The agent whose relation to the reader counts for the news at a version, if somebody else only claims the sender.
+    async fn vouched_by(&self, _stream: &StreamName, _at: Version) -> Result<Option<AgentHandle>, Fault> {
+        Ok(None)
+    }
+
     /// Whether the news at a version is still open, whoever sent it. `blockers` are the agents that block the agent.
     async fn is_open(
         &self,

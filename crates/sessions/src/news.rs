@@ -264,6 +264,21 @@ impl Sessions {
         Ok(())
     }
 
+    /// Who claims the sender of the message at a version: the host of a peer's session, for which its creator stands. All
+    /// else that agents of this network do there is only what this network forwarded.
+    pub(crate) async fn voucher(&self, id: &SessionId, at: Version) -> Result<Option<AgentHandle>, Fault> {
+        let (state, _) = self.0.streams.fresh(id.as_str()).await?;
+        let Some(created) = state.created.as_ref().filter(|created| created.host.is_some()) else {
+            return Ok(None);
+        };
+        let stream = SessionRoom::stream(id.as_str());
+        let Some(event) = self.log().read_stream(&stream, Version(at.0 - 1), 1).await?.pop() else {
+            return Ok(None);
+        };
+        let is_message = matches!(SessionEvent::decode(&event)?, SessionEvent::MessageSent(_));
+        Ok(is_message.then(|| created.creator.clone()))
+    }
+
     /// The text of a piece of news, if the agent may read it now.
     pub async fn text_of(
         &self,

@@ -191,6 +191,11 @@ impl NewsSource for Sessions {
         }))
     }
 
+    async fn vouched_by(&self, stream: &StreamName, at: Version) -> Result<Option<AgentHandle>, Fault> {
+        let Some(id) = session_of(stream) else { return Ok(None) };
+        self.voucher(&id, at).await
+    }
+
     async fn is_open(
         &self,
         me: &AgentHandle,

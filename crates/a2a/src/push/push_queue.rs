@@ -8,7 +8,7 @@ use std::{
 };
 
 use a2a::{StreamResponse, Task, TaskState};
-use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use futures_util::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use http::StatusCode;
 use parking_lot::Mutex;
 use plenary_accounts::{Accounts, Authority};
@@ -16,7 +16,7 @@ use plenary_edge::operations::Caller;
 use plenary_engine::{ExecuteError, Room as _, Streams};
 use plenary_kernel::{Clock, OwnerName};
 use plenary_log::{Fault, Log, Order, StoredEvent};
-use plenary_notify::{Notify, Post};
+use plenary_notify::{Notify, Post, PostOrigins};
 use serde_json::json;
 use tokio::{
     sync::Notify as Bell,
@@ -59,7 +59,7 @@ type Watched = HashMap<String, BTreeSet<(OwnerName, String, String)>>;
 
 /// The push configurations, and the tasks whose notifications are due.
 pub(crate) struct PushBoard {
-    pub(super) configs: Streams<PushRoom>,
+    pub(super) configs: Arc<Streams<PushRoom>>,
     pub(super) notify: Notify,
     accounts: Accounts,
     /// The unsettled configurations, by the stream of their task.
@@ -70,8 +70,11 @@ pub(crate) struct PushBoard {
 
 impl PushBoard {
     pub(crate) fn new(log: Log, clock: Arc<dyn Clock>, accounts: Accounts, notify: Notify) -> Self {
+        let configs = Arc::new(Streams::new(log, clock));
+        notify
+            .set_post_origins(Arc::new(PushOrigins { configs: configs.clone(), accounts: accounts.clone() }));
         Self {
-            configs: Streams::new(log, clock),
+            configs,
             notify,
             accounts,
             watched: Mutex::default(),
@@ -147,6 +150,36 @@ impl PushBoard {
     }
 }
 
+/// Whether a configuration counts: it ends with its agent, and with the token that it was set with.
+async fn is_open(accounts: &Accounts, config: &PushConfig) -> Result<bool, Fault> {
+    match &config.through {
+        Some(name) => accounts.opens(&config.receiver, name).await,
+        None => Ok(accounts.fresh_agent(&config.receiver).await?.state.is_live()),
+    }
+}
+
+/// The configurations of the notifications that are being sent.
+struct PushOrigins {
+    configs: Arc<Streams<PushRoom>>,
+    accounts: Accounts,
+}
+
+impl PostOrigins for PushOrigins {
+    fn is_wanted<'a>(&'a self, owner: &'a OwnerName, post: &'a Post) -> BoxFuture<'a, Result<bool, Fault>> {
+        Box::pin(async move {
+            let origin = post.origin.as_deref().and_then(|origin| serde_json::from_str(origin).ok());
+            let Some((task, id)) = origin.map(|(task, id): (String, String)| (task, id)) else {
+                return Ok(true);
+            };
+            let (state, _) = self.configs.fresh(owner.as_str()).await?;
+            match state.find(&task, &id).filter(|entry| entry.config.url == post.url) {
+                Some(entry) => is_open(&self.accounts, &entry.config).await,
+                None => Ok(false),
+            }
+        })
+    }
+}
+
 impl A2a {
     /// Queues push notifications until the server stops.
     pub(crate) async fn send_notifications(self, stop: CancellationToken) {
@@ -211,12 +244,7 @@ impl A2a {
             return Ok(PushOutcome::Done);
         };
         let config = &config.config;
-        // A configuration ends with the token that it was set with.
-        let is_open = match &config.through {
-            Some(name) => self.0.accounts.opens(&config.receiver, name).await?,
-            None => true,
-        };
-        if !is_open {
+        if !is_open(&self.0.accounts, config).await? {
             return self.finish(owner, PushStep::Delete(config.key.clone())).await;
         }
         let task = match self.task_of(config).await {
@@ -305,7 +333,9 @@ fn post(config: &PushConfig, task: Task) -> Post {
         headers.insert("authorization".to_owned(), format!("{scheme} {credentials}").trim_end().to_owned());
     }
     let title = format!("A2A: task {} of {}", task.id, config.agent);
-    Post { title, url: config.url.clone(), secret: config.token.clone(), headers, body: body(task) }
+    let origin = Some(json!([config.key.task, config.key.id]).to_string());
+    let (url, secret) = (config.url.clone(), config.token.clone());
+    Post { title, url, secret, headers, body: body(task), origin }
 }
 
 /// The task within the size limit: without its artifacts, then also without its messages.

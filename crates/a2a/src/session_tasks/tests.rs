@@ -240,6 +240,22 @@ async fn a_message_to_an_agent_that_has_left_is_rejected_until_it_is_invited_aga
 }
 
 #[tokio::test]
+async fn a_task_whose_caller_is_out_of_the_session_is_canceled() {
+    let room = Arc::<Sessions>::default();
+    room.add("s", "session.left", &json!({"agent": ME}));
+    let first = room.open("s", "q");
+    let (agent, id) = (agent(&room), format!("s.{first}"));
+    let follow = agent.subscribe(&id, None).await.unwrap();
+    assert_eq!(agent.task(&id).await.unwrap().status.state, TaskState::Working, "it came back before");
+    room.add("s", "session.left", &json!({"agent": "@third.c"}));
+    assert_eq!(agent.task(&id).await.unwrap().status.state, TaskState::Working);
+    room.add("s", "session.left", &json!({"agent": ME}));
+    let ended = follow.wait_until_paused().await.unwrap();
+    assert_eq!(ended.status.state, TaskState::Canceled);
+    assert_eq!(agent.task(&id).await.unwrap().status.state, TaskState::Canceled);
+}
+
+#[tokio::test]
 async fn the_same_message_is_the_same_task_while_that_goes_on_and_another_content_is_another_task() {
     let room = Arc::<Sessions>::default();
     room.open("s", "q");

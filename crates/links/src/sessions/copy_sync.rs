@@ -63,6 +63,9 @@ impl From<CopyError> for NotPulled {
             CopyError::Fault(fault) => fault.into(),
             CopyError::OverQuota => Self::Later("the peer stores as much here as it may".into()),
             CopyError::Refused(CopyRefusal::Ended) => Self::Later("the accord ended".into()),
+            CopyError::Refused(CopyRefusal::NotForwarded) => Self::Never(
+                "an agent of this network joined, invited or reopened there, which this network did not forward".into(),
+            ),
             CopyError::Refused(refusal) => Self::Never(format!("{refusal:?}")),
         }
     }
@@ -279,7 +282,8 @@ impl Links {
                 appended = self.0.sessions.append_to_copy(id, command.clone()).await;
             }
             self.note_full(linked, id, matches!(appended, Err(CopyError::OverQuota)));
-            appended?;
+            // Where the copy took only the first events, the answer to the next one says why.
+            has_more |= appended?.0 < version.0 + command.events.len() as u64;
             if !has_more {
                 return Ok(());
             }

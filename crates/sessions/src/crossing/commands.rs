@@ -242,6 +242,7 @@ impl Sessions {
         {
             return Ok(None);
         }
+        self.note_forwarded(id, &command).await?;
         carrier.forward(peer, id, command).await
     }
 

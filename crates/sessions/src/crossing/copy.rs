@@ -30,11 +30,36 @@ pub struct CopyEvents {
     pub events: Vec<SessionEvent>,
 }
 
+/// An act of an agent of this network in a peer's session. The host alone cannot claim it: it counts only if this network has
+/// forwarded a command of the agent for it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OwnAct {
+    /// The agent.
+    pub agent: AgentHandle,
+    /// What it does.
+    pub deed: Deed,
+}
+
+/// What an agent does.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Deed {
+    /// It joins.
+    Join,
+    /// It reopens the session.
+    Reopen,
+    /// It invites another agent of this network.
+    Invite(AgentHandle),
+    /// It reopens the session for whoever took part.
+    InviteReturning,
+}
+
 /// The facts about the agents that the events name.
 #[derive(Debug, Clone, Default)]
 pub struct CopyFacts {
     /// Whether the accord holds.
     pub has_accord: bool,
+    /// The acts of agents of this network that were forwarded to the host.
+    pub forwarded: BTreeSet<OwnAct>,
     /// The agents of this network that the accord admits.
     pub admitting: BTreeMap<AgentHandle, Admission>,
 }
@@ -64,6 +89,9 @@ pub enum CopyRefusal {
     Taken,
     /// Earlier events are missing.
     Gap,
+    /// The next event is an act of an agent of this network that this network has not forwarded. The events before it are
+    /// added, so that the agent can repeat its command.
+    NotForwarded,
     /// The events are impossible in a session.
     Impossible(&'static str),
 }
@@ -91,6 +119,12 @@ pub fn copy(
     let mut events = Vec::new();
     for event in command.events.iter().skip(copied_count) {
         let mut event = admit(&state, event.clone(), facts)?;
+        if !is_forwarded(&state, &event, facts) {
+            if events.is_empty() {
+                return Err(CopyRefusal::NotForwarded);
+            }
+            break;
+        }
         version = version.next();
         if let SessionEvent::MessageSent(MessageSent { names: Some(names), .. }) = &mut event {
             names.at = version;
@@ -99,6 +133,38 @@ pub fn copy(
         events.push(event);
     }
     Ok(Decision::new(events, CopyReceipt { version }))
+}
+
+/// The invitation of an agent of this network by another one.
+fn own_invitation(event: &SessionEvent) -> Option<&AgentInvited> {
+    let SessionEvent::AgentInvited(invited) = event else { return None };
+    (!invited.invitee.is_elsewhere() && !invited.by.is_elsewhere()).then_some(invited)
+}
+
+/// The acts, one of which this network must have forwarded before the event counts; none if no agent of this network acts, or
+/// not on others.
+pub(super) fn acts_behind(event: &SessionEvent) -> Vec<OwnAct> {
+    let (agent, deeds) = if let SessionEvent::AgentJoined(change) = event {
+        (&change.agent, vec![Deed::Join])
+    } else if let SessionEvent::SessionReopened(reopening) = event {
+        (&reopening.by, vec![Deed::Reopen])
+    } else if let Some(invited) = own_invitation(event) {
+        (&invited.by, vec![Deed::Invite(invited.invitee.clone()), Deed::InviteReturning])
+    } else {
+        return Vec::new();
+    };
+    let act = |deed| OwnAct { agent: agent.clone(), deed };
+    if agent.is_elsewhere() { Vec::new() } else { deeds.into_iter().map(act).collect() }
+}
+
+/// Whether this network has forwarded what the event says of an agent of it.
+fn is_forwarded(state: &SessionState, event: &SessionEvent, facts: &CopyFacts) -> bool {
+    let is_returning =
+        || own_invitation(event).is_some_and(|invited| state.participant(&invited.invitee).is_some());
+    let acts = acts_behind(event);
+    let counts =
+        |act: &OwnAct| facts.forwarded.contains(act) && (act.deed != Deed::InviteReturning || is_returning());
+    acts.is_empty() || acts.iter().any(counts)
 }
 
 /// The event as it is added to the copy, if it is possible in the session's present state.

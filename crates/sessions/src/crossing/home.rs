@@ -11,7 +11,7 @@ use plenary_log::{Condition, Fault, Order};
 
 use super::{
     COPIES_PER_PEER_MAX, Consent, ID_AHEAD_MS_MAX,
-    copy::{Admission, CopyEvents, CopyFacts, CopyReceipt, CopyRefusal, copy},
+    copy::{Admission, CopyEvents, CopyFacts, CopyReceipt, CopyRefusal, acts_behind, copy},
 };
 use crate::{
     Sessions,
@@ -57,6 +57,7 @@ impl From<Fault> for CopyError {
 /// Events for a copy, with the data needed to load their facts.
 struct CopyContext<'a> {
     sessions: &'a Sessions,
+    id: &'a SessionId,
     command: CopyEvents,
 }
 
@@ -77,6 +78,11 @@ impl Command<SessionRoom> for CopyContext<'_> {
             value.has_accord = true;
         }
         for event in &self.command.events {
+            for act in acts_behind(event) {
+                if self.sessions.was_forwarded(self.id, &act).await? {
+                    value.forwarded.insert(act);
+                }
+            }
             let SessionEvent::AgentInvited(invited) = event else { continue };
             let (invitee, inviter) = (&invited.invitee, &invited.by);
             if invitee.is_elsewhere() || !carrier.takes_part(peer, &invitee.owner_name()).await? {
@@ -142,6 +148,10 @@ impl Sessions {
             if !carrier.takes_part(peer, &invitee.owner_name()).await? {
                 continue;
             }
+            // Nor does the peer alone say that it invites.
+            if !inviter.is_elsewhere() && !self.has_invited((id, &state), inviter, invitee).await? {
+                continue;
+            }
             let agent = self.accounts().fresh_agent(invitee).await?;
             if self.admits(&agent, inviter, &mut Vec::new()).await? {
                 let is_new = state.participant(invitee).is_none_or(|part| part.since == Version::ZERO);
@@ -188,7 +198,7 @@ impl Sessions {
     /// # Errors
     /// [`CopyError`].
     pub async fn append_to_copy(&self, id: &SessionId, command: CopyEvents) -> Result<Version, CopyError> {
-        let context = CopyContext { sessions: self, command };
+        let context = CopyContext { sessions: self, id, command };
         match self.0.streams.execute(id.as_str(), &context, None).await {
             Ok(execution) => Ok(execution.reply.version),
             Err(ExecuteError::Rejected(refusal)) => Err(CopyError::Refused(refusal)),

@@ -6,6 +6,7 @@
 mod commands;
 pub mod copy;
 mod divergence;
+mod forwarded;
 mod home;
 mod host;
 mod incoming_files;

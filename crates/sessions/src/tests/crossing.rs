@@ -11,7 +11,7 @@ use crate::{
     command::{Caller, InviteAgents, JoinSession, SendMessage},
     crossing::{
         Consent, Crossing,
-        copy::{Admission, CopyEvents, CopyFacts, CopyRefusal, copy},
+        copy::{Admission, CopyEvents, CopyFacts, CopyRefusal, Deed, OwnAct, copy},
     },
     decide::{self, People, Rejection},
     event::{
@@ -120,7 +120,19 @@ fn events() -> Vec<SessionEvent> {
 fn facts(has_accord: bool) -> CopyFacts {
     let from = BTreeSet::from([handle("@nick-at-acme.cc")]);
     let admitting = [(handle("@ida.bot"), Admission { from, needs_consent: false })].into();
-    CopyFacts { has_accord, admitting }
+    let forwarded = [
+        act("@ida.bot", Deed::Join),
+        act("@ida.bot", Deed::Reopen),
+        act("@ida.bot", Deed::Invite(handle("@ida.second"))),
+        act("@ida.other", Deed::Join),
+        act("@ida.third", Deed::Reopen),
+    ];
+    let forwarded = forwarded.into();
+    CopyFacts { has_accord, forwarded, admitting }
+}
+
+fn act(agent: &str, deed: Deed) -> OwnAct {
+    OwnAct { agent: handle(agent), deed }
 }
 
 fn copy_result(
@@ -201,6 +213,54 @@ fn given_a_copy_when_an_event_cannot_follow_then_all_of_them_are_refused() {
 fn given_a_copy_when_its_session_ended_then_whoever_was_joined_reopens_it() {
     let new_events = [end(&["@ida.bot"]), reopening("@ida.bot"), message("@ida.bot")];
     assert_eq!(copy_result(&events(), 4, &new_events).unwrap().events, new_events);
+}
+
+#[test]
+fn given_a_copy_when_its_host_claims_what_no_agent_did_then_it_takes_only_what_comes_before() {
+    let by_ida = invitation("@ida.second", "@ida.bot", false);
+    let claims = [
+        (&events()[..2], joining("@ida.bot"), vec![act("@ida.bot", Deed::Join)]),
+        (&events()[..], by_ida.clone(), vec![act("@ida.bot", Deed::Invite(handle("@ida.second")))]),
+        (
+            &[&events()[..], &[end(&["@ida.bot"])]].concat(),
+            reopening("@ida.bot"),
+            vec![act("@ida.bot", Deed::Reopen)],
+        ),
+        // A reopening for whoever took part invites nobody new.
+        (
+            &[
+                &events()[..],
+                &[
+                    invitation("@ida.second", "@nick-at-acme.cc", false),
+                    leaving("@ida.second", LeftReason::Left),
+                ],
+            ]
+            .concat(),
+            by_ida.clone(),
+            vec![act("@ida.bot", Deed::InviteReturning)],
+        ),
+    ];
+    let from = BTreeSet::from([handle("@ida.bot")]);
+    let with = |forwarded: &[OwnAct]| CopyFacts {
+        has_accord: true,
+        forwarded: forwarded.iter().cloned().collect(),
+        admitting: [(handle("@ida.second"), Admission { from: from.clone(), needs_consent: false })].into(),
+    };
+    for (before, claim, needed) in claims {
+        let (state, at) = fold(before);
+        let said = leaving("@pia-at-acme.cc", LeftReason::Left);
+        let both = CopyEvents { peer: peer(), first: at.next(), events: vec![said.clone(), claim.clone()] };
+        let alone = CopyEvents { events: vec![claim.clone()], ..both.clone() };
+        let others = [act("@ida.second", Deed::Join), act("@ida.bot", Deed::Invite(handle("@ida.third")))];
+        let taken = copy(&state, at, &both, &with(&others), &stamp()).unwrap().events;
+        assert_eq!(taken, [said], "what comes before");
+        assert_eq!(copy(&state, at, &alone, &with(&others), &stamp()), Err(CopyRefusal::NotForwarded));
+        assert_eq!(copy(&state, at, &alone, &with(&needed), &stamp()).unwrap().events, [claim]);
+    }
+    let (state, at) = fold(&events());
+    let new = CopyEvents { peer: peer(), first: at.next(), events: vec![by_ida] };
+    let reopened = with(&[act("@ida.bot", Deed::InviteReturning)]);
+    assert_eq!(copy(&state, at, &new, &reopened, &stamp()), Err(CopyRefusal::NotForwarded));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! protocol walk the same in `tests/a2a`. Must not know: how a task is kept.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use blackbox::{Agent, Caller, Response, Server};
+use blackbox::{Agent, Caller, Response, Server, eventually};
 use serde_json::{Value, json};
 
 pub(super) const VERSION: (&str, &str) = ("a2a-version", "1.0");
@@ -236,6 +236,27 @@ async fn a_message_in_a_context_that_the_agent_has_left_is_rejected() {
     let again = message("m-2", "And now?", json!({"contextId": session}));
     let again = rpc(&nick, "/a2a/ann.cc", "SendMessage", again).await;
     assert_eq!(state(&again["result"]["task"]), "TASK_STATE_REJECTED", "{again}");
+}
+
+#[tokio::test]
+async fn a_task_whose_caller_is_blocked_or_leaves_is_canceled() {
+    let server = Server::start().await;
+    let (nick, ann) = (server.agent("@nick.cc").await, server.agent("@ann.cc").await);
+    let sent = message("m-1", "Are you there?", Value::Null);
+    let block = async {
+        let asked = async || (ann.get("/inbox").await.ok(200)["items"] != json!([])).then_some(());
+        eventually("it is asked", asked).await;
+        server.block(&ann, "@nick.cc").await;
+    };
+    let (canceled, ()) = tokio::join!(rpc(&nick, "/a2a/ann.cc", "SendMessage", sent), block);
+    assert_eq!(state(&canceled["result"]["task"]), "TASK_STATE_CANCELED", "{canceled}");
+    server.agent("@pia.cc").await;
+    let mut sent = message("m-2", "And you?", Value::Null);
+    sent["configuration"] = json!({"returnImmediately": true});
+    let begun = rpc(&nick, "/a2a/pia.cc", "SendMessage", sent).await["result"]["task"].take();
+    nick.leave(begun["contextId"].as_str().expect("a session")).await;
+    let canceled = rpc(&nick, "/a2a/pia.cc", "GetTask", json!({"id": begun["id"]})).await;
+    assert_eq!(state(&canceled["result"]), "TASK_STATE_CANCELED", "{canceled}");
 }
 
 #[tokio::test]

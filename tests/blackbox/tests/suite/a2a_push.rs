@@ -97,6 +97,50 @@ async fn what_a_token_has_set_ends_with_the_token() {
     assert_eq!(taken(&receiver, 3).await.len(), 3, "nothing is told with a token that is no more");
 }
 
+/// What waits for its next attempt is no longer sent once its token has ended, its agent was deleted, or it was removed.
+#[tokio::test]
+async fn what_waits_for_a_retry_ends_with_its_configuration() {
+    let server = config("retry_first = \"200ms\"\n").start().await;
+    let (nick, receiver) = (server.agent("@nick.cc").await, Collector::start().await);
+    let gone = server.agent("@nick.gone").await;
+    let made = nick.post("/agents/me/tokens", json!({"scope": "write"})).await.ok(201);
+    let scoped = server.bearer(made["token"].as_str().expect("a token"));
+    receiver.behave(Behaviour::Answer(503));
+    let (task, other) = (waiting(&nick, "m-1").await, waiting(&gone, "m-2").await);
+    let path = |task: &str| format!("{ECHO}/tasks/{task}/pushNotificationConfigs");
+    for (bearer, task, id) in [
+        (&scoped, &task, "scoped"),
+        (&*gone, &other, "gone"),
+        (&*nick, &task, "removed"),
+        (&*nick, &task, "kept"),
+    ] {
+        let wanted = json!({"id": id, "url": format!("{}/{id}", receiver.url())});
+        rest(&bearer.call("POST", &path(task), &[VERSION], Some(&wanted)).await);
+    }
+    let tries = |id: &str| {
+        let target = format!("/{id}");
+        receiver.exports().iter().filter(|call| call.target == target).count()
+    };
+    let tried = async |id: &str, count: usize| {
+        eventually("an attempt", || async { (tries(id) >= count).then_some(()) }).await;
+    };
+    for id in ["scoped", "gone", "removed", "kept"] {
+        tried(id, 1).await;
+    }
+    let token = format!("/agents/me/tokens/{}", made["id"].as_str().expect("an id"));
+    assert_eq!(nick.call("DELETE", &token, &[], None).await.status, 204);
+    server.operator().delete("/_admin/agents/@nick.gone").await.ok(204);
+    let removed = nick.call("DELETE", &format!("{}/removed", path(&task)), &[VERSION], None).await;
+    assert_eq!(removed.status, 200, "{removed}");
+    // An attempt may have been under way. The pauses of all are the same, and double.
+    tried("kept", tries("kept") + 1).await;
+    let before = ["scoped", "gone", "removed"].map(tries);
+    tried("kept", tries("kept") + 2).await;
+    assert_eq!(["scoped", "gone", "removed"].map(tries), before);
+    receiver.behave(Behaviour::Take);
+    assert_eq!(taken(&receiver, 1).await.remove(0).target, "/kept");
+}
+
 /// A URL that was wrong and is set right is told what the wrong one was told already.
 #[tokio::test]
 async fn a_corrected_url_is_told() {

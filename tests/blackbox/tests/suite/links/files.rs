@@ -5,8 +5,8 @@ use blackbox::{Agent, Connection, Response, eventually};
 use serde_json::{Value, json};
 
 use super::{
-    sessions::{Scene, arrives, sees},
-    sessions_refused::{SESSION, hosted, invited},
+    sessions::{Scene, sees},
+    sessions_refused::{SESSION, hosted, joins},
 };
 
 pub(super) fn naming(file: &str) -> Value {
@@ -86,10 +86,7 @@ async fn a_host_opens_no_file_of_the_guests_network() {
     let joined = json!({"joined": {"id": "01J00000000000000000000002", "agent": "@ida-at-us.bot"}});
     let said = json!({"message": {"id": "01J00000000000000000000003", "sender": "@nick.cc",
         "message": {"content": naming(&secret)}}});
-    let events = json!([{"created": {"creator": "@nick.cc"}}, invited(), joined, said]);
-    played.answer("/events", &json!({"you": "us", "events": events, "more": false}));
-    played.answer("/news", &json!({"at": 1, "sessions": [SESSION]}));
-    arrives(&ida, SESSION).await;
+    joins(&played, &ida, &json!([joined, said])).await;
     sees(&ida, SESSION, 3).await;
     let found = get(&ida, &secret, &[]).await;
     assert!(found.status >= 400 && !found.text().contains("secret"), "{found}");

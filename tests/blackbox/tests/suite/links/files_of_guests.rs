@@ -10,7 +10,7 @@ use super::{
     files::{get, naming},
     played::Played,
     sessions::{IDA, Scene, arrives, sees},
-    sessions_refused::{SESSION, hosted, invited},
+    sessions_refused::{SESSION, hosted, joins},
 };
 
 const CONTENT: &[u8] = b"content";
@@ -221,10 +221,7 @@ async fn joined_there() -> (Network, Played, Agent, String) {
     let offer = json!({"you": "us", "session_id": SESSION, "by": "@nick.cc", "invite": ["@ida-at-us.bot"]});
     played.call(&rose, "POST", &format!("{accord}/offers"), &offer).await.ok(200);
     let joined = json!({"joined": {"id": "01J00000000000000000000002", "agent": "@ida-at-us.bot"}});
-    let events = json!([{"created": {"creator": "@nick.cc"}}, invited(), joined]);
-    played.answer("/events", &json!({"you": "us", "events": events, "more": false}));
-    played.answer("/news", &json!({"at": 1, "sessions": [SESSION]}));
-    arrives(&ida, SESSION).await;
+    joins(&played, &ida, &json!([joined])).await;
     sees(&ida, SESSION, 2).await;
     (rose, played, ida, accord)
 }

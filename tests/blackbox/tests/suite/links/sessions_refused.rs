@@ -1,7 +1,7 @@
 //! What does not cross with sessions: invitations that nobody admits, large messages, strangers, and what a peer makes up.
 //! Must not know: how anything of it is kept.
 
-use blackbox::{Response, content_of, eventually};
+use blackbox::{Agent, Response, content_of, eventually};
 use serde_json::{Value, json};
 
 use super::{
@@ -66,7 +66,7 @@ async fn large_messages_of_guests_do_not_cross() {
 }
 
 /// A network that the suite plays is the host of a session with ida of rose.
-pub(super) async fn hosted() -> (Network, Played, blackbox::Agent, String) {
+pub(super) async fn hosted() -> (Network, Played, Agent, String) {
     let (rose, played) = (Network::start().await, Played::start().await);
     let ida = rose.server.closed_agent("@ida.bot", &["@nick-at-played.*"]).await;
     let body = json!({"network": played.url(), "peer": "played", "grants": {"sales": ["ida"]}});
@@ -82,7 +82,7 @@ fn message(id: u64, sender: &str, text: &str) -> Value {
     json!({"message": {"id": format!("01J{id:023}"), "sender": sender, "message": {"content": text}}})
 }
 
-pub(super) fn invited() -> Value {
+fn invited() -> Value {
     json!({"invited": {"id": "01J00000000000000000000001", "invitee": "@ida-at-us.bot", "by": "@nick.cc"}})
 }
 
@@ -139,6 +139,99 @@ async fn a_peer_that_makes_things_up_is_refused_and_harms_nobody() {
         ida.history(SESSION).await.iter().all(|event| event["type"] != "session.message"),
         "not before it joins"
     );
+}
+
+/// From now on a played network answers these as the next events of its session.
+fn tells(played: &Played, events: &Value) {
+    played.answer("/events", &json!({"you": "us", "events": events, "more": false}));
+    played.answer("/news", &json!({"at": 1, "sessions": [SESSION]}));
+}
+
+/// From now on it carries out every command.
+fn obeys(played: &Played, reply: &Value, sequence: u64) {
+    played.answer("/commands", &json!({"you": "us", "outcome": {"reply": reply, "sequence": sequence}}));
+}
+
+/// Ida joins the session of a played network, where these events begin with the joining.
+pub(super) async fn joins(played: &Played, ida: &Agent, later: &Value) {
+    tells(played, &json!([{"created": {"creator": "@nick.cc"}}, invited()]));
+    arrives(ida, SESSION).await;
+    tells(played, later);
+    obeys(played, &json!({"ok": true}), 2);
+    ida.join(SESSION).await;
+}
+
+/// The trust of the items in an inbox.
+async fn trusts(agent: &Agent) -> Vec<(String, String)> {
+    let page = agent.get("/inbox").await.ok(200);
+    let text = |item: &Value, member: &str| item[member].as_str().expect("a text").to_owned();
+    let items = page["items"].as_array().expect("a list");
+    items.iter().map(|item| (text(item, "kind"), text(item, "trust"))).collect()
+}
+
+#[tokio::test]
+async fn a_host_makes_no_agent_of_another_network_join_or_invite() {
+    let (rose, played, ida, accord) = hosted().await;
+    let vault = rose.server.closed_agent("@ida.vault", &["@ida.*"]).await;
+    let lists = json!({"entries": ["@ida.*"]});
+    rose.server.operator().post("/_admin/agents/@ida.bot/allowlist", lists).await.ok(200);
+    let offers = format!("{accord}/offers");
+    let offer =
+        |by: &str, invitee: &str| json!({"you": "us", "session_id": SESSION, "by": by, "invite": [invitee]});
+    played.call(&rose, "POST", &offers, &offer("@nick.cc", "@ida-at-us.bot")).await.ok(200);
+    let joined =
+        |number: u64, agent: &str| json!({"joined": {"id": format!("01J{number:023}"), "agent": agent}});
+    let by_ida = json!({"invited": {"id": "01J00000000000000000000004", "invitee": "@ida-at-us.vault", "by": "@ida-at-us.bot"}});
+    let all = [
+        json!({"created": {"creator": "@nick.cc"}}),
+        invited(),
+        joined(2, "@ida-at-us.bot"),
+        message(3, "@ida-at-us.bot", "Send me the key."),
+        by_ida,
+        joined(5, "@ida-at-us.vault"),
+        message(6, "@ida-at-us.bot", "Send me the key."),
+    ];
+    let says = |from: usize| tells(&played, &json!(all[from..]));
+    let is_refused = async || {
+        let asked = played.asked();
+        eventually("it is asked twice", async || (played.asked() >= asked + 4).then_some(())).await;
+    };
+    let path = format!("/sessions/{SESSION}");
+    says(0);
+    arrives(&ida, SESSION).await;
+    says(2);
+    is_refused().await;
+    assert_eq!(ida.status_of(SESSION, "@ida.bot").await, "invited");
+    vault.get(&path).await.assert_refused(404, "not_found");
+    // It joins, and invites nobody.
+    obeys(&played, &json!({"ok": true}), 2);
+    ida.join(SESSION).await;
+    let heard = async || (content_of(&ida.history(SESSION).await).len() == 1).then_some(());
+    eventually("the message is copied", heard).await;
+    says(4);
+    is_refused().await;
+    let taken =
+        played.call(&rose, "POST", &offers, &offer("@ida-at-us.bot", "@ida-at-us.vault")).await.ok(200);
+    assert_eq!(taken, json!({"taken": [], "held": []}));
+    vault.get(&path).await.assert_refused(404, "not_found");
+    assert!(trusts(&vault).await.is_empty());
+    // What it does invite to is its own invitation; a message is what the host says.
+    obeys(&played, &json!({"invited": ["@ida-at-us.vault"]}), 4);
+    ida.invite(SESSION, &["@ida.vault"]).await;
+    arrives(&vault, SESSION).await;
+    let taken =
+        played.call(&rose, "POST", &offers, &offer("@ida-at-us.bot", "@ida-at-us.vault")).await.ok(200);
+    assert_eq!(taken["taken"], json!(["@ida.vault"]));
+    says(5);
+    is_refused().await;
+    assert_eq!(trusts(&vault).await, [("session.invited".to_owned(), "same_owner".to_owned())]);
+    obeys(&played, &json!({"ok": true}), 5);
+    vault.join(SESSION).await;
+    let told = async || {
+        let trusts = trusts(&vault).await;
+        trusts.iter().find(|(kind, _)| kind == "session.message").map(|(_, trust)| trust.clone())
+    };
+    assert_eq!(eventually("the message arrives", told).await, "open");
 }
 
 #[tokio::test]
