@@ -257,7 +257,9 @@ impl Accounts {
     /// Gives an owner a token, and creates the owner if it is new.
     pub fn give_token<'a>(&'a self, command: &'a GiveToken) -> Sealed<'a, Result<(), Failure>> {
         seal(async move {
-            let giving = GiveTokenWith { accounts: self, command };
+            // An owner's token would outlast the person's account at the issuer.
+            let signed_in_at_issuer = self.signed_in_through(&command.authority).await?.is_some();
+            let giving = GiveTokenWith { accounts: self, command, signed_in_at_issuer };
             self.0.owners.execute(command.owner.as_str(), &giving, None).await?;
             Ok(())
         })

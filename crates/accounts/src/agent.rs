@@ -12,6 +12,8 @@ mod granting_tests;
 mod grants;
 pub mod profile;
 pub mod state;
+#[cfg(test)]
+mod stored_forms;
 pub mod tokens;
 
 use bytes::Bytes;
@@ -41,7 +43,7 @@ impl Room for AgentRoom {
     type State = AgentState;
     type Event = AgentEvent;
     const CATEGORY: &'static str = "accounts.agent";
-    const SNAPSHOT_FORM: u16 = 5;
+    const SNAPSHOT_FORM: u16 = 6;
 
     fn encode(event: &AgentEvent) -> NewEvent {
         event.encode()
@@ -186,6 +188,7 @@ impl Command<AgentRoom> for RegisterWith<'_> {
             owner_exists: owner.state.exists(),
             token_exists: self.accounts.is_token_in_use(token).await?,
             owner_is_full,
+            through: self.accounts.signed_in_through(authority).await?,
         };
         Ok(Facts { value, conditions })
     }
@@ -239,7 +242,10 @@ impl Command<AgentRoom> for EditWith<'_> {
             | AgentEdit::Unblock(_)
             | AgentEdit::Delete => false,
         };
-        Ok(Facts { value: EditFacts { is_authorized, token_exists }, conditions })
+        let makes_token = matches!(self.command.edit, AgentEdit::RotateToken(_) | AgentEdit::IssueToken(_));
+        let through =
+            if makes_token { self.accounts.signed_in_through(&self.command.authority).await? } else { None };
+        Ok(Facts { value: EditFacts { is_authorized, token_exists, through }, conditions })
     }
 
     fn decide(

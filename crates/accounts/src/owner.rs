@@ -14,7 +14,7 @@ use crate::{
     Accounts, Actor, Rejection, TokenDigest, claim,
     index::{OWNERS, TOKENS},
 };
-use command::GiveToken;
+use command::{GiveFacts, GiveToken};
 use event::{OwnerEvent, OwnerRegistered};
 pub use state::OwnerState;
 
@@ -82,17 +82,19 @@ fn claims(event: &OwnerEvent) -> Vec<RowOp> {
 pub(crate) struct GiveTokenWith<'a> {
     pub(crate) accounts: &'a Accounts,
     pub(crate) command: &'a GiveToken,
+    /// Whether a person acts who signed in at an issuer.
+    pub(crate) signed_in_at_issuer: bool,
 }
 
 impl Command<OwnerRoom> for GiveTokenWith<'_> {
     const NAME: &'static str = "give_token";
     type Reply = ();
     type Rejection = Rejection;
-    /// Whether the token is in use already.
-    type Facts = bool;
+    type Facts = GiveFacts;
 
-    async fn facts(&self, _: &OwnerState) -> Result<Facts<bool>, Fault> {
-        let value = self.accounts.is_token_in_use(&self.command.token).await?;
+    async fn facts(&self, _: &OwnerState) -> Result<Facts<GiveFacts>, Fault> {
+        let token_exists = self.accounts.is_token_in_use(&self.command.token).await?;
+        let value = GiveFacts { token_exists, signed_in_at_issuer: self.signed_in_at_issuer };
         Ok(Facts { value, conditions: Vec::new() })
     }
 
@@ -100,10 +102,10 @@ impl Command<OwnerRoom> for GiveTokenWith<'_> {
         &self,
         state: &OwnerState,
         _: Version,
-        token_exists: &bool,
+        facts: &GiveFacts,
         _: &Stamp,
     ) -> Result<Decision<OwnerEvent, ()>, Rejection> {
-        decide::give_token(state, *token_exists, self.command)
+        decide::give_token(state, *facts, self.command)
     }
 
     /// The owner may replace a leaked token without quota.

@@ -79,6 +79,11 @@ impl Subscription {
 }
 
 impl Notify {
+    /// Whether the rule of an issuer that the subscription depends on, if any, still exists.
+    pub(crate) fn is_admitted(&self, subscription: &Subscription) -> bool {
+        subscription.through.is_none_or(|rule| self.accounts().is_issuer_proof(&rule))
+    }
+
     /// Handles an event of a request.
     pub(crate) async fn handle_event(&self, event: &StoredEvent) -> Result<(), Fault> {
         let (Some(kind), Ok(id)) = (event_of(&event.kind), event.stream.id().parse()) else { return Ok(()) };
@@ -103,6 +108,7 @@ impl Notify {
         };
         let recipients = state
             .matching(&notice)
+            .filter(|subscription| self.is_admitted(subscription))
             .filter(is_addressed)
             .filter(|subscription| !(is_past && subscription.is_for_people()));
         let recipients: Vec<_> = recipients.collect();

@@ -430,7 +430,7 @@ impl Command<RequestRoom> for CommandContext<'_, HandleRequest> {
             (Handling::Delegate(to), Some(creation)) => {
                 self.knows(Some(to), &creation.subject.agent, &mut conditions).await?
             }
-            (Handling::Delegate(_) | Handling::Undo | Handling::Snooze(_) | Handling::Link(..), _) => true,
+            (Handling::Delegate(_) | Handling::Undo | Handling::Snooze(_) | Handling::Link { .. }, _) => true,
         };
         Ok(Facts { value: AnswerFacts { is_authorized, has_all_rules: false, knows_person }, conditions })
     }
@@ -444,7 +444,7 @@ impl Command<RequestRoom> for CommandContext<'_, HandleRequest> {
     ) -> Result<Decision<RequestEvent, Option<TimestampMs>>, Rejection> {
         let Decision { events, reply: () } = decide::handle(state, facts, stamp, &self.command)?;
         let until = match self.command.handling {
-            Handling::Link(_, until) => Some(until),
+            Handling::Link { until, .. } => Some(until),
             Handling::Undo | Handling::Snooze(_) | Handling::Delegate(_) => None,
         };
         Ok(Decision::new(events, until))

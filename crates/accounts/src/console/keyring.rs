@@ -13,7 +13,7 @@ use super::{
     cookie::{ConsoleCookie, keyring_of_cookie, keyring_of_link, link_of},
 };
 use crate::{
-    Accounts, Actor, AgentKind, Failure, Principal, Rejection, TokenDigest, TokenOwner,
+    Accounts, Actor, AgentKind, Authority, Failure, Principal, Rejection, TokenDigest, TokenOwner,
     limits::{CONSOLE_IDLE_MS_MAX, CONSOLE_LINK_MS_MAX, CONSOLE_SESSION_MS_MAX},
 };
 use plenary_engine::Room as _;
@@ -130,6 +130,25 @@ impl Accounts {
             };
             self.on_keyring(keyring, &command).await?;
             Ok(secret)
+        })
+    }
+
+    /// The proof of the rule by which an actor signed in at an issuer; `None` if it did not. What it makes counts only while
+    /// [`Accounts::is_issuer_proof`] is true of it, so that nothing of a person outlasts the person's admission.
+    ///
+    /// # Errors
+    /// The fault of the store.
+    pub fn signed_in_through<'a>(
+        &'a self,
+        authority: &'a Authority,
+    ) -> Sealed<'a, Result<Option<TokenDigest>, Fault>> {
+        seal(async move {
+            let console = authority.token.as_ref().and_then(TokenDigest::console);
+            let Some((cookie, of_operator)) = console else { return Ok(None) };
+            let Some(keyring) = Keyring::of(&authority.by, of_operator) else { return Ok(None) };
+            let (state, _) = self.0.keyrings.state(&keyring.to_string()).await?;
+            let session = state.of_cookie(cookie).map(|(_, session)| session);
+            Ok(session.filter(|session| session.identity.is_some()).map(|session| session.through))
         })
     }
 

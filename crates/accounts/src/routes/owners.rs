@@ -37,6 +37,7 @@ where
                 .reply::<OwnerMade>()
                 .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_owner"])
                 .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+                .errors(Class::Forbidden, &["signed_in_at_issuer"])
                 .errors(Class::NotFound, &["not_found"])
                 .errors(Class::Conflict, &["owner_exists"]),
             create,
@@ -62,6 +63,7 @@ where
             .path_parameter::<OwnerName>("owner", "The owner")
             .reply::<TokenView>()
             .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+            .errors(Class::Forbidden, &["signed_in_at_issuer"])
             .errors(Class::NotFound, &["not_found"]),
             rotate_token,
         ),
