@@ -59,6 +59,10 @@ impl AgentState {
     pub fn is_live(&self) -> bool {
         self.created_at.is_some() && !self.deleted
     }
+    /// Whether the agent existed and was deleted.
+    pub fn is_deleted(&self) -> bool {
+        self.deleted
+    }
     /// Whether the agent exists or existed: the handle stays reserved.
     pub fn is_reserved(&self) -> bool {
         self.created_at.is_some()
