@@ -256,7 +256,9 @@ impl Accounts {
     /// Gives an owner a token, and creates the owner if it is new.
     pub fn give_token<'a>(&'a self, command: &'a GiveToken) -> Sealed<'a, Result<(), Failure>> {
         seal(async move {
-            let giving = GiveTokenWith { accounts: self, command };
+            // An owner's token would outlast the person's account at the issuer.
+            let signed_in_at_issuer = self.signed_in_through(&command.authority).await?.is_some();
+            let giving = GiveTokenWith { accounts: self, command, signed_in_at_issuer };
             self.0.owners.execute(command.owner.as_str(), &giving, None).await?;
             Ok(())
         })
@@ -286,33 +288,45 @@ impl Accounts {
         authority: &'a Authority,
         conditions: &'a mut Vec<Condition>,
     ) -> Sealed<'a, Result<bool, Fault>> {
-        seal(async move {
-            let Some(token) = &authority.token else {
-                return Ok(matches!(authority.by, Actor::Seed | Actor::Operator));
-            };
-            if token.is_person() && !self.person_holds(&authority.by, token, conditions).await? {
-                return Ok(false);
+        seal(self.holds_with(authority, conditions, true))
+    }
+
+    async fn holds_with(
+        &self,
+        authority: &Authority,
+        conditions: &mut Vec<Condition>,
+        loads_person: bool,
+    ) -> Result<bool, Fault> {
+        let Some(token) = &authority.token else {
+            return Ok(matches!(authority.by, Actor::Seed | Actor::Operator));
+        };
+        let holds = match (token.is_person(), loads_person) {
+            (false, _) => true,
+            (true, true) => self.person_holds(&authority.by, token, conditions).await?,
+            (true, false) => self.session_holds(&authority.by, token, conditions).await?.is_some(),
+        };
+        if !holds {
+            return Ok(false);
+        }
+        match &authority.by {
+            Actor::Operator => Ok(token.is_person() || self.0.operator.matches(token)),
+            Actor::Seed => Ok(true),
+            Actor::Owner(owner) => {
+                let owner = self.owner(owner).await?;
+                conditions.push(owner.condition());
+                Ok(owner.state.accepts_token(token))
             }
-            match &authority.by {
-                Actor::Operator => Ok(token.is_person() || self.0.operator.matches(token)),
-                Actor::Seed => Ok(true),
-                Actor::Owner(owner) => {
-                    let owner = self.owner(owner).await?;
-                    conditions.push(owner.condition());
-                    Ok(owner.state.accepts_token(token))
-                }
-                Actor::Agent(agent) if token.is_guest() => self.guest_holds(agent, conditions).await,
-                Actor::Agent(agent) => {
-                    let agent = self.agent(agent).await?;
-                    conditions.push(agent.condition());
-                    Ok(agent.state.accepts_token(token))
-                }
+            Actor::Agent(agent) if token.is_guest() => self.guest_holds(agent, conditions).await,
+            Actor::Agent(agent) => {
+                let agent = self.agent(agent).await?;
+                conditions.push(agent.condition());
+                Ok(agent.state.accepts_token(token))
             }
-        })
+        }
     }
 
     /// The same for a command on an agent's stream, whose lock is held now. The only agent that may act is the stream's own,
-    /// and the decider checks its token; loading another agent's state here could deadlock.
+    /// and the decider checks its token; loading another agent's state here could deadlock, that of a session's person too.
     pub(crate) async fn holds_for_agent(
         &self,
         authority: &Authority,
@@ -320,7 +334,9 @@ impl Accounts {
     ) -> Result<bool, Fault> {
         match &authority.by {
             Actor::Agent(_) => Ok(true),
-            Actor::Operator | Actor::Seed | Actor::Owner(_) => self.holds(authority, conditions).await,
+            Actor::Operator | Actor::Seed | Actor::Owner(_) => {
+                self.holds_with(authority, conditions, false).await
+            }
         }
     }
 

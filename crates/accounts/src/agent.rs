@@ -12,6 +12,8 @@ mod granting_tests;
 mod grants;
 pub mod profile;
 pub mod state;
+#[cfg(test)]
+mod stored_forms;
 pub mod tokens;
 
 use bytes::Bytes;
@@ -41,7 +43,7 @@ impl Room for AgentRoom {
     type State = AgentState;
     type Event = AgentEvent;
     const CATEGORY: &'static str = "accounts.agent";
-    const SNAPSHOT_FORM: u16 = 5;
+    const SNAPSHOT_FORM: u16 = 6;
 
     fn evolve(state: &mut AgentState, version: Version, at: TimestampMs, event: &AgentEvent) {
         state.evolve(version, at, event);
@@ -179,6 +181,7 @@ impl Command<AgentRoom> for RegisterWith<'_> {
             owner_exists: owner.state.exists(),
             token_exists: self.accounts.is_token_in_use(token).await?,
             owner_is_full,
+            through: self.accounts.signed_in_through(authority).await?,
         })
     }
 
@@ -224,7 +227,10 @@ impl Command<AgentRoom> for EditWith<'_> {
             | AgentEdit::Unblock(_)
             | AgentEdit::Delete => false,
         };
-        Ok(EditFacts { is_authorized, token_exists })
+        let makes_token = matches!(self.command.edit, AgentEdit::RotateToken(_) | AgentEdit::IssueToken(_));
+        let through =
+            if makes_token { self.accounts.signed_in_through(&self.command.authority).await? } else { None };
+        Ok(EditFacts { is_authorized, token_exists, through })
     }
 
     fn decide(&self, state: &AgentState, facts: &EditFacts, at: &Point) -> Decided<AgentRoom, Self> {

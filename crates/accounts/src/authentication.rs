@@ -136,9 +136,9 @@ impl Accounts {
     }
 
     /// Whether this is a valid token of the agent, and the rules that it depends on still exist.
-    fn admits(&self, agent: &AgentState, digest: &TokenDigest) -> bool {
+    pub(crate) fn admits(&self, agent: &AgentState, digest: &TokenDigest) -> bool {
         agent.accepts_token_at(digest, self.clock().now())
-            && agent.issued().rules(digest).all(|rule| self.is_issuer_proof(&rule))
+            && agent.rules(digest).iter().all(|rule| self.is_issuer_proof(rule))
     }
 
     async fn accepts(&self, who: &TokenOwner, digest: &TokenDigest) -> Result<bool, Fault> {

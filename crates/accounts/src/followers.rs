@@ -37,8 +37,11 @@ impl Follower {
 
     /// Whether the follower must check again whether it may follow.
     pub fn is_concerned(&self, change: &AccountEvent) -> bool {
-        // A session ends with itself, and with the token that it was made with.
-        let ends_sessions = matches!(change, AccountEvent::ConsoleChanged | AccountEvent::OwnerChanged(_));
+        // A session ends with itself, with the token that it was made with, and with its person.
+        let ends_sessions = matches!(
+            change,
+            AccountEvent::ConsoleChanged | AccountEvent::OwnerChanged(_) | AccountEvent::AgentDeleted(_)
+        );
         if self.is_person && ends_sessions {
             return true;
         }

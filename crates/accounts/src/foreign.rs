@@ -74,8 +74,9 @@ impl Accounts {
         let _first = self.0.issuer_proofs.set(proofs.collect::<HashSet<_>>());
     }
 
-    /// Whether this is the proof of a configured rule, by which a session or a token began at an issuer.
-    pub(crate) fn is_issuer_proof(&self, through: &TokenDigest) -> bool {
+    /// Whether this is the proof of a configured rule, by which a session or a token began at an issuer. What a person makes
+    /// who signed in at an issuer counts only while it is.
+    pub fn is_issuer_proof(&self, through: &TokenDigest) -> bool {
         self.0.issuer_proofs.get().is_some_and(|proofs| proofs.contains(through))
     }
 

@@ -14,7 +14,7 @@ use crate::{
     Accounts, Actor, Rejection, TokenDigest, claim,
     index::{OWNERS, TOKENS},
 };
-use command::GiveToken;
+use command::{GiveFacts, GiveToken};
 use event::{OwnerEvent, OwnerRegistered};
 pub use state::OwnerState;
 
@@ -76,21 +76,23 @@ fn claims(event: &OwnerEvent) -> Vec<RowOp> {
 pub(crate) struct GiveTokenWith<'a> {
     pub(crate) accounts: &'a Accounts,
     pub(crate) command: &'a GiveToken,
+    /// Whether a person acts who signed in at an issuer.
+    pub(crate) signed_in_at_issuer: bool,
 }
 
 impl Command<OwnerRoom> for GiveTokenWith<'_> {
     const NAME: &'static str = "give_token";
     type Reply = ();
     type Rejection = Rejection;
-    /// Whether the token is in use already.
-    type Facts = bool;
+    type Facts = GiveFacts;
 
-    async fn facts(&self, _: &OwnerState, _: &mut Conditions) -> Result<bool, Fault> {
-        self.accounts.is_token_in_use(&self.command.token).await
+    async fn facts(&self, _: &OwnerState, _: &mut Conditions) -> Result<GiveFacts, Fault> {
+        let token_exists = self.accounts.is_token_in_use(&self.command.token).await?;
+        Ok(GiveFacts { token_exists, signed_in_at_issuer: self.signed_in_at_issuer })
     }
 
-    fn decide(&self, state: &OwnerState, token_exists: &bool, _: &Point) -> Decided<OwnerRoom, Self> {
-        decide::give_token(state, *token_exists, self.command)
+    fn decide(&self, state: &OwnerState, facts: &GiveFacts, _: &Point) -> Decided<OwnerRoom, Self> {
+        decide::give_token(state, *facts, self.command)
     }
 
     /// The owner may replace a leaked token without quota.

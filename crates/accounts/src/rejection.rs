@@ -143,7 +143,7 @@ impl From<Rejection> for Refusal {
             Rejection::PasskeyInvalid => crate::answer::passkey_invalid(),
             Rejection::SignedInAtIssuer => forbidden(
                 "signed_in_at_issuer",
-                "You signed in at an issuer, which says who comes in; links and passkeys would come in without it.",
+                "You signed in at an issuer, which says who comes in; links, passkeys and an owner's token would come in without it.",
             ),
             Rejection::PasskeyExists => {
                 Self::conflict("passkey_exists", "This passkey is registered already; remove it first.")

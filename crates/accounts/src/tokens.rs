@@ -74,6 +74,14 @@ impl Accounts {
         edit: &'a GrantEdit,
     ) -> Sealed<'a, Result<(GrantOutcome, KnownAgent), Failure>> {
         seal(async move {
+            // Rules of issuers change only with the configuration, so this cannot change meanwhile.
+            if let GrantEdit::TakeUp(renewal) | GrantEdit::Renew { renewal, .. } = edit {
+                let grant = TokenDigest::of_grant(&renewal.grant).ok_or(Rejection::GrantInvalid)?;
+                let rules = self.fresh_agent(handle).await?.state.rules(&grant);
+                if !rules.iter().all(|rule| self.is_issuer_proof(rule)) {
+                    return Err(Rejection::GrantInvalid.into());
+                }
+            }
             let execution = self.0.agents.execute(handle.as_str(), &GrantCommand(edit, handle), None).await?;
             Ok((execution.reply, self.agent(handle).await?))
         })
@@ -120,10 +128,11 @@ impl Accounts {
         seal(async move {
             let agent = self.fresh_agent(handle).await?;
             if let Some(digest) = name.strip_prefix(OWN_TOKEN) {
-                return Ok(TokenDigest::of_hex(digest).is_some_and(|token| agent.state.accepts_token(&token)));
+                return Ok(TokenDigest::of_hex(digest).is_some_and(|token| self.admits(&agent.state, &token)));
             }
-            let token = agent.state.issued().get(name).filter(|token| token.is_open(self.clock().now()));
-            Ok(agent.state.is_live() && token.is_some())
+            let token = agent.state.issued().get(name);
+            let digest = token.and_then(|token| token.token.or_else(|| TokenDigest::of_grant(name)));
+            Ok(digest.is_some_and(|digest| self.admits(&agent.state, &digest)))
         })
     }
 

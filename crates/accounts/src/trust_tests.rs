@@ -30,6 +30,7 @@ fn known_agent(settings: &OwnerSettings) -> KnownAgent {
             allowlist: Vec::new(),
             self_service: false,
             token: TokenDigest::of("t"),
+            through: None,
             kind: crate::AgentKind::Agent,
             profile: crate::agent::profile::ProfileChange::default(),
         }));

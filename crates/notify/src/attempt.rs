@@ -32,8 +32,12 @@ impl Notify {
             return self.forget_oldest(&subject.owner).await;
         }
         let (subscriptions, _) = self.0.subscriptions.fresh(subject.owner.as_str()).await?;
-        let subscription =
-            subscriptions.get(&subject.subscription).filter(|subscription| subscription.enabled);
+        let subscription = match subscriptions.get(&subject.subscription) {
+            Some(subscription) if subscription.enabled && self.is_admitted(subscription).await? => {
+                Some(subscription)
+            }
+            Some(_) | None => None,
+        };
         let quiet = subscription.and_then(|subscription| subscription.quiet.as_ref());
         let quiet = quiet_until(quiet, self.now()).filter(|_| !state.is_revived());
         let busy =
@@ -156,7 +160,11 @@ impl Notify {
                     continue;
                 }
                 if waits && links < DIGEST_LINKS_MAX {
-                    link = self.0.requests.link_of(id, subscription.secret.link(id)).await?;
+                    link = self
+                        .0
+                        .requests
+                        .link_of(id, subscription.secret.link(id), subscription.through)
+                        .await?;
                     links += 1;
                 }
             }

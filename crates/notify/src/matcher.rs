@@ -79,6 +79,15 @@ impl Subscription {
 }
 
 impl Notify {
+    /// Whether the rule of an issuer that the subscription depends on still exists, and its person was not deleted.
+    pub(crate) async fn is_admitted(&self, subscription: &Subscription) -> Result<bool, Fault> {
+        let is_deleted = match &subscription.person {
+            Some(person) => self.accounts().fresh_agent(person).await?.state.is_deleted(),
+            None => false,
+        };
+        Ok(!is_deleted && subscription.through.is_none_or(|rule| self.accounts().is_issuer_proof(&rule)))
+    }
+
     /// Handles an event of a request.
     pub(crate) async fn handle_event(&self, event: &StoredEvent) -> Result<(), Fault> {
         let (Some(kind), Ok(id)) = (event_of(&event.kind), event.stream.id().parse()) else { return Ok(()) };
@@ -105,7 +114,12 @@ impl Notify {
             .matching(&notice)
             .filter(is_addressed)
             .filter(|subscription| !(is_past && subscription.is_for_people()));
-        let recipients: Vec<_> = recipients.collect();
+        let mut recipients: Vec<_> = recipients.collect();
+        for at in (0..recipients.len()).rev() {
+            if !self.is_admitted(recipients[at]).await? {
+                recipients.remove(at);
+            }
+        }
         if recipients.is_empty() {
             return Ok(());
         }

@@ -128,6 +128,7 @@ impl NewSubscription {
             digest_minutes: self.digest_minutes,
             enabled: self.enabled,
             gone: false,
+            through: None,
         })
     }
 }

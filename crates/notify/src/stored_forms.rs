@@ -1,6 +1,6 @@
 //! The stored forms of subscriptions and notifications are frozen.
 
-use plenary_accounts::Actor;
+use plenary_accounts::{Actor, TokenDigest};
 use plenary_engine::golden::assert_frozen;
 use plenary_kernel::{Stamp, SubscriptionId, TimestampMs};
 
@@ -129,7 +129,14 @@ fn the_stored_forms_of_subscriptions_are_frozen() {
     };
     let full_form = r#""name":"phone","events":["request.created"],"kinds":["hold"],"agents":["@ann.cc"],"person":"@ann.bob","min_urgency":"low","quiet":{"time_zone":"UTC","from":"22:00","to":"07:00"},"digest_minutes":60,"enabled":false,"gone":true"#;
     let hook = r#"{"kind":"webhook","url":"https://example.org/hook"}"#;
-    let mut cases = vec![(subscription(), set(hook, plain)), (full, set(hook, full_form))];
+    let rule = TokenDigest::of("rule");
+    let admitted = Subscription { through: Some(rule), ..subscription() };
+    let admitted_form = format!(r#"{plain},"through":"{}""#, rule.hex());
+    let mut cases = vec![
+        (subscription(), set(hook, plain)),
+        (full, set(hook, full_form)),
+        (admitted, set(hook, &admitted_form)),
+    ];
     for (target, form) in [
         (
             Target::Ntfy { url: "u".into(), token: Some("t".into()) },

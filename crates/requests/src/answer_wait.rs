@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use plenary_accounts::Principal;
+use plenary_accounts::{Follower, Principal};
 use plenary_engine::Room as _;
 use plenary_kernel::AskId;
 use plenary_log::Fault;
@@ -44,7 +44,8 @@ impl Requests {
         if reading.is_settled || wait.is_zero() {
             return Ok(WaitOutcome::Reading(Box::new(reading)));
         }
-        let watch = match self.0.waiting.watch(&stream, (), reading.view.owner.clone()) {
+        let follower = Follower::new(Some(principal));
+        let watch = match self.0.waiting.watch(&stream, follower, reading.view.owner.clone()) {
             Ok(watch) => watch,
             Err(reason) => return Ok(WaitOutcome::CannotWait(reason)),
         };

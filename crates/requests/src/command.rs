@@ -112,7 +112,14 @@ pub enum Handling {
     /// Delegates it to a person.
     Delegate(AgentHandle),
     /// Creates a one-tap link.
-    Link(TokenDigest, TimestampMs),
+    Link {
+        /// The digest of its secret.
+        digest: TokenDigest,
+        /// When it expires.
+        until: TimestampMs,
+        /// The proof of the rule by which its recipient signed in at an issuer, if it did.
+        through: Option<TokenDigest>,
+    },
 }
 
 /// A person acts on a request.

@@ -229,9 +229,9 @@ pub fn handle(
             }
             RequestEvent::RequestDelegated(RequestDelegated { subject, by: actor, to: to.clone() })
         }
-        Handling::Link(digest, until) => {
+        Handling::Link { digest, until, through } => {
             check_waiting(state, stamp.now)?;
-            RequestEvent::LinkMade(LinkMade { subject, digest: *digest, until: *until })
+            RequestEvent::LinkMade(LinkMade { subject, digest: *digest, until: *until, through: *through })
         }
     };
     // Checked last, so that a request that has ended gets its own rejection.

@@ -223,6 +223,9 @@ pub struct LinkMade {
     pub digest: TokenDigest,
     /// When it expires.
     pub until: TimestampMs,
+    /// The proof of the rule by which its recipient signed in at an issuer: without such a rule it is invalid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through: Option<TokenDigest>,
 }
 
 impl RequestEvent {

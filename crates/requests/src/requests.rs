@@ -6,13 +6,13 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use plenary_accounts::{Accounts, Authority};
+use plenary_accounts::{AccountEvent, Accounts, Authority, Watchers, recheck};
 use plenary_edge::Origin;
 use plenary_engine::{ExecuteError, Room as _, Sealed, Streams, seal};
 use plenary_hub::Observer;
 use plenary_kernel::{AskId, Clock, OwnerName, RuleId, TimestampMs, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Log, StoredEvent};
-use plenary_room::{Watchers, async_trait};
+use plenary_room::async_trait;
 
 use crate::{
     WAITS_PER_OWNER_MAX,
@@ -36,7 +36,7 @@ pub(crate) struct Inner {
     accounts: Accounts,
     streams: Streams<RequestRoom>,
     rules: Streams<RuleRoom>,
-    pub(crate) waiting: Watchers<OwnerName, ()>,
+    pub(crate) waiting: Watchers<OwnerName>,
     /// When the next timer is due, as far as known; zero if it must be looked up.
     pub(crate) next_due: AtomicU64,
     pub(crate) origin: std::sync::OnceLock<Origin>,
@@ -204,7 +204,8 @@ impl Observer for Requests {
                     self.0.waiting.wake(&event.stream, event.version);
                 }
                 RuleRoom::CATEGORY => self.0.rules.observe(event),
-                _ => {}
+                // Who waits and may no longer read the request is told at once.
+                _ => AccountEvent::of(event).iter().for_each(|change| recheck(&self.0.waiting, change)),
             }
         }
     }

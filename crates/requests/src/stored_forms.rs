@@ -127,9 +127,12 @@ fn an_answer_names_the_person_who_gave_it() {
 #[test]
 fn stored_forms_of_request_outcomes_are_frozen() {
     let digest = TokenDigest::of("x");
-    let link = LinkMade { subject: subject(), digest, until: at(5) };
+    let link = LinkMade { subject: subject(), digest, until: at(5), through: None };
     let link_form =
         format!(r#"{{{SUBJECT},"digest":{},"until":5}}"#, serde_json::to_string(&digest).unwrap());
+    let admitted = LinkMade { through: Some(digest), ..link.clone() };
+    let admitted_form =
+        link_form.replace(r#""until":5"#, &format!(r#""until":5,"through":"{}""#, digest.hex()));
     let cases: Vec<(RequestEvent, &str, String)> = vec![
         (
             RequestEvent::AnswerUndone(AnswerUndone {
@@ -176,6 +179,7 @@ fn stored_forms_of_request_outcomes_are_frozen() {
             format!(r#"{{{SUBJECT},"at":9,"told":false}}"#),
         ),
         (RequestEvent::LinkMade(link), "LinkMade", link_form),
+        (RequestEvent::LinkMade(admitted), "LinkMade", admitted_form),
     ];
     assert_stored_forms(cases);
 }

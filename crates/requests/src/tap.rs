@@ -59,18 +59,24 @@ impl Requests {
     }
 
     /// The URL of a one-tap link with a secret that another part of the server stores; an equal secret gives the same
-    /// link. `None` if the request no longer waits, or was changed too often.
+    /// link. `None` if the request no longer waits, or was changed too often. `through` is the proof of the rule by which the
+    /// recipient signed in at an issuer, if it did: the link is valid while the rule exists.
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn link_of(&self, id: &AskId, secret: [u8; 32]) -> Result<Option<String>, Fault> {
+    pub async fn link_of(
+        &self,
+        id: &AskId,
+        secret: [u8; 32],
+        through: Option<TokenDigest>,
+    ) -> Result<Option<String>, Fault> {
         let secret = Secret::of(secret);
         // An expired link is created again.
         if self.request_of_link(&secret.0).await?.is_none() {
             let digest = secret.digest();
             let until = TimestampMs(self.now().0.saturating_add(TAP_MS_MAX));
             let authority = Authority { by: Actor::Operator, token: None };
-            let command = HandleRequest { authority, handling: Handling::Link(digest, until) };
+            let command = HandleRequest { authority, handling: Handling::Link { digest, until, through } };
             if ExecuteError::skip_refused(self.handle(id, command).await)?.is_none() {
                 return Ok(None);
             }
@@ -92,6 +98,7 @@ impl Requests {
             if let RequestEvent::LinkMade(event) = RequestEvent::decode(&stored_event)?
                 && event.digest.matches(&digest)
                 && is_open(now, event.until)
+                && event.through.is_none_or(|rule| self.accounts().is_issuer_proof(&rule))
             {
                 return self.read(&id).await;
             }

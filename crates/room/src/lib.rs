@@ -3,6 +3,7 @@
 //! Must not know: accounts, or any protocol.
 
 mod close_handshake;
+mod download;
 mod findable;
 mod glance;
 mod idempotency;
@@ -17,6 +18,7 @@ pub mod sse;
 
 pub use async_trait::async_trait;
 pub use close_handshake::close;
+pub use download::{broken_off, while_allowed};
 pub use findable::{
     Findable, FoundItem, Matches, OwnHits, Searcher, Shelf, WordIndex, body, indexed, indexed_at, text_of,
     texts,

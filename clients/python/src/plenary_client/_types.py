@@ -4264,6 +4264,7 @@ ErrorCode = Literal[
     "session_required",
     "signature_expired",
     "signature_used",
+    "signed_in_at_issuer",
     "stale_version",
     "stopping",
     "thread_exists",

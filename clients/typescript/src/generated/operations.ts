@@ -861,7 +861,7 @@ export class ContextOperations {
    * Export a project.
    *
    * Lines `{record, data, content_hash?, reviews?, cursor}`; the last one is `end` with the counts. An export
-   * without it is incomplete.
+   * without it is incomplete. It breaks off once the caller may no longer read the project.
    *
    * Refused with: invalid_parameter, invalid_cursor, missing_authorization, invalid_authorization,
    * project_not_found, ambiguous_project_id, too_many_exports.
@@ -1966,7 +1966,8 @@ export class OwnerOperations {
    * Create an owner and show its token once.
    *
    * Refused with: unknown_member, invalid_json, invalid_body, invalid_owner, invalid_idempotency_key,
-   * missing_authorization, invalid_authorization, not_found, owner_exists, idempotency_key_reused.
+   * missing_authorization, invalid_authorization, signed_in_at_issuer, not_found, owner_exists,
+   * idempotency_key_reused.
    */
   async create(
     body: types.NewOwner,
@@ -1995,8 +1996,8 @@ export class OwnerOperations {
   /**
    * Replace an owner's token; the old token stops working at once.
    *
-   * Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
-   * idempotency_key_reused.
+   * Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, signed_in_at_issuer,
+   * not_found, idempotency_key_reused.
    */
   async rotateToken(
     owner: types.OwnerName,

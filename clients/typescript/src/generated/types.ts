@@ -4061,6 +4061,7 @@ export type ErrorCode =
   | "session_required"
   | "signature_expired"
   | "signature_used"
+  | "signed_in_at_issuer"
   | "stale_version"
   | "stopping"
   | "thread_exists"

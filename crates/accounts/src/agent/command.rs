@@ -60,6 +60,8 @@ pub struct RegisterFacts {
     pub token_exists: bool,
     /// Whether the owner acts itself and has reached its limit of agents.
     pub owner_is_full: bool,
+    /// The proof of the rule by which the actor signed in at an issuer, if it did.
+    pub through: Option<TokenDigest>,
 }
 
 /// The outcome of `RegisterAgent`.
@@ -87,6 +89,8 @@ pub struct EditFacts {
     pub is_authorized: bool,
     /// Whether the new token is in use already.
     pub token_exists: bool,
+    /// The proof of the rule by which the actor signed in at an issuer, if it did.
+    pub through: Option<TokenDigest>,
 }
 
 /// One change of an agent.

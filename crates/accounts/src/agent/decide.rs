@@ -61,6 +61,7 @@ pub(crate) fn register(
         allowlist: allowlist.into_iter().collect(),
         self_service: command.self_service,
         token: command.token,
+        through: facts.through,
         kind: command.kind,
         profile: Profile::default().difference(&command.profile),
     };
@@ -102,10 +103,11 @@ pub(crate) fn edit(
         AgentEdit::RotateToken(_) if facts.token_exists => return Err(Rejection::TokenExists),
         AgentEdit::RotateToken(new) => {
             let ended = state.issued().of_own();
-            Some(AgentEvent::TokenRotated(TokenRotated { by, old: state.token(), new: *new, ended }))
+            let (old, through) = (state.token(), facts.through);
+            Some(AgentEvent::TokenRotated(TokenRotated { by, old, new: *new, through, ended }))
         }
         AgentEdit::IssueToken(_) if facts.token_exists => return Err(Rejection::TokenExists),
-        AgentEdit::IssueToken(new) => Some(issue(state, stamp, &command.authority, new)?),
+        AgentEdit::IssueToken(new) => Some(issue(state, stamp, &command.authority, (new, facts.through))?),
         AgentEdit::EndToken(id) => Some(end(state, &command.authority, id)?),
         // The server speaks to an owner through its person, and could not create another of this handle.
         AgentEdit::Delete if is_own_person(handle, state.kind()) => return Err(Rejection::OwnersPerson),

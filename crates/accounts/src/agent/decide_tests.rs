@@ -17,9 +17,14 @@ use crate::{
     limits::{ALLOWLIST_ENTRIES_MAX, BLOCKS_MAX},
 };
 
-const FACTS: RegisterFacts =
-    RegisterFacts { is_authorized: true, owner_exists: true, token_exists: false, owner_is_full: false };
-const EDIT: EditFacts = EditFacts { is_authorized: true, token_exists: false };
+const FACTS: RegisterFacts = RegisterFacts {
+    is_authorized: true,
+    owner_exists: true,
+    token_exists: false,
+    owner_is_full: false,
+    through: None,
+};
+const EDIT: EditFacts = EditFacts { is_authorized: true, token_exists: false, through: None };
 
 fn stamp() -> Stamp {
     Stamp::new(TimestampMs(1_000), [7; 10])

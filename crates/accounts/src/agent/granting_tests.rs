@@ -40,6 +40,7 @@ fn agent(kind: AgentKind) -> AgentState {
         allowlist: Vec::new(),
         self_service: false,
         token: TokenDigest::of("own"),
+        through: None,
         kind,
         profile: ProfileChange::default(),
     };
@@ -51,7 +52,7 @@ fn issue(state: &mut AgentState, at: u64, secret: &str, new: NewToken) -> Result
     let by = if secret == "owner" { "~nick" } else { "@nick.bot" };
     let authority = Authority { by: by.parse().unwrap(), token: Some(TokenDigest::of(secret)) };
     let command = EditAgent { authority, handle: handle(), edit: AgentEdit::IssueToken(new) };
-    let facts = EditFacts { is_authorized: true, token_exists: false };
+    let facts = EditFacts { is_authorized: true, token_exists: false, through: None };
     let decision = edit(state, facts, &stamp(at), &command)?;
     evolve(state, at, &decision.events);
     Ok(decision.reply.issued.unwrap())
@@ -184,7 +185,7 @@ fn given_tokens_when_one_is_made_then_it_is_below_the_one_that_makes_it() {
         handle: handle(),
         edit: AgentEdit::RotateToken(TokenDigest::of("new")),
     };
-    let facts = EditFacts { is_authorized: true, token_exists: false };
+    let facts = EditFacts { is_authorized: true, token_exists: false, through: None };
     let decision = edit(&state, facts, &stamp(4), &rotate).unwrap();
     evolve(&mut state, 4, &decision.events);
     assert!(!accepts(&state, "a", 5) && !accepts(&state, "b", 5) && accepts(&state, "c", 5));
@@ -232,7 +233,7 @@ fn by_statement(
     let new = NewToken { issuer: Some("github".into()), statement, ..new };
     let authority = Authority { by: Actor::Operator, token: None };
     let command = EditAgent { authority, handle: handle(), edit: AgentEdit::IssueToken(new) };
-    let facts = EditFacts { is_authorized: true, token_exists: false };
+    let facts = EditFacts { is_authorized: true, token_exists: false, through: None };
     let decision = edit(state, facts, &stamp(at), &command)?;
     evolve(state, at, &decision.events);
     Ok(decision.reply.issued.unwrap())
@@ -241,7 +242,7 @@ fn by_statement(
 fn end(state: &mut AgentState, at: u64, id: &str) {
     let authority = Authority { by: "~nick".parse().unwrap(), token: Some(TokenDigest::of("owner")) };
     let command = EditAgent { authority, handle: handle(), edit: AgentEdit::EndToken(id.to_owned()) };
-    let facts = EditFacts { is_authorized: true, token_exists: false };
+    let facts = EditFacts { is_authorized: true, token_exists: false, through: None };
     let decision = edit(state, facts, &stamp(at), &command).unwrap();
     evolve(state, at, &decision.events);
 }
@@ -322,4 +323,30 @@ fn given_many_ended_tokens_of_issuers_when_one_more_comes_then_none_of_them_is_f
     }
     assert_eq!(by_issuer(&mut state, 2, "more", 200), Err(Rejection::TooManyTokens));
     assert!(by_issuer(&mut state, 100, "more", 200).is_ok());
+}
+
+fn edit_through(state: &mut AgentState, at: u64, through: Option<TokenDigest>, change: AgentEdit) {
+    let authority = Authority { by: "~nick".parse().unwrap(), token: Some(TokenDigest::of("owner")) };
+    let command = EditAgent { authority, handle: handle(), edit: change };
+    let facts = EditFacts { is_authorized: true, token_exists: false, through };
+    let decision = edit(state, facts, &stamp(at), &command).unwrap();
+    evolve(state, at, &decision.events);
+}
+
+#[test]
+fn given_a_person_from_an_issuer_when_tokens_are_made_then_they_and_those_below_depend_on_the_rule() {
+    let rule = TokenDigest::of("rule");
+    let rules = |state: &AgentState, secret: &str| state.rules(&TokenDigest::of(secret));
+    let mut state = agent(AgentKind::Agent);
+    edit_through(&mut state, 1, Some(rule), AgentEdit::IssueToken(token("a", "read", None)));
+    issue(&mut state, 2, "a", token("b", "read", None)).unwrap();
+    issue(&mut state, 3, "owner", token("c", "read", None)).unwrap();
+    for (secret, expected) in [("a", vec![rule]), ("b", vec![rule]), ("c", vec![]), ("own", vec![])] {
+        assert_eq!(rules(&state, secret), expected, "{secret}");
+    }
+    edit_through(&mut state, 4, Some(rule), AgentEdit::RotateToken(TokenDigest::of("new")));
+    issue(&mut state, 5, "new", token("d", "read", None)).unwrap();
+    assert_eq!((rules(&state, "new"), rules(&state, "d")), (vec![rule], vec![rule]));
+    edit_through(&mut state, 6, None, AgentEdit::RotateToken(TokenDigest::of("newer")));
+    assert!(rules(&state, "newer").is_empty());
 }

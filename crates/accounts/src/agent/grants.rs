@@ -11,19 +11,20 @@ use super::{
     tokens::{GrantEdit, GrantOutcome, IssuedToken, OWN, Renewal},
 };
 use crate::{
-    Actor, Authority, Rejection,
+    Actor, Authority, Rejection, TokenDigest,
     limits::{
         TOKENS_BELOW_ONE_MAX, TOKENS_OF_ISSUERS_MAX, TOKENS_PER_AGENT_MAX, TOKENS_PER_GRANT_MAX,
         TOKENS_REFUSED_MAX,
     },
 };
 
-/// Decides `AgentEdit::IssueToken` after the check of permissions.
+/// Decides `AgentEdit::IssueToken` after the check of permissions; `through` is the proof of the rule by which the actor
+/// signed in at an issuer.
 pub(super) fn issue(
     state: &AgentState,
     stamp: &Stamp,
     authority: &Authority,
-    new: &NewToken,
+    (new, through): (&NewToken, Option<TokenDigest>),
 ) -> Result<AgentEvent, Rejection> {
     if state.kind() != AgentKind::Agent {
         return Err(Rejection::NoTokens);
@@ -73,6 +74,7 @@ pub(super) fn issue(
         issuer: new.issuer.clone(),
         statement: new.statement,
         resource: new.resource.clone(),
+        through,
     }))
 }
 
@@ -217,6 +219,7 @@ fn renew(
         issuer: None,
         statement: None,
         resource: renewal.resource.clone(),
+        through: None,
     }));
     Ok(Decision::new(events, GrantOutcome::Done))
 }

@@ -38,6 +38,9 @@ pub struct AgentState {
     #[serde(default)]
     hold_invitations: bool,
     token: Option<TokenDigest>,
+    /// The proof of the rule by which the creator of its own token signed in at an issuer.
+    #[serde(default)]
+    through: Option<TokenDigest>,
     profile: Profile,
     #[serde(default)]
     kind: AgentKind,
@@ -56,6 +59,10 @@ impl AgentState {
     pub fn is_live(&self) -> bool {
         self.created_at.is_some() && !self.deleted
     }
+    /// Whether the agent existed and was deleted.
+    pub fn is_deleted(&self) -> bool {
+        self.deleted
+    }
     /// Whether the agent exists or existed: the handle stays reserved.
     pub fn is_reserved(&self) -> bool {
         self.created_at.is_some()
@@ -70,6 +77,13 @@ impl AgentState {
     /// The same at a time: a token may have expired without an event yet.
     pub fn accepts_token_at(&self, digest: &TokenDigest, now: TimestampMs) -> bool {
         self.accepts_token(digest) && self.issued.of(digest).is_none_or(|(_, token)| token.is_open(now))
+    }
+    /// The proofs of the rules of issuers that a token depends on: without one of these rules it is invalid.
+    pub(crate) fn rules(&self, digest: &TokenDigest) -> Vec<TokenDigest> {
+        let (mut rules, is_below_own) = self.issued.rules(digest);
+        let is_own = self.token.is_some_and(|token| token.matches(digest));
+        rules.extend(self.through.filter(|_| is_own || is_below_own));
+        rules
     }
     /// Its additional tokens.
     pub fn issued(&self) -> &AgentTokens {
@@ -165,6 +179,7 @@ impl AgentState {
                     allowlist: event.allowlist.iter().cloned().collect(),
                     self_service: event.self_service,
                     token: Some(event.token),
+                    through: event.through,
                     kind: event.kind,
                     ..Self::default()
                 };
@@ -194,6 +209,7 @@ impl AgentState {
             }
             AgentEvent::TokenRotated(event) => {
                 self.token = Some(event.new);
+                self.through = event.through;
                 self.issued.end(&event.ended);
             }
             AgentEvent::TokenIssued(event) => self.issued.issue(at, event),

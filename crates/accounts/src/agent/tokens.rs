@@ -65,6 +65,9 @@ pub struct IssuedToken {
     /// The resource that it is for, if narrower than that of its parent.
     #[serde(default)]
     pub(crate) resource: Option<String>,
+    /// The proof of the rule by which its creator signed in at an issuer.
+    #[serde(default)]
+    pub(crate) through: Option<TokenDigest>,
     /// The digest of the part that all refresh tokens of a grant share; `None` before its first use.
     pub(crate) key: Option<TokenDigest>,
     /// The digest of the valid refresh token.
@@ -117,10 +120,19 @@ impl AgentTokens {
         }
         self.iter().find(|(_, token)| token.token.is_some_and(|token| token.matches(digest)))
     }
-    /// The proofs of the rules that a token depends on: those of its own issuer's statement and of its ancestors'.
-    pub(crate) fn rules(&self, digest: &TokenDigest) -> impl Iterator<Item = TokenDigest> {
-        let line = self.of(digest).into_iter().flat_map(|(id, _)| self.line(id));
-        line.filter_map(|id| self.get(id)?.statement?.rule)
+    /// The proofs of the rules that a token depends on: of its issuer's statement, of its creator's sign-in at an issuer, and
+    /// those of its ancestors. And whether the agent's own token is one of these.
+    pub(crate) fn rules(&self, digest: &TokenDigest) -> (Vec<TokenDigest>, bool) {
+        let (mut rules, mut is_below_own) = (Vec::new(), false);
+        for id in self.of(digest).into_iter().flat_map(|(id, _)| self.line(id)) {
+            is_below_own |= id == OWN;
+            if let Some(token) = self.get(id) {
+                rules.extend(
+                    token.statement.and_then(|statement| statement.rule).into_iter().chain(token.through),
+                );
+            }
+        }
+        (rules, is_below_own)
     }
     /// The number of valid tokens that issuers' tokens were exchanged for.
     pub(crate) fn of_issuers(&self, now: TimestampMs) -> usize {
@@ -186,6 +198,7 @@ impl AgentTokens {
             issuer: event.issuer.clone(),
             statement: event.statement,
             resource: event.resource.clone(),
+            through: event.through,
             key: None,
             refresh: None,
         };

@@ -13,7 +13,7 @@ use super::{
     cookie::{ConsoleCookie, keyring_of_cookie, keyring_of_link, link_of},
 };
 use crate::{
-    Accounts, Actor, AgentKind, Failure, Principal, Rejection, TokenDigest, TokenOwner,
+    Accounts, Actor, AgentKind, Authority, Failure, Principal, Rejection, TokenDigest, TokenOwner,
     limits::{CONSOLE_IDLE_MS_MAX, CONSOLE_LINK_MS_MAX, CONSOLE_SESSION_MS_MAX},
 };
 
@@ -132,6 +132,25 @@ impl Accounts {
         })
     }
 
+    /// The proof of the rule by which an actor signed in at an issuer; `None` if it did not. What it makes counts only while
+    /// [`Accounts::is_issuer_proof`] is true of it, so that nothing of a person outlasts the person's admission.
+    ///
+    /// # Errors
+    /// The fault of the store.
+    pub fn signed_in_through<'a>(
+        &'a self,
+        authority: &'a Authority,
+    ) -> Sealed<'a, Result<Option<TokenDigest>, Fault>> {
+        seal(async move {
+            let console = authority.token.as_ref().and_then(TokenDigest::console);
+            let Some((cookie, of_operator)) = console else { return Ok(None) };
+            let Some(keyring) = Keyring::of(&authority.by, of_operator) else { return Ok(None) };
+            let (state, _) = self.0.keyrings.state(&keyring.to_string()).await?;
+            let session = state.of_cookie(cookie).map(|(_, session)| session);
+            Ok(session.filter(|session| session.identity.is_some()).map(|session| session.through))
+        })
+    }
+
     /// Uses a link. Returns the session and its cookie, which is not stored.
     ///
     /// # Errors
@@ -144,6 +163,11 @@ impl Accounts {
     ) -> Sealed<'a, Result<(OpenSession, ConsoleCookie), Failure>> {
         seal(async move {
             let keyring = keyring_of_link(link).ok_or(Rejection::LinkInvalid)?;
+            let (state, _) = self.0.keyrings.fresh(&keyring.to_string()).await?;
+            let person = state.link(&TokenDigest::of(link)).and_then(|link| link.person.as_ref());
+            if !self.person_exists(person).await? {
+                return Err(Rejection::LinkInvalid.into());
+            }
             let cookie = ConsoleCookie::random(&keyring);
             let command = SignIn {
                 link: TokenDigest::of(link),
@@ -239,7 +263,9 @@ impl Accounts {
             let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
             let mut open_sessions = Vec::new();
             for (id, session) in state.sessions().filter(|(_, session)| session.is_open(now, idle)) {
-                if self.is_through_valid(keyring, &session.through).await? {
+                if self.is_through_valid(keyring, &session.through).await?
+                    && self.person_exists(session.person.as_ref()).await?
+                {
                     let (keyring, id) = (keyring.clone(), id.to_owned());
                     open_sessions.push(OpenSession { keyring, id, session: session.clone() });
                 }
@@ -294,10 +320,21 @@ impl Accounts {
         let (state, _) = self.0.keyrings.fresh(&keyring.to_string()).await?;
         let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
         let Some((id, session)) = state.of_cookie(cookie) else { return Ok(None) };
-        if !session.is_open(now, idle) || !self.is_through_valid(&keyring, &session.through).await? {
+        let is_valid = session.is_open(now, idle)
+            && self.is_through_valid(&keyring, &session.through).await?
+            && self.person_exists(session.person.as_ref()).await?;
+        if !is_valid {
             return Ok(None);
         }
         Ok(Some(OpenSession { keyring, id: id.to_owned(), session: session.clone() }))
+    }
+
+    /// Whether the person of a link, a session or a passkey, if any, was not deleted: each ends with its person.
+    pub(super) async fn person_exists(&self, person: Option<&AgentHandle>) -> Result<bool, Fault> {
+        match person {
+            Some(person) => Ok(!self.fresh_agent(person).await?.state.is_deleted()),
+            None => Ok(true),
+        }
     }
 
     /// Whether the token that a link was made with is the operator's or the owner's.
@@ -328,7 +365,7 @@ impl Accounts {
         }
     }
 
-    /// Whether the session of an actor is open, or its lent token is valid, with the condition for the
+    /// Whether the session of an actor is open, or its lent token is valid, with the conditions for the
     /// append.
     ///
     /// # Errors
@@ -340,31 +377,50 @@ impl Accounts {
         conditions: &'a mut Vec<Condition>,
     ) -> Sealed<'a, Result<bool, Fault>> {
         seal(async move {
-            if let Some((token, of_operator)) = token.lender() {
-                return match Keyring::of(actor, of_operator) {
-                    Some(Keyring::Operator) => Ok(self.0.operator.matches(&token)),
-                    Some(Keyring::Owner(owner)) => {
-                        let owner = self.owner(&owner).await?;
-                        conditions.push(owner.condition());
-                        Ok(owner.state.accepts_token(&token))
-                    }
-                    None => Ok(false),
-                };
-            }
-            let Some((cookie, of_operator)) = token.console() else { return Ok(false) };
-            let Some(keyring) = Keyring::of(actor, of_operator) else { return Ok(false) };
-            let id = keyring.to_string();
-            let console = self.0.keyrings.look_up(&id).await?;
-            let stream = ConsoleRoom::stream(&id);
-            conditions.push(Condition { stream, expected: console.version, upon: console.upon });
-            let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
-            match console.state.of_cookie(cookie) {
-                Some((_, session)) if session.is_open(now, idle) => {
-                    self.is_through_valid(&keyring, &session.through).await
-                }
-                Some(_) | None => Ok(false),
-            }
+            let Some(person) = self.session_holds(actor, token, conditions).await? else { return Ok(false) };
+            // A person that acts as itself is checked as the actor.
+            let Some(person) = person.filter(|person| *actor != Actor::Agent(person.clone())) else {
+                return Ok(true);
+            };
+            let person = self.known_agent(&person).await?;
+            conditions.push(person.condition());
+            Ok(!person.state.is_deleted())
         })
+    }
+
+    /// The same without the session's person, which is returned: it may have been deleted since the request began.
+    pub(crate) async fn session_holds(
+        &self,
+        actor: &Actor,
+        token: &TokenDigest,
+        conditions: &mut Vec<Condition>,
+    ) -> Result<Option<Option<AgentHandle>>, Fault> {
+        if let Some((token, of_operator)) = token.lender() {
+            let holds = match Keyring::of(actor, of_operator) {
+                Some(Keyring::Operator) => self.0.operator.matches(&token),
+                Some(Keyring::Owner(owner)) => {
+                    let owner = self.owner(&owner).await?;
+                    conditions.push(owner.condition());
+                    owner.state.accepts_token(&token)
+                }
+                None => false,
+            };
+            return Ok(holds.then_some(None));
+        }
+        let Some((cookie, of_operator)) = token.console() else { return Ok(None) };
+        let Some(keyring) = Keyring::of(actor, of_operator) else { return Ok(None) };
+        let id = keyring.to_string();
+        let console = self.0.keyrings.look_up(&id).await?;
+        let stream = ConsoleRoom::stream(&id);
+        conditions.push(Condition { stream, expected: console.version, upon: console.upon });
+        let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
+        match console.state.of_cookie(cookie) {
+            Some((_, session)) if session.is_open(now, idle) => {
+                let holds = self.is_through_valid(&keyring, &session.through).await?;
+                Ok(holds.then(|| session.person.clone()))
+            }
+            Some(_) | None => Ok(None),
+        }
     }
 
     /// Whether the token behind a link is valid now, with the condition for the append.

@@ -135,7 +135,8 @@ impl Accounts {
             let (state, _) = self.0.keyrings.fresh(&keyring.to_string()).await?;
             let mut passkeys = Vec::new();
             for (id, passkey) in state.passkeys() {
-                let is_usable = self.is_through_valid(keyring, &passkey.through).await?;
+                let is_usable = self.is_through_valid(keyring, &passkey.through).await?
+                    && self.person_exists(passkey.person.as_ref()).await?;
                 let (keyring, id, passkey) = (keyring.clone(), id.to_owned(), passkey.clone());
                 passkeys.push(KnownPasskey { keyring, id, passkey, is_usable });
             }
@@ -153,6 +154,9 @@ impl Accounts {
         passkey_use: PasskeyUse,
     ) -> Sealed<'a, Result<(OpenSession, ConsoleCookie), Failure>> {
         seal(async move {
+            if !self.person_exists(passkey.passkey.person.as_ref()).await? {
+                return Err(Rejection::PasskeyInvalid.into());
+            }
             let keyring = passkey.keyring.clone();
             let cookie = ConsoleCookie::random(&keyring);
             let command = PasskeySignIn {

@@ -22,6 +22,7 @@ fn agent(handle: &str, self_service: bool, further: &[AgentEvent]) -> KnownAgent
         allowlist: Vec::new(),
         self_service,
         token: TokenDigest::of(handle),
+        through: None,
         kind: crate::AgentKind::Agent,
         profile: crate::agent::profile::ProfileChange::default(),
     });

@@ -18,6 +18,15 @@ pub struct GiveToken {
     pub token: TokenDigest,
 }
 
+/// The facts of `GiveToken` from other streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GiveFacts {
+    /// Whether the token is in use already.
+    pub token_exists: bool,
+    /// Whether a person acts who signed in at an issuer.
+    pub signed_in_at_issuer: bool,
+}
+
 /// The occasion of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gift {

@@ -3,17 +3,17 @@
 use plenary_engine::Decision;
 
 use super::{
-    command::{Gift, GiveToken},
+    command::{Gift, GiveFacts, GiveToken},
     event::{OwnerEvent, OwnerRegistered, OwnerTokenSet},
     state::OwnerState,
 };
 use crate::{Actor, rejection::Rejection};
 
-/// Decides `GiveToken`: the operator gives any token, an owner replaces its own. `token_exists` means that the token
-/// is in use already.
+/// Decides `GiveToken`: the operator gives any token, an owner replaces its own; but nobody who signed in at an issuer, because
+/// the token is valid without the issuer.
 pub(crate) fn give_token(
     state: &OwnerState,
-    token_exists: bool,
+    facts: GiveFacts,
     command: &GiveToken,
 ) -> Result<Decision<OwnerEvent, ()>, Rejection> {
     let by = command.authority.by.clone();
@@ -26,10 +26,13 @@ pub(crate) fn give_token(
         }
         Actor::Owner(_) | Actor::Agent(_) => return Err(Rejection::NotFound),
     }
+    if facts.signed_in_at_issuer {
+        return Err(Rejection::SignedInAtIssuer);
+    }
     let event = match (command.gift, state.exists(), state.token()) {
         (Gift::First, true, Some(_)) => return Err(Rejection::OwnerExists),
         (Gift::Replacement, false, _) => return Err(Rejection::NotFound),
-        (Gift::First | Gift::Replacement, _, _) if token_exists => return Err(Rejection::TokenExists),
+        (Gift::First | Gift::Replacement, _, _) if facts.token_exists => return Err(Rejection::TokenExists),
         (Gift::First, false, _) if command.owner.is_elsewhere() => return Err(Rejection::OwnerElsewhere),
         (Gift::First, false, _) => {
             OwnerEvent::OwnerRegistered(OwnerRegistered { by, token: Some(command.token) })
@@ -67,8 +70,12 @@ mod tests {
         let authority = Authority { by: actor.parse().unwrap(), token: token.map(TokenDigest::of) };
         let command =
             GiveToken { authority, owner: "acme".parse().unwrap(), gift, token: TokenDigest::of(NEW) };
-        let decision = give_token(state, false, &command)?;
-        assert_eq!(give_token(state, true, &command).unwrap_err(), Rejection::TokenExists);
+        let facts = GiveFacts { token_exists: false, signed_in_at_issuer: false };
+        let decision = give_token(state, facts, &command)?;
+        let rejection = |facts| give_token(state, facts, &command).unwrap_err();
+        assert_eq!(rejection(GiveFacts { token_exists: true, ..facts }), Rejection::TokenExists);
+        let at_issuer = GiveFacts { signed_in_at_issuer: true, ..facts };
+        assert_eq!(rejection(at_issuer), Rejection::SignedInAtIssuer);
         assert_eq!(decision.events.len(), 1);
         let mut after = state.clone();
         after.evolve(TimestampMs(2), &decision.events[0]);

@@ -30,6 +30,7 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
                 .reply::<OwnerMade>()
                 .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_owner"])
                 .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+                .errors(Class::Forbidden, &["signed_in_at_issuer"])
                 .errors(Class::NotFound, &["not_found"])
                 .errors(Class::Conflict, &["owner_exists"]),
             create,
@@ -56,6 +57,7 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
             .reply::<TokenView>()
             .errors(Class::Malformed, &["invalid_json"])
             .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+            .errors(Class::Forbidden, &["signed_in_at_issuer"])
             .errors(Class::NotFound, &["not_found"]),
             rotate_token,
         ),

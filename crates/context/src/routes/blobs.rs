@@ -17,8 +17,9 @@ use plenary_edge::{
     read_stream,
 };
 use plenary_kernel::Class;
+use plenary_room::while_allowed;
 
-use super::{Bearer, Path, in_project};
+use super::{Bearer, Downloader, Path, in_project};
 use crate::{
     Context,
     contents::BlobFailure,
@@ -126,13 +127,13 @@ fn number(text: String) -> HeaderValue {
 
 async fn get(
     State(context): State<Context>,
-    Bearer(authority): Bearer,
+    reader: Downloader,
     Path((project_id, sha256)): Path<(String, String)>,
     method: Method,
     sent: HeaderMap,
 ) -> Result<Response, ContextRefusal> {
     let id = blob_id(&sha256)?;
-    let bytes = context.blob_size(&project_id, &authority.by, &id).await?;
+    let bytes = context.blob_size(&project_id, &reader.actor(), &id).await?;
     let etag = format!("\"sha256:{id}\"");
     let mut headers = headers(&etag);
     if is_known(&sent, &etag) {
@@ -159,5 +160,11 @@ async fn get(
     if status == StatusCode::PARTIAL_CONTENT {
         headers.insert(header::CONTENT_RANGE, number(format!("bytes {start}-{}/{bytes}", end - 1)));
     }
-    Ok((status, headers, Body::from_stream(content.stream)).into_response())
+    let is_allowed = move || {
+        let (context, reader, project_id) = (context.clone(), reader.clone(), project_id.clone());
+        async move {
+            reader.is_valid(&context).await && context.readable(&project_id, &reader.actor()).await.is_ok()
+        }
+    };
+    Ok((status, headers, while_allowed(content.stream, is_allowed)).into_response())
 }

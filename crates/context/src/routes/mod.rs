@@ -17,7 +17,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderValue, Method, StatusCode, header, request::Parts};
-use plenary_accounts::{Accounts, AnsweredOnce, Authority, Credentials, identify, once};
+use plenary_accounts::{Accounts, Actor, AnsweredOnce, Authority, Credentials, Principal, identify, once};
 use plenary_edge::{Auth, JsonBody, Metrics, Operation, OperationDoc, RegistryFault, StrictJson};
 use plenary_kernel::{Class, Refusal};
 use serde::de::DeserializeOwned;
@@ -88,6 +88,27 @@ impl FromRequestParts<Context> for Bearer {
     type Rejection = ContextRefusal;
     async fn from_request_parts(parts: &mut Parts, context: &Context) -> Result<Self, ContextRefusal> {
         Ok(Self(identify(parts, context.accounts(), Credentials::Header).await?.into()))
+    }
+}
+
+/// The bearer of a download, whose right is checked until its end.
+#[derive(Clone)]
+pub(super) struct Downloader(Principal);
+
+impl FromRequestParts<Context> for Downloader {
+    type Rejection = ContextRefusal;
+    async fn from_request_parts(parts: &mut Parts, context: &Context) -> Result<Self, ContextRefusal> {
+        Ok(Self(identify(parts, context.accounts(), Credentials::Header).await?))
+    }
+}
+
+impl Downloader {
+    fn actor(&self) -> Actor {
+        self.0.who.clone().into()
+    }
+    /// Whether its token is still valid.
+    async fn is_valid(&self, context: &Context) -> bool {
+        context.accounts().is_valid(&self.0).await.is_ok_and(|is_valid| is_valid)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Export and import: newline-delimited JSON both ways (wire.md D.7; AP-3, AP-76, AP-77, AP-80).
 
+use std::io;
+
 use axum::{
     Json,
     body::{Body, Bytes},
@@ -11,9 +13,11 @@ use http::{HeaderValue, Method, StatusCode, header};
 use plenary_accounts::Actor;
 use plenary_edge::{Line, Lines, Operation};
 use plenary_kernel::{Class, Share};
+use plenary_log::Fault;
+use plenary_room::broken_off;
 use schemars::JsonSchema;
 
-use super::{Bearer, Path, doc, in_project};
+use super::{Bearer, Downloader, Path, doc, in_project};
 use crate::{
     Context,
     limits::{EXPORT_PROJECTS_MAX, IMPORT_AGENTS_MAX, LINE_BYTES_MAX},
@@ -55,7 +59,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         in_project("context.export", Method::GET, "/v1/projects/{project_id}/export", "Export a project").no_tool("whole projects, line by line, for programs")
             .description(
                 "Lines `{record, data, content_hash?, reviews?, cursor}`; the last one is `end` with the counts. An export \
-                 without it is incomplete.",
+                 without it is incomplete. It breaks off once the caller may no longer read the project.",
             )
             .query::<ExportQuery>()
             .reply_type(NDJSON)
@@ -94,32 +98,37 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
 
 async fn export(
     State(context): State<Context>,
-    Bearer(authority): Bearer,
+    reader: Downloader,
     Path(project_id): Path<String>,
     parameters: Parameters,
 ) -> Result<Response, ContextRefusal> {
-    let project = context.readable(&project_id, &authority.by).await?;
-    let share = context.running_work().export(&authority.by)?;
+    let project = context.readable(&project_id, &reader.actor()).await?;
+    let share = context.running_work().export(&reader.actor())?;
     let projects = ReadableProjects { projects: vec![project], damaged: Vec::new() };
-    stream(context, share, projects, &parameters).await
+    stream(context, (reader, share), projects, &parameters).await
 }
 
 async fn export_all(
     State(context): State<Context>,
-    Bearer(authority): Bearer,
+    reader: Downloader,
     parameters: Parameters,
 ) -> Result<Response, ContextRefusal> {
-    let projects = context.readable_projects(&authority.by, EXPORT_PROJECTS_MAX + 1).await?;
+    let projects = context.readable_projects(&reader.actor(), EXPORT_PROJECTS_MAX + 1).await?;
     if projects.projects.len() > EXPORT_PROJECTS_MAX {
         return Err(Rejection::TooManyProjects.into());
     }
-    let share = context.running_work().export(&authority.by)?;
-    stream(context, share, projects, &parameters).await
+    let share = context.running_work().export(&reader.actor())?;
+    stream(context, (reader, share), projects, &parameters).await
+}
+
+fn interrupted(fault: Fault) -> io::Error {
+    tracing::error!(%fault, "an export was interrupted");
+    io::Error::other(fault)
 }
 
 async fn stream(
     context: Context,
-    share: Share<String>,
+    (reader, share): (Downloader, Share<String>),
     projects: ReadableProjects,
     parameters: &Parameters,
 ) -> Result<Response, ContextRefusal> {
@@ -128,13 +137,17 @@ async fn stream(
         None => None,
     };
     let after = parameters.one("after")?.map(ExportCursor::read).transpose()?;
-    let exporter = Exporter::new(context, projects, since, after).await?;
-    let pieces = try_unfold((exporter, share), |(mut exporter, share)| async move {
-        let next = exporter
-            .next()
-            .await
-            .inspect_err(|fault| tracing::error!(%fault, "an export was interrupted"))?;
-        Ok::<_, plenary_log::Fault>(next.map(|piece| (Bytes::from(piece), (exporter, share))))
+    let exporter = Exporter::new(context.clone(), projects, since, after).await?;
+    let state = (exporter, (context, reader, share));
+    let pieces = try_unfold(state, |(mut exporter, reading)| async move {
+        let (context, reader, _) = &reading;
+        let next = exporter.next().await.map_err(interrupted)?;
+        // Checked after the piece was read, so that nothing is sent that was written after the right had ended.
+        let is_allowed = exporter.may_read_piece(&reader.actor()).await.map_err(interrupted)?;
+        if !is_allowed || !reader.is_valid(context).await {
+            return Err(broken_off());
+        }
+        Ok(next.map(|piece| (Bytes::from(piece), (exporter, reading))))
     });
     let mut response = Response::new(Body::from_stream(pieces));
     *response.status_mut() = StatusCode::OK;

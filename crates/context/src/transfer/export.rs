@@ -1,9 +1,10 @@
 //! An export, produced piece by piece on demand, so that it never needs more memory than one piece.
 //! Must not know: HTTP, or the caller.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use futures_util::future::try_join_all;
+use plenary_accounts::Actor;
 use plenary_kernel::Position;
 use plenary_log::{Fault, IndexRow, Order};
 
@@ -43,6 +44,8 @@ pub(crate) struct Exporter {
     pub(super) stage: usize,
     pub(super) piece: String,
     pub(super) rounds: Rounds,
+    /// The keys of the projects of the records in the current piece.
+    told: BTreeSet<String>,
     counts: Counts,
     is_over: bool,
 }
@@ -73,6 +76,7 @@ impl Exporter {
             stage,
             piece,
             rounds: Rounds::default(),
+            told: BTreeSet::new(),
             counts: Counts::default(),
             is_over: false,
         };
@@ -100,6 +104,16 @@ impl Exporter {
         .write(&mut self.piece);
     }
 
+    /// Whether the bearer may still read all projects of the last piece.
+    pub(crate) async fn may_read_piece(&mut self, by: &Actor) -> Result<bool, Fault> {
+        for project in std::mem::take(&mut self.told) {
+            if !self.context.projects().state(&project).await?.0.access(by).read {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// The next lines; `None` after the last.
     pub(crate) async fn next(&mut self) -> Result<Option<String>, Fault> {
         while !self.is_over && self.piece.len() < EXPORT_PIECE_BYTES {
@@ -124,6 +138,8 @@ impl Exporter {
 
     async fn end(&mut self) -> Result<(), Fault> {
         let since = Since::at(self.context.log(), self.cursor.head).await?;
+        // It says that everything of all projects was sent.
+        self.told.extend(self.projects.iter().map(|(project, _)| project.clone()));
         let counts = serde_json::to_string(&self.counts).expect("numbers can be written");
         let data = format!("{{\"counts\":{counts},\"since\":{}}}", quoted(since.as_str()));
         OutgoingRecord {
@@ -262,8 +278,11 @@ impl Exporter {
         OutgoingRecord { kind, project, data, hash, reviews, renamed_from, cursor }.write(&mut self.piece);
     }
 
-    /// The full reference of a project, by its key.
-    fn reference(&self, project: &str) -> Option<String> {
+    /// The full reference of a project, by its key, for a record of it.
+    fn reference(&mut self, project: &str) -> Option<String> {
+        if !self.told.contains(project) {
+            self.told.insert(project.to_owned());
+        }
         let index = self.projects.binary_search_by(|(key, _)| key.as_str().cmp(project)).ok()?;
         Some(reference(&self.projects[index].1))
     }

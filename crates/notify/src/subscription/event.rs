@@ -1,7 +1,7 @@
 //! The events of the stream of an owner's subscriptions, and their stored form. The forms are frozen. Pure.
 //! Must not know: its effects.
 
-use plenary_accounts::Actor;
+use plenary_accounts::{Actor, TokenDigest};
 use plenary_kernel::{AgentHandle, SubscriptionId};
 use plenary_requests::Kind;
 use serde::{Deserialize, Serialize};
@@ -47,6 +47,10 @@ pub(crate) struct Subscription {
     /// Whether the receiver reported that it is gone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) gone: bool,
+    /// The proof of the rule by which the person who set the receiver signed in at an issuer: without such a rule nothing is
+    /// sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) through: Option<TokenDigest>,
 }
 
 /// An event of an owner's subscriptions.

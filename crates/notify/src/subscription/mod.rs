@@ -4,7 +4,7 @@
 pub(crate) mod event;
 pub(crate) mod state;
 
-use plenary_accounts::Authority;
+use plenary_accounts::{Authority, TokenDigest};
 use plenary_engine::{Command, Conditions, Decided, Decision, Point, Room};
 use plenary_kernel::{OwnerName, Stamp, SubscriptionId, TimestampMs, Version};
 use plenary_log::Fault;
@@ -25,7 +25,7 @@ impl Room for SubscriptionRoom {
     type State = SubscriptionsState;
     type Event = SubscriptionEvent;
     const CATEGORY: &'static str = "notify.owner";
-    const SNAPSHOT_FORM: u16 = 1;
+    const SNAPSHOT_FORM: u16 = 2;
 
     fn evolve(state: &mut SubscriptionsState, _: Version, at: TimestampMs, event: &SubscriptionEvent) {
         state.evolve(at, event);
@@ -69,6 +69,15 @@ pub(crate) enum Rejection {
     TooMany,
 }
 
+/// The facts of a command from other streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SubscriptionFacts {
+    /// Whether the token is still valid.
+    pub(crate) holds: bool,
+    /// The proof of the rule by which the actor signed in at an issuer, if it did.
+    pub(crate) through: Option<TokenDigest>,
+}
+
 /// The result of a command.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub(crate) struct SubscriptionResult {
@@ -81,20 +90,27 @@ impl Command<SubscriptionRoom> for SubscriptionCommand<'_> {
     const NAME: &'static str = "do_subscription";
     type Reply = SubscriptionResult;
     type Rejection = Rejection;
-    type Facts = bool;
+    type Facts = SubscriptionFacts;
 
-    async fn facts(&self, _: &SubscriptionsState, conditions: &mut Conditions) -> Result<bool, Fault> {
-        self.notify.accounts().holds(&self.authority, conditions).await
+    async fn facts(
+        &self,
+        _: &SubscriptionsState,
+        conditions: &mut Conditions,
+    ) -> Result<SubscriptionFacts, Fault> {
+        let accounts = self.notify.accounts();
+        let holds = accounts.holds(&self.authority, conditions).await?;
+        let through = accounts.signed_in_through(&self.authority).await?;
+        Ok(SubscriptionFacts { holds, through })
     }
 
     fn decide(
         &self,
         state: &SubscriptionsState,
-        holds: &bool,
+        facts: &SubscriptionFacts,
         at: &Point,
     ) -> Decided<SubscriptionRoom, Self> {
-        if *holds {
-            decide(state, &at.stamp, &self.authority, &self.step)
+        if facts.holds {
+            decide(state, &at.stamp, (&self.authority, facts.through), &self.step)
         } else {
             Err(Rejection::Unauthenticated)
         }
@@ -108,7 +124,7 @@ impl Command<SubscriptionRoom> for SubscriptionCommand<'_> {
 fn decide(
     state: &SubscriptionsState,
     stamp: &Stamp,
-    authority: &Authority,
+    (authority, through): (&Authority, Option<TokenDigest>),
     step: &SubscriptionStep,
 ) -> Result<Decision<SubscriptionEvent, SubscriptionResult>, Rejection> {
     let by = authority.by.clone();
@@ -122,13 +138,13 @@ fn decide(
                 return Err(Rejection::TooMany);
             }
             let id = SubscriptionId::mint(stamp, 0);
-            let created = Subscription { id: id.clone(), ..(**subscription).clone() };
+            let created = Subscription { id: id.clone(), through, ..(**subscription).clone() };
             let secret = Some(created.secret.clone());
             Ok(Decision::new(vec![set(created)], SubscriptionResult { id, secret }))
         }
         SubscriptionStep::Change(id, change) => {
             let (before, reply) = (find(id)?, SubscriptionResult { id: id.clone(), secret: None });
-            let after = changed(before.clone(), change);
+            let after = changed(before.clone(), change, through);
             let events = if after == before { Vec::new() } else { vec![set(after)] };
             Ok(Decision::new(events, reply))
         }
@@ -151,8 +167,13 @@ fn decide(
     }
 }
 
-/// Applies a change to a subscription; one whose receiver was gone is used again once `target` or `enabled` is set.
-fn changed(mut subscription: Subscription, change: &SubscriptionChange) -> Subscription {
+/// Applies a change to a subscription; one whose receiver was gone is used again once `target` or `enabled` is set. Who sets
+/// the receiver determines how long it counts.
+fn changed(
+    mut subscription: Subscription,
+    change: &SubscriptionChange,
+    through: Option<TokenDigest>,
+) -> Subscription {
     let SubscriptionChange {
         target,
         name,
@@ -167,6 +188,9 @@ fn changed(mut subscription: Subscription, change: &SubscriptionChange) -> Subsc
     } = change.clone();
     if target.is_some() || enabled == Some(true) {
         subscription.gone = false;
+    }
+    if target.is_some() {
+        subscription.through = through;
     }
     subscription.target = target.unwrap_or(subscription.target);
     subscription.name = name.unwrap_or(subscription.name);
@@ -207,6 +231,7 @@ pub(crate) mod tests {
             digest_minutes: None,
             enabled: true,
             gone: false,
+            through: None,
         }
     }
 
@@ -215,9 +240,18 @@ pub(crate) mod tests {
         ms: u64,
         step: &SubscriptionStep,
     ) -> Result<SubscriptionResult, Rejection> {
+        done_through(state, ms, step, None)
+    }
+
+    fn done_through(
+        state: &mut SubscriptionsState,
+        ms: u64,
+        step: &SubscriptionStep,
+        through: Option<TokenDigest>,
+    ) -> Result<SubscriptionResult, Rejection> {
         let stamp = Stamp::new(TimestampMs(ms), [0; 10]);
         let authority = Authority { by: Actor::Operator, token: None };
-        let decided = decide(state, &stamp, &authority, step)?;
+        let decided = decide(state, &stamp, (&authority, through), step)?;
         decided.events.iter().for_each(|event| state.evolve(TimestampMs(ms), event));
         Ok(decided.reply)
     }
@@ -265,6 +299,23 @@ pub(crate) mod tests {
         let before = state.clone();
         done(&mut state, 3, &SubscriptionStep::Gone(id, Box::new(subscription().target))).unwrap();
         assert_eq!(state, before);
+    }
+
+    #[test]
+    fn a_receiver_depends_on_the_rule_by_which_whoever_set_it_signed_in() {
+        let mut state = SubscriptionsState::default();
+        let rule = Some(TokenDigest::of("rule"));
+        let make = SubscriptionStep::Make(Box::new(subscription()));
+        let id = done_through(&mut state, 1, &make, rule).unwrap().id;
+        assert_eq!(state.get(&id).unwrap().through, rule);
+        let rename = SubscriptionChange { name: Some(Some("mine".into())), ..SubscriptionChange::default() };
+        let to = SubscriptionChange { target: Some(subscription().target), ..SubscriptionChange::default() };
+        for (change, by, through) in
+            [(rename.clone(), None, rule), (to.clone(), None, None), (rename, rule, None), (to, rule, rule)]
+        {
+            done_through(&mut state, 2, &SubscriptionStep::Change(id.clone(), Box::new(change)), by).unwrap();
+            assert_eq!(state.get(&id).unwrap().through, through);
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use axum::{
     response::Response,
 };
 use http::{HeaderValue, Method, StatusCode, header};
-use plenary_accounts::Decider;
+use plenary_accounts::{Authority, Decider};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc, read_bytes};
 use plenary_engine::ExecuteError;
 use plenary_kernel::{AskId, Class, TimestampMs};
@@ -90,8 +90,10 @@ async fn link(
     of_people(&requests, &principal, &id).await?;
     let secret = Secret::random();
     let until = TimestampMs(requests.now().0.saturating_add(TAP_MS_MAX));
-    let handling = Handling::Link(secret.digest(), until);
-    let command = HandleRequest { authority: principal.clone().into(), handling };
+    let authority: Authority = principal.clone().into();
+    let through = requests.accounts().signed_in_through(&authority).await?;
+    let handling = Handling::Link { digest: secret.digest(), until, through };
+    let command = HandleRequest { authority, handling };
     match requests.handle(&id, command).await {
         Ok(stored_until) => {
             let expires_at = stored_until.unwrap_or(until).0;

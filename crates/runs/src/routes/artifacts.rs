@@ -2,7 +2,6 @@
 //! Must not know: where they are stored.
 
 use axum::{
-    body::Body,
     extract::{Path, State},
     response::IntoResponse,
 };
@@ -10,6 +9,7 @@ use http::{HeaderMap, HeaderValue, Method, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use plenary_edge::Operation;
 use plenary_kernel::Class;
+use plenary_room::while_allowed;
 
 use super::{Answer, doc};
 use crate::{Runs, caller::StreamCaller, event::Artifact};
@@ -39,7 +39,15 @@ async fn artifact(
 ) -> Answer {
     let artifact = runs.artifact(&caller.actor(), &id).await?;
     let content = runs.content(&artifact).await?;
-    Ok((headers(&artifact), Body::from_stream(content.stream)).into_response())
+    let headers = headers(&artifact);
+    let is_allowed = move || {
+        let (runs, caller, id) = (runs.clone(), caller.clone(), id.clone());
+        async move {
+            runs.accounts().is_valid(&caller.0).await.is_ok_and(|is_valid| is_valid)
+                && runs.artifact(&caller.actor(), &id).await.is_ok()
+        }
+    };
+    Ok((headers, while_allowed(content.stream, is_allowed)).into_response())
 }
 
 fn headers(artifact: &Artifact) -> HeaderMap {

@@ -18,6 +18,7 @@ use plenary_edge::{
     read_stream,
 };
 use plenary_kernel::{Class, FileId, Refusal};
+use plenary_room::while_allowed;
 use schemars::JsonSchema;
 
 use super::{
@@ -150,7 +151,12 @@ async fn get(
     let Some(row) = sessions.file_for(&principal.who, &id).await? else {
         let source = sessions.peer_file_source(&principal.who, &id).await?;
         let (agent, peer) = source.ok_or_else(|| SessionRefusal::new(Refusal::not_found()))?;
-        return sessions.peer_file(&agent, (&peer, &id), &parts).await;
+        let response = sessions.peer_file(&agent, (&peer, &id), &parts).await?;
+        let is_allowed = move || {
+            let (accounts, principal) = (sessions.accounts().clone(), principal.clone());
+            async move { accounts.is_valid(&principal).await.is_ok_and(|is_valid| is_valid) }
+        };
+        return Ok(response.map(|body| while_allowed(body.into_data_stream(), is_allowed)));
     };
     let (method, request_headers) = (parts.method, parts.headers);
     let (etag, bytes) = (format!("\"sha256:{}\"", row.sha256), row.bytes);
@@ -186,7 +192,14 @@ async fn get(
         let content_range = format!("bytes {start}-{}/{bytes}", end - 1);
         headers.insert(header::CONTENT_RANGE, ascii(&content_range));
     }
-    Ok((status, headers, Body::from_stream(content.stream)).into_response())
+    let is_allowed = move || {
+        let (sessions, principal, id) = (sessions.clone(), principal.clone(), id.clone());
+        async move {
+            sessions.accounts().is_valid(&principal).await.is_ok_and(|is_valid| is_valid)
+                && matches!(sessions.file_for(&principal.who, &id).await, Ok(Some(_)))
+        }
+    };
+    Ok((status, headers, while_allowed(content.stream, is_allowed)).into_response())
 }
 
 #[cfg(test)]

@@ -1613,7 +1613,7 @@ class AsyncContextOperations:
         """Export a project.
 
         Lines `{record, data, content_hash?, reviews?, cursor}`; the last one is `end` with the counts. An
-        export without it is incomplete.
+        export without it is incomplete. It breaks off once the caller may no longer read the project.
 
         after: The `cursor` of the last record that was received: the export continues after it.
         since: The `since` of the last line of an earlier export: only newer records.
@@ -3644,7 +3644,8 @@ class AsyncOwnerOperations:
         owner: The name.
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_owner, invalid_idempotency_key,
-        missing_authorization, invalid_authorization, not_found, owner_exists, idempotency_key_reused.
+        missing_authorization, invalid_authorization, signed_in_at_issuer, not_found, owner_exists,
+        idempotency_key_reused.
         """
         answer = await self._transport.call(
             "owner.create",
@@ -3698,8 +3699,8 @@ class AsyncOwnerOperations:
     ) -> TokenView:
         """Replace an owner's token; the old token stops working at once.
 
-        Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
-        idempotency_key_reused.
+        Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization,
+        signed_in_at_issuer, not_found, idempotency_key_reused.
         """
         answer = await self._transport.call(
             "owner.rotate_token",

@@ -221,6 +221,21 @@ async fn a_passkey_ends_with_the_token_behind_it() {
     assert_eq!(usable, [&json!(false), &json!(true)]);
 }
 
+/// A passkey ends with its person.
+#[tokio::test]
+async fn a_passkey_ends_with_its_person() {
+    let server = started().await;
+    let owner = server.owner("nick").await;
+    owner.post("/_admin/people", json!({"handle": "@nick.mara"})).await.ok(201);
+    let own = Authenticator::new(b"mara");
+    added(&sign_in_from(&server, ORIGIN, &owner, json!({"person": "@nick.mara"})).await, &own).await;
+    own.sign_in(&server).await.ok(201);
+    owner.delete("/_admin/agents/@nick.mara").await.ok(204);
+    own.sign_in(&server).await.assert_refused(401, "passkey_invalid");
+    let listed = owner.get("/console/passkeys").await.ok(200);
+    assert_eq!(listed["passkeys"][0]["usable"], false);
+}
+
 /// Challenges last three minutes, over a restart too.
 #[tokio::test]
 async fn a_challenge_expires() {

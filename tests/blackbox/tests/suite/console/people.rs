@@ -1,9 +1,9 @@
 //! People: accounts in whose names nobody but a person acts.
 
-use blackbox::Server;
+use blackbox::{Server, StreamItem};
 use serde_json::json;
 
-use super::sign_in;
+use super::{link, sign_in, use_link};
 
 /// Every owner has one person, and may have more; an agent of the owner reaches it, others do not.
 #[tokio::test]
@@ -56,4 +56,29 @@ async fn the_owners_own_person_stays_and_other_people_may_be_deleted() {
     owner.delete("/_admin/agents/@nick.mara").await.ok(204);
     let again = sign_in(&server, &owner, json!({})).await;
     assert_eq!(again.session["person"], "@nick.nick");
+}
+
+/// What signs a person in ends with the person.
+#[tokio::test]
+async fn a_session_and_a_link_end_with_their_person() {
+    let server = Server::start().await;
+    let owner = server.owner("nick").await;
+    owner.post("/_admin/people", json!({"handle": "@nick.mara"})).await.ok(201);
+    let as_mara = || json!({"person": "@nick.mara"});
+    let (browser, other) =
+        (sign_in(&server, &owner, as_mara()).await, sign_in(&server, &owner, json!({})).await);
+    let unused = link(&owner, as_mara()).await;
+    let mut watch = browser.watch("").await;
+    watch.event().await;
+    browser.get("/_admin/agents").await.ok(200);
+    owner.delete("/_admin/agents/@nick.mara").await.ok(204);
+    assert_eq!(watch.ending().await.1, StreamItem::End);
+    browser.get("/console/session").await.assert_refused(401, "invalid_authorization");
+    browser
+        .post("/_admin/agents", json!({"handle": "@nick.x"}))
+        .await
+        .assert_refused(401, "invalid_authorization");
+    use_link(&server, &unused).await.assert_refused(401, "link_invalid");
+    let listed = other.get("/console/sessions").await.ok(200);
+    assert_eq!(listed["sessions"].as_array().expect("sessions").len(), 1, "{listed}");
 }

@@ -1,10 +1,10 @@
 //! Rights that were taken back are gone at once, and leave no trace of what they showed: AP-71, AP-101, D.1, D.4.
 
-use blackbox::Caller;
+use blackbox::{Caller, Connection};
 use serde_json::json;
 
-use super::matrix::Site;
 use super::speak::{PROJECT, deposit, deposited, package, package_with, packages_of};
+use super::{canonical::sha256, matrix::Site};
 
 /// Everything is 404 as it was before the share.
 async fn sees_nothing(site: &mut Site, who: &Caller, actor: &str) {
@@ -102,5 +102,56 @@ async fn ap_101_a_role_changes_at_once() {
         let review = guest.post("/v1/packages/draft/review", json!({"status": "draft"})).await;
         let wanted = if *role == "reviewer" { 400 } else { 403 };
         assert_eq!(review.status, wanted, "{role}: {review}");
+    }
+}
+
+/// Reads the head of an answer and, once `end` has ended the right to it, what was still sent.
+async fn cut(reader: &Caller, path: &str, end: impl Future<Output = ()>) -> String {
+    let mut connection = Connection::open(reader.address().place()).await.expect("a connection");
+    let request = reader.request("GET", path, &[("Connection", "close")], None);
+    connection.send(&request).await.expect("a request");
+    assert_eq!(connection.response_head().await.expect("an answer").status, 200);
+    end.await;
+    String::from_utf8_lossy(&connection.read_to_end().await.expect("an end")).into_owned()
+}
+
+/// An export or a download under way breaks off: what was deposited afterwards is not in it, and nobody takes it for complete.
+#[tokio::test]
+async fn d_1_what_is_being_sent_breaks_off_with_the_right_to_it() {
+    const BLOB_BYTES: usize = 8 << 20;
+    let site = Site::new().await;
+    let guest = site.server.agent("@guest.bot").await;
+    let long = "x".repeat(200_000);
+    for nth in 0..60 {
+        let more = json!({"content_md": long});
+        deposited(&site.host, &package_with(&site.host.handle, &format!("long-{nth}"), more)).await;
+    }
+    let content = vec![7; BLOB_BYTES];
+    let blob = format!("/v1/projects/host:{PROJECT}/blobs/{}", sha256(&content));
+    let put = site.host.request("PUT", &blob, &[], Some(&content));
+    assert_eq!(site.host.bytes(&put).await.status, 201);
+    let export = format!("/v1/projects/host:{PROJECT}/export");
+    for (nth, (path, ends_token)) in
+        [(&*export, false), (&*export, true), ("/v1/export", false), (&*blob, false), (&*blob, true)]
+            .into_iter()
+            .enumerate()
+    {
+        site.share("@guest.bot", "reader").await;
+        let made = guest.post("/agents/me/tokens", json!({"scope": "read"})).await.ok(201);
+        let text = |name: &str| made[name].as_str().expect("a text").to_owned();
+        let reader = site.server.bearer(&text("token"));
+        let late = format!("late-{nth}");
+        let sent = cut(&reader, path, async {
+            let gone = if ends_token {
+                guest.delete(&format!("/agents/me/tokens/{}", text("id"))).await
+            } else {
+                site.owner.delete(&member("@guest.bot")).await
+            };
+            assert!((200..300).contains(&gone.status), "{gone}");
+            deposited(&site.host, &package(&site.host.handle, &late)).await;
+        })
+        .await;
+        assert!(!sent.contains(&late) && !sent.contains("\"record\":\"end\""), "{path} {ends_token}");
+        assert!(sent.len() < BLOB_BYTES, "{path} {ends_token}");
     }
 }

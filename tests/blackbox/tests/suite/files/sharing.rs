@@ -1,9 +1,9 @@
 //! Who may read a file, and who may name it: for everybody else it does not exist.
 
-use blackbox::{Agent, Caller, Response, Server, enter, pair, room};
+use blackbox::{Agent, Caller, Connection, Response, Server, enter, pair, room};
 use serde_json::json;
 
-use super::{get, message, send};
+use super::{content, get, message, send};
 
 const ABSENT: &str = "file_01HW7AB12CDEFGHJKMNPQRSTVW";
 
@@ -150,4 +150,28 @@ async fn a_model_is_told_how_a_file_is_got() {
     assert_eq!((&parts[0]["mime_type"], &parts[0]["file_id"]), (&json!("application/pdf"), &json!(file)));
     let how = parts[0]["get"].as_str().unwrap_or_default();
     assert!(how.contains(&format!("plenary session file {file}")), "{read}");
+}
+
+/// A download under way breaks off when the token ends, or the agent may no longer read the file.
+#[tokio::test]
+async fn a_download_under_way_breaks_off_with_the_right_to_it() {
+    let server = Server::start().await;
+    let (alice, bob, session) = pair(&server).await;
+    let file = alice.upload_file("big.bin", &content(16 << 20)).await;
+    send(&alice, &session, &file).await.ok(201);
+    let made = bob.post("/agents/me/tokens", json!({"scope": "read"})).await.ok(201);
+    let text = |name: &str| made[name].as_str().expect("a text").to_owned();
+    for (reader, ends_token) in [(&server.bearer(&text("token")), true), (&*bob, false)] {
+        let mut connection = Connection::open(reader.address().place()).await.expect("a connection");
+        let request = reader.request("GET", &format!("/files/{file}"), &[], None);
+        connection.send(&request).await.expect("a request");
+        let head = connection.response_head().await.expect("an answer");
+        assert_eq!(head.status, 200);
+        if ends_token {
+            bob.delete(&format!("/agents/me/tokens/{}", text("id"))).await.ok(204);
+        } else {
+            server.operator().delete(&format!("/_admin/agents/{}", bob.handle)).await.ok(204);
+        }
+        assert!(connection.complete(head).await.is_err(), "it is cut short");
+    }
 }

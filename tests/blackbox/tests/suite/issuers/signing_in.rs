@@ -1,9 +1,9 @@
 //! People sign in at the provider: who comes in as whom, that only the browser that left comes back, and that it ends.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Jar, Provider, configured, get, sent};
-use blackbox::{Response, Server};
+use blackbox::{Collector, Response, Server};
 
 /// A browser that signs in.
 struct Browser {
@@ -51,6 +51,26 @@ impl Browser {
     async fn session(&mut self) -> Response {
         self.get("/console/session").await
     }
+
+    async fn post(&mut self, path: &str, body: &Value) -> Response {
+        let csrf = self.session().await.ok(200)["csrf"].as_str().expect("a secret for writes").to_owned();
+        let headers = [
+            ("Cookie", self.jar.line()),
+            ("Origin", self.server.clone()),
+            ("X-Plenary-CSRF", csrf),
+            ("Content-Type", "application/json".to_owned()),
+        ];
+        sent("POST", &format!("{}{path}", self.server), &headers, &body.to_string()).await
+    }
+}
+
+/// Starts the server again with rules that admit people of another domain.
+async fn without_its_rule(server: &mut Server) {
+    let path = server.data().parent().expect("a directory").join("plenary.toml");
+    let config = std::fs::read_to_string(&path).expect("the configuration");
+    server.stop().await;
+    std::fs::write(&path, config.replace("*@acme.example", "*@other.example")).expect("it can be written");
+    server.restart().await;
 }
 
 fn place(answer: &Response) -> &str {
@@ -112,20 +132,11 @@ async fn a_session_is_listed_told_and_ended_and_hands_nothing_on() {
         }
     };
     assert_eq!(told["data"]["session_id"], own["session_id"], "{told}");
-    let (csrf, cookie) = (own["csrf"].as_str().expect("a mark").to_owned(), browser.jar.line());
-    let post = |path: &str, body: &str| {
-        let headers = vec![
-            ("Cookie", cookie.clone()),
-            ("Origin", server.url()),
-            ("X-Plenary-CSRF", csrf.clone()),
-            ("Content-Type", "application/json".to_owned()),
-        ];
-        let (url, body) = (format!("{}{path}", server.url()), body.to_owned());
-        async move { sent("POST", &url, &headers, &body).await }
-    };
-    post("/console/links", "{}").await.assert_refused(403, "signed_in_at_issuer");
+    for path in ["/console/links", "/_admin/owners/nick/rotate-token"] {
+        browser.post(path, &json!({})).await.assert_refused(403, "signed_in_at_issuer");
+    }
     // It writes as other sessions of its role do.
-    post("/_admin/people", r#"{"handle": "@nick.mara"}"#).await.ok(201);
+    browser.post("/_admin/people", &json!({"handle": "@nick.mara"})).await.ok(201);
     server.stop().await;
     server.restart().await;
     browser.server = server.url();
@@ -153,6 +164,59 @@ async fn a_session_ends_with_the_rule_that_admitted_it() {
         browser.server = server.url();
         assert_eq!(browser.session().await.status, status);
     }
+}
+
+#[tokio::test]
+async fn what_a_session_makes_ends_with_the_rule_that_admitted_it() {
+    let Some(provider) = Provider::start().await else { return };
+    let mut server = provider.server("[notify]\nprivate_addresses = true\n").await;
+    let bot = server.agent("@nick.bot").await;
+    let (theirs, owners) = (Collector::start().await, Collector::start().await);
+    let hook = |receiver: &Collector| json!({"target": {"kind": "webhook", "url": receiver.url()}});
+    server.operator().post("/notifications?owner=nick", hook(&owners)).await.ok(201);
+    let mut browser = Browser::new(&server);
+    browser.sign_in().await;
+
+    let created = browser.post("/_admin/agents", &json!({"handle": "@nick.new"})).await.ok(201);
+    let rotated = browser.post("/_admin/agents/@nick.ci/rotate-token", &json!({})).await.ok(200);
+    let scoped = browser.post("/_admin/agents/@nick.bot/tokens", &json!({"scope": "read"})).await.ok(201);
+    let token = |made: &Value| made["token"].as_str().expect("a token").to_owned();
+    let mut tokens = vec![token(&created), token(&rotated), token(&scoped)];
+    let below = server.bearer(&tokens[0]).post("/agents/me/tokens", json!({"scope": "read"})).await.ok(201);
+    tokens.push(token(&below));
+    let (client, granted) = crate::oauth::granted(&server, &browser.jar.line()).await;
+    tokens.push(granted["access_token"].as_str().expect("a token").to_owned());
+    browser.post("/notifications", &hook(&theirs)).await.ok(201);
+    let ask = json!({"kind": "permission", "title": "Run it", "action": {"name": "Bash"}});
+    let asked = bot.post("/requests", ask.clone()).await.ok(201);
+    let told = crate::notify::taken(&theirs, 1).await.remove(0);
+    let link = crate::notify::json_of(&told)["data"]["link"].as_str().expect("a link").to_owned();
+    let path = format!("/requests/{}/link", asked["request_id"].as_str().expect("an id"));
+    let made = browser.post(&path, &json!({})).await.ok(201);
+    let links = [link, made["url"].as_str().expect("a URL").to_owned()];
+    let links = links.map(|link| link[server.url().len()..].to_owned());
+    for token in &tokens {
+        server.bearer(token).get("/agents/me").await.ok(200);
+    }
+    for link in &links {
+        assert_eq!(server.stranger().get(link).await.status, 200, "{link}");
+    }
+
+    without_its_rule(&mut server).await;
+    for token in &tokens {
+        assert_eq!(server.bearer(token).get("/agents/me").await.status, 401, "{token}");
+    }
+    let refresh = granted["refresh_token"].as_str().expect("a token");
+    assert_eq!(crate::oauth::renewed(&server, &client, refresh).await.status, 400);
+    for link in &links {
+        assert_eq!(server.stranger().get(link).await.status, 404, "{link}");
+    }
+    server.bearer(bot.token()).post("/requests", ask).await.ok(201);
+    crate::notify::taken(&owners, 2).await;
+    assert_eq!(theirs.exports().len(), 1, "nothing is sent to a person who is no longer admitted");
+    // The owner's own changes last.
+    let rotated = server.operator().post("/_admin/agents/@nick.ci/rotate-token", json!({})).await.ok(200);
+    server.bearer(&token(&rotated)).get("/agents/me").await.ok(200);
 }
 
 #[tokio::test]

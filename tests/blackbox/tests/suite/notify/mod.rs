@@ -52,7 +52,7 @@ impl House {
     }
 }
 
-pub(super) async fn taken(receiver: &Collector, count: usize) -> Vec<Export> {
+pub(crate) async fn taken(receiver: &Collector, count: usize) -> Vec<Export> {
     eventually(&format!("{count} notifications"), || async {
         let mut calls = receiver.exports();
         calls.retain(|call| call.accepted);
@@ -61,7 +61,7 @@ pub(super) async fn taken(receiver: &Collector, count: usize) -> Vec<Export> {
     .await
 }
 
-pub(super) fn json_of(call: &Export) -> Value {
+pub(crate) fn json_of(call: &Export) -> Value {
     serde_json::from_slice(&call.bytes).expect("the body is JSON")
 }
 

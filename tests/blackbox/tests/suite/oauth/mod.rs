@@ -179,8 +179,17 @@ async fn redeemed(server: &Server, client: &str, code: &str) -> Response {
     token(server, &pairs).await
 }
 
-async fn renewed(server: &Server, client: &str, refresh: &str) -> Response {
+pub(crate) async fn renewed(server: &Server, client: &str, refresh: &str) -> Response {
     token(server, &[("grant_type", "refresh_token"), ("client_id", client), ("refresh_token", refresh)]).await
+}
+
+/// A client and its tokens from a person with this cookie, for `@nick.bot`.
+pub(crate) async fn granted(server: &Server, cookie: &str) -> (String, Value) {
+    let browser = Browser { cookie: Some(cookie.to_owned()), ..Browser::new(server) };
+    let client = registered(server, REDIRECT).await;
+    let code = code(&browser, &client).await;
+    let tokens = redeemed(server, &client, &code).await.ok(200);
+    (client, tokens)
 }
 
 fn no(answer: &Response, status: u16, error: &str) {

@@ -7,7 +7,9 @@ mod hook;
 mod shapes;
 mod sources;
 
-use blackbox::{Agent, Caller, Response, Server, eventually, in_time};
+use std::time::Duration;
+
+use blackbox::{Agent, Caller, Connection, Response, Server, eventually, in_time};
 use serde_json::{Value, json};
 
 /// An owner and an agent of it.
@@ -179,6 +181,30 @@ async fn a_rule_answers_the_like_of_it_at_once_until_it_is_removed() {
     assert_eq!(owner.delete(&path).await.status, 204);
     owner.delete(&path).await.assert_refused(404, "not_found");
     assert_eq!(agent.post("/requests", permission()).await.ok(201)["state"], "open");
+}
+
+#[tokio::test]
+async fn d_1_a_wait_ends_with_its_token() {
+    let House { server, owner, agent } = house().await;
+    let id = ask(&agent, permission()).await;
+    let made = agent.post("/agents/me/tokens", json!({"scope": "requests:write"})).await.ok(201);
+    let text = |name: &str| made[name].as_str().expect("a text").to_owned();
+    for (waiter, ends_by) in [
+        (
+            server.bearer(&text("token")),
+            agent.request("DELETE", &format!("/agents/me/tokens/{}", text("id")), &[], None),
+        ),
+        (owner.clone(), owner.request("POST", "/_admin/owners/nick/rotate-token", &[], None)),
+        ((*agent).clone(), server.operator().request("DELETE", "/_admin/agents/@nick.cc", &[], None)),
+    ] {
+        let mut connection = Connection::open(waiter.address().place()).await.expect("a connection");
+        let wait = waiter.request("GET", &at(&id, "?wait=60"), &[], None);
+        connection.send(&wait).await.expect("a request");
+        let begun = std::time::Instant::now();
+        assert!((200..300).contains(&server.stranger().bytes(&ends_by).await.status));
+        assert_eq!(connection.response().await.expect("an answer").status, 401);
+        assert!(begun.elapsed() < Duration::from_secs(10), "within the interval of checks without a wake-up");
+    }
 }
 
 #[tokio::test]
