@@ -1,4 +1,4 @@
-//! The project events that `/watch` reports: to every reader of the project, and drafts only to their author.
+//! The project events that `/watch` reports: to every reader of the project who admits its owner, and drafts only to their author.
 //! Must not know: how they are sent.
 
 use futures_util::future::BoxFuture;
@@ -46,10 +46,7 @@ impl Teller for Context {
             let draft_of = entry.draft_of;
             let stream = project.project_id.clone();
             let audience = move |onlooker: &Onlooker| {
-                let by = match onlooker {
-                    Onlooker::Owner(owner) => Actor::Owner(owner.clone()),
-                    Onlooker::Agent(agent) => Actor::Agent(agent.clone()),
-                };
+                let by = actor(onlooker);
                 let is_shown = draft_of.as_ref().is_none_or(|author| {
                     *author == by.to_string() || author.parse().is_ok_and(|author| onlooker.has(&author))
                 });
@@ -60,11 +57,29 @@ impl Teller for Context {
         })
     }
 
+    fn is_shown<'a>(
+        &'a self,
+        event: &'a StoredEvent,
+        to: &'a Onlooker,
+    ) -> BoxFuture<'a, Result<bool, Fault>> {
+        Box::pin(async move {
+            let project = self.project(event.stream.id()).await?;
+            self.is_admitted(&actor(to), &project).await
+        })
+    }
+
     fn text<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<String>, Fault>> {
         Box::pin(async move {
             let full = self.full("", &ActivityNoted::decode(event)?).await?;
             Ok(full.as_ref().map(searchable_text))
         })
+    }
+}
+
+fn actor(onlooker: &Onlooker) -> Actor {
+    match onlooker {
+        Onlooker::Owner(owner) => Actor::Owner(owner.clone()),
+        Onlooker::Agent(agent) => Actor::Agent(agent.clone()),
     }
 }
 

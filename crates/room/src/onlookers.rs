@@ -81,6 +81,15 @@ pub trait Teller: Send + Sync + 'static {
     /// The report of an event of such a stream, if there is one. The room's observer has already received the event.
     fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>>;
 
+    /// Whether a reader that may see such an event is also shown it without asking for what it is about.
+    fn is_shown<'a>(
+        &'a self,
+        _event: &'a StoredEvent,
+        _to: &'a Onlooker,
+    ) -> BoxFuture<'a, Result<bool, Fault>> {
+        Box::pin(ready(Ok(true)))
+    }
+
     /// The text of what such an event is about, if the index has it under another event. Access is not checked.
     fn text<'a>(&'a self, _event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<String>, Fault>> {
         Box::pin(ready(Ok(None)))
