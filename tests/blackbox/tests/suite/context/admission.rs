@@ -93,3 +93,37 @@ async fn ap_101_many_shared_projects_displace_no_others() {
         assert!(found.contains(&project.to_owned()), "{project}: {found:?}");
     }
 }
+
+/// Under the key of a request, who may no longer read gets what everybody gets for a project that does not exist.
+#[tokio::test]
+async fn ap_101_a_repeated_request_tells_nothing_of_a_project_that_is_out_of_reach() {
+    let server = Server::start().await;
+    let victim = server.agent("@victim.cc").await;
+    let acme = server.owner("acme").await;
+    share(&acme, "p", "writer").await;
+    let package = package_with(&victim.handle, "one", json!({"project_id": "acme:p", "status": "draft"}));
+    let fact = json!({"subject": "s", "predicate": "q", "value": "v"});
+    let flag = json!({"review_type": "human"});
+    let (deposits, facts) = (packages_of("acme:p"), facts_of("acme:p"));
+    let calls = [
+        (deposits.as_str(), &package, "project_not_found"),
+        (&facts, &fact, "project_not_found"),
+        ("/v1/packages/one/flag", &flag, "package_not_found"),
+    ];
+    let call = async |path: &str, key: &str, body: &Value| {
+        victim.call("POST", path, &[("Idempotency-Key", key)], Some(body)).await
+    };
+    for (path, body, _) in calls {
+        let first = call(path, "k", body).await;
+        assert!(first.status < 300, "{first}");
+        assert_eq!(call(path, "k", body).await.text(), first.text());
+    }
+    let member = format!("/v1/projects/acme:p/members/{}", enc("@victim.*"));
+    acme.delete(&member).await.ok(204);
+    for (path, body, code) in calls {
+        let repeated = call(path, "k", body).await;
+        repeated.assert_refused(404, code);
+        assert_eq!(repeated.fingerprint(), call(path, "other", body).await.fingerprint());
+        call(path, "k", &json!({"subject": "other"})).await.assert_refused(404, code);
+    }
+}
