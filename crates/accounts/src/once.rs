@@ -178,8 +178,13 @@ async fn key(parts: &Parts, principal: &Principal, body: Body) -> Result<(KeyUse
 async fn secret(accounts: &Accounts, parts: &Parts, is_secret: bool) -> Result<Option<[u8; 32]>, Fault> {
     let token = bearer(&parts.headers).ok().flatten().or_else(|| cookie_of(&parts.headers));
     let Some(token) = token.filter(|_| is_secret) else { return Ok(None) };
-    let own = accounts.log().row_created_once(OWN_SECRET, || Ok(random_hex().into())).await?;
-    Ok(Some(digest(&[b"a secret of a request\0", &digest(&own)[..], token.as_bytes()].concat())))
+    let own = own_secret(accounts).await?;
+    Ok(Some(digest(&[b"a secret of a request\0", &own[..], token.as_bytes()].concat())))
+}
+
+/// The secret of this server, which all processes of a store share.
+pub(crate) async fn own_secret(accounts: &Accounts) -> Result<[u8; 32], Fault> {
+    Ok(digest(&accounts.log().row_created_once(OWN_SECRET, || Ok(random_hex().into())).await?))
 }
 
 /// What is stored of a request with a secret: whether a repetition has the same one.

@@ -5,6 +5,7 @@
 mod account;
 mod agents;
 mod contacts;
+mod directory;
 mod orgs;
 mod own;
 mod owners;

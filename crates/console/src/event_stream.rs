@@ -182,7 +182,10 @@ impl Watcher {
             }
             Err(fault) => return Err(fault),
         };
-        let may_know = self.onlooker.as_ref().is_none_or(|onlooker| (reported.audience)(onlooker));
+        let may_know = match &self.onlooker {
+            Some(onlooker) => (reported.audience)(onlooker) && teller.is_shown(event, onlooker).await?,
+            None => true,
+        };
         let matches =
             may_know && self.filter.has(&reported) && self.matches_query(&**teller, event, &reported).await?;
         Ok(matches.then(|| shown(event, teller.room(), reported)))

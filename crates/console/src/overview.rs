@@ -73,7 +73,13 @@ impl Console {
                 let Some(count) = day.count_of(&event.kind) else { continue };
                 let Some(teller) = self.teller(&event.stream) else { continue };
                 let Ok(Some(reported)) = teller.tell(event).await else { continue };
-                if onlooker.as_ref().is_none_or(|onlooker| (reported.audience)(onlooker)) {
+                let may_know = match &onlooker {
+                    Some(onlooker) => {
+                        (reported.audience)(onlooker) && teller.is_shown(event, onlooker).await?
+                    }
+                    None => true,
+                };
+                if may_know {
                     count(&mut day, &reported.data);
                 }
             }

@@ -24,7 +24,6 @@ use crate::{
     package::state::PackageState,
     package_reader::{Drafts, PackageQuery},
     project::state::ProjectState,
-    project_names::ambiguous,
     wire::{Digest, DigestProject, OpenQuestion, Orientation, Summary, raw},
 };
 
@@ -210,7 +209,7 @@ impl Context {
         };
         let (mut digest_counts, mut facts, mut questions) = (DigestCounts::default(), Vec::new(), Vec::new());
         let (mut counts, mut has_more_facts, mut has_more_questions) = (Vec::new(), false, false);
-        let references = ambiguous(by, &projects);
+        let references = self.references(by, &projects).await?;
         for (id, project) in &projects {
             let before = digest_counts.packages;
             is_cut |= self.count(id, window, &mut digest_counts).await?;

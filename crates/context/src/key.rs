@@ -53,6 +53,11 @@ pub fn project(owner: &OwnerName, id: &str) -> String {
     format!("{}{OF_OWNER}{owner}", part(id))
 }
 
+/// The owner in the key of a project; `None` for a key from before ids were a namespace.
+pub(crate) fn owner(project: &str) -> Option<OwnerName> {
+    project.rsplit_once(OF_OWNER)?.1.parse().ok()
+}
+
 /// Joins parts to a key.
 pub fn join(parts: &[&str]) -> String {
     parts.join("/")
@@ -83,6 +88,8 @@ mod tests {
         let nick = "nick".parse().unwrap();
         assert_eq!(project(&nick, "parser"), "parser:nick");
         assert_eq!(project(&nick, "urn:x"), "urn%3Ax:nick");
+        assert_eq!(owner(&project(&nick, "urn:x")), Some(nick.clone()));
+        assert_eq!(owner(&part("urn:x")), None);
         assert_ne!(part("parser:nick"), project(&nick, "parser"));
     }
 }

@@ -1,12 +1,15 @@
 //! Reads packages: one stream each, and lists from index rows in reverse order.
 //! Must not know: HTTP.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use futures_util::future::try_join_all;
-use plenary_accounts::{Actor, KnownAgent, admits_owner};
+use plenary_accounts::{Actor, KnownAgent, admits_owner, person_of};
 use plenary_engine::Room;
-use plenary_kernel::{Version, limits::READ_ROWS_MAX};
+use plenary_kernel::{OwnerName, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, FoundRow, Order, StoredEvent};
 
 use crate::{
@@ -29,6 +32,16 @@ use crate::{
     rejection::Rejection,
     rounds::Rounds,
 };
+
+/// The owners whose projects a bearer admits: any owner may make any agent a member, without its consent. The policy and the
+/// allowlist of the agent decide, for an owner those of its person; `None` admits all.
+pub(crate) struct Admission(Option<KnownAgent>);
+
+impl Admission {
+    pub(crate) fn admits(&self, owner: &OwnerName) -> bool {
+        self.0.as_ref().is_none_or(|me| admits_owner(me, owner))
+    }
+}
 
 /// A package in its current state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -303,63 +316,55 @@ impl Context {
     }
 
     /// The projects whose texts the bearer is shown without naming them: those that it may read, of its own owner and of
-    /// owners that it admits. Any owner may make any agent a member.
+    /// owners that it admits.
     pub(crate) async fn admitted(
         &self,
         by: &Actor,
         max: usize,
     ) -> Result<Vec<(String, Arc<ProjectState>)>, Fault> {
-        let Some(me) = self.admitting(by).await? else { return self.visible(by, max).await };
-        Ok(self.readable_where(by, max, |project| admits_owner(&me, &owner(project))).await?.projects)
+        let admission = self.admission(by).await?;
+        Ok(self.readable_where(by, max, |owner| admission.admits(owner)).await?.projects)
     }
 
     /// Whether the bearer is shown the texts of a project without naming it.
     pub(crate) async fn is_admitted(&self, by: &Actor, project: &ProjectState) -> Result<bool, Fault> {
-        Ok(self.admitting(by).await?.is_none_or(|me| admits_owner(&me, &owner(project))))
+        Ok(self.admission(by).await?.admits(&owner(project)))
     }
 
-    /// The agent whose policy decides which owners' projects it is shown. An agent of another network names each project.
-    async fn admitting(&self, by: &Actor) -> Result<Option<KnownAgent>, Fault> {
-        match by {
-            Actor::Agent(me) if !me.is_elsewhere() => self.accounts().agent(me).await.map(Some),
-            Actor::Agent(_) | Actor::Operator | Actor::Seed | Actor::Owner(_) => Ok(None),
-        }
+    /// Whose projects the bearer admits. An agent of another network names each project.
+    pub(crate) async fn admission(&self, by: &Actor) -> Result<Admission, Fault> {
+        let me = match by {
+            Actor::Agent(me) if !me.is_elsewhere() => me.clone(),
+            Actor::Owner(owner) => person_of(owner),
+            Actor::Agent(_) | Actor::Operator | Actor::Seed => return Ok(Admission(None)),
+        };
+        self.accounts().agent(&me).await.map(|me| Admission(Some(me)))
     }
 
+    /// At most `max` projects, the own ones first, then those of other owners in turn: an owner that shares many displaces
+    /// nobody's.
     async fn readable_where(
         &self,
         by: &Actor,
         max: usize,
-        is_wanted: impl Fn(&ProjectState) -> bool,
+        is_wanted: impl Fn(&OwnerName) -> bool,
     ) -> Result<ReadableProjects, Fault> {
         let own_projects = match by {
             Actor::Operator | Actor::Seed => (PROJECTS, String::new()),
             Actor::Owner(owner) => (PROJECTS_OF, format!("{owner}/")),
             Actor::Agent(agent) => (PROJECTS_OF, format!("{}/", agent.owner())),
         };
-        let shared = member_entries(by).into_iter().map(|entry| (SHARED, format!("{}/", key::part(&entry))));
-        let sources = [own_projects].into_iter().chain(shared);
-        let mut parts = BTreeSet::new();
-        for (index, prefix) in sources {
-            let mut after = None::<String>;
-            loop {
-                let rows = self
-                    .log()
-                    .read_index(index, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
-                    .await?;
-                parts.extend(rows.iter().map(|row| row.key[prefix.len()..].to_owned()));
-                match rows.last() {
-                    Some(last) if rows.len() == READ_ROWS_MAX && parts.len() < max => {
-                        after = Some(last.key.clone())
-                    }
-                    _ => break,
-                }
-            }
+        let own = BTreeSet::from_iter(self.project_keys(own_projects, max).await?);
+        let mut shared = BTreeSet::new();
+        for entry in member_entries(by) {
+            let prefix = format!("{}/", key::part(&entry));
+            shared.extend(self.project_keys((SHARED, prefix), SCAN_ROWS_MAX.max(max)).await?);
         }
+        shared.retain(|part| !own.contains(part) && key::owner(part).is_none_or(|owner| is_wanted(&owner)));
         let mut readable = ReadableProjects::default();
-        for part in parts {
+        for part in own.into_iter().chain(in_turn(shared)) {
             match self.listed_project(&part).await? {
-                Some(project) if project.access(by).read && is_wanted(&project) => {
+                Some(project) if project.access(by).read && is_wanted(&owner(&project)) => {
                     readable.projects.push((part, project));
                 }
                 Some(_) => {}
@@ -370,5 +375,51 @@ impl Context {
             }
         }
         Ok(readable)
+    }
+
+    /// The keys of projects in an index, at least the first `max` if there are so many.
+    async fn project_keys(
+        &self,
+        (index, prefix): (&'static str, String),
+        max: usize,
+    ) -> Result<Vec<String>, Fault> {
+        let (mut keys, mut after) = (Vec::new(), None::<String>);
+        loop {
+            let rows = self
+                .log()
+                .read_index(index, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
+                .await?;
+            keys.extend(rows.iter().map(|row| row.key[prefix.len()..].to_owned()));
+            match rows.last() {
+                Some(last) if rows.len() == READ_ROWS_MAX && keys.len() < max => {
+                    after = Some(last.key.clone())
+                }
+                _ => return Ok(keys),
+            }
+        }
+    }
+}
+
+/// The keys of projects, the first of each owner before the second of any.
+fn in_turn(keys: BTreeSet<String>) -> Vec<String> {
+    let mut counts = HashMap::<_, u32>::new();
+    let with_turns = keys.into_iter().map(|key| {
+        let turn = counts.entry(key::owner(&key)).or_default();
+        *turn += 1;
+        (*turn, key)
+    });
+    let ordered: BTreeSet<(u32, String)> = with_turns.collect();
+    ordered.into_iter().map(|(_, key)| key).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn projects_of_one_owner_displace_none_of_another() {
+        let keys = ["a1:mal", "a2:mal", "a3:mal", "legacy", "x:bob", "y:bob"];
+        let ordered = in_turn(keys.map(str::to_owned).into());
+        assert_eq!(ordered, ["a1:mal", "legacy", "x:bob", "a2:mal", "y:bob", "a3:mal"]);
     }
 }

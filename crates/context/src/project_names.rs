@@ -1,5 +1,5 @@
 //! Resolves the project of a request: each owner has its own namespace of project ids (wire.md D.4). A plain id is
-//! the project of the bearer's own owner, otherwise the one shared with it; `OWNER:ID` names another owner's.
+//! the project of the bearer's own owner, otherwise the one that an owner whom it admits shares with it; `OWNER:ID` names another owner's.
 //! Must not know: HTTP, or the operation in the project.
 
 use std::{
@@ -81,24 +81,36 @@ pub fn split(text: &str) -> Option<(OwnerName, &str)> {
 }
 
 /// The projects, by their keys, that the bearer cannot name by the plain id, with their full references.
-pub(crate) fn ambiguous<'a>(
+fn ambiguous<'a>(
     by: &Actor,
+    admits: impl Fn(&OwnerName) -> bool,
     visible: &'a [(String, Arc<ProjectState>)],
 ) -> HashMap<&'a str, String> {
     let own_owner = by.owner();
     let mut namesakes = HashMap::<&str, u32>::new();
-    for (_, state) in visible {
+    for (_, state) in visible.iter().filter(|(_, state)| admits(&owner(state))) {
         *namesakes.entry(state.project_id.as_str()).or_default() += 1;
     }
     let is_plain = |state: &ProjectState| {
         let is_own = own_owner.is_some() && state.owner == own_owner;
-        is_own || (namesakes[state.project_id.as_str()] == 1 && split(&state.project_id).is_none())
+        let is_only = || namesakes.get(state.project_id.as_str()) == Some(&1);
+        is_own || (admits(&owner(state)) && is_only() && split(&state.project_id).is_none())
     };
     let others = visible.iter().filter(|(_, state)| !is_plain(state));
     others.map(|(key, state)| (key.as_str(), reference(state))).collect()
 }
 
 impl Context {
+    /// The projects, by their keys, that the bearer cannot name by the plain id, with their full references.
+    pub(crate) async fn references<'a>(
+        &self,
+        by: &Actor,
+        visible: &'a [(String, Arc<ProjectState>)],
+    ) -> Result<HashMap<&'a str, String>, Fault> {
+        let admission = self.admission(by).await?;
+        Ok(ambiguous(by, |owner| admission.admits(owner), visible))
+    }
+
     /// The project that a bearer names. `author` is the author that the content names: if the operator names a project
     /// that does not exist, it belongs to that author's owner.
     ///
@@ -167,7 +179,7 @@ impl Context {
         Ok(state.exists().then(|| ResolvedProject::from_state(key, state)))
     }
 
-    /// The projects with this id that are shared with a bearer.
+    /// The projects with this id that owners whom the bearer admits share with it.
     async fn shared_with(&self, by: &Actor, id: &str) -> Result<Vec<ResolvedProject>, Fault> {
         let mut shared_keys = BTreeMap::new();
         let part = key::part(id);
@@ -176,9 +188,11 @@ impl Context {
             let keys = self.keys(SHARED, &prefix, &part).await?;
             shared_keys.extend(keys.into_iter().map(|key| (key, ())));
         }
-        let mut shared = Vec::new();
+        let (admission, mut shared) = (self.admission(by).await?, Vec::new());
+        let is_meant =
+            |place: &ResolvedProject| place.state.access(by).read && admission.admits(&place.home.owner);
         for key in shared_keys.into_keys().chain([part]) {
-            shared.extend(self.existing(key).await?.filter(|place| place.state.access(by).read));
+            shared.extend(self.existing(key).await?.filter(is_meant));
         }
         Ok(shared)
     }
@@ -283,14 +297,20 @@ mod tests {
             project("ann", "x:y"),
             project("bob", "z:y"),
         ];
-        let references = |by: &str| {
-            let names = ambiguous(&by.parse().unwrap(), &visible);
+        let references = |by: &str, admitted: &str| {
+            let names = ambiguous(
+                &by.parse().unwrap(),
+                |owner| owner.as_str() == "bob" || admitted == "all",
+                &visible,
+            );
             let mut names: Vec<String> = names.into_values().collect();
             names.sort();
             names
         };
-        assert_eq!(references("@ann.a"), ["bob:p", "bob:z:y"]);
-        assert_eq!(references("~bob"), ["ann:p", "ann:x:y"]);
-        assert_eq!(references("operator"), ["ann:p", "ann:x:y", "bob:p", "bob:z:y"]);
+        assert_eq!(references("@ann.a", "all"), ["bob:p", "bob:z:y"]);
+        assert_eq!(references("~bob", "all"), ["ann:p", "ann:x:y"]);
+        assert_eq!(references("operator", "all"), ["ann:p", "ann:x:y", "bob:p", "bob:z:y"]);
+        assert_eq!(references("@cat.c", "all"), ["ann:p", "ann:x:y", "bob:p", "bob:z:y"]);
+        assert_eq!(references("@cat.c", "bob"), ["ann:p", "ann:x:y", "bob:z:y"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The project events that `/watch` reports: to every reader of the project, and drafts only to their author.
+//! The project events that `/watch` reports: to every reader of the project who admits its owner, and drafts only to their author.
 //! Must not know: how they are sent.
 
 use plenary_accounts::Actor;
@@ -45,10 +45,7 @@ impl Teller for Context {
         let draft_of = entry.draft_of;
         let stream = project.project_id.clone();
         let audience = move |onlooker: &Onlooker| {
-            let by = match onlooker {
-                Onlooker::Owner(owner) => Actor::Owner(owner.clone()),
-                Onlooker::Agent(agent) => Actor::Agent(agent.clone()),
-            };
+            let by = actor(onlooker);
             let is_shown = draft_of.as_ref().is_none_or(|author| {
                 *author == by.to_string() || author.parse().is_ok_and(|author| onlooker.has(&author))
             });
@@ -58,9 +55,21 @@ impl Teller for Context {
         Ok(Some(OnlookerEvent { kind, stream, agents, data, trace, audience: Box::new(audience) }))
     }
 
+    async fn is_shown(&self, event: &StoredEvent, to: &Onlooker) -> Result<bool, Fault> {
+        let project = self.project(event.stream.id()).await?;
+        self.is_admitted(&actor(to), &project).await
+    }
+
     async fn text(&self, event: &StoredEvent) -> Result<Option<String>, Fault> {
         let full = self.full("", &ActivityNoted::decode(event)?).await?;
         Ok(full.as_ref().map(searchable_text))
+    }
+}
+
+fn actor(onlooker: &Onlooker) -> Actor {
+    match onlooker {
+        Onlooker::Owner(owner) => Actor::Owner(owner.clone()),
+        Onlooker::Agent(agent) => Actor::Agent(agent.clone()),
     }
 }
 

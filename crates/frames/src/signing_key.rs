@@ -4,10 +4,9 @@
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use plenary_log::{Fault, Log};
+use plenary_room::SealingKey;
 use ring::{
-    aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
-    hmac,
-    rand::{SecureRandom as _, SystemRandom},
+    rand::SystemRandom,
     signature::{Ed25519KeyPair, KeyPair as _},
 };
 
@@ -21,7 +20,7 @@ const SEALING: &[u8] = b"plenary frames: capabilities";
 #[derive(Debug)]
 pub(crate) struct FrameKey {
     signing: Ed25519KeyPair,
-    sealing: LessSafeKey,
+    sealing: SealingKey,
 }
 
 fn broken() -> Fault {
@@ -36,28 +35,17 @@ impl FrameKey {
 
     fn read(pkcs8: &[u8]) -> Option<Self> {
         let signing = Ed25519KeyPair::from_pkcs8(pkcs8).ok()?;
-        let derived = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, pkcs8), SEALING);
-        let sealing = LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, derived.as_ref()).ok()?);
-        Some(Self { signing, sealing })
+        Some(Self { signing, sealing: SealingKey::derived(pkcs8, SEALING) })
     }
 
     /// The text in a form that only this server can read or make; `None` if the system has no random numbers.
-    pub(crate) fn seal(&self, mut text: Vec<u8>) -> Option<Vec<u8>> {
-        let mut nonce = [0; NONCE_LEN];
-        SystemRandom::new().fill(&mut nonce).ok()?;
-        let unique = Nonce::assume_unique_for_key(nonce);
-        self.sealing.seal_in_place_append_tag(unique, Aad::empty(), &mut text).ok()?;
-        Some([&nonce[..], &text].concat())
+    pub(crate) fn seal(&self, text: Vec<u8>) -> Option<Vec<u8>> {
+        self.sealing.seal("", text)
     }
 
     /// The text that this server sealed.
     pub(crate) fn unseal(&self, sealed: &[u8]) -> Option<Vec<u8>> {
-        let (nonce, text) = sealed.split_at_checked(NONCE_LEN)?;
-        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
-        let mut text = text.to_vec();
-        let length = self.sealing.open_in_place(nonce, Aad::empty(), &mut text).ok()?.len();
-        text.truncate(length);
-        Some(text)
+        self.sealing.unseal("", sealed)
     }
 
     /// The stored key; creates and stores one if there is none.
@@ -98,21 +86,6 @@ impl FrameKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_the_key_that_sealed_a_text_opens_it() {
-        let (key, other) = (FrameKey::new(), FrameKey::new());
-        let sealed = key.seal(b"text".to_vec()).unwrap();
-        assert_eq!(key.unseal(&sealed).as_deref(), Some(&b"text"[..]));
-        assert_ne!(key.seal(b"text".to_vec()), Some(sealed.clone()));
-        assert_eq!(other.unseal(&sealed), None);
-        for index in [0, NONCE_LEN, sealed.len() - 1] {
-            let mut changed = sealed.clone();
-            changed[index] ^= 1;
-            assert_eq!(key.unseal(&changed), None, "{index}");
-        }
-        assert_eq!(key.unseal(&sealed[..5]), None);
-    }
 
     #[test]
     fn a_signature_is_of_one_text_and_one_key() {

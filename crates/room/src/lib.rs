@@ -13,6 +13,7 @@ mod news;
 mod onlookers;
 mod readers;
 mod refused;
+mod sealing;
 mod served;
 pub mod sse;
 
@@ -34,5 +35,6 @@ pub use onlookers::{
 pub use plenary_hub::Observer;
 pub use readers::{CannotWatch, Watch, Watchers};
 pub use refused::{ErrorReply, Form, House, fault_refusal, house_error};
+pub use sealing::SealingKey;
 pub use served::{Example, Mount, PeriodicTask, RoomDescription, ServedRoom, Task};
 pub use sse::{BURST_BYTES, KEEPALIVE_MS};

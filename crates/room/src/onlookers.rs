@@ -82,6 +82,11 @@ pub trait Teller: Send + Sync + 'static {
     /// The report of an event of such a stream, if there is one. The room's observer has already received the event.
     async fn tell(&self, event: &StoredEvent) -> Result<Option<OnlookerEvent>, Fault>;
 
+    /// Whether a reader that may see such an event is also shown it without asking for what it is about.
+    async fn is_shown(&self, _event: &StoredEvent, _to: &Onlooker) -> Result<bool, Fault> {
+        Ok(true)
+    }
+
     /// The text of what such an event is about, if the index has it under another event. Access is not checked.
     async fn text(&self, _event: &StoredEvent) -> Result<Option<String>, Fault> {
         Ok(None)

@@ -26,8 +26,7 @@ impl FromStr for Cursor {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        // A cursor without `!` is from a version that searched agents only.
-        let (hits, agents) = text.split_once('!').unwrap_or(("", text));
+        let (hits, agents) = text.split_once('!').ok_or(())?;
         let hits = (!hits.is_empty()).then(|| hits.parse()).transpose().map_err(|_| ())?;
         let agents = (!agents.is_empty()).then(|| agents.to_owned());
         if hits.is_none() && agents.is_none() { Err(()) } else { Ok(Self { hits, agents }) }
@@ -49,8 +48,7 @@ mod tests {
             assert_eq!(cursor.to_string(), text);
             assert_eq!(text.parse(), Ok(cursor));
         }
-        assert_eq!("@a.b".parse(), Ok(Cursor { hits: None, agents: Some("@a.b".to_owned()) }));
-        for invalid in ["", "!", "x!", "-1!@a.b"] {
+        for invalid in ["", "!", "@a.b", "x!", "-1!@a.b"] {
             assert_eq!(invalid.parse::<Cursor>(), Err(()), "{invalid}");
         }
     }

@@ -8,18 +8,18 @@ use axum::{
 };
 use http::{Method, StatusCode};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
-use plenary_kernel::{AgentHandle, Class, MalformedText, OwnerName, Refusal};
+use plenary_kernel::{Class, MalformedText, OwnerName, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
     agents::{edit, visible_agent},
-    reachable::look_through,
-    request::{TwoPath, cursor, limit},
+    directory::look_through,
+    request::{TwoPath, limit},
     search::has,
 };
 use crate::{
-    Accounts, Caller, KnownAgent, Principal, Token, TokenKind, TokenOwner,
+    Accounts, Actor, AgentKind, Caller, KnownAgent, Principal, Token, TokenKind, TokenOwner,
     agent::command::{AgentEdit, RegisterAgent, Settings},
     answer::AccountRefusal,
     fields::Fields,
@@ -131,7 +131,6 @@ pub(super) async fn owned_page(
     query: OwnedQuery,
 ) -> Result<AccountAgentPage, AccountRefusal> {
     let limit = limit(query.limit.as_deref(), REACHABLE_DEFAULT, REACHABLE_PAGE_MAX)?;
-    let cursor_place = cursor(query.cursor.as_deref())?.unwrap_or_default();
     let q = query.q.unwrap_or_default().to_lowercase();
     let show = |agent: &KnownAgent| {
         (agent.state.is_live() && has(agent, &q)).then(|| OwnedAgent {
@@ -141,10 +140,10 @@ pub(super) async fn owned_page(
         })
     };
     let limits = (limit, AGENTS_READ_MAX);
-    let (agents, next) =
-        look_through(accounts, &format!("{owner}/"), cursor_place, limits, |_: &AgentHandle| true, show)
-            .await?;
-    Ok(AccountAgentPage { agents, next_cursor: next.map(|cursor_place| cursor_place.to_string()) })
+    let (bearer, prefix) = (Actor::Owner(owner.clone()), format!("{owner}/"));
+    let start = (prefix.as_str(), query.cursor.as_deref());
+    let (agents, next_cursor) = look_through(accounts, &bearer, start, limits, |_| true, show).await?;
+    Ok(AccountAgentPage { agents, next_cursor })
 }
 
 async fn show(

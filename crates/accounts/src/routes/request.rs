@@ -69,7 +69,10 @@ pub(crate) fn limit(value: Option<&str>, default: usize, limit_max: usize) -> Re
 
 /// The end of the previous page.
 pub(crate) fn cursor<T: FromStr>(value: Option<&str>) -> Result<Option<T>, Refusal> {
-    value.map(str::parse).transpose().map_err(|_| {
-        Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
-    })
+    value.map(str::parse).transpose().map_err(|_| invalid_cursor())
+}
+
+/// The refusal of a text that is no cursor.
+pub(crate) fn invalid_cursor() -> Refusal {
+    Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
 }

@@ -13,12 +13,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
+    directory::{PageOf, look_through},
     profiles::viewer,
-    reachable::{DirectoryCursor, PageOf, look_through},
-    request::{cursor, limit},
+    request::limit,
 };
 use crate::{
-    Accounts, Caller, KnownAgent, Principal, Profile,
+    Accounts, Actor, Caller, KnownAgent, Principal, Profile,
     answer::AccountRefusal,
     fields::searched_text,
     limits::{AGENTS_READ_MAX, RESULTS_DEFAULT, RESULTS_PAGE_MAX},
@@ -76,13 +76,11 @@ pub fn find_agents<'a>(
     after: Option<&'a str>,
 ) -> Sealed<'a, Result<PageOf<FoundAgent>, AccountRefusal>> {
     seal(async move {
-        let after = cursor(after)?.unwrap_or_default();
+        let bearer = Actor::from(principal.who.clone());
         let viewer = viewer(accounts, principal).await?;
         let show =
             |agent: &KnownAgent| (has(agent, text) && viewer.sees(agent)).then(|| FoundAgent::from(agent));
-        let (agents, next) =
-            look_through(accounts, "", after, (limit, agents_read_max), |_| true, show).await?;
-        Ok((agents, next.map(|after| after.to_string())))
+        look_through(accounts, &bearer, ("", after), (limit, agents_read_max), |_| true, show).await
     })
 }
 
@@ -95,7 +93,6 @@ async fn search_agents(
     let text = searched_text(query.q.as_deref())?;
     let limits = (limit(query.limit.as_deref(), RESULTS_DEFAULT, RESULTS_PAGE_MAX)?, AGENTS_READ_MAX);
     let after = query.cursor.as_deref();
-    cursor::<DirectoryCursor>(after)?;
     let _share = accounts.search_share(&principal.who)?;
     let (agents, next_cursor) = find_agents(&accounts, principal, &text, limits, after).await?;
     Ok(Json(FoundAgents { agents, next_cursor }))

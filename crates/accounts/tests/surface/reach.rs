@@ -129,6 +129,7 @@ async fn an_agent_lists_whom_it_can_reach_and_nobody_else() {
 async fn pages_of_reachable_agents_name_nobody_else_in_their_cursors() {
     let house = House::new();
     let alice = house.agent("@alice.bot", r#""policy":"open""#).await;
+    let other = house.agent("@dave.bot", "").await;
     for nth in 0..6 {
         let policy = if nth % 2 == 0 { r#""policy":"open""# } else { "" };
         house.agent(&format!("@bob.a{nth}"), policy).await;
@@ -138,14 +139,15 @@ async fn pages_of_reachable_agents_name_nobody_else_in_their_cursors() {
         let page = house.call(&alice, "GET", &path, "").await.ok(200);
         found.extend(handles(&page));
         let Some(cursor) = page["next_cursor"].as_str() else { break };
-        assert!(!["a1", "a3", "a5"].iter().any(|hidden| cursor.contains(hidden)), "{cursor}");
-        path = format!("/agents?limit=1&cursor={}", cursor.replace('+', "%2B"));
+        path = format!("/agents?limit=1&cursor={cursor}");
+        house.call(&other, "GET", &path, "").await.refused(400, "invalid_cursor");
     }
     assert_eq!(found, ["@bob.a0", "@bob.a2", "@bob.a4"]);
     for (query, code) in [
         ("limit=0", "invalid_limit"),
         ("limit=101", "invalid_limit"),
         ("cursor=x", "invalid_cursor"),
+        ("cursor=@bob.a0", "invalid_cursor"),
         ("owner=-", "invalid_owner"),
     ] {
         house.call(&alice, "GET", &format!("/agents?{query}"), "").await.refused(400, code);
@@ -163,7 +165,7 @@ async fn past_its_limit_a_page_ends_where_it_stopped_looking() {
     house.agent("@carol.open", r#""policy":"open""#).await;
     let page = house.call(&alice, "GET", "/agents", "").await.ok(200);
     assert_eq!(handles(&page), [""; 0]);
-    let cursor = page["next_cursor"].as_str().unwrap().replace('+', "%2B");
+    let cursor = page["next_cursor"].as_str().unwrap();
     let page = house.call(&alice, "GET", &format!("/agents?cursor={cursor}"), "").await.ok(200);
     assert_eq!(handles(&page), ["@carol.open"]);
 }

@@ -8,17 +8,21 @@ mod orientation;
 mod packages;
 mod projects;
 mod relevant;
+mod repeats;
 mod sessions;
 mod transfer;
 
 use axum::{
     Router,
     extract::{FromRef, FromRequestParts},
+    middleware::from_fn_with_state,
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderValue, Method, StatusCode, header, request::Parts};
 use plenary_accounts::{Accounts, Actor, AnsweredOnce, Authority, Credentials, Principal, identify, once};
-use plenary_edge::{Auth, JsonBody, Metrics, Operation, OperationDoc, RegistryFault, StrictJson};
+use plenary_edge::{
+    Auth, JsonBody, Metrics, Operation, OperationDoc, RegistryFault, StrictJson, layer_where,
+};
 use plenary_kernel::{Class, Refusal};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -34,8 +38,9 @@ impl FromRef<Context> for Accounts {
 /// The routes of this room.
 pub fn routes(context: Context, metrics: &Metrics) -> Result<Router, RegistryFault> {
     let accounts = context.accounts().clone();
-    let router = plenary_edge::routes(operations(), metrics)?.with_state(context);
-    Ok(once(router, accounts, ONCE))
+    let router = plenary_edge::routes(operations(), metrics)?.with_state(context.clone());
+    let router = once(router, accounts, ONCE);
+    Ok(layer_where(router, repeats::has_key, from_fn_with_state(context, repeats::check_access)))
 }
 
 /// Blobs are named by their hash, and an import ignores records that exist: repeating either changes nothing.

@@ -19,7 +19,7 @@ use crate::{
         command::{CreateProject, Edit, EditProject},
         event::ProjectDescription,
     },
-    project_names::{self, ResolvedProject, ambiguous},
+    project_names::{self, ResolvedProject},
     refusals::ContextRefusal,
     shape::Shape,
     wire::{Member, Members, Project, Projects, written},
@@ -212,7 +212,7 @@ async fn list(
     } else {
         context.visible(&authority.by, PROJECTS_LISTED_MAX + 1).await?
     };
-    let references = ambiguous(&authority.by, &visible);
+    let references = context.references(&authority.by, &visible).await?;
     let (mut projects, mut bytes) = (Vec::<Project>::new(), 0);
     for (key, project) in visible.iter().take(PROJECTS_LISTED_MAX) {
         let reference = references.get(key.as_str()).cloned();

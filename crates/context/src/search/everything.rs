@@ -19,7 +19,7 @@ use crate::{
     fact::{event::FactEvent, room::FactRoom},
     index::CURRENT,
     moment::Moment,
-    project_names::{ambiguous, reference},
+    project_names::reference,
 };
 
 /// The prefixes of the ids of packages and of facts.
@@ -148,7 +148,7 @@ impl Findable for Context {
     async fn shelves(&self, searcher: &Searcher, max: usize) -> Result<Vec<Shelf>, Fault> {
         let by = Actor::from(searcher);
         let visible = self.admitted(&by, max).await?;
-        let mut others = ambiguous(&by, &visible);
+        let mut others = self.references(&by, &visible).await?;
         let shelves = visible.iter().map(|(key, state)| {
             let plain = others.remove(key.as_str()).is_none().then(|| state.project_id.clone());
             let projects = plain.into_iter().chain([reference(state)]).collect();

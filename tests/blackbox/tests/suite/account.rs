@@ -141,7 +141,7 @@ async fn an_owner_lists_its_agents() {
         assert_eq!(handles(&one), ["@nick.b"]);
         let first = owner.get(&format!("{path}?limit=2")).await.ok(200);
         assert_eq!(handles(&first), ["@nick.a", "@nick.b"]);
-        let cursor = first["next_cursor"].as_str().expect("a cursor").replace('+', "%2B");
+        let cursor = first["next_cursor"].as_str().expect("a cursor");
         let last = owner.get(&format!("{path}?limit=2&cursor={cursor}")).await.ok(200);
         assert_eq!(handles(&last), ["@nick.c"]);
         owner.get(&format!("{path}?limit=101")).await.assert_refused(400, "invalid_limit");

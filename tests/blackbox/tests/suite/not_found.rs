@@ -249,3 +249,48 @@ async fn asp_89_no_session_call_is_answered_403() {
         }
     }
 }
+
+/// Every page of a list of agents, with the cursors replaced by whether there is one.
+async fn pages(agent: &Agent, path: &str) -> Vec<Value> {
+    let (mut pages, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let mut page = agent.get(&format!("{path}{cursor}")).await.ok(200);
+        let next = page["next_cursor"].take().as_str().map(str::to_owned);
+        let has_more = next.is_some();
+        pages.push(json!([page["agents"], has_more]));
+        let Some(next) = next else { return pages };
+        cursor = format!("&cursor={next}");
+    }
+}
+
+/// ASP-18: no page, no cursor and no invented cursor tells whether an agent exists that the caller does not see.
+#[tokio::test]
+async fn asp_18_hidden_agents_change_no_page_of_agents() {
+    let server = Server::start().await;
+    let nick = server.owner("nick").await;
+    let eve = server.agent("@eve.bot").await;
+    for name in ["bravo", "mike"] {
+        server.agent(&format!("@nick.{name}")).await;
+    }
+    let paths: Vec<String> = ["/agents?owner=nick", "/agents?query=nick", "/who?owner=nick"]
+        .into_iter()
+        .chain(["/search/agents?q=nick", "/search?q=nick&type=agent"])
+        .flat_map(|path| [1, 2, 50].map(|limit| format!("{path}&limit={limit}")))
+        .collect();
+    let mut before = Vec::new();
+    for path in &paths {
+        before.push(pages(&eve, path).await);
+    }
+    for name in ["alpha", "charlie", "zulu"] {
+        server.closed_agent(&format!("@nick.{name}"), &[]).await;
+    }
+    server.agent("@nick.yankee").await;
+    nick.post("/_admin/agents/@nick.yankee/blocks", json!({"handle": "@eve.bot"})).await.ok(201);
+    for (path, before) in paths.iter().zip(&before) {
+        assert_eq!(pages(&eve, path).await, *before, "{path}");
+        for invented in ["@nick.alpha", "@nick.alpha%2B1", "%2B1", "@nick.bravo", "!@nick.bravo"] {
+            let asked = eve.get(&format!("{path}&cursor={invented}")).await;
+            asked.assert_refused(400, "invalid_cursor");
+        }
+    }
+}

@@ -10,25 +10,34 @@ pub(crate) const LIST: Route = get("/v1/projects");
 
 /// The projects that the caller may read, of owners that it admits, each by an unambiguous name.
 pub(crate) async fn all(api: &ToolApi) -> Result<Vec<String>, Refusal> {
-    let found = api.read(&LIST, &[], &[("admitted", "true")]).await?;
-    let projects = found["projects"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let open = projects.iter().filter(|project| project["archived_at"].is_null());
-    let name =
-        |project: &'_ Value| project["ref"].as_str().or(project["project_id"].as_str()).map(str::to_owned);
-    Ok(open.filter_map(name).collect())
+    Ok(open(api).await?.iter().filter_map(name).collect())
 }
 
-/// The named project; else the only one; else the one with the owner's name.
+/// The same, as they are listed.
+async fn open(api: &ToolApi) -> Result<Vec<Value>, Refusal> {
+    let mut found = api.read(&LIST, &[], &[("admitted", "true")]).await?;
+    let Value::Array(mut projects) = found["projects"].take() else { return Ok(Vec::new()) };
+    projects.retain(|project| project["archived_at"].is_null());
+    Ok(projects)
+}
+
+fn name(project: &Value) -> Option<String> {
+    project["ref"].as_str().or(project["project_id"].as_str()).map(str::to_owned)
+}
+
+/// The named project; else the only one; else the owner's own one with its name.
 pub(crate) async fn chosen(api: &ToolApi, me: &Me, named: Option<&str>) -> Result<String, Refusal> {
     if let Some(named) = named {
         return Ok(named.to_owned());
     }
     let own = me.handle.owner();
-    let mut projects = all(api).await?;
+    let listed = open(api).await?;
+    let is_of_own_name = |project: &Value| project["owner_id"] == own && project["project_id"] == own;
+    let mut projects: Vec<String> = listed.iter().filter_map(name).collect();
     match projects.len() {
         0 => Ok(own.to_owned()),
         1 => Ok(projects.remove(0)),
-        _ if projects.iter().any(|project| project == own) => Ok(own.to_owned()),
+        _ if listed.iter().any(is_of_own_name) => Ok(own.to_owned()),
         _ => {
             projects.truncate(20);
             let message = format!("Name `project_id`, one of: {}.", projects.join(", "));

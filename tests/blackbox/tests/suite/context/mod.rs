@@ -3,6 +3,7 @@
 //! Expected values come from the protocol's document and from the decisions on the wire; requirement ids (AP-n) stand
 //! in the names of tests. Content hashes are computed a second time here. Must not know: how the server keeps any of it.
 
+mod admission;
 mod attribution;
 mod bench;
 mod blobs;
