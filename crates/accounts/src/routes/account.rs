@@ -19,7 +19,7 @@ use super::{
     search::has,
 };
 use crate::{
-    Accounts, Actor, AgentKind, Caller, KnownAgent, Principal, Token, TokenKind, TokenOwner,
+    Accounts, Actor, Caller, KnownAgent, Principal, Token, TokenKind, TokenOwner,
     agent::command::{AgentEdit, RegisterAgent, Settings},
     answer::AccountRefusal,
     fields::Fields,
