@@ -104,7 +104,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     let scope = if args.user { Scope::User } else { Scope::Project };
     let _turn = turn(context, args.dry_run).await?;
     let known = known(context, args.coding, scope, &directory)?;
-    check_supported(&args)?;
+    check_supported(&args, &directory)?;
     let approvals = args.approvals.or_else(|| known.as_ref()?.approvals);
     let wake = args.wake || known.as_ref().is_some_and(|known| known.wake);
     let ask = args.ask || known.as_ref().is_some_and(|known| known.ask);
@@ -220,8 +220,17 @@ fn with_server(context: &Context, entry: ClientEntry) -> Result<ClientEntry, Fai
     Ok(ClientEntry { url: Some(address.url.to_string()), cacert, ..entry })
 }
 
-/// Refuses options that the coding agent cannot honour.
-fn check_supported(args: &Connect) -> Result<(), Failure> {
+/// Refuses what the coding agent cannot honour: options, and a directory that its JSON cannot name.
+fn check_supported(args: &Connect, directory: &Path) -> Result<(), Failure> {
+    if directory.to_str().is_none() {
+        return Err(Failure::usage(
+            format!(
+                "{} is not UTF-8, and a coding agent cannot name it to a hook",
+                clean(&directory.display().to_string())
+            ),
+            "rename the directory",
+        ));
+    }
     if args.wake && !args.coding.reach().wakes {
         return Err(Failure::usage(
             format!("{} cannot be woken while it is idle", args.coding.title()),
