@@ -194,3 +194,26 @@ async fn what_git_would_add_names_no_agent_and_no_path_of_the_machine() {
         assert_eq!(std::fs::read_to_string(&exclude).expect("a file"), "*.o\n", "{coding}");
     }
 }
+
+#[tokio::test]
+async fn where_nobody_reads_the_output_every_file_is_written_and_removed() {
+    let server = server().await;
+    let home = home(&server);
+    let (read, unread) = (home.dir().join("read/a"), home.dir().join("unread/a"));
+    std::fs::create_dir_all(&unread).expect("a directory");
+    connected(&home, &read, "claude").await;
+    let unheard = async |command: &str| {
+        let line = format!("{} {command} claude >/dev/full", blackbox::binary().display());
+        let ran = home.shell(&unread, &line, "").await;
+        assert_eq!(ran.code, 1, "it says so: {ran:?}");
+    };
+    unheard("connect").await;
+    let names = |directory: &Path| -> Vec<_> {
+        let files = files(directory).into_keys();
+        files.map(|path| path.strip_prefix(directory).expect("below").to_owned()).collect()
+    };
+    assert_eq!(names(&unread), names(&read));
+    done(&home.run_in(&unread, &["doctor"]).await);
+    unheard("disconnect").await;
+    assert_eq!(files(&unread), BTreeMap::new());
+}
