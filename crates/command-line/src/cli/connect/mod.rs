@@ -12,6 +12,7 @@ mod entries;
 mod ignored;
 pub(crate) mod launch;
 mod linked_home;
+mod own_program;
 mod plan;
 pub(crate) mod serve;
 mod tool;
@@ -378,14 +379,25 @@ fn likely(
     }
 }
 
+/// The same command by every known path of this program, also by the one that settings name.
+fn program_commands(
+    context: &Context,
+    agent: &str,
+    named: Option<&str>,
+) -> Result<Vec<ProgramCommand>, Failure> {
+    let command = program_command(context, agent, false)?;
+    let named = named.filter(|named| own_program::is_this(Path::new(named))).map(str::to_owned);
+    let paths = own_program::own_paths(context)?.into_iter().chain(named);
+    Ok(paths.map(|program| ProgramCommand { program, ..command.clone() }).collect())
+}
+
 fn working_directory(context: &Context) -> Result<PathBuf, Failure> {
     context.environment.directory().cloned().ok_or_else(|| Failure::local("the working directory is gone"))
 }
 
 /// The arguments and variables with which a program started elsewhere finds the same server and agent as this command.
 pub(super) fn program_command(context: &Context, agent: &str, http: bool) -> Result<ProgramCommand, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::local(format!("the path of this program cannot be determined: {error}")))?;
+    let program = own_program::own_paths(context)?.swap_remove(0);
     let address = context.server_address()?;
     let mut arguments = Vec::new();
     if address.source.is_given() {
@@ -395,7 +407,7 @@ pub(super) fn program_command(context: &Context, agent: &str, http: bool) -> Res
     let inherited = [("PLENARY_DATA", context.environment.var("PLENARY_DATA")), ("PLENARY_CACERT", cacert)];
     let variables = inherited.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Ok(ProgramCommand {
-        program: program.to_string_lossy().into_owned(),
+        program,
         variables: variables.collect(),
         arguments,
         agent: agent.to_owned(),
