@@ -30,7 +30,7 @@ use super::{
     context::Context,
     failure::Failure,
     identity::{ClientEntry, Clients, RememberedIdentities, Source, main_tree, nearest, project_root},
-    server_address::UrlSource,
+    server_address::{ServerAddress, UrlSource},
     settings::File,
 };
 use crate::{duration::parse_seconds, listen_address::Listen, out::clean};
@@ -106,6 +106,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     let _turn = turn(context, args.dry_run).await?;
     let known = known(context, args.coding, scope, &directory)?;
     check_supported(&args, &directory)?;
+    ensure_address(context, &args).await?;
     let approvals = args.approvals.or_else(|| known.as_ref()?.approvals);
     let wake = args.wake || known.as_ref().is_some_and(|known| known.wake);
     let ask = args.ask || known.as_ref().is_some_and(|known| known.ask);
@@ -165,6 +166,20 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     let is_trusted =
         !args.dry_run && !ask && trust(context, args.coding, scope, &directory, &planned).await?;
     report(context, &args, &agent, &changed, (ask, is_trusted))
+}
+
+/// A named data directory has no address before its server runs: the server is started now; a dry run does without an address.
+async fn ensure_address(context: &Context, args: &Connect) -> Result<(), Failure> {
+    match context.server_address() {
+        Err(Failure::Unreachable { .. }) if args.serve && args.dry_run => {
+            context.use_server(ServerAddress::nowhere()?.url);
+            Ok(())
+        }
+        Err(Failure::Unreachable { .. }) if args.serve => {
+            serve::ensure_server(context, true, args.listen).await
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The lock that `connect` and `disconnect` hold, so that parallel ones do not overwrite each other's records, start two servers
