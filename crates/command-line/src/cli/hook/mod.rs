@@ -214,10 +214,13 @@ fn wait_for<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, Strin
     done
 }
 
-/// The directory in which the session started; the coding agent may have changed its directory since.
+/// The directory in which the session started; the coding agent may have changed its directory since. Without links, as the
+/// tools of the session see it: both are one agent.
 fn directory(context: &Context, event: &Event) -> Option<PathBuf> {
     let started_in = identity::session_directory(&context.environment, event.coding.as_str());
-    started_in.or_else(|| event.directory.clone()).or_else(|| context.environment.directory().cloned())
+    let named = started_in.or_else(|| event.directory.clone());
+    let real = named.map(|named| named.canonicalize().unwrap_or(named));
+    real.or_else(|| context.environment.directory().cloned())
 }
 
 /// The agent. `None` is valid: user settings run the hook in any directory.
