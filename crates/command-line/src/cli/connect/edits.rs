@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     cli::{
+        atomic,
         context::Context,
         failure::Failure,
         identity::{ClientEntry, Clients},
@@ -146,6 +147,9 @@ pub(super) fn apply(context: &Context, edits: &[Edit], dry_run: bool) -> Result<
         let Edit { file, before, after } = edit;
         let path = file.path().display().to_string();
         let is_same = before == after;
+        if let Some(parent) = file.path().parent().filter(|_| !dry_run) {
+            atomic::remove_abandoned(parent);
+        }
         let mut backup = None;
         if !is_same && !dry_run {
             match after {
