@@ -108,7 +108,7 @@ async fn forget(
     match scope {
         Scope::Project => {
             others.save(&context.environment, directory)?;
-            ignored::include(directory, &known.excluded)?;
+            ignored::include(&context.environment, directory, &known.excluded)?;
         }
         Scope::User => others.save_of_user(&context.environment)?,
     }

@@ -149,7 +149,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
         // Record the change before writing foreign settings: an unrecorded change could not be removed again.
         let (scope_name, plugin) = (scope.as_str().to_owned(), args.identity_only && created.is_empty());
         let excluded = match scope {
-            Scope::Project => ignored::exclude(&directory, &created, &old_lines)?,
+            Scope::Project => ignored::exclude(&context.environment, &directory, &created, &old_lines)?,
             Scope::User => Vec::new(),
         };
         let trusted = known.as_ref().map(|known| known.trusted.clone()).unwrap_or_default();

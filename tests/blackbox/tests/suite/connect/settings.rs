@@ -217,3 +217,36 @@ async fn where_nobody_reads_the_output_every_file_is_written_and_removed() {
     unheard("disconnect").await;
     assert_eq!(files(&unread), BTreeMap::new());
 }
+
+#[tokio::test]
+async fn files_in_work_trees_of_every_kind_are_excluded() {
+    let server = server().await;
+    let home = home(&server);
+    let (main, other, bare) = (home.dir().join("main"), home.dir().join("other"), home.dir().join("bare"));
+    for repository in [&main, &other] {
+        std::fs::create_dir_all(repository).expect("a directory");
+        git(repository, &["init"]);
+        git(repository, &["commit", "--allow-empty", "-m", "1"]);
+    }
+    git(&main, &["-c", "protocol.file.allow=always", "submodule", "add", "../other", "libs/sub"]);
+    git(&main, &["commit", "-m", "2"]);
+    git(&main, &["worktree", "add", "../side"]);
+    git(&home.dir(), &["clone", "--bare", "main", "bare"]);
+    git(&bare, &["worktree", "add", "../feature"]);
+    let (sub, side, feature) = (main.join("libs/sub"), home.dir().join("side"), home.dir().join("feature"));
+    let trees = [&main, &sub, &side, &feature];
+    for tree in trees {
+        connected(&home, tree, "claude").await;
+    }
+    let clean = |tree: &Path| assert_eq!(git(tree, &["status", "--short"]), "", "{}", tree.display());
+    trees.iter().for_each(|tree| clean(tree));
+    // The main tree wrote the lines, and the worktree still needs them.
+    for tree in [&main, &sub, &feature, &side] {
+        done(&home.run_in(tree, &["disconnect", "claude"]).await);
+        trees.iter().for_each(|tree| clean(tree));
+    }
+    for exclude in [main.join(".git/info/exclude"), main.join(".git/modules/libs/sub/info/exclude")] {
+        let text = std::fs::read_to_string(&exclude).expect("a file");
+        assert!(!text.contains(".mcp.json"), "{}: {text}", exclude.display());
+    }
+}
