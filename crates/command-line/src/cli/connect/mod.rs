@@ -144,8 +144,6 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     if !args.dry_run {
         let server = context.client()?.health().await?.value.server_id;
         let entry = ClientEntry::of(agent.handle.clone(), server);
-        let identities = RememberedIdentities::of(&context.environment)?;
-        identities.put(&agent_directory, args.coding.as_str(), with_server(context, entry.clone())?)?;
         // Record the change before writing foreign settings: an unrecorded change could not be removed again.
         let (scope_name, plugin) = (scope.as_str().to_owned(), args.identity_only && created.is_empty());
         let excluded = match scope {
@@ -153,11 +151,12 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
             Scope::User => Vec::new(),
         };
         let trusted = known.as_ref().map(|known| known.trusted.clone()).unwrap_or_default();
-        let entry = ClientEntry { scope: scope_name, wake, ask, approvals, ..entry };
-        let connected = ClientEntry { plugin, created, excluded, trusted, ..entry };
-        if known.as_ref() != Some(&connected) {
-            note_connected(context, args.coding, scope, &directory, connected)?;
-        }
+        let options = ClientEntry { scope: scope_name, wake, ask, approvals, ..entry.clone() };
+        let connected = ClientEntry { plugin, created, excluded, trusted, ..options };
+        let remembered = if scope == Scope::Project { connected.clone() } else { entry };
+        let identities = RememberedIdentities::of(&context.environment)?;
+        identities.put(&agent_directory, args.coding.as_str(), with_server(context, remembered)?)?;
+        note_connected(context, args.coding, scope, &directory, &connected)?;
         if let Some(project) = &args.project {
             bind(context, &agent, project, &directory).await?;
         }
@@ -294,7 +293,7 @@ async fn trust(
             };
             if let Some(connected) = of_scope.0.get(name).filter(|connected| connected.trusted != trusted) {
                 let connected = ClientEntry { trusted, ..connected.clone() };
-                note_connected(context, coding, scope, directory, connected)?;
+                note_connected(context, coding, scope, directory, &connected)?;
             }
             Ok(true)
         }
@@ -310,7 +309,10 @@ fn known(
     directory: &Path,
 ) -> Result<Option<ClientEntry>, Failure> {
     let name = coding.as_str();
-    let of_directory = Clients::load(&context.environment, directory)?.0.remove(name);
+    let of_directory = match Clients::load(&context.environment, directory)?.0.remove(name) {
+        Some(known) => Some(known),
+        None => RememberedIdentities::of(&context.environment)?.written(directory, name)?,
+    };
     let of_user = Clients::of_user(&context.environment)?.0.remove(name);
     let other = of_directory.iter().chain(&of_user).find(|known| known.scope != scope.as_str());
     if let Some(other) = other {
@@ -357,19 +359,19 @@ fn note_connected(
     coding: CodingAgent,
     scope: Scope,
     directory: &Path,
-    connected: ClientEntry,
+    connected: &ClientEntry,
 ) -> Result<(), Failure> {
     let (environment, name) = (&context.environment, coding.as_str().to_owned());
     match scope {
         Scope::Project => {
             let mut clients = Clients::load(environment, directory)?;
-            clients.0.insert(name, connected);
-            clients.save(environment, directory)
+            let known = clients.0.insert(name, connected.clone());
+            if known.as_ref() == Some(connected) { Ok(()) } else { clients.save(environment, directory) }
         }
         Scope::User => {
             let mut clients = Clients::of_user(environment)?;
-            clients.0.insert(name, connected);
-            clients.save_of_user(environment)
+            let known = clients.0.insert(name, connected.clone());
+            if known.as_ref() == Some(connected) { Ok(()) } else { clients.save_of_user(environment) }
         }
     }
 }

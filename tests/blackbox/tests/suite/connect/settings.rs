@@ -219,6 +219,25 @@ async fn where_nobody_reads_the_output_every_file_is_written_and_removed() {
 }
 
 #[tokio::test]
+async fn without_the_record_of_the_directory_everything_goes_again() {
+    let server = server().await;
+    let home = home(&server);
+    for (coding, again) in [("claude", false), ("claude", true), ("codex", true), ("opencode", false)] {
+        let directory = home.dir().join(format!("{coding}-{again}"));
+        connected(&home, &directory, coding).await;
+        std::fs::remove_dir_all(directory.join(".plenary")).expect("a directory");
+        if again {
+            connected(&home, &directory, coding).await;
+        }
+        let gone = home.run_in(&directory, &["disconnect", coding]).await;
+        assert!(done(&gone).ends_with("is no longer connected\n"), "{gone:?}");
+        assert_eq!(files(&directory), BTreeMap::new(), "{coding}");
+        let none = home.run_in(&directory, &["disconnect", coding]).await;
+        assert!(none.code == 0 && none.err.contains("is not connected"), "{none:?}");
+    }
+}
+
+#[tokio::test]
 async fn files_in_work_trees_of_every_kind_are_excluded() {
     let server = server().await;
     let home = home(&server);
