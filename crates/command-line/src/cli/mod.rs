@@ -57,6 +57,7 @@ mod tui;
 mod unserved;
 mod use_agent;
 mod watch;
+mod whole_pairs;
 
 use std::{
     path::{Path, PathBuf},

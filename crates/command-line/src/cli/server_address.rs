@@ -21,7 +21,7 @@ use crate::paths;
 const DEFAULT_URL: &str = "http://127.0.0.1:7420";
 
 /// An address at which no program can listen, for a caller that waits until its server runs.
-pub(crate) const NOWHERE: &str = "http://127.0.0.1:0";
+const NOWHERE: &str = "http://127.0.0.1:0";
 
 /// A server's URL and its source.
 #[derive(Debug, Clone)]
@@ -33,6 +33,12 @@ pub(crate) struct ServerAddress {
 }
 
 impl ServerAddress {
+    /// The address of a server that is still to be started.
+    pub(crate) fn nowhere() -> Result<Self, Failure> {
+        let url = NOWHERE.parse().map_err(|error| Failure::local(format!("{NOWHERE}: {error}")))?;
+        Ok(Self { url, source: UrlSource::Default })
+    }
+
     /// The server of the default data directory on this machine, if it is not at the default address.
     pub(crate) fn moved(&self, environment: &Environment) -> Option<MovedServer> {
         let is_default_dir =

@@ -79,7 +79,7 @@ pub(crate) fn remove_entries(
     created: &[String],
 ) -> Result<String, SettingsError> {
     let entries = match form {
-        Form::Toml(_) => return Ok(without_block(text)),
+        Form::Toml(_) => return without_block(text),
         Form::Own(_) if text.starts_with(OWN_MODULE) => return Ok(String::new()),
         Form::Own(_) => return Ok(text.to_owned()),
         Form::Json(entries) => entries,

@@ -83,7 +83,12 @@ fn connection(
     directory: &Path,
 ) -> Result<Option<Connection>, Failure> {
     let mut others = Clients::load(&context.environment, directory)?;
-    if let Some(known) = others.0.remove(coding.as_str()) {
+    let known = match others.0.remove(coding.as_str()) {
+        Some(known) => Some(known),
+        // The record was deleted with the directory's other files of this program.
+        None => RememberedIdentities::of(&context.environment)?.written(directory, coding.as_str())?,
+    };
+    if let Some(known) = known {
         return Ok(Some(Connection { scope: Scope::Project, known, others }));
     }
     let mut others = Clients::of_user(&context.environment)?;
@@ -108,7 +113,8 @@ async fn forget(
     match scope {
         Scope::Project => {
             others.save(&context.environment, directory)?;
-            ignored::include(directory, &known.excluded)?;
+            RememberedIdentities::of(&context.environment)?.forget_written(directory, coding.as_str())?;
+            ignored::include(&context.environment, directory, &known.excluded)?;
         }
         Scope::User => others.save_of_user(&context.environment)?,
     }

@@ -1,7 +1,7 @@
 //! Every settings file of a coding agent before and after, the added entries, and the change itself.
 //! Must not know: the content of the entries.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, io, path::Path};
 
 use serde_json::{Map, Value, json};
 
@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     cli::{
+        atomic,
         context::Context,
         failure::Failure,
         identity::{ClientEntry, Clients},
@@ -138,22 +139,16 @@ pub(super) fn hand_over_directories(directory: &Path, created: &[String], others
     }
 }
 
-/// Writes the changes, or shows them; returns a report of each file.
+/// Writes the changes, or shows them; returns a report of each file. If nobody reads the output, the files are still written: the
+/// command's last line fails too.
 pub(super) fn apply(context: &Context, edits: &[Edit], dry_run: bool) -> Result<Vec<Value>, Failure> {
     let mut reports = Vec::new();
-    for Edit { file, before, after } in edits {
+    for edit in edits {
+        let Edit { file, before, after } = edit;
         let path = file.path().display().to_string();
         let is_same = before == after;
-        if !is_same && !context.out.is_json() {
-            let texts = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
-            let lines = diff(texts.0, texts.1);
-            let count = |sign: &str| lines.iter().filter(|line| line.starts_with(sign)).count();
-            let name = context.out.paint(Style::Bold, &path);
-            context.out.line(&format!("{name}  +{} -{}", count("+ "), count("- ")))?;
-            // A dry run shows every line.
-            for line in lines.iter().filter(|_| dry_run) {
-                context.out.line(&format!("  {}", clean(line)))?;
-            }
+        if let Some(parent) = file.path().parent().filter(|_| !dry_run) {
+            atomic::remove_abandoned(parent);
         }
         let mut backup = None;
         if !is_same && !dry_run {
@@ -161,6 +156,10 @@ pub(super) fn apply(context: &Context, edits: &[Edit], dry_run: bool) -> Result<
                 Some(text) => backup = file.write(text, context.copies().as_deref())?,
                 None => file.remove()?,
             }
+        }
+        let shown = show(context, edit, dry_run);
+        if dry_run {
+            shown?;
         }
         if let Some(copy) = &backup {
             context.out.note(&format!("the earlier file is saved in {}", copy.display()));
@@ -170,7 +169,21 @@ pub(super) fn apply(context: &Context, edits: &[Edit], dry_run: bool) -> Result<
             (false, Some(_)) => "changed",
             (false, None) => "removed",
         };
-        reports.push(json!({"file": path, "state": state, "backup": backup}));
+        reports.push(
+            json!({"file": path, "state": state, "backup": backup.map(|copy| copy.display().to_string())}),
+        );
     }
     Ok(reports)
+}
+
+/// Shows a change as its number of lines; a dry run shows every line.
+fn show(context: &Context, Edit { file, before, after }: &Edit, dry_run: bool) -> io::Result<()> {
+    if before == after || context.out.is_json() {
+        return Ok(());
+    }
+    let lines = diff(before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
+    let count = |sign: &str| lines.iter().filter(|line| line.starts_with(sign)).count();
+    let name = context.out.paint(Style::Bold, &file.path().display().to_string());
+    context.out.line(&format!("{name}  +{} -{}", count("+ "), count("- ")))?;
+    lines.iter().filter(|_| dry_run).try_for_each(|line| context.out.line(&format!("  {}", clean(line))))
 }

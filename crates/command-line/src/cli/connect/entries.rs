@@ -39,6 +39,11 @@ fn url_of(line: &[String]) -> Option<&str> {
     line.get(named + 1).map(String::as_str)
 }
 
+/// The program of a server's entry.
+fn program_of(server: &Value) -> Option<&str> {
+    server["command"].as_str().or_else(|| server["command"][0].as_str())
+}
+
 /// Flags with a value that may follow the arguments of the MCP server that `connect` writes.
 const MORE_ARGUMENTS: [&str; 1] = ["--toolsets"];
 
@@ -49,18 +54,20 @@ impl ProgramEntries {
     /// Rejects settings that run anything other than what `connect` would write now: they are in the directory, and its
     /// author may have written them.
     pub(crate) fn own(&self, context: &Context, agent: &AgentHandle) -> Result<(), Failure> {
-        let invocation = super::program_command(context, agent.as_str(), false)?;
+        let invocations = super::program_commands(context, agent.as_str(), program_of(&self.server))?;
         if let Some((line, _)) = self.program()
-            && line.first() == Some(&invocation.program)
+            && let Some(invocation) = invocations.iter().find(|own| line.first() == Some(&own.program))
             && url_of(&line) != url_of(&invocation.arguments)
         {
             return Err(self.elsewhere(context, url_of(&line))?);
         }
-        if !self.server["command"].is_null() && !self.is_own_server(&invocation) {
+        if !self.server["command"].is_null() && !invocations.iter().any(|own| self.is_own_server(own)) {
             return Err(self.foreign(&self.server.to_string()));
         }
-        let foreign =
-            self.hooks.iter().find(|(event, line)| **line != plan::command(self.coding, event, &invocation));
+        let is_own = |event: &str, line: &str| {
+            invocations.iter().any(|own| line == plan::command(self.coding, event, own))
+        };
+        let foreign = self.hooks.iter().find(|(event, line)| !is_own(event, line));
         foreign.map_or(Ok(()), |(_, line)| Err(self.foreign(line)))
     }
 
@@ -173,27 +180,29 @@ pub(crate) fn read_entries(
         }
     }
     let [servers, settings] = settings;
+    let server =
+        tool.servers.as_ref().map_or(Value::Null, |shape| value_at(&servers, shape.list)[SERVER].clone());
     let mut hooks = BTreeMap::new();
     match (&tool.hooks, &module) {
         (Hooks::Plugin(ours), Some(text)) => {
             // A module is ours only if it is exactly what we would write.
-            let mut invocation = super::program_command(context, agent, false)?;
-            let mut is_own = false;
-            for wake in [false, true] {
-                invocation.wake = wake;
-                is_own |= *text == plan::module(coding, ours, &invocation);
-            }
-            if !is_own {
+            let invocations = super::program_commands(context, agent, program_of(&server))?;
+            let is_own = |invocation: &&ProgramCommand| {
+                [false, true].into_iter().any(|wake| {
+                    *text == plan::module(coding, ours, &ProgramCommand { wake, ..(*invocation).clone() })
+                })
+            };
+            let Some(invocation) = invocations.iter().find(is_own) else {
                 return Err(Failure::local_with(
                     format!("{} is not as `plenary connect` writes it", files.join(" and ")),
                     format!("check it; `plenary connect {}` writes it again", coding.as_str()),
                 ));
-            }
+            };
             let name = plan::named_module(ours, scope);
             let is_named =
                 |list: &Value| list.as_array().is_some_and(|list| list.iter().any(|element| element == name));
             if ours.named.is_none_or(|(list, _, _)| is_named(value_at(&servers, list))) {
-                let line = |event: &&str| ((*event).to_owned(), plan::command(coding, event, &invocation));
+                let line = |event: &&str| ((*event).to_owned(), plan::command(coding, event, invocation));
                 hooks.extend(coding.events().iter().map(line));
             }
         }
@@ -208,8 +217,6 @@ pub(crate) fn read_entries(
         }
         (Hooks::None | Hooks::Plugin(_), _) => {}
     }
-    let server =
-        tool.servers.as_ref().map_or(Value::Null, |shape| value_at(&servers, shape.list)[SERVER].clone());
     let expected = if has_hooks { coding.events() } else { &[] };
     Ok(ProgramEntries { server, hooks, expected, files, coding, scope })
 }

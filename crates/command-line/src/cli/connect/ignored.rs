@@ -5,14 +5,23 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::{
+    environment::Environment,
     failure::Failure,
-    identity::{OWN_DIRECTORY, work_tree},
+    identity::{ClientEntry, Clients, OWN_DIRECTORY, work_tree, work_trees},
     settings::File,
 };
 
-/// Excludes the created files of a directory; returns this program's lines in the file, earlier ones included.
-pub(super) fn exclude(directory: &Path, created: &[String], old: &[String]) -> Result<Vec<String>, Failure> {
-    let Some((root, file)) = exclude_file(directory) else { return Ok(Vec::new()) };
+/// Excludes the created files of a directory; returns this program's lines in the file: earlier ones included, and those that it
+/// wrote for the same place in another work tree.
+pub(super) fn exclude(
+    environment: &Environment,
+    directory: &Path,
+    created: &[String],
+    old: &[String],
+) -> Result<Vec<String>, Failure> {
+    let Some(Excluding { root, git, file }) = excluding(directory) else { return Ok(Vec::new()) };
+    let others = in_other_trees(environment, directory, &root, &git);
+    let of_other = |line: &String| others.iter().any(|entry| entry.excluded.contains(line));
     let text = file.read()?.unwrap_or_default();
     let mut ours = Vec::new();
     let mut added = String::new();
@@ -22,7 +31,7 @@ pub(super) fn exclude(directory: &Path, created: &[String], old: &[String]) -> R
         if !is_there {
             added.push_str(&format!("{line}\n"));
         }
-        if !is_there || old.contains(&line) {
+        if !is_there || old.contains(&line) || of_other(&line) {
             ours.push(line);
         }
     }
@@ -33,11 +42,19 @@ pub(super) fn exclude(directory: &Path, created: &[String], old: &[String]) -> R
     Ok(ours)
 }
 
-/// Removes this program's lines.
-pub(super) fn include(directory: &Path, ours: &[String]) -> Result<(), Failure> {
-    let Some((_, file)) = exclude_file(directory).filter(|_| !ours.is_empty()) else { return Ok(()) };
+/// Removes this program's lines, except those that another work tree still needs: all trees share one file.
+pub(super) fn include(environment: &Environment, directory: &Path, ours: &[String]) -> Result<(), Failure> {
+    let Some(Excluding { root, git, file }) = excluding(directory).filter(|_| !ours.is_empty()) else {
+        return Ok(());
+    };
+    let others = in_other_trees(environment, directory, &root, &git);
+    let files = others.iter().flat_map(|entry| &entry.created).filter(|created| is_file(created));
+    let needed: Vec<String> = files.filter_map(|name| line(&root, &directory.join(name))).collect();
     let text = file.read()?.unwrap_or_default();
-    let is_ours = |line: &str| ours.iter().any(|ours| ours == line.trim_end_matches(['\n', '\r']));
+    let is_ours = |line: &str| {
+        let line = line.trim_end_matches(['\n', '\r']);
+        ours.iter().any(|ours| ours == line) && !needed.iter().any(|needed| needed == line)
+    };
     let rest: String = text.split_inclusive('\n').filter(|line| !is_ours(line)).collect();
     if rest == text { Ok(()) } else { file.replace(&rest) }
 }
@@ -47,14 +64,30 @@ fn is_file(created: &str) -> bool {
     !created.contains('#') && !created.ends_with('/') && !Path::new(created).starts_with(OWN_DIRECTORY)
 }
 
-/// The root of the work tree, and its exclude file. A link that came with the directory is not followed.
-fn exclude_file(directory: &Path) -> Option<(PathBuf, File)> {
+/// What is connected at the same place in the other work trees.
+fn in_other_trees(environment: &Environment, directory: &Path, root: &Path, git: &Path) -> Vec<ClientEntry> {
+    let Ok(below) = directory.strip_prefix(root) else { return Vec::new() };
+    let real = |path: &Path| path.canonicalize().ok();
+    let others = work_trees(git).into_iter().filter(|tree| real(tree) != real(root));
+    let connected = others.filter_map(|tree| Clients::load(environment, &tree.join(below)).ok());
+    connected.flat_map(|clients| clients.0.into_values()).collect()
+}
+
+/// The exclude file of a work tree.
+struct Excluding {
+    root: PathBuf,
+    git: PathBuf,
+    file: File,
+}
+
+/// The exclude file of a directory's work tree. A link that came with the directory is not followed.
+fn excluding(directory: &Path) -> Option<Excluding> {
     let (root, git) = work_tree(directory)?;
     let info = git.join("info");
     let path = info.join("exclude");
     let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
     let leads_elsewhere = [git.as_path(), &info, &path].into_iter().any(is_link);
-    (!leads_elsewhere).then(|| (root, File::at(path)))
+    (!leads_elsewhere).then(|| Excluding { root, git, file: File::at(path) })
 }
 
 /// The pattern of one file.
@@ -76,9 +109,14 @@ mod tests {
 
     use super::*;
 
+    fn environment(root: &Path) -> Environment {
+        Environment::of_test(root, &[("HOME", &root.join("home").display().to_string())])
+    }
+
     #[test]
     fn lines_of_this_program_are_added_and_removed_and_other_lines_stay() {
         let root = tempfile::tempdir().unwrap();
+        let environment = environment(root.path());
         let below = root.path().join("a[1]");
         fs::create_dir_all(&below).unwrap();
         fs::create_dir_all(root.path().join(".git/info")).unwrap();
@@ -86,18 +124,52 @@ mod tests {
         fs::write(&path, "*.o\n/a\\[1]/mine.json").unwrap();
         let created =
             ["mine.json", "x/", "x/y.json", ".mcp.json#", ".mcp.json#/a", ".plenary/z.js"].map(str::to_owned);
-        let ours = exclude(&below, &created, &[]).unwrap();
+        let ours = exclude(&environment, &below, &created, &[]).unwrap();
         assert_eq!(ours, ["/a\\[1]/x/y.json"], "a line that was there is not ours");
         let text = || fs::read_to_string(&path).unwrap();
         assert_eq!(text(), "*.o\n/a\\[1]/mine.json\n/a\\[1]/x/y.json\n");
-        assert_eq!(exclude(&below, &created, &ours).unwrap(), ours, "once is enough");
-        include(&below, &ours).unwrap();
+        assert_eq!(exclude(&environment, &below, &created, &ours).unwrap(), ours, "once is enough");
+        include(&environment, &below, &ours).unwrap();
         assert_eq!(text(), "*.o\n/a\\[1]/mine.json\n");
         let elsewhere = root.path().join("elsewhere");
         fs::write(&elsewhere, "").unwrap();
         fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
-        assert_eq!(exclude(&below, &created, &[]).unwrap(), Vec::<String>::new());
+        assert_eq!(exclude(&environment, &below, &created, &[]).unwrap(), Vec::<String>::new());
         assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "");
+    }
+
+    #[test]
+    fn a_line_stays_while_another_work_tree_needs_it() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let environment = environment(&root);
+        let (main, side) = (root.join("main"), root.join("side"));
+        let own = main.join(".git/worktrees/side");
+        fs::create_dir_all(&own).unwrap();
+        fs::create_dir_all(&side).unwrap();
+        fs::write(side.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
+        fs::write(own.join("gitdir"), side.join(".git").display().to_string()).unwrap();
+        let text = || fs::read_to_string(main.join(".git/info/exclude")).unwrap();
+        let created = vec![".mcp.json".to_owned()];
+        let connect = |tree: &Path| {
+            let excluded = exclude(&environment, tree, &created, &[]).unwrap();
+            assert_eq!(excluded, ["/.mcp.json"]);
+            let entry = ClientEntry::of("@nick.a".parse().unwrap(), None);
+            let entry = ClientEntry { created: created.clone(), excluded, ..entry };
+            Clients([("claude".to_owned(), entry)].into()).save(&environment, tree).unwrap();
+        };
+        let disconnect = |tree: &Path| {
+            Clients::default().save(&environment, tree).unwrap();
+            include(&environment, tree, &["/.mcp.json".to_owned()]).unwrap();
+        };
+        for (first, second) in [(&main, &side), (&side, &main)] {
+            connect(&side);
+            connect(&main);
+            disconnect(first);
+            assert_eq!(text(), "/.mcp.json\n");
+            disconnect(second);
+            assert_eq!(text(), "");
+        }
     }
 }

@@ -12,6 +12,7 @@ mod entries;
 mod ignored;
 pub(crate) mod launch;
 mod linked_home;
+mod own_program;
 mod plan;
 pub(crate) mod serve;
 mod tool;
@@ -29,7 +30,7 @@ use super::{
     context::Context,
     failure::Failure,
     identity::{ClientEntry, Clients, RememberedIdentities, Source, main_tree, nearest, project_root},
-    server_address::UrlSource,
+    server_address::{ServerAddress, UrlSource},
     settings::File,
 };
 use crate::{duration::parse_seconds, listen_address::Listen, out::clean};
@@ -104,7 +105,8 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     let scope = if args.user { Scope::User } else { Scope::Project };
     let _turn = turn(context, args.dry_run).await?;
     let known = known(context, args.coding, scope, &directory)?;
-    check_supported(&args)?;
+    check_supported(&args, &directory)?;
+    ensure_address(context, &args).await?;
     let approvals = args.approvals.or_else(|| known.as_ref()?.approvals);
     let wake = args.wake || known.as_ref().is_some_and(|known| known.wake);
     let ask = args.ask || known.as_ref().is_some_and(|known| known.ask);
@@ -142,20 +144,19 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     if !args.dry_run {
         let server = context.client()?.health().await?.value.server_id;
         let entry = ClientEntry::of(agent.handle.clone(), server);
-        let identities = RememberedIdentities::of(&context.environment)?;
-        identities.put(&agent_directory, args.coding.as_str(), with_server(context, entry.clone())?)?;
         // Record the change before writing foreign settings: an unrecorded change could not be removed again.
         let (scope_name, plugin) = (scope.as_str().to_owned(), args.identity_only && created.is_empty());
         let excluded = match scope {
-            Scope::Project => ignored::exclude(&directory, &created, &old_lines)?,
+            Scope::Project => ignored::exclude(&context.environment, &directory, &created, &old_lines)?,
             Scope::User => Vec::new(),
         };
         let trusted = known.as_ref().map(|known| known.trusted.clone()).unwrap_or_default();
-        let entry = ClientEntry { scope: scope_name, wake, ask, approvals, ..entry };
-        let connected = ClientEntry { plugin, created, excluded, trusted, ..entry };
-        if known.as_ref() != Some(&connected) {
-            note_connected(context, args.coding, scope, &directory, connected)?;
-        }
+        let options = ClientEntry { scope: scope_name, wake, ask, approvals, ..entry.clone() };
+        let connected = ClientEntry { plugin, created, excluded, trusted, ..options };
+        let remembered = if scope == Scope::Project { connected.clone() } else { entry };
+        let identities = RememberedIdentities::of(&context.environment)?;
+        identities.put(&agent_directory, args.coding.as_str(), with_server(context, remembered)?)?;
+        note_connected(context, args.coding, scope, &directory, &connected)?;
         if let Some(project) = &args.project {
             bind(context, &agent, project, &directory).await?;
         }
@@ -164,6 +165,20 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     let is_trusted =
         !args.dry_run && !ask && trust(context, args.coding, scope, &directory, &planned).await?;
     report(context, &args, &agent, &changed, (ask, is_trusted))
+}
+
+/// A named data directory has no address before its server runs: the server is started now; a dry run does without an address.
+async fn ensure_address(context: &Context, args: &Connect) -> Result<(), Failure> {
+    match context.server_address() {
+        Err(Failure::Unreachable { .. }) if args.serve && args.dry_run => {
+            context.use_server(ServerAddress::nowhere()?.url);
+            Ok(())
+        }
+        Err(Failure::Unreachable { .. }) if args.serve => {
+            serve::ensure_server(context, true, args.listen).await
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The lock that `connect` and `disconnect` hold, so that parallel ones do not overwrite each other's records, start two servers
@@ -220,8 +235,17 @@ fn with_server(context: &Context, entry: ClientEntry) -> Result<ClientEntry, Fai
     Ok(ClientEntry { url: Some(address.url.to_string()), cacert, ..entry })
 }
 
-/// Refuses options that the coding agent cannot honour.
-fn check_supported(args: &Connect) -> Result<(), Failure> {
+/// Refuses what the coding agent cannot honour: options, and a directory that its JSON cannot name.
+fn check_supported(args: &Connect, directory: &Path) -> Result<(), Failure> {
+    if directory.to_str().is_none() {
+        return Err(Failure::usage(
+            format!(
+                "{} is not UTF-8, and a coding agent cannot name it to a hook",
+                clean(&directory.display().to_string())
+            ),
+            "rename the directory",
+        ));
+    }
     if args.wake && !args.coding.reach().wakes {
         return Err(Failure::usage(
             format!("{} cannot be woken while it is idle", args.coding.title()),
@@ -269,7 +293,7 @@ async fn trust(
             };
             if let Some(connected) = of_scope.0.get(name).filter(|connected| connected.trusted != trusted) {
                 let connected = ClientEntry { trusted, ..connected.clone() };
-                note_connected(context, coding, scope, directory, connected)?;
+                note_connected(context, coding, scope, directory, &connected)?;
             }
             Ok(true)
         }
@@ -285,7 +309,10 @@ fn known(
     directory: &Path,
 ) -> Result<Option<ClientEntry>, Failure> {
     let name = coding.as_str();
-    let of_directory = Clients::load(&context.environment, directory)?.0.remove(name);
+    let of_directory = match Clients::load(&context.environment, directory)?.0.remove(name) {
+        Some(known) => Some(known),
+        None => RememberedIdentities::of(&context.environment)?.written(directory, name)?,
+    };
     let of_user = Clients::of_user(&context.environment)?.0.remove(name);
     let other = of_directory.iter().chain(&of_user).find(|known| known.scope != scope.as_str());
     if let Some(other) = other {
@@ -332,19 +359,19 @@ fn note_connected(
     coding: CodingAgent,
     scope: Scope,
     directory: &Path,
-    connected: ClientEntry,
+    connected: &ClientEntry,
 ) -> Result<(), Failure> {
     let (environment, name) = (&context.environment, coding.as_str().to_owned());
     match scope {
         Scope::Project => {
             let mut clients = Clients::load(environment, directory)?;
-            clients.0.insert(name, connected);
-            clients.save(environment, directory)
+            let known = clients.0.insert(name, connected.clone());
+            if known.as_ref() == Some(connected) { Ok(()) } else { clients.save(environment, directory) }
         }
         Scope::User => {
             let mut clients = Clients::of_user(environment)?;
-            clients.0.insert(name, connected);
-            clients.save_of_user(environment)
+            let known = clients.0.insert(name, connected.clone());
+            if known.as_ref() == Some(connected) { Ok(()) } else { clients.save_of_user(environment) }
         }
     }
 }
@@ -369,14 +396,25 @@ fn likely(
     }
 }
 
+/// The same command by every known path of this program, also by the one that settings name.
+fn program_commands(
+    context: &Context,
+    agent: &str,
+    named: Option<&str>,
+) -> Result<Vec<ProgramCommand>, Failure> {
+    let command = program_command(context, agent, false)?;
+    let named = named.filter(|named| own_program::is_this(Path::new(named))).map(str::to_owned);
+    let paths = own_program::own_paths(context)?.into_iter().chain(named);
+    Ok(paths.map(|program| ProgramCommand { program, ..command.clone() }).collect())
+}
+
 fn working_directory(context: &Context) -> Result<PathBuf, Failure> {
     context.environment.directory().cloned().ok_or_else(|| Failure::local("the working directory is gone"))
 }
 
 /// The arguments and variables with which a program started elsewhere finds the same server and agent as this command.
 pub(super) fn program_command(context: &Context, agent: &str, http: bool) -> Result<ProgramCommand, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::local(format!("the path of this program cannot be determined: {error}")))?;
+    let program = own_program::own_paths(context)?.swap_remove(0);
     let address = context.server_address()?;
     let mut arguments = Vec::new();
     if address.source.is_given() {
@@ -386,7 +424,7 @@ pub(super) fn program_command(context: &Context, agent: &str, http: bool) -> Res
     let inherited = [("PLENARY_DATA", context.environment.var("PLENARY_DATA")), ("PLENARY_CACERT", cacert)];
     let variables = inherited.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Ok(ProgramCommand {
-        program: program.to_string_lossy().into_owned(),
+        program,
         variables: variables.collect(),
         arguments,
         agent: agent.to_owned(),

@@ -197,7 +197,8 @@ async fn run_hooks(
 
 /// The input that a coding agent gives to a hook at an event.
 fn hook_input(event: &str, directory: &Path) -> String {
-    json!({"hook_event_name": event, "session_id": "plenary-doctor", "cwd": directory}).to_string()
+    json!({"hook_event_name": event, "session_id": "plenary-doctor", "cwd": directory.to_string_lossy()})
+        .to_string()
 }
 
 async fn run(line: &str, input: &str, directory: &Path) -> Result<String, Failure> {

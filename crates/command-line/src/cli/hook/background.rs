@@ -32,7 +32,8 @@ pub(super) fn spawn(
     // A process group of its own: it survives the end of this hook.
     command.current_dir("/").process_group(0);
     let mut child = command.spawn().map_err(failed)?;
-    let members = json!({"hook_event_name": moment, "session_id": event.session, "cwd": context.environment.directory(),
+    let directory = context.environment.directory().map(|directory| directory.to_string_lossy());
+    let members = json!({"hook_event_name": moment, "session_id": event.session, "cwd": directory,
         "program": program.pid, "since": program.since});
     let mut input = child.stdin.take().ok_or("it has no standard input")?;
     input.write_all(members.to_string().as_bytes()).map_err(failed)?;

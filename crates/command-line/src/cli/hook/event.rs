@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use plenary_client::inbox::CodingSession;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 
 use super::program::Program;
-use crate::cli::connect::CodingAgent;
+use crate::cli::{connect::CodingAgent, whole_pairs::with_whole_pairs};
 
 /// How often in a row new messages may continue a turn that is about to end.
 pub(crate) const STOPS_MAX: u32 = 5;
@@ -173,7 +173,8 @@ struct Input {
     program: Value,
     since: Value,
     tool_name: Value,
-    tool_input: Value,
+    /// Large, and read only for a permission request.
+    tool_input: Option<Box<RawValue>>,
     mcp_server_name: Value,
     message: Value,
     requested_schema: Value,
@@ -184,14 +185,28 @@ fn text(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.is_empty())
 }
 
+fn parse(bytes: &[u8]) -> Result<Input, String> {
+    if bytes.trim_ascii().is_empty() {
+        return Ok(Input::default());
+    }
+    let mended = |_| serde_json::from_str(&with_whole_pairs(&String::from_utf8_lossy(bytes)));
+    // The JSON may be private, and the parser's error could quote it.
+    let wrong = |_| "standard input is not the JSON of a hook".to_owned();
+    serde_json::from_slice(bytes).or_else(mended).map_err(wrong)
+}
+
+/// The tool that needs a permission, and its arguments. A person decides by them, so unreadable ones are not passed over.
+fn tool(input: &Input) -> Result<(String, Map<String, Value>), String> {
+    let name = text(&input.tool_name).unwrap_or("a tool").to_owned();
+    let arguments = input.tool_input.as_deref().map_or("{}", RawValue::get);
+    let arguments = serde_json::from_str(&with_whole_pairs(arguments));
+    let arguments: Value = arguments.map_err(|_| "the tool's arguments cannot be read".to_owned())?;
+    Ok((name, arguments.as_object().cloned().unwrap_or_default()))
+}
+
 /// Reads an event; an argument overrides the JSON.
 pub(super) fn read(bytes: &[u8], argument: Option<&str>, coding: Option<&str>) -> Result<Event, String> {
-    let input: Input = if bytes.trim_ascii().is_empty() {
-        Input::default()
-    } else {
-        // The JSON may be private, and the parser's error could quote it.
-        serde_json::from_slice(bytes).map_err(|_| "standard input is not the JSON of a hook".to_owned())?
-    };
+    let input = parse(bytes)?;
     let reported_name = text(&input.hook_event_name);
     let name = argument.or(reported_name).ok_or("no event is named")?;
     let moment = moment(name).ok_or_else(|| format!("there is no answer to the event `{}`", quoted(name)))?;
@@ -210,10 +225,7 @@ pub(super) fn read(bytes: &[u8], argument: Option<&str>, coding: Option<&str>) -
     let sessions = [&input.session_id, &input.session, &input.conversation_id, &input.conversation];
     let session = sessions.into_iter().find_map(text);
     let loops = input.loop_count.as_f64().is_some_and(|count| count > 0.0);
-    let tool = (moment == Moment::Permission).then(|| {
-        let arguments = input.tool_input.as_object().cloned().unwrap_or_default();
-        (text(&input.tool_name).unwrap_or("a tool").to_owned(), arguments)
-    });
+    let tool = (moment == Moment::Permission).then(|| tool(&input)).transpose()?;
     let elicitation = (moment == Moment::Elicitation).then(|| Elicitation {
         server: text(&input.mcp_server_name).unwrap_or("a server").to_owned(),
         message: text(&input.message).unwrap_or("It asks for input.").to_owned(),
@@ -444,6 +456,27 @@ mod tests {
         assert_eq!((event.moment, event.session.as_str(), event.directory), (Moment::Stop, "", None));
         assert!(event.is_continued && !event.is_interrupted && !event.is_subagent);
         assert!(event_of(r#"{"hook_event_name":"PostToolUse","agent_id":"sub-1"}"#).is_subagent);
+    }
+
+    #[test]
+    fn half_a_character_and_arguments_that_nobody_reads_end_no_hook() {
+        let deep = format!("{}1{}", "[".repeat(500), "]".repeat(500));
+        for arguments in [r#""\ud83d""#, r#"{"n":1e999}"#, &deep, "7", "null"] {
+            let event = event_of(&format!(r#"{{"hook_event_name":"PostToolUse","tool_input":{arguments}}}"#));
+            assert_eq!((event.moment, event.tool), (Moment::Tool, None), "{arguments}");
+        }
+        let event = event_of(r#"{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"a\ud83d"}"#);
+        assert_eq!(event.session, "s");
+        let request = |arguments: &str| {
+            let text = format!(r#"{{"hook_event_name":"PermissionRequest","tool_input":{arguments}}}"#);
+            read(text.as_bytes(), None, None)
+        };
+        let arguments = |text| request(text).unwrap().tool.unwrap().1;
+        assert_eq!(arguments(r#"{"command":"echo \ud83d"}"#)["command"], "echo \u{fffd}");
+        assert!(arguments("7").is_empty() && arguments("null").is_empty());
+        // A person would allow what nobody can show.
+        let unreadable = [r#"{"n":1e999}"#.to_owned(), format!("{{\"n\":{deep}}}")];
+        assert!(unreadable.iter().all(|text| request(text).is_err()));
     }
 
     #[test]

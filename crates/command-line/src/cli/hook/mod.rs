@@ -22,6 +22,7 @@ mod watch;
 
 use std::{
     io::Read as _,
+    panic::{AssertUnwindSafe, catch_unwind, set_hook},
     path::{Path, PathBuf},
     sync::mpsc,
     time::{Duration, Instant},
@@ -83,6 +84,8 @@ pub(crate) struct Hook {
 /// session is to be woken.
 pub(crate) fn run(context: &Context, args: &Hook) -> bool {
     let started_at = Instant::now();
+    // Also a bug prints nothing; the journal has it.
+    set_hook(Box::new(|_| {}));
     let variable = || context.environment.var("PLENARY_HOOK_DEADLINE_MS")?.parse().ok();
     let all = Duration::from_millis(args.deadline_ms.or_else(variable).unwrap_or(DEADLINE_MS));
     let event = match read_event(context, args, all) {
@@ -92,9 +95,19 @@ pub(crate) fn run(context: &Context, args: &Hook) -> bool {
             return false;
         }
     };
-    respond(context, args, &event, started_at, all).unwrap_or_else(|why| {
+    failing_open(|| respond(context, args, &event, started_at, all)).unwrap_or_else(|why| {
         journal::note(&context.environment, &event.name, &why);
         false
+    })
+}
+
+/// What the work returns; a panic is an error like any other.
+fn failing_open<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    let done = catch_unwind(AssertUnwindSafe(work));
+    done.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+        Err(format!("a bug in this program: {text}"))
     })
 }
 
@@ -201,10 +214,13 @@ fn wait_for<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, Strin
     done
 }
 
-/// The directory in which the session started; the coding agent may have changed its directory since.
+/// The directory in which the session started; the coding agent may have changed its directory since. Without links, as the
+/// tools of the session see it: both are one agent.
 fn directory(context: &Context, event: &Event) -> Option<PathBuf> {
     let started_in = identity::session_directory(&context.environment, event.coding.as_str());
-    started_in.or_else(|| event.directory.clone()).or_else(|| context.environment.directory().cloned())
+    let named = started_in.or_else(|| event.directory.clone());
+    let real = named.map(|named| named.canonicalize().unwrap_or(named));
+    real.or_else(|| context.environment.directory().cloned())
 }
 
 /// The agent. `None` is valid: user settings run the hook in any directory.
@@ -231,4 +247,16 @@ fn first_use(context: &Context, event: &Event, directory: &Path) -> Result<Optio
         }
         agent.map_err(|failure| describe(&failure))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bug_is_a_failure_like_any_other() {
+        assert_eq!(failing_open(|| Ok::<_, String>(7)), Ok(7));
+        let failed = failing_open::<()>(|| panic!("it is {}", "odd"));
+        assert_eq!(failed, Err("a bug in this program: it is odd".to_owned()));
+    }
 }

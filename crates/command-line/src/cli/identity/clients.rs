@@ -152,6 +152,7 @@ impl Clients {
             return Err(unusable(&own, "it is a symbolic link, which is not followed"));
         }
         trusted.check_writable(&path)?;
+        atomic::remove_abandoned(&own);
         let ignore = own.join(".gitignore");
         if self.0.is_empty() {
             for file in [&path, &ignore] {
@@ -173,8 +174,8 @@ impl Clients {
             atomic::replace(&ignore, IGNORE.as_bytes(), 0o666)
                 .map_err(|error| unusable(&ignore, &error.to_string()))?;
         }
-        File::at(&path).replace(&format!("{HEAD}{text}"))?;
-        trusted.record(&[path])
+        let text = format!("{HEAD}{text}");
+        trusted.write(&path, &text, || File::at(&path).replace(&text))
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) use project::{Setting, find as find_in_project_file, write as write_p
 pub(crate) use remembered::RememberedIdentities;
 pub(crate) use tokens::{Holder, MovedServer};
 pub(crate) use tokens_file::TokensFile;
-pub(crate) use tree::{main_tree, project as project_root, work_tree};
+pub(crate) use tree::{main_tree, project as project_root, work_tree, work_trees};
 pub(crate) use trusted::TrustList;
 
 use std::path::{Path, PathBuf};

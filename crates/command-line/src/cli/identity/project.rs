@@ -82,8 +82,8 @@ pub(crate) fn write(
     };
     table.insert(setting.key().into(), value.into());
     let text = toml::to_string(&table).map_err(|e| failed(e.to_string()))?;
-    atomic::replace(&path, text.as_bytes(), 0o666).map_err(|e| failed(e.to_string()))?;
-    trusted.record(std::slice::from_ref(&path))?;
+    let replace = || atomic::replace(&path, text.as_bytes(), 0o666).map_err(|e| failed(e.to_string()));
+    trusted.write(&path, &text, replace)?;
     Ok(path)
 }
 

@@ -1,5 +1,6 @@
 //! `started.toml`, in this program's state: the agent of each coding agent in a directory, so that it stays the same
-//! however the coding agent is started there, and after `disconnect`; and its server, if the server's URL was given.
+//! however the coding agent is started there, and after `disconnect`; its server, if the server's URL was given; and what
+//! `connect` wrote there, because the directory's own record may be deleted.
 //! Must not know: the settings of coding agents; tokens.
 
 use std::{
@@ -51,9 +52,34 @@ impl RememberedIdentities {
         Ok(self.load()?.remove(&*place).and_then(|mut here| here.0.remove(client)))
     }
 
-    /// Stores the entry. Concurrent writers wait.
+    /// The entry if `connect` wrote settings in exactly this directory and `disconnect` has not removed them.
+    pub(crate) fn written(&self, directory: &Path, client: &str) -> Result<Option<ClientEntry>, Failure> {
+        let known = self.known(directory, client)?.filter(|known| !known.created.is_empty());
+        Ok(known.map(|known| ClientEntry { url: None, cacert: None, ..known }))
+    }
+
+    /// Forgets what was written in a directory.
+    pub(crate) fn forget_written(&self, directory: &Path, client: &str) -> Result<(), Failure> {
+        let Some(written) = self.known(directory, client)?.filter(|known| !known.created.is_empty()) else {
+            return Ok(());
+        };
+        let bare = ClientEntry::of(written.agent, written.server);
+        let bare = ClientEntry { url: written.url, cacert: written.cacert, ..bare };
+        let place = directory.to_string_lossy().into_owned();
+        self.change(|all| drop(all.entry(place).or_default().0.insert(client.to_owned(), bare)))
+    }
+
+    /// Stores the entry; one without written settings leaves the known ones. Concurrent writers wait.
     pub(crate) fn put(&self, directory: &Path, client: &str, entry: ClientEntry) -> Result<(), Failure> {
-        if self.known(directory, client)?.as_ref() == Some(&entry) {
+        let known = self.known(directory, client)?;
+        let entry = match known.clone().filter(|_| entry.created.is_empty()) {
+            Some(known) => {
+                let ClientEntry { agent, server, url, cacert, .. } = entry;
+                ClientEntry { agent, server, url, cacert, ..known }
+            }
+            None => entry,
+        };
+        if known.as_ref() == Some(&entry) {
             return Ok(());
         }
         let place = directory.to_string_lossy().into_owned();
@@ -143,5 +169,25 @@ mod tests {
         remembered.forget(&"@nick.claude-a".parse().unwrap()).unwrap();
         assert_eq!(remembered.known(a, "claude").unwrap(), None);
         assert_eq!(remembered.known(a, "codex").unwrap(), Some(entry("@nick.codex-a")));
+    }
+
+    #[test]
+    fn what_was_written_stays_until_it_is_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let home = root.path().join("home").display().to_string();
+        let remembered =
+            RememberedIdentities::of(&Environment::of_test(root.path(), &[("HOME", &home)])).unwrap();
+        let (place, url) = (Path::new("/w/a"), Some("http://127.0.0.1:7".to_owned()));
+        let entry = |agent: &str| ClientEntry::of(agent.parse().unwrap(), None);
+        let created = vec![".mcp.json".to_owned()];
+        let connected = ClientEntry { created, approvals: Some(60), ..entry("@nick.a") };
+        remembered.put(place, "claude", ClientEntry { url: url.clone(), ..connected.clone() }).unwrap();
+        assert_eq!(remembered.written(place, "claude").unwrap(), Some(connected.clone()));
+        remembered.put(place, "claude", ClientEntry { url: url.clone(), ..entry("@nick.b") }).unwrap();
+        let agent = entry("@nick.b").agent;
+        assert_eq!(remembered.written(place, "claude").unwrap(), Some(ClientEntry { agent, ..connected }));
+        remembered.forget_written(place, "claude").unwrap();
+        assert_eq!(remembered.written(place, "claude").unwrap(), None);
+        assert_eq!(remembered.known(place, "claude").unwrap(), Some(ClientEntry { url, ..entry("@nick.b") }));
     }
 }

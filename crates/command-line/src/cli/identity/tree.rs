@@ -42,9 +42,18 @@ pub(crate) fn project(directory: &Path) -> PathBuf {
 
 /// The root of the work tree that contains a directory, and the directory in which Git stores what all work trees share.
 pub(crate) fn work_tree(directory: &Path) -> Option<(PathBuf, PathBuf)> {
-    let Tree { root, main } = tree(directory)?;
-    let git = main.as_ref().unwrap_or(&root).join(".git");
-    git.is_dir().then_some((root, git))
+    let Tree { root, .. } = tree(directory)?;
+    let link = root.join(".git");
+    let git = if link.is_dir() { link } else { shared_by_worktree(&link).or_else(|| of_submodule(&root))? };
+    Some((root, git))
+}
+
+/// Every work tree for which Git stores something in such a directory.
+pub(crate) fn work_trees(git: &Path) -> Vec<PathBuf> {
+    let main = if git.ends_with(".git") { git.parent().map(Path::to_owned) } else { configured_tree(git) };
+    let linked = fs::read_dir(git.join("worktrees")).into_iter().flatten().flatten();
+    let linked = linked.filter_map(|entry| Some(tree_named_in(&entry.path())?.parent()?.to_owned()));
+    main.into_iter().chain(linked).collect()
 }
 
 fn tree(directory: &Path) -> Option<Tree> {
@@ -60,15 +69,45 @@ fn is_repository(git: &Path) -> bool {
 
 /// The main tree of a worktree. A file in the directory only points to it: the main tree must name this worktree too.
 fn main_of(root: &Path) -> Option<PathBuf> {
-    let link = root.join(".git");
-    let text = super::trusted::read(&link).ok()??;
-    let own = root.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
+    let common = shared_by_worktree(&root.join(".git"))?;
+    common.ends_with(".git").then(|| common.parent().map(Path::to_owned))?
+}
+
+/// The directory that a worktree shares with its main tree, or with a repository without one; it must name this worktree too.
+fn shared_by_worktree(link: &Path) -> Option<PathBuf> {
+    let own = led_to(link)?;
     let (worktrees, common) = (own.parent()?, own.parent()?.parent()?);
-    let main = common.parent()?;
-    let back = fs::read_to_string(own.join("gitdir")).ok()?;
-    let names_it = Path::new(back.trim()).canonicalize().ok()? == link.canonicalize().ok()?;
-    let is_main = worktrees.file_name()? == "worktrees" && common.file_name()? == ".git";
-    (names_it && is_main).then(|| main.to_owned())
+    let names_it = tree_named_in(&own)?.canonicalize().ok()? == link.canonicalize().ok()?;
+    (names_it && worktrees.ends_with("worktrees")).then(|| common.to_owned())
+}
+
+/// The directory of Git of a submodule; it must name this work tree too.
+fn of_submodule(root: &Path) -> Option<PathBuf> {
+    let own = led_to(&root.join(".git"))?;
+    let names_it = configured_tree(&own)?.canonicalize().ok()? == root.canonicalize().ok()?;
+    names_it.then_some(own)
+}
+
+/// Where the file `.git` of a work tree leads.
+fn led_to(link: &Path) -> Option<PathBuf> {
+    let text = super::trusted::read(link).ok()??;
+    link.parent()?.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()
+}
+
+/// The file `.git` of the work tree that a worktree's own directory names.
+fn tree_named_in(own: &Path) -> Option<PathBuf> {
+    let text = super::trusted::read(&own.join("gitdir")).ok()??;
+    Some(own.join(text.trim()))
+}
+
+/// The work tree in the configuration of a directory of Git: `core.worktree`.
+fn configured_tree(git: &Path) -> Option<PathBuf> {
+    let text = super::trusted::read(&git.join("config")).ok()??;
+    let value = |line: &str| {
+        let value = line.trim().strip_prefix("worktree")?.trim_start().strip_prefix('=')?.trim();
+        Some(git.join(value.trim_matches('"')))
+    };
+    text.lines().find_map(value)
 }
 
 #[cfg(test)]
@@ -97,5 +136,28 @@ mod tests {
         assert_eq!(project(&root), root, "without Git");
         fs::create_dir(root.join(".git")).unwrap();
         assert_eq!(work_tree(&root), None, "an empty directory");
+    }
+
+    #[test]
+    fn a_submodule_and_a_worktree_of_a_bare_repository_share_what_names_them() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let (sub, own) = (root.join("main/libs/sub"), root.join("main/.git/modules/sub"));
+        let (bare, side) = (root.join("bare"), root.join("side"));
+        for directory in [&sub.join("src"), &own, &bare.join("worktrees/side"), &side] {
+            fs::create_dir_all(directory).unwrap();
+        }
+        fs::write(sub.join(".git"), "gitdir: ../../.git/modules/sub\n").unwrap();
+        assert_eq!(work_tree(&sub), None, "nothing names it");
+        fs::write(own.join("config"), "[core]\n\tbare = false\n\tworktree = ../../../libs/sub\n").unwrap();
+        assert_eq!(work_tree(&sub.join("src")), Some((sub.clone(), own.clone())));
+        assert_eq!((main_tree(&sub), project(&sub)), (None, sub.clone()));
+        let trees: Vec<_> = work_trees(&own).iter().filter_map(|tree| tree.canonicalize().ok()).collect();
+        assert_eq!(trees, [sub]);
+        fs::write(side.join(".git"), format!("gitdir: {}/worktrees/side\n", bare.display())).unwrap();
+        assert_eq!(work_tree(&side), None, "nothing names it");
+        fs::write(bare.join("worktrees/side/gitdir"), side.join(".git").display().to_string()).unwrap();
+        assert_eq!(work_tree(&side), Some((side.clone(), bare.clone())));
+        assert_eq!((main_tree(&side), work_trees(&bare)), (None, vec![side]));
     }
 }

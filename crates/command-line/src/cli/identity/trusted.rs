@@ -35,6 +35,9 @@ struct List {
     /// SHA-256 of each file's text, in hex, by its path.
     #[serde(default)]
     files: BTreeMap<String, String>,
+    /// The same of texts that are being written.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    coming: BTreeMap<String, String>,
 }
 
 impl TrustList {
@@ -51,7 +54,8 @@ impl TrustList {
 
     /// Rejects a directory file that is not recorded here with its current content.
     pub(crate) fn check(&self, file: &Path, text: &str) -> Result<(), Failure> {
-        if self.load()?.files.get(&name(file)).is_some_and(|known| *known == mark(text)) {
+        let (list, name, mark) = (self.load()?, name(file), mark(text));
+        if [&list.files, &list.coming].into_iter().any(|known| known.get(&name) == Some(&mark)) {
             return Ok(());
         }
         let directory = file.parent().unwrap_or(file);
@@ -83,6 +87,34 @@ impl TrustList {
 
     /// Records files with their current content; removes those that do not exist.
     pub(crate) fn record(&self, files: &[PathBuf]) -> Result<(), Failure> {
+        self.change(|list| {
+            for file in files {
+                match read(file)? {
+                    Some(text) => drop(list.files.insert(name(file), mark(&text))),
+                    None => drop(list.files.remove(&name(file))),
+                }
+                list.coming.remove(&name(file));
+            }
+            Ok(())
+        })
+    }
+
+    /// Replaces a trusted file by a text. It is trusted at every moment: the process may be killed before it records the change.
+    pub(crate) fn write(
+        &self,
+        file: &Path,
+        text: &str,
+        replace: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.change(|list| {
+            list.coming.insert(name(file), mark(text));
+            Ok(())
+        })?;
+        replace()?;
+        self.record(&[file.to_owned()])
+    }
+
+    fn change(&self, change: impl FnOnce(&mut List) -> io::Result<()>) -> Result<(), Failure> {
         let failed = |error: io::Error| self.unusable(&error.to_string());
         let directory = self.path.parent().unwrap_or(Path::new("/"));
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
@@ -91,14 +123,11 @@ impl TrustList {
         let lock = private.open(self.path.with_extension("lock")).map_err(failed)?;
         lock.lock().map_err(failed)?;
         let mut list = self.load()?;
-        for file in files {
-            match read(file).map_err(failed)? {
-                Some(text) => drop(list.files.insert(name(file), mark(&text))),
-                None => drop(list.files.remove(&name(file))),
+        change(&mut list).map_err(failed)?;
+        for known in [&mut list.files, &mut list.coming] {
+            if known.len() > FILES_MAX {
+                known.retain(|file, _| Path::new(file).exists());
             }
-        }
-        if list.files.len() > FILES_MAX {
-            list.files.retain(|file, _| Path::new(file).exists());
         }
         if list.files.len() > FILES_MAX {
             return Err(self.unusable(&format!("it names more than {FILES_MAX} files")));
@@ -186,6 +215,25 @@ mod tests {
         fs::remove_file(&file).unwrap();
         trusted.record(std::slice::from_ref(&file)).unwrap();
         assert!(trusted.check(&file, "a").is_err(), "it was forgotten");
+    }
+
+    #[test]
+    fn a_file_is_trusted_before_and_after_an_interrupted_change() {
+        let root = tempfile::tempdir().unwrap();
+        let (trusted, file) = (trust_list(root.path()), root.path().join(".plenary.toml"));
+        let interrupted = || Err(Failure::local("killed"));
+        let put = |text: &str| {
+            fs::write(&file, text).unwrap();
+            Ok(())
+        };
+        trusted.write(&file, "a", || put("a")).unwrap();
+        assert!(trusted.write(&file, "b", interrupted).is_err());
+        trusted.check(&file, "a").unwrap();
+        assert!(trusted.write(&file, "b", || put("b").and_then(|()| interrupted())).is_err());
+        trusted.check(&file, "b").unwrap();
+        trusted.write(&file, "c", || put("c")).unwrap();
+        trusted.check(&file, "c").unwrap();
+        assert!(trusted.check(&file, "a").is_err() && trusted.check(&file, "b").is_err());
     }
 
     #[test]

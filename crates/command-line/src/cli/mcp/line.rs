@@ -7,6 +7,8 @@ use plenary_client::{Error, FaultKind, RawReply};
 use plenary_mcp::server::LocalAnswers;
 use serde_json::{Map, Value, json};
 
+use crate::cli::whole_pairs::with_whole_pairs;
+
 /// The member in which a request names its protocol revision.
 const VERSION_OF_REQUEST: &str = "io.modelcontextprotocol/protocolVersion";
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -172,32 +174,6 @@ fn error(id: &Value, code: i64, message: &str, data: Value) -> String {
         error["data"] = data;
     }
     json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
-}
-
-/// The line with U+FFFD in place of each escape of half a surrogate pair.
-fn with_whole_pairs(line: &str) -> String {
-    let unit = |text: &str| {
-        let digits = text.strip_prefix("\\u")?.get(..4)?;
-        u16::from_str_radix(digits, 16).ok()
-    };
-    let (mut whole, mut rest) = (String::with_capacity(line.len()), line);
-    while let Some(index) = rest.find('\\') {
-        let (before, escape) = rest.split_at(index);
-        let (replacement, length) = match (unit(escape), escape.get(6..).and_then(unit)) {
-            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => (&escape[..12], 12),
-            (Some(0xD800..=0xDFFF), _) => ("\u{fffd}", 6),
-            (Some(_), _) => (&escape[..6], 6),
-            (None, _) => {
-                let length = escape.char_indices().nth(2).map_or(escape.len(), |(index, _)| index);
-                (&escape[..length], length)
-            }
-        };
-        whole.push_str(before);
-        whole.push_str(replacement);
-        rest = &escape[length..];
-    }
-    whole.push_str(rest);
-    whole
 }
 
 #[cfg(test)]

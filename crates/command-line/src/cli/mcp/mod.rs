@@ -26,7 +26,7 @@ use super::{
     failure::Failure,
     identity::{CLIENT_VAR, TokenSource, saved, session_directory},
     lines::{self, LINES_WAITING_MAX, Lines},
-    server_address::{NOWHERE, ServerAddress, UrlSource},
+    server_address::{ServerAddress, UrlSource},
 };
 
 /// How long pending requests may take to finish after the client has closed its end.
@@ -82,8 +82,7 @@ async fn begin(context: &Context) -> Result<(Speaker, bool), Failure> {
         Err(Failure::Unreachable { what, next }) => {
             let absence = format!("{what}: {next}");
             context.out.note(&absence);
-            let nowhere = NOWHERE.parse().map_err(|error| Failure::local(format!("{NOWHERE}: {error}")))?;
-            (context.client_of(nowhere)?, Some(absence))
+            (context.client_of(ServerAddress::nowhere()?.url)?, Some(absence))
         }
         Err(failure) => return Err(failure),
     };

@@ -29,15 +29,24 @@ pub(crate) fn with_block(before: &str, block: &str, is_own: IsOwn<'_>) -> Result
 }
 
 /// The text without the block; foreign text for other tables stays.
-pub(crate) fn without_block(text: &str) -> String {
-    let Some((head, inner, tail)) = around(text) else { return text.to_owned() };
-    let main = sections(inner).first().map_or("", |section| section.header);
+///
+/// # Errors
+/// If the text is TOML, and the rest would not be.
+pub(crate) fn without_block(text: &str) -> Result<String, SettingsError> {
+    let Some((head, inner, tail)) = around(text) else { return Ok(text.to_owned()) };
+    let headers = sections(inner).into_iter().map(|section| section.header);
+    let main = headers.into_iter().find(|header| !header.is_empty()).unwrap_or_default();
     let foreign: String = sections(inner)
         .iter()
         .filter(|section| !section.is_below(main))
         .map(|section| section.text)
         .collect();
-    format!("{}{foreign}{tail}", head.strip_suffix('\n').unwrap_or(head))
+    let gap = ["\r\n", "\n"].into_iter().find_map(|end| head.strip_suffix(end));
+    let rest = format!("{}{foreign}{tail}", gap.unwrap_or(head));
+    if parse(text).is_ok() {
+        parse(&rest)?;
+    }
+    Ok(rest)
 }
 
 /// A table's header, without brackets, and its whole text.
@@ -59,6 +68,7 @@ impl Section<'_> {
 }
 
 fn sections(text: &str) -> Vec<Section<'_>> {
+    let text = text.trim_start_matches(['\r', '\n']);
     let mut starts = vec![0];
     let mut offset = 0;
     for line in text.split_inclusive('\n') {
@@ -127,8 +137,12 @@ fn around(text: &str) -> Option<(&str, &str, &str)> {
     let inner = from + BEGIN.len();
     let end = inner + text[inner..].find(END)?;
     let to = end + END.len();
-    let inner = text[inner..end].strip_prefix('\n').unwrap_or(&text[inner..end]);
-    Some((&text[..from], inner, text[to..].strip_prefix('\n').unwrap_or(&text[to..])))
+    Some((&text[..from], after_line_break(&text[inner..end]), after_line_break(&text[to..])))
+}
+
+/// The text without its first line break, which an editor may have changed.
+fn after_line_break(text: &str) -> &str {
+    ["\r\n", "\n"].into_iter().find_map(|end| text.strip_prefix(end)).unwrap_or(text)
 }
 
 fn parse(text: &str) -> Result<(), SettingsError> {
@@ -160,7 +174,7 @@ mod tests {
         let more = format!("{once}[later]\nb = 2\n");
         let moved = with_block(&more, "[servers.ours]\ncommand = \"y\"\n", &own).unwrap();
         assert!(moved.contains("\"y\"") && !moved.contains("\"x\"") && moved.ends_with("[later]\nb = 2\n"));
-        assert_eq!(without_block(&moved), "a = 1 # one\n[later]\nb = 2\n");
+        assert_eq!(without_block(&moved).unwrap(), "a = 1 # one\n[later]\nb = 2\n");
     }
 
     #[test]
@@ -188,8 +202,18 @@ mod tests {
         assert!(again.ends_with(&format!("{END}\n[projects.\"/w\"]\nlevel = \"trusted\"\n")), "{again}");
         assert_eq!(with_block(&again, &block.replace("\"x\"", "\"y\""), &own).unwrap(), again);
         for text in [written, again] {
-            assert_eq!(without_block(&text), "a = 1\n[projects.\"/w\"]\nlevel = \"trusted\"\n");
+            assert_eq!(without_block(&text).unwrap(), "a = 1\n[projects.\"/w\"]\nlevel = \"trusted\"\n");
         }
+    }
+
+    #[test]
+    fn a_comment_in_the_block_stays_and_an_unreadable_text_is_left_to_its_person() {
+        let with_entry = with_block("a = 1\n", BLOCK, &own).unwrap();
+        let noted = with_entry.replace("[servers.ours]", "\n# note\n[servers.ours]");
+        assert_eq!(without_block(&noted).unwrap(), "a = 1\n# note\n");
+        assert_eq!(without_block(&format!("{with_entry}b = \n")).unwrap(), "a = 1\nb = \n");
+        let joined = with_entry.replace("a = 1\n\n", "a = 1 ");
+        assert!(without_block(&format!("{joined}b = 1\n")).is_err(), "two lines would become one");
     }
 
     proptest! {
@@ -201,7 +225,10 @@ mod tests {
             prop_assume!(parse(&text).is_ok());
             let with_entry = with_block(&text, BLOCK, &own).unwrap();
             prop_assert_eq!(&with_block(&with_entry, BLOCK, &own).unwrap(), &with_entry);
-            prop_assert_eq!(without_block(&with_entry), text);
+            prop_assert_eq!(&without_block(&with_entry).unwrap(), &text);
+            // As an editor saves it.
+            let saved = without_block(&with_entry.replace('\n', "\r\n")).unwrap();
+            prop_assert_eq!(saved, text.replace('\n', "\r\n"));
         }
     }
 }

@@ -188,6 +188,20 @@ pub(super) fn git(directory: &Path, args: &[&str]) -> String {
 }
 
 #[tokio::test]
+async fn a_directory_and_a_link_to_it_have_one_agent() {
+    let server = server().await;
+    let home = home(&server);
+    done(&home.run_in(&home.dir().join("a"), &["connect", "claude", "--user"]).await);
+    let (real, link) = (home.dir().join("real"), home.dir().join("link"));
+    std::fs::create_dir_all(&real).expect("a directory");
+    std::os::unix::fs::symlink(&real, &link).expect("a link");
+    for directory in [&link, &real] {
+        let start = user_hook(&home, directory, "SessionStart").await;
+        assert!(start.out.contains("the agent @nick.claude-real "), "{start:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_worktree_has_the_agent_of_the_main_tree() {
     let server = server().await;
     let home = home(&server);

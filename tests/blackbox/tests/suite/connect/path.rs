@@ -312,3 +312,38 @@ async fn broken_settings_are_named_with_what_mends_them() {
     }
     done(&home.run_in(&directory, &["doctor"]).await);
 }
+
+#[tokio::test]
+async fn settings_name_the_link_that_an_upgrade_moves() {
+    let server = server().await;
+    let home = home(&server);
+    let (directory, bin) = (home.dir().join("a"), home.dir().join("bin"));
+    for directory in [&directory, &bin, &home.dir().join("v1"), &home.dir().join("v2")] {
+        std::fs::create_dir_all(directory).expect("a directory");
+    }
+    let (link, own) = (bin.join("plenary"), home.dir().join("v1/plenary"));
+    let lead = |from: &Path, to: &Path| std::os::unix::fs::symlink(to, from).expect("a link");
+    lead(&own, &blackbox::binary());
+    lead(&link, &own);
+    let by_link = async |arguments: &str| {
+        let line = format!("PATH={}:$PATH plenary {arguments}", bin.display());
+        done(&home.shell(&directory, &line, "").await).to_owned()
+    };
+    let command = || {
+        let text = std::fs::read_to_string(directory.join(".mcp.json")).expect("settings");
+        json_of(&text)["mcpServers"]["plenary"]["command"].clone()
+    };
+    // As an earlier version wrote them.
+    connected(&home, &directory, "claude").await;
+    assert_eq!(command(), json!(blackbox::binary()));
+    by_link("doctor").await;
+    by_link("connect claude").await;
+    assert_eq!(command(), json!(link));
+    std::fs::remove_file(&link).expect("a link");
+    std::fs::remove_file(&own).expect("a link");
+    let next = home.dir().join("v2/plenary");
+    lead(&next, &blackbox::binary());
+    lead(&link, &next);
+    by_link("doctor").await;
+    done(&home.run_in(&directory, &["doctor"]).await);
+}

@@ -118,3 +118,25 @@ async fn what_an_agent_is_told_is_served_and_printed() {
     assert!(home.run_ok(&["teach", "skill"]).await.starts_with("---\nname: plenary\n"));
     assert!(home.run_ok(&["teach", "agents-md"]).await.starts_with("<!-- plenary: begin -->\n## Plenary\n"));
 }
+
+#[tokio::test]
+async fn a_server_is_started_on_a_named_directory_without_one() {
+    let home = Cli::new(&[
+        ("USER", "nick"),
+        ("PATH", "/usr/bin:/bin"),
+        ("PLENARY_LISTEN", "127.0.0.1:0"),
+        ("PLENARY_DATA", "../data"),
+    ]);
+    let (directory, _ending) = (home.dir().join("a"), Ending(home.dir()));
+    let without = home.run_in(&directory, &["connect", "claude"]).await;
+    assert!(without.code == 3 && without.err.contains("no server runs on"), "{without:?}");
+    let shown = home.run_in(&directory, &["connect", "claude", "--serve", "--dry-run"]).await;
+    assert!(done(&shown).contains("plenary"), "{shown:?}");
+    assert_eq!((servers_of(&home.dir()).len(), files(&directory)), (0, BTreeMap::new()));
+    let ran = home.run_in(&directory, &["connect", "claude", "--serve"]).await;
+    assert!(done(&ran).contains("is connected here as @nick.claude-a"), "{ran:?}");
+    assert!(home.dir().join("data/server-url").exists(), "{ran:?}");
+    assert_eq!(done(&home.run_in(&directory, &["stop"]).await), "the server has stopped\n");
+    let again = home.run_in(&directory, &["connect", "codex", "--serve"]).await;
+    assert!(done(&again).contains("@nick.codex-a"), "{again:?}");
+}

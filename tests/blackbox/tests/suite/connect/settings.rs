@@ -194,3 +194,78 @@ async fn what_git_would_add_names_no_agent_and_no_path_of_the_machine() {
         assert_eq!(std::fs::read_to_string(&exclude).expect("a file"), "*.o\n", "{coding}");
     }
 }
+
+#[tokio::test]
+async fn where_nobody_reads_the_output_every_file_is_written_and_removed() {
+    let server = server().await;
+    let home = home(&server);
+    let (read, unread) = (home.dir().join("read/a"), home.dir().join("unread/a"));
+    std::fs::create_dir_all(&unread).expect("a directory");
+    connected(&home, &read, "claude").await;
+    let unheard = async |command: &str| {
+        let line = format!("{} {command} claude >/dev/full", blackbox::binary().display());
+        let ran = home.shell(&unread, &line, "").await;
+        assert_eq!(ran.code, 1, "it says so: {ran:?}");
+    };
+    unheard("connect").await;
+    let names = |directory: &Path| -> Vec<_> {
+        let files = files(directory).into_keys();
+        files.map(|path| path.strip_prefix(directory).expect("below").to_owned()).collect()
+    };
+    assert_eq!(names(&unread), names(&read));
+    done(&home.run_in(&unread, &["doctor"]).await);
+    unheard("disconnect").await;
+    assert_eq!(files(&unread), BTreeMap::new());
+}
+
+#[tokio::test]
+async fn without_the_record_of_the_directory_everything_goes_again() {
+    let server = server().await;
+    let home = home(&server);
+    for (coding, again) in [("claude", false), ("claude", true), ("codex", true), ("opencode", false)] {
+        let directory = home.dir().join(format!("{coding}-{again}"));
+        connected(&home, &directory, coding).await;
+        std::fs::remove_dir_all(directory.join(".plenary")).expect("a directory");
+        if again {
+            connected(&home, &directory, coding).await;
+        }
+        let gone = home.run_in(&directory, &["disconnect", coding]).await;
+        assert!(done(&gone).ends_with("is no longer connected\n"), "{gone:?}");
+        assert_eq!(files(&directory), BTreeMap::new(), "{coding}");
+        let none = home.run_in(&directory, &["disconnect", coding]).await;
+        assert!(none.code == 0 && none.err.contains("is not connected"), "{none:?}");
+    }
+}
+
+#[tokio::test]
+async fn files_in_work_trees_of_every_kind_are_excluded() {
+    let server = server().await;
+    let home = home(&server);
+    let (main, other, bare) = (home.dir().join("main"), home.dir().join("other"), home.dir().join("bare"));
+    for repository in [&main, &other] {
+        std::fs::create_dir_all(repository).expect("a directory");
+        git(repository, &["init"]);
+        git(repository, &["commit", "--allow-empty", "-m", "1"]);
+    }
+    git(&main, &["-c", "protocol.file.allow=always", "submodule", "add", "../other", "libs/sub"]);
+    git(&main, &["commit", "-m", "2"]);
+    git(&main, &["worktree", "add", "../side"]);
+    git(&home.dir(), &["clone", "--bare", "main", "bare"]);
+    git(&bare, &["worktree", "add", "../feature"]);
+    let (sub, side, feature) = (main.join("libs/sub"), home.dir().join("side"), home.dir().join("feature"));
+    let trees = [&main, &sub, &side, &feature];
+    for tree in trees {
+        connected(&home, tree, "claude").await;
+    }
+    let clean = |tree: &Path| assert_eq!(git(tree, &["status", "--short"]), "", "{}", tree.display());
+    trees.iter().for_each(|tree| clean(tree));
+    // The main tree wrote the lines, and the worktree still needs them.
+    for tree in [&main, &sub, &feature, &side] {
+        done(&home.run_in(tree, &["disconnect", "claude"]).await);
+        trees.iter().for_each(|tree| clean(tree));
+    }
+    for exclude in [main.join(".git/info/exclude"), main.join(".git/modules/libs/sub/info/exclude")] {
+        let text = std::fs::read_to_string(&exclude).expect("a file");
+        assert!(!text.contains(".mcp.json"), "{}: {text}", exclude.display());
+    }
+}

@@ -1,6 +1,6 @@
 //! Servers that are slow, broken, or lost at the worst moment.
 
-use std::net::SocketAddr;
+use std::{ffi::OsStr, net::SocketAddr, os::unix::ffi::OsStrExt as _};
 
 use blackbox::Cli;
 use serde_json::json;
@@ -187,4 +187,25 @@ async fn a_directory_that_was_renamed_is_told_to_the_person_at_the_start() {
     assert_eq!(told(&home, &claude, "s-1", "UserPromptSubmit").await, None, "once a session");
     assert_eq!(home.run_in(&renamed, &["trust", "."]).await.code, 0);
     assert_eq!(told(&home, &claude, "s-2", "SessionStart").await, None);
+}
+
+#[tokio::test]
+async fn a_directory_whose_name_is_not_utf_8_ends_no_hook() {
+    let server = crate::connect::server().await;
+    let home = home(&server);
+    let ran = home.run_in(&home.dir().join("a"), &["connect", "claude", "--user"]).await;
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let directory = home.dir().join(OsStr::from_bytes(b"bad\xff"));
+    let refused = home.run_in(&directory, &["connect", "codex"]).await;
+    assert!(refused.code == 2 && refused.err.contains("is not UTF-8"), "{refused:?}");
+    let program = blackbox::binary();
+    let line = format!("{} hook --client claude", program.display());
+    for event in ["SessionStart", "PostToolUse", "Stop", "SessionEnd"] {
+        let input = json!({"session_id": "s", "hook_event_name": event}).to_string();
+        let ran = home.shell(&directory, &line, &input).await;
+        assert!(ran.code == 0 && ran.err.is_empty(), "{event}: {ran:?}");
+    }
+    assert!(!journal(&home).contains("a bug"), "{}", journal(&home));
+    let ran = home.run_in(&directory, &["doctor"]).await;
+    assert!(ran.code < 2, "{ran:?}");
 }
