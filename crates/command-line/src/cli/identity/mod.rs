@@ -132,8 +132,11 @@ pub(crate) fn resolve_client(
     client: &str,
     directory: &Path,
 ) -> Result<Option<Identity>, Failure> {
-    if let Some(named) = named(flag, environment)? {
-        return Ok(Some(named));
+    // One coding agent may have started the other: the agent that the outer one speaks as is not the inner one's.
+    let is_outer = environment.var(CLIENT_VAR).is_some_and(|outer| outer != client);
+    let named = named(flag, environment)?.filter(|named| !is_outer || named.source != Source::Environment);
+    if named.is_some() {
+        return Ok(named);
     }
     match clients::find(environment, directory, client)? {
         Some((handle, path)) => Ok(Some(Identity { handle, source: Source::Client(path) })),
@@ -205,5 +208,16 @@ mod tests {
         let failure =
             resolve(None, &Environment::of_test(root.path(), &[("PLENARY_AS", "nick")])).unwrap_err();
         assert_eq!(failure.exit(), Exit::Usage);
+    }
+
+    #[test]
+    fn a_coding_agent_that_another_one_starts_does_not_speak_as_the_outer_one() {
+        let root = tempfile::tempdir().unwrap();
+        let home = root.path().join("home").display().to_string();
+        let vars = [("HOME", home.as_str()), ("PLENARY_AS", "@nick.claude-one"), (CLIENT_VAR, "claude")];
+        let environment = Environment::of_test(root.path(), &vars);
+        let spoken = |client| resolve_client(None, &environment, client, root.path()).unwrap();
+        assert_eq!(spoken("claude").unwrap().source, Source::Environment);
+        assert_eq!(spoken("codex"), None);
     }
 }
