@@ -257,7 +257,7 @@ export class AgentOperations {
   /**
    * Replace an agent's token; the old token stops working at once, and its connections close.
    *
-   * Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
+   * Refused with: invalid_json, invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
    * idempotency_key_reused, overloaded.
    */
   async rotateToken(
@@ -663,8 +663,8 @@ export class ContactOperations {
    *
    * For the asked agent's owner, and for the agent itself if it has self_service.
    *
-   * Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, forbidden, not_found,
-   * contact_answered, allowlist_full, idempotency_key_reused.
+   * Refused with: invalid_json, invalid_idempotency_key, missing_authorization, invalid_authorization, forbidden,
+   * not_found, contact_answered, allowlist_full, idempotency_key_reused.
    */
   async accept(
     contactId: types.ContactId,
@@ -678,7 +678,7 @@ export class ContactOperations {
    *
    * For the asked agent or its owner.
    *
-   * Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
+   * Refused with: invalid_json, invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
    * contact_answered, idempotency_key_reused.
    */
   async decline(
@@ -1217,7 +1217,7 @@ export class ContextOperations {
   /**
    * Give an agent a role in a project.
    *
-   * Refused with: invalid_schema, unknown_member, invalid_idempotency_key, missing_authorization,
+   * Refused with: invalid_schema, unknown_member, invalid_json, invalid_idempotency_key, missing_authorization,
    * invalid_authorization, unauthorized, project_not_found, ambiguous_project_id, project_full,
    * idempotency_key_reused.
    */
@@ -1858,7 +1858,7 @@ export class NotifyOperations {
    *
    * One that did not arrive, under its own id, until it arrives or is given up again.
    *
-   * Refused with: invalid_query, invalid_owner, invalid_idempotency_key, missing_authorization,
+   * Refused with: invalid_query, invalid_owner, invalid_json, invalid_idempotency_key, missing_authorization,
    * invalid_authorization, not_found, idempotency_key_reused.
    */
   async retry(
@@ -1876,8 +1876,8 @@ export class NotifyOperations {
    *
    * At once, whatever the quiet hours; the answer says what came of it.
    *
-   * Refused with: invalid_query, invalid_owner, missing_authorization, invalid_authorization, not_found,
-   * too_many_tests.
+   * Refused with: invalid_query, invalid_owner, invalid_json, missing_authorization, invalid_authorization,
+   * not_found, too_many_tests.
    */
   async test(
     subscriptionId: types.SubscriptionId,
@@ -1996,8 +1996,8 @@ export class OwnerOperations {
   /**
    * Replace an owner's token; the old token stops working at once.
    *
-   * Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, signed_in_at_issuer,
-   * not_found, idempotency_key_reused.
+   * Refused with: invalid_json, invalid_idempotency_key, missing_authorization, invalid_authorization,
+   * signed_in_at_issuer, not_found, idempotency_key_reused.
    */
   async rotateToken(
     owner: types.OwnerName,
@@ -2322,7 +2322,7 @@ export class RequestOperations {
    *
    * The link answers the request without a token, once, within seven days. It is shown once.
    *
-   * Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
+   * Refused with: invalid_json, invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
    * already_answered, request_withdrawn, request_expired, too_many_changes, idempotency_key_reused.
    */
   async link(
@@ -2438,8 +2438,8 @@ export class RequestOperations {
    *
    * Possible until the agent has received the answer.
    *
-   * Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, not_found, too_late,
-   * not_answered, request_withdrawn, request_expired, too_many_changes, idempotency_key_reused.
+   * Refused with: invalid_json, invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
+   * too_late, not_answered, request_withdrawn, request_expired, too_many_changes, idempotency_key_reused.
    */
   async undo(
     askId: types.AskId,

@@ -489,8 +489,8 @@ class AsyncAgentOperations:
     ) -> AgentMade:
         """Replace an agent's token; the old token stops working at once, and its connections close.
 
-        Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
-        idempotency_key_reused, overloaded.
+        Refused with: invalid_json, invalid_idempotency_key, missing_authorization, invalid_authorization,
+        not_found, idempotency_key_reused, overloaded.
         """
         answer = await self._transport.call(
             "agent.rotate_token",
@@ -1218,8 +1218,8 @@ class AsyncContactOperations:
 
         For the asked agent's owner, and for the agent itself if it has self_service.
 
-        Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, forbidden,
-        not_found, contact_answered, allowlist_full, idempotency_key_reused.
+        Refused with: invalid_json, invalid_idempotency_key, missing_authorization, invalid_authorization,
+        forbidden, not_found, contact_answered, allowlist_full, idempotency_key_reused.
         """
         answer = await self._transport.call(
             "contact.accept",
@@ -1246,8 +1246,8 @@ class AsyncContactOperations:
 
         For the asked agent or its owner.
 
-        Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
-        contact_answered, idempotency_key_reused.
+        Refused with: invalid_json, invalid_idempotency_key, missing_authorization, invalid_authorization,
+        not_found, contact_answered, idempotency_key_reused.
         """
         answer = await self._transport.call(
             "contact.decline",
@@ -2216,9 +2216,9 @@ class AsyncContextOperations:
 
         role: What the member may do.
 
-        Refused with: invalid_schema, unknown_member, invalid_idempotency_key, missing_authorization,
-        invalid_authorization, unauthorized, project_not_found, ambiguous_project_id, project_full,
-        idempotency_key_reused.
+        Refused with: invalid_schema, unknown_member, invalid_json, invalid_idempotency_key,
+        missing_authorization, invalid_authorization, unauthorized, project_not_found, ambiguous_project_id,
+        project_full, idempotency_key_reused.
         """
         answer = await self._transport.call(
             "context.share",
@@ -3456,8 +3456,8 @@ class AsyncNotifyOperations:
 
         owner: For the operator: the owner.
 
-        Refused with: invalid_query, invalid_owner, invalid_idempotency_key, missing_authorization,
-        invalid_authorization, not_found, idempotency_key_reused.
+        Refused with: invalid_query, invalid_owner, invalid_json, invalid_idempotency_key,
+        missing_authorization, invalid_authorization, not_found, idempotency_key_reused.
         """
         await self._transport.call(
             "notify.retry",
@@ -3486,8 +3486,8 @@ class AsyncNotifyOperations:
 
         owner: For the operator: the owner.
 
-        Refused with: invalid_query, invalid_owner, missing_authorization, invalid_authorization, not_found,
-        too_many_tests.
+        Refused with: invalid_query, invalid_owner, invalid_json, missing_authorization,
+        invalid_authorization, not_found, too_many_tests.
         """
         answer = await self._transport.call(
             "notify.test",
@@ -3699,7 +3699,7 @@ class AsyncOwnerOperations:
     ) -> TokenView:
         """Replace an owner's token; the old token stops working at once.
 
-        Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization,
+        Refused with: invalid_json, invalid_idempotency_key, missing_authorization, invalid_authorization,
         signed_in_at_issuer, not_found, idempotency_key_reused.
         """
         answer = await self._transport.call(
@@ -4301,8 +4301,9 @@ class AsyncRequestOperations:
 
         The link answers the request without a token, once, within seven days. It is shown once.
 
-        Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
-        already_answered, request_withdrawn, request_expired, too_many_changes, idempotency_key_reused.
+        Refused with: invalid_json, invalid_idempotency_key, missing_authorization, invalid_authorization,
+        not_found, already_answered, request_withdrawn, request_expired, too_many_changes,
+        idempotency_key_reused.
         """
         answer = await self._transport.call(
             "request.link",
@@ -4526,8 +4527,9 @@ class AsyncRequestOperations:
 
         Possible until the agent has received the answer.
 
-        Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
-        too_late, not_answered, request_withdrawn, request_expired, too_many_changes, idempotency_key_reused.
+        Refused with: invalid_json, invalid_idempotency_key, missing_authorization, invalid_authorization,
+        not_found, too_late, not_answered, request_withdrawn, request_expired, too_many_changes,
+        idempotency_key_reused.
         """
         answer = await self._transport.call(
             "request.undo",
