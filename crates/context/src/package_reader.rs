@@ -374,6 +374,8 @@ impl Context {
                 break;
             }
         }
+        // In the order of their keys, whoever was chosen.
+        readable.projects.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         Ok(readable)
     }
 

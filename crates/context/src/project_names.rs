@@ -1,5 +1,6 @@
 //! Resolves the project of a request: each owner has its own namespace of project ids (wire.md D.4). A plain id is
-//! the project of the bearer's own owner, otherwise the one that an owner whom it admits shares with it; `OWNER:ID` names another owner's.
+//! the project of the bearer's own owner, otherwise the one shared with it, those of owners that it admits before others; `OWNER:ID` names another
+//! owner's.
 //! Must not know: HTTP, or the operation in the project.
 
 use std::{
@@ -87,15 +88,20 @@ fn ambiguous<'a>(
     visible: &'a [(String, Arc<ProjectState>)],
 ) -> HashMap<&'a str, String> {
     let own_owner = by.owner();
-    let mut namesakes = HashMap::<&str, u32>::new();
-    for (_, state) in visible.iter().filter(|(_, state)| admits(&owner(state))) {
-        *namesakes.entry(state.project_id.as_str()).or_default() += 1;
+    let is_own = |state: &ProjectState| own_owner.is_some() && state.owner == own_owner;
+    // Of each id: the projects whose owners are admitted, and all.
+    let mut namesakes = HashMap::<&str, (u32, u32)>::new();
+    for (_, state) in visible {
+        let (admitted, all) = namesakes.entry(state.project_id.as_str()).or_default();
+        *admitted += u32::from(is_own(state) || admits(&owner(state)));
+        *all += 1;
     }
-    let is_plain = |state: &ProjectState| {
-        let is_own = own_owner.is_some() && state.owner == own_owner;
-        let is_only = || namesakes.get(state.project_id.as_str()) == Some(&1);
-        is_own || (admits(&owner(state)) && is_only() && split(&state.project_id).is_none())
+    let is_meant = |state: &ProjectState| match namesakes[state.project_id.as_str()] {
+        (0, all) => all == 1,
+        (admitted, _) => admitted == 1 && admits(&owner(state)),
     };
+    let is_plain =
+        |state: &ProjectState| is_own(state) || is_meant(state) && split(&state.project_id).is_none();
     let others = visible.iter().filter(|(_, state)| !is_plain(state));
     others.map(|(key, state)| (key.as_str(), reference(state))).collect()
 }
@@ -179,7 +185,8 @@ impl Context {
         Ok(state.exists().then(|| ResolvedProject::from_state(key, state)))
     }
 
-    /// The projects with this id that owners whom the bearer admits share with it.
+    /// The projects with this id that are shared with a bearer; if owners that it admits share some, only those. Anybody may
+    /// share one, and makes no name ambiguous by it.
     async fn shared_with(&self, by: &Actor, id: &str) -> Result<Vec<ResolvedProject>, Fault> {
         let mut shared_keys = BTreeMap::new();
         let part = key::part(id);
@@ -188,11 +195,16 @@ impl Context {
             let keys = self.keys(SHARED, &prefix, &part).await?;
             shared_keys.extend(keys.into_iter().map(|key| (key, ())));
         }
-        let (admission, mut shared) = (self.admission(by).await?, Vec::new());
-        let is_meant =
-            |place: &ResolvedProject| place.state.access(by).read && admission.admits(&place.home.owner);
+        let mut shared = Vec::new();
         for key in shared_keys.into_keys().chain([part]) {
-            shared.extend(self.existing(key).await?.filter(is_meant));
+            shared.extend(self.existing(key).await?.filter(|place| place.state.access(by).read));
+        }
+        if shared.len() > 1 {
+            let admission = self.admission(by).await?;
+            let is_admitted = |place: &ResolvedProject| admission.admits(&place.home.owner);
+            if shared.iter().any(is_admitted) {
+                shared.retain(is_admitted);
+            }
         }
         Ok(shared)
     }
@@ -312,5 +324,6 @@ mod tests {
         assert_eq!(references("operator", "all"), ["ann:p", "ann:x:y", "bob:p", "bob:z:y"]);
         assert_eq!(references("@cat.c", "all"), ["ann:p", "ann:x:y", "bob:p", "bob:z:y"]);
         assert_eq!(references("@cat.c", "bob"), ["ann:p", "ann:x:y", "bob:z:y"]);
+        assert!(ambiguous(&"@cat.c".parse().unwrap(), |_| false, &[project("ann", "q")]).is_empty());
     }
 }

@@ -35,9 +35,10 @@ pub(crate) async fn chosen(api: &ToolApi, me: &Me, named: Option<&str>) -> Resul
     let is_of_own_name = |project: &Value| project["owner_id"] == own && project["project_id"] == own;
     let mut projects: Vec<String> = listed.iter().filter_map(name).collect();
     match projects.len() {
-        0 => Ok(own.to_owned()),
+        // Not by its id alone: a stranger may share a project of that id.
+        0 => Ok(format!("{own}:{own}")),
         1 => Ok(projects.remove(0)),
-        _ if listed.iter().any(is_of_own_name) => Ok(own.to_owned()),
+        _ if listed.iter().any(is_of_own_name) => Ok(format!("{own}:{own}")),
         _ => {
             projects.truncate(20);
             let message = format!("Name `project_id`, one of: {}.", projects.join(", "));

