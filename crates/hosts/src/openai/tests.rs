@@ -23,12 +23,11 @@ impl Toolbox for RepeatTool {
     }
 
     async fn call(&self, _: &RunRequest, tool: &str, args: &Map<String, Value>) -> Result<String, String> {
-        let result = match tool {
+        match tool {
             "repeat" => Ok(args["text"].to_string()),
             "large" => Ok("x".repeat(2 << 20)),
             _ => Err("it failed".into()),
-        };
-        result
+        }
     }
 }
 
