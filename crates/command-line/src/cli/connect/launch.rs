@@ -111,7 +111,7 @@ struct Start {
 pub(crate) async fn prepare(
     context: &Context,
     coding: CodingAgent,
-    launch: Launch,
+    mut launch: Launch,
 ) -> Result<Process, Failure> {
     let program = coding.tool().program;
     if !is_on_path(context, program) {
@@ -156,7 +156,7 @@ pub(crate) async fn prepare(
             let is_print = launch.args.iter().any(|arg| arg == "-p" || arg == "--print" || arg == "exec");
             invocation.wake = coding.reach().wakes && !is_print;
             let planned = planned(context, coding, Scope::Project, &directory, &invocation)?;
-            let mut start = start(context, coding, &invocation, &planned)?;
+            let mut start = start(context, coding, &invocation, &planned, &mut launch.args)?;
             if coding.tool().start == How::TomlFlags
                 && let Some(state) = codex_trust::state(program, &start.args, &directory).await
             {
@@ -257,19 +257,14 @@ fn start(
     coding: CodingAgent,
     invocation: &ProgramCommand,
     planned: &[PlannedFile],
+    given: &mut Vec<OsString>,
 ) -> Result<Start, Failure> {
     let handle = invocation.agent.as_str();
     let mut start = Start::default();
     let tool = coding.tool();
     match tool.start {
         How::Connected => {}
-        How::ClaudeFlags => {
-            let mut flag =
-                |name: &str, value: &Value| start.args.extend([name.into(), value.to_string().into()]);
-            let settings = json_of(planned);
-            flag("--mcp-config", &json!({"mcpServers": settings["mcpServers"]}));
-            flag("--settings", &json!({"hooks": settings["hooks"], "permissions": settings["permissions"]}));
-        }
+        How::ClaudeFlags => start.args.extend(claude_flags(planned, given)?),
         How::TomlFlags => {
             for file in planned {
                 match &file.form {
@@ -384,6 +379,46 @@ fn linked_home(
 }
 
 /// All planned files merged into one JSON object.
+/// The settings as flags. Claude Code reads one `--settings`, so that the given ones get ours.
+fn claude_flags(planned: &[PlannedFile], given: &mut Vec<OsString>) -> Result<[OsString; 4], Failure> {
+    let mut settings = given_settings(given)?;
+    planned.iter().for_each(|file| put(&mut settings, &file.form));
+    let servers = settings.as_object_mut().and_then(|all| all.remove("mcpServers"));
+    let servers = json!({ "mcpServers": servers }).to_string();
+    Ok(["--mcp-config".into(), servers.into(), "--settings".into(), settings.to_string().into()])
+}
+
+/// Takes `--settings` out of the arguments; an object without members if there is none.
+fn given_settings(args: &mut Vec<OsString>) -> Result<Value, Failure> {
+    const FLAG: &str = "--settings";
+    let mut settings = json!({});
+    let is_flag = |arg: &OsString| {
+        let text = arg.to_string_lossy();
+        text == FLAG || text.strip_prefix(FLAG).is_some_and(|rest| rest.starts_with('='))
+    };
+    loop {
+        let options = args.iter().take_while(|arg| *arg != "--").count();
+        let Some(at) = args[..options].iter().position(is_flag) else { return Ok(settings) };
+        let arg = args.remove(at).to_string_lossy().into_owned();
+        let value = match arg.split_once('=') {
+            Some((_, value)) => value.to_owned(),
+            None if at < options - 1 => args.remove(at).to_string_lossy().into_owned(),
+            None => return Err(Failure::usage("`--settings` has no value", "name a file or give JSON")),
+        };
+        let text = if value.trim_start().starts_with('{') {
+            value
+        } else {
+            fs::read_to_string(&value).map_err(|error| {
+                Failure::usage(format!("{value} cannot be read: {error}"), "name another file")
+            })?
+        };
+        settings = serde_json::from_str(&text)
+            .ok()
+            .filter(Value::is_object)
+            .ok_or_else(|| Failure::usage("`--settings` is not a JSON object", "correct the settings"))?;
+    }
+}
+
 fn json_of(planned: &[PlannedFile]) -> Value {
     let mut all = json!({});
     planned.iter().for_each(|file| put(&mut all, &file.form));
@@ -469,5 +504,28 @@ mod tests {
             toml_server("[mcp_servers.plenary]\ncommand = \"p\"\n\n[mcp_servers.plenary.tools.send]\nx = 1")
                 .unwrap();
         assert!(!flag.to_string_lossy().contains('\n'), "{flag:?}");
+    }
+
+    #[test]
+    fn given_settings_are_taken_out_of_the_arguments() {
+        let given = |args: &[&str]| {
+            let mut args: Vec<OsString> = args.iter().map(OsString::from).collect();
+            let settings = given_settings(&mut args).unwrap();
+            (settings, args.into_iter().map(|arg| arg.into_string().unwrap()).collect::<Vec<_>>())
+        };
+        let rest = |args: &[&str]| args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>();
+        assert_eq!(given(&["-p", "hi"]), (json!({}), rest(&["-p", "hi"])));
+        let both = [r#"--settings={"a":1}"#, "-p", "--settings", r#"{"model":"m"}"#, "hi"];
+        assert_eq!(given(&both), (json!({"model": "m"}), rest(&["-p", "hi"])), "the last counts");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), r#"{"env":{}}"#).unwrap();
+        let path = file.path().to_str().unwrap();
+        assert_eq!(given(&["--settings", path]), (json!({"env": {}}), rest(&[])));
+        assert_eq!(given(&["--", "--settings"]), (json!({}), rest(&["--", "--settings"])), "a prompt");
+        for wrong in
+            [&["--settings"][..], &["--settings", "/nowhere/x"], &["--settings=[]"], &["--settings", "--"]]
+        {
+            assert!(given_settings(&mut wrong.iter().map(OsString::from).collect()).is_err(), "{wrong:?}");
+        }
     }
 }
