@@ -22,7 +22,7 @@ use crate::{
     limits::{DIGEST_PACKAGES_MAX, DIGEST_PROJECTS_MAX, LIST_MAX, ORIENT_PACKAGES, QUESTIONS_MAX},
     moment::Moment,
     package::state::PackageState,
-    package_reader::{Drafts, PackageQuery},
+    package_reader::{Drafts, PackageQuery, in_order},
     project::state::ProjectState,
     wire::{Digest, DigestProject, OpenQuestion, Orientation, Summary, raw},
 };
@@ -200,9 +200,8 @@ impl Context {
         let (projects, mut is_cut) = match &single_project {
             Some(project) => (vec![project.clone()], false),
             None => {
-                let mut visible = self.admitted(by, DIGEST_PROJECTS_MAX + 1).await?;
-                let is_cut = visible.len() > DIGEST_PROJECTS_MAX;
-                visible.truncate(DIGEST_PROJECTS_MAX);
+                let admitted = self.admitted(by, DIGEST_PROJECTS_MAX + 1).await?;
+                let (mut visible, is_cut) = in_order(admitted, DIGEST_PROJECTS_MAX);
                 visible.retain(|(_, project)| selection.include_archived || project.archived_at.is_none());
                 (visible, is_cut)
             }

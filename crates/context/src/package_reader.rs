@@ -294,7 +294,7 @@ impl PackageQuery<'_> {
 /// The projects that a bearer may read.
 #[derive(Debug, Default)]
 pub(crate) struct ReadableProjects {
-    /// With their keys, sorted by key.
+    /// With their keys, those first that matter most if there are too many.
     pub(crate) projects: Vec<(String, Arc<ProjectState>)>,
     /// The keys of damaged ones.
     pub(crate) damaged: Vec<String>,
@@ -374,8 +374,6 @@ impl Context {
                 break;
             }
         }
-        // In the order of their keys, whoever was chosen.
-        readable.projects.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         Ok(readable)
     }
 
@@ -400,6 +398,14 @@ impl Context {
             }
         }
     }
+}
+
+/// The first `max` of chosen projects, by their keys, and whether there are more.
+pub(crate) fn in_order<T>(mut chosen: Vec<(String, T)>, max: usize) -> (Vec<(String, T)>, bool) {
+    let is_cut = chosen.len() > max;
+    chosen.truncate(max);
+    chosen.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    (chosen, is_cut)
 }
 
 /// The keys of projects, the first of each owner before the second of any.

@@ -14,6 +14,7 @@ use crate::{
     access::Role,
     limits::{ABOUT_BYTES_MAX, NAME_CHARACTERS_MAX, PROJECTS_LISTED_BYTES_MAX, PROJECTS_LISTED_MAX},
     malformed::ContextFault,
+    package_reader::in_order,
     parameters::Parameters,
     project::{
         command::{CreateProject, Edit, EditProject},
@@ -212,9 +213,10 @@ async fn list(
     } else {
         context.visible(&authority.by, PROJECTS_LISTED_MAX + 1).await?
     };
+    let (visible, is_cut) = in_order(visible, PROJECTS_LISTED_MAX);
     let references = context.references(&authority.by, &visible).await?;
     let (mut projects, mut bytes) = (Vec::<Project>::new(), 0);
-    for (key, project) in visible.iter().take(PROJECTS_LISTED_MAX) {
+    for (key, project) in &visible {
         let reference = references.get(key.as_str()).cloned();
         let project = Project { reference, ..Project::from(&**project) };
         bytes += written(&project);
@@ -223,7 +225,7 @@ async fn list(
         }
         projects.push(project);
     }
-    let truncated = if visible.len() > projects.len() { vec!["projects"] } else { Vec::new() };
+    let truncated = if is_cut || visible.len() > projects.len() { vec!["projects"] } else { Vec::new() };
     Ok(Json(Projects { projects, truncated }))
 }
 

@@ -22,7 +22,7 @@ use crate::{
     Context,
     limits::{EXPORT_PROJECTS_MAX, IMPORT_AGENTS_MAX, LINE_BYTES_MAX},
     malformed::ContextFault,
-    package_reader::ReadableProjects,
+    package_reader::{ReadableProjects, in_order},
     parameters::Parameters,
     project_names::{Home, split},
     refusals::ContextRefusal,
@@ -113,10 +113,13 @@ async fn export_all(
     reader: Downloader,
     parameters: Parameters,
 ) -> Result<Response, ContextRefusal> {
-    let projects = context.readable_projects(&reader.actor(), EXPORT_PROJECTS_MAX + 1).await?;
-    if projects.projects.len() > EXPORT_PROJECTS_MAX {
+    let ReadableProjects { projects, damaged } =
+        context.readable_projects(&reader.actor(), EXPORT_PROJECTS_MAX + 1).await?;
+    let (projects, is_cut) = in_order(projects, EXPORT_PROJECTS_MAX);
+    if is_cut {
         return Err(Rejection::TooManyProjects.into());
     }
+    let projects = ReadableProjects { projects, damaged };
     let share = context.running_work().export(&reader.actor())?;
     stream(context, (reader, share), projects, &parameters).await
 }

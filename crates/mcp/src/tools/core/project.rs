@@ -7,15 +7,17 @@ use super::me::Me;
 use crate::tools::api::{Refusal, Route, ToolApi, get};
 
 pub(crate) const LIST: Route = get("/v1/projects");
+/// Only projects of owners that the caller admits.
+const ADMITTED: &[(&str, &str)] = &[("admitted", "true")];
 
 /// The projects that the caller may read, of owners that it admits, each by an unambiguous name.
 pub(crate) async fn all(api: &ToolApi) -> Result<Vec<String>, Refusal> {
-    Ok(open(api).await?.iter().filter_map(name).collect())
+    Ok(open(api, ADMITTED).await?.iter().filter_map(name).collect())
 }
 
-/// The same, as they are listed.
-async fn open(api: &ToolApi) -> Result<Vec<Value>, Refusal> {
-    let mut found = api.read(&LIST, &[], &[("admitted", "true")]).await?;
+/// The projects that are not archived, as they are listed.
+async fn open(api: &ToolApi, query: &[(&str, &str)]) -> Result<Vec<Value>, Refusal> {
+    let mut found = api.read(&LIST, &[], query).await?;
     let Value::Array(mut projects) = found["projects"].take() else { return Ok(Vec::new()) };
     projects.retain(|project| project["archived_at"].is_null());
     Ok(projects)
@@ -31,14 +33,17 @@ pub(crate) async fn chosen(api: &ToolApi, me: &Me, named: Option<&str>) -> Resul
         return Ok(named.to_owned());
     }
     let own = me.handle.owner();
-    let listed = open(api).await?;
+    let listed = open(api, ADMITTED).await?;
     let is_of_own_name = |project: &Value| project["owner_id"] == own && project["project_id"] == own;
     let mut projects: Vec<String> = listed.iter().filter_map(name).collect();
     match projects.len() {
-        // Not by its id alone: a stranger may share a project of that id.
-        0 => Ok(format!("{own}:{own}")),
+        // A stranger may have shared a project of that id, which the id alone would mean.
+        0 if open(api, &[]).await?.iter().any(|project| project["project_id"] == own) => {
+            Ok(format!("{own}:{own}"))
+        }
+        0 => Ok(own.to_owned()),
         1 => Ok(projects.remove(0)),
-        _ if listed.iter().any(is_of_own_name) => Ok(format!("{own}:{own}")),
+        _ if listed.iter().any(is_of_own_name) => Ok(own.to_owned()),
         _ => {
             projects.truncate(20);
             let message = format!("Name `project_id`, one of: {}.", projects.join(", "));

@@ -56,9 +56,7 @@ impl Quota {
         }
         let counts = [
             ("streams_per_owner_max", self.streams_per_owner_max),
-            ("searches_per_owner_max", self.searches_per_owner_max),
             ("uploads_per_owner_max", self.uploads_per_owner_max),
-            ("exports_per_owner_max", self.exports_per_owner_max),
             ("mcp_sessions_per_owner_max", self.mcp_sessions_per_owner_max),
         ];
         match counts.iter().find(|(_, count)| *count == Some(0)) {

@@ -66,7 +66,6 @@ fn values_that_work_for_nothing_are_refused() {
     for (file, expected) in [
         ("[notify]\ncontact = \"me\"", "`contact` in [notify] must begin with mailto: or https://"),
         ("[quota]\nuploads_per_owner_max = 0", "`uploads_per_owner_max` in [quota] must be at least 1"),
-        ("[quota]\nsearches_per_owner_max = 0", "`searches_per_owner_max` in [quota] must be at least 1"),
         (
             "connections_per_address_max = 0",
             "`connections_per_address_max` in the configuration file must be",

@@ -41,9 +41,9 @@ async fn ap_101_a_share_of_an_owner_that_is_not_admitted_catches_nothing() {
     for project in ["notes", "victim"] {
         share(&acme, project, "writer").await;
     }
-    victim.post("/v1/projects", json!({"project_id": "notes"})).await.ok(201);
     // A tool that names no project means the owner's own one, also before there is one.
     done(&victim, "note_fact", json!({"subject": "db", "predicate": "port", "value": "1"})).await;
+    victim.post("/v1/projects", json!({"project_id": "notes"})).await.ok(201);
     deposited(&victim, &titled(&victim, "notes", "plan")).await;
     done(&victim, "deposit", json!({"title": "secret"})).await;
     for project in ["acme:notes", "acme:victim"] {
