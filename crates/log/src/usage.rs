@@ -462,7 +462,7 @@ mod tests {
         drop(log.pledge(&charge(1), true).await.unwrap().unwrap());
         let refused = log.pledge(&charge(RESERVE_MIN.bytes + 1), true).await.unwrap();
         let max = 100 + RESERVE_MIN.bytes;
-        assert_eq!(refused.unwrap_err(), ExceededQuota { rule: QuotaRule::OwnerBytes, used: 100, max });
+        assert_eq!(refused.unwrap_err(), ExceededQuota { rule: QuotaRule::OwnerBytes, used: 101, max });
     }
 
     #[tokio::test]
