@@ -6,10 +6,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
 use plenary_engine::Room as _;
 use plenary_kernel::{NoticeId, OwnerName, Stamp, SubscriptionId, TimestampMs, Version};
 use plenary_log::Fault;
+use plenary_room::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -43,10 +43,11 @@ pub struct Post {
     pub origin: Option<String>,
 }
 
-/// The room of the requests, which is asked before each attempt: what it wanted to send a day ago may no longer be anybody's.
+/// The room of the requests. It is asked before each attempt, because an attempt may follow a day after the request was made.
+#[async_trait]
 pub trait PostOrigins: Send + Sync {
     /// Whether the request is still to be sent.
-    fn is_wanted<'a>(&'a self, owner: &'a OwnerName, post: &'a Post) -> BoxFuture<'a, Result<bool, Fault>>;
+    async fn is_wanted(&self, owner: &OwnerName, post: &Post) -> Result<bool, Fault>;
 }
 
 /// The stored form of a post, in place of a notice.

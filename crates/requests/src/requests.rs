@@ -204,7 +204,7 @@ impl Observer for Requests {
                     self.0.waiting.wake(&event.stream, event.version);
                 }
                 RuleRoom::CATEGORY => self.0.rules.observe(event),
-                // Who waits and may no longer read the request is told at once.
+                // The wait of somebody who may no longer read the request ends at once.
                 _ => AccountEvent::of(event).iter().for_each(|change| recheck(&self.0.waiting, change)),
             }
         }

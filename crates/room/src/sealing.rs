@@ -19,8 +19,8 @@ impl SealingKey {
         Self(LessSafeKey::new(key.expect("a digest of 32 bytes is a key of 32 bytes")))
     }
 
-    /// The text in a form that only this key can read or make, for a bearer, the only one for whom it counts. `None` if the
-    /// system has no random numbers.
+    /// Encrypts a text for one bearer; [`Self::unseal`] with another bearer fails. `None` if the system has no random
+    /// numbers.
     pub fn seal(&self, bearer: &str, mut text: Vec<u8>) -> Option<Vec<u8>> {
         let mut nonce = [0; NONCE_LEN];
         SystemRandom::new().fill(&mut nonce).ok()?;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use a2a::{StreamResponse, Task, TaskState};
-use futures_util::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use http::StatusCode;
 use parking_lot::Mutex;
 use plenary_accounts::{Accounts, Authority};
@@ -17,6 +17,7 @@ use plenary_engine::{ExecuteError, Room as _, Streams};
 use plenary_kernel::{Clock, OwnerName};
 use plenary_log::{Fault, Log, Order, StoredEvent};
 use plenary_notify::{Notify, Post, PostOrigins};
+use plenary_room::async_trait;
 use serde_json::json;
 use tokio::{
     sync::Notify as Bell,
@@ -164,19 +165,18 @@ struct PushOrigins {
     accounts: Accounts,
 }
 
+#[async_trait]
 impl PostOrigins for PushOrigins {
-    fn is_wanted<'a>(&'a self, owner: &'a OwnerName, post: &'a Post) -> BoxFuture<'a, Result<bool, Fault>> {
-        Box::pin(async move {
-            let origin = post.origin.as_deref().and_then(|origin| serde_json::from_str(origin).ok());
-            let Some((task, id)) = origin.map(|(task, id): (String, String)| (task, id)) else {
-                return Ok(true);
-            };
-            let (state, _) = self.configs.fresh(owner.as_str()).await?;
-            match state.find(&task, &id).filter(|entry| entry.config.url == post.url) {
-                Some(entry) => is_open(&self.accounts, &entry.config).await,
-                None => Ok(false),
-            }
-        })
+    async fn is_wanted(&self, owner: &OwnerName, post: &Post) -> Result<bool, Fault> {
+        let origin = post.origin.as_deref().and_then(|origin| serde_json::from_str(origin).ok());
+        let Some((task, id)) = origin.map(|(task, id): (String, String)| (task, id)) else {
+            return Ok(true);
+        };
+        let (state, _) = self.configs.fresh(owner.as_str()).await?;
+        match state.find(&task, &id).filter(|entry| entry.config.url == post.url) {
+            Some(entry) => is_open(&self.accounts, &entry.config).await,
+            None => Ok(false),
+        }
     }
 }
 

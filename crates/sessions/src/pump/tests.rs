@@ -76,3 +76,30 @@ async fn asp_43_a_ping_confirms_at_most_what_the_marks_cover() {
         assert_eq!(socket.0.len(), 3, "two events and a ping");
     }
 }
+
+/// While a block has yet to take the agent out of a session, its events there wait, and no ping confirms a position beyond
+/// them. Then they are sent from the first one on, although a later one is marked.
+#[tokio::test(start_paused = true)]
+async fn asp_80_events_that_wait_for_an_ejection_are_neither_skipped_nor_confirmed() {
+    let server = Server::on(&Store::new()).await;
+    server.register().await;
+    let body = CreateBody { initial_message: Some(draft("hello")), ..CreateBody::default() };
+    let stream = SessionRoom::stream(server.open_session(body).await.as_str());
+    let events = server.sessions.log().read_stream(&stream, Version(0), 10).await.unwrap();
+    let last = events.last().unwrap();
+    let connection = server.connect().await;
+    let caller = AgentCaller { handle: connection.handle.clone(), token: TokenDigest::of("ann") };
+    let mut socket = SilentSocket::default();
+    let mut pump =
+        Pump::start(&server.sessions, &caller, &connection, Form::Both, &mut socket).await.unwrap();
+    pump.sent_position = Position(0);
+    // Whoever is present will do: the session has only this agent.
+    pump.blockers = vec![connection.handle.clone()];
+    let marks = |version| [(stream.clone(), version)].into_iter();
+    pump.deliver(marks(Version(1)), ReadLimit::Committed, Some(last.position)).await.unwrap();
+    pump.cover(last.position);
+    assert_eq!((pump.sent_position, pump.socket.0.len()), (Position(0), 0));
+    pump.blockers.clear();
+    pump.deliver(marks(last.version.next()), ReadLimit::Committed, Some(last.position)).await.unwrap();
+    assert_eq!((pump.sent_position, pump.socket.0.len()), (last.position, 1));
+}
