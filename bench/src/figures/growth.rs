@@ -24,6 +24,8 @@ const OTHERS: usize = 64;
 const BULK: usize = 100_000;
 /// Far from any number of sessions in step, so that neighbours in time are not neighbours in the log.
 const STRIDE: usize = 7_919;
+/// Messages in a row to one session, as in a conversation.
+const BURST: usize = 16;
 /// Nothing for so long, and a reader has confirmed what it has.
 pub(super) const CONFIRMED: std::time::Duration = std::time::Duration::from_millis(1_200);
 
@@ -85,7 +87,7 @@ impl Grown {
             let some = sent..missing.min(sent + BULK);
             sent = some.end;
             let me = self.clone();
-            bulk(server.address(), some.map(move |nth| me.news(nth * STRIDE))).await?;
+            bulk(server.address(), some.map(move |nth| me.news(nth / BURST * STRIDE))).await?;
         }
         self.events = self.events.max(events);
         Ok(())

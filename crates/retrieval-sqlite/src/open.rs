@@ -30,6 +30,8 @@ const PAGE_BYTES: u32 = 8_192;
 /// Page cache of the connection that writes and of one that reads, in KiB.
 const WRITER_CACHE_KIB: i64 = 16 * 1_024;
 const READER_CACHE_KIB: i64 = 4 * 1_024;
+/// Most statements that a connection keeps prepared: more than a write and a merge use.
+const STATEMENTS: usize = 32;
 /// The size to which the write-ahead log is truncated when it restarts, in bytes.
 const WAL_KEPT_BYTES: i64 = 16 << 20;
 
@@ -107,6 +109,7 @@ fn set_up(mut connection: Connection) -> Result<Connection> {
 
 /// A power failure may lose the last writes together with their cursor; they are read from the log again.
 fn settle(connection: &Connection, cache_kib: i64) -> Result<()> {
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.execute_batch(&format!(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY;
          PRAGMA cache_size = -{cache_kib}; PRAGMA journal_size_limit = {WAL_KEPT_BYTES};"
