@@ -259,8 +259,10 @@ async fn create(
     if let Ok(body) = &create_body {
         sessions.accounts().ensure_own_person(&agent.handle, &body.invite).await?;
     }
+    let invitees = create_body.as_ref().map_or(&[][..], |body| &body.invite);
+    let id = sessions.mint(invitees).await?;
     let command = CreateSession { caller: caller(agent), body: create_body };
-    let execution = sessions.carry_out(&sessions.mint().await?, command, key.as_ref()).await?;
+    let execution = sessions.carry_out(&id, command, key.as_ref()).await?;
     Ok(answer(StatusCode::CREATED, execution))
 }
 

@@ -24,7 +24,7 @@ use tokio::sync::OnceCell;
 use crate::{
     INVITATIONS_UNANSWERED_MAX,
     command::{Acknowledgement as Okay, EvictAgent},
-    crossing::{Crossings, ForwardedCommand},
+    crossing::{Crossings, ForwardedCommand, ID_AHEAD_MS_MAX},
     decide::Rejection,
     files::{FILE_BYTES_MAX, FILE_UNNAMED_MS_MAX, Files, UPLOADS_AT_ONCE_MAX, UPLOADS_PER_OWNER_MAX},
     room::{BY_AGENT, CommandContext, OFFERED, OfAgent, Offers, SessionRoom},
@@ -135,14 +135,19 @@ impl Sessions {
         self.0.streams.log()
     }
 
-    /// A new session id. Ids rise in order of creation, because lists are sorted by id; after the clock was set back, a
-    /// new id is still greater than all existing ones.
-    pub(crate) async fn mint(&self) -> Result<SessionId, Fault> {
+    /// A new session id. Ids rise in order of creation, because lists are sorted by id: each has a later millisecond
+    /// than all existing ones, also after the clock was set back. Only a session with agents of a peer keeps to the
+    /// clock if it would be ahead by more than the peer accepts.
+    pub(crate) async fn mint(&self, invitees: &[AgentHandle]) -> Result<SessionId, Fault> {
         let newest = self.0.newest.get_or_try_init(|| self.newest()).await?;
         let stamp = self.0.streams.clock().stamp();
-        let rise = |newest: u64| Some(if stamp.now.0 < newest { newest + 1 } else { stamp.now.0 });
-        let previous = newest.fetch_update(Ordering::AcqRel, Ordering::Acquire, rise).unwrap_or_default();
-        Ok(SessionId::mint(&stamp.at(TimestampMs(rise(previous).unwrap_or(stamp.now.0))), 0))
+        let crosses = invitees.iter().any(AgentHandle::is_elsewhere);
+        let latest = if crosses { stamp.now.0.saturating_add(ID_AHEAD_MS_MAX / 2) } else { u64::MAX };
+        let rise =
+            |newest: u64| Some(stamp.now.0.max(newest.saturating_add(1))).filter(|next| *next <= latest);
+        let previous = newest.fetch_update(Ordering::AcqRel, Ordering::Acquire, rise).ok();
+        let at = previous.and_then(rise).unwrap_or(stamp.now.0);
+        Ok(SessionId::mint(&stamp.at(TimestampMs(at)), 0))
     }
 
     /// The newest time in the ids of recently active sessions.

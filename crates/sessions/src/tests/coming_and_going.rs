@@ -55,7 +55,7 @@ impl Server {
     /// Ann opens a session.
     pub(crate) async fn open_session(&self, body: CreateBody) -> SessionId {
         let caller = Caller { handle: ann(), token: TokenDigest::of("ann") };
-        let id = self.sessions.mint().await.unwrap();
+        let id = self.sessions.mint(&body.invite).await.unwrap();
         self.sessions.carry_out(&id, CreateSession { caller, body: Ok(body) }, None).await.unwrap();
         id
     }

@@ -40,6 +40,29 @@ fn sessions_on(log: Log, clock: Arc<SetClock>) -> Sessions {
 }
 
 #[tokio::test]
+async fn ids_of_one_millisecond_rise() {
+    let sessions = sessions_on(Store::new().process(false).log, Arc::new(SetClock::default()));
+    let mut session_ids = Vec::new();
+    for _ in 0..50 {
+        session_ids.push(sessions.mint(&[]).await.unwrap());
+    }
+    assert!(session_ids.is_sorted_by(|a, b| a < b), "{session_ids:?}");
+}
+
+#[tokio::test]
+async fn a_session_with_agents_of_a_peer_has_an_id_that_the_peer_accepts() {
+    let clock = Arc::new(SetClock::default());
+    clock.0.store(20 * 3_600_000, Ordering::Relaxed);
+    let sessions = sessions_on(Store::new().process(false).log, clock.clone());
+    let ahead = sessions.mint(&[]).await.unwrap();
+    let back = 19 * 3_600_000;
+    clock.0.store(back, Ordering::Relaxed);
+    let crossing = sessions.mint(&["@eve-at-rn.bot".parse().unwrap()]).await.unwrap();
+    assert_eq!(crossing.minted_at(), Some(TimestampMs(back)));
+    assert!(sessions.mint(&[]).await.unwrap() > ahead);
+}
+
+#[tokio::test]
 async fn a_clock_that_was_set_back_puts_no_session_behind_older_ones() {
     let (store, clock) = (Store::new(), Arc::new(SetClock::default()));
     let mut session_ids = Vec::new();
@@ -55,7 +78,7 @@ async fn a_clock_that_was_set_back_puts_no_session_behind_older_ones() {
         }
         for _ in 0..3 {
             let caller = Caller { handle: ann(), token: TokenDigest::of("ann") };
-            let id = sessions.mint().await.unwrap();
+            let id = sessions.mint(&[]).await.unwrap();
             let command = CreateSession { caller, body: Ok(CreateBody::default()) };
             sessions.carry_out(&id, command, None).await.unwrap();
             session_ids.push(id);
