@@ -224,7 +224,7 @@ fn listed(sessions: &[SessionPresence], now: TimestampMs) -> CodingSessions {
     sessions.sort_by_key(|coding| std::cmp::Reverse(coding.worked));
     let listed = sessions.into_iter().map(|coding| {
         let live = coding.is_live(now);
-        let period = coding.attention.filter(|period| period.covers(now));
+        let period = coding.attention.filter(|period| period.is_running(now));
         CodingSession {
             session: coding.session.clone(),
             client: coding.client.clone(),

@@ -13,7 +13,7 @@ const WORKING_MS: u64 = 60_000;
 
 /// The current attention, if it holds items back.
 fn current_period(attention: Option<Attention>, now: TimestampMs) -> Option<AttentionGlance> {
-    let period = attention.filter(|period| period.covers(now))?;
+    let period = attention.filter(|period| period.is_running(now))?;
     Some(AttentionGlance { level: period.level.as_str(), until: period.until })
 }
 
@@ -26,8 +26,7 @@ impl Glancer for Inbox {
                 let query = InboxQuery::of_all(1);
                 let page = self.page(handle, &query).await?;
                 glance.unread = page.unread;
-                let ago = |seconds: u64| TimestampMs(now.0.saturating_sub(seconds.saturating_mul(1_000)));
-                glance.oldest_unread_at = page.items.first().map(|item| ago(item.age_s));
+                glance.oldest_unread_at = page.items.first().map(|item| item.composed_at);
             }
             let attention = self.0.rooms.accounts.agent(handle).await?.state.attention();
             glance.attention = current_period(attention, now);
@@ -42,7 +41,7 @@ impl Glancer for Inbox {
                 }
                 let works = coding.is_working(now);
                 // The events of an agent with hooks report the beginning and end of a turn.
-                let is_recent = !coding.hooks && now.0.saturating_sub(coding.worked.0) < WORKING_MS;
+                let is_recent = !coding.hooks && now.0.abs_diff(coding.worked.0) < WORKING_MS;
                 if works || is_recent {
                     glance.working_since = Some(glance.working_since.unwrap_or(coding.worked));
                 }

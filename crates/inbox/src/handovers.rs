@@ -151,14 +151,14 @@ pub(crate) struct SessionPresence {
 }
 
 impl SessionPresence {
-    /// Whether it counts as live.
+    /// Whether it counts as live. A sign far ahead of a clock that was set back is as old as it is far.
     pub(crate) fn is_live(&self, now: TimestampMs) -> bool {
-        self.ended.is_none() && now.0.saturating_sub(self.last_sign.0) <= LEASE_MS
+        self.ended.is_none() && now.0.abs_diff(self.last_sign.0) <= LEASE_MS
     }
 
     /// Whether a turn is in progress.
     pub(crate) fn is_working(&self, now: TimestampMs) -> bool {
-        self.working && now.0.saturating_sub(self.worked.0) <= TURN_MS
+        self.working && now.0.abs_diff(self.worked.0) <= TURN_MS
     }
 
     /// Its current attention level.
@@ -498,6 +498,8 @@ impl Handovers {
 
     /// Notes a sign of life of a session; returns whether it must be written.
     fn note_sign(&mut self, session: &str, client: &str, at: Moment, now: TimestampMs) -> bool {
+        // After the clock was set back, a session with a later time would count as the one used last.
+        self.sessions.iter_mut().for_each(|coding| coding.worked = coding.worked.min(now));
         let used_last = self.sessions.iter().map(|coding| coding.worked).max().unwrap_or_default();
         let known = self.sessions.iter_mut().find(|coding| coding.session == session);
         let Some(coding) = known else {
@@ -536,7 +538,7 @@ impl Handovers {
         let working = at.is_working().unwrap_or(coding.working);
         let is_news = coding.ended.is_some()
             || (at.is_of_hook() && coding.worked < used_last)
-            || now.0.saturating_sub(coding.last_sign.0) >= QUIET_MS
+            || now.0.abs_diff(coding.last_sign.0) >= QUIET_MS
             || (at.is_of_hook() && !coding.hooks)
             || working != coding.working;
         if is_news {

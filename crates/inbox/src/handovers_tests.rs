@@ -279,6 +279,24 @@ fn items_go_to_the_session_that_spoke_there_or_works_or_was_used_last() {
     }
 }
 
+#[test]
+fn after_the_clock_was_set_back_a_session_that_is_gone_takes_no_items_and_one_that_goes_on_is_live() {
+    for goes_on in [false, true] {
+        let mut scene = Scene::new();
+        scene.later(4_000_000);
+        scene.at("a", Moment::Prompt);
+        scene.now -= 3_600_000;
+        if goes_on {
+            scene.at("a", Moment::Alive);
+        } else {
+            scene.at("b", Moment::Start);
+        }
+        let is_for =
+            |session| scene.marks.handovers.is_for(session, None, Passage::ORDINARY, TimestampMs(scene.now));
+        assert_eq!((is_for("a"), is_for("b")), (goes_on, !goes_on));
+    }
+}
+
 /// A turn that its person interrupted has no end event.
 #[test]
 fn a_turn_without_an_end_counts_as_in_progress_for_a_limited_time() {

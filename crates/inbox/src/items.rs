@@ -93,6 +93,7 @@ impl Inbox {
         Ok(Some(Item {
             id: ItemId::of(stub.kind, position).to_string(),
             kind: stub.kind.shown(),
+            composed_at: stub.at,
             at: stub.at.rfc3339(),
             age_s: reader.now.0.saturating_sub(stub.at.0) / 1_000,
             from: stub.from.clone(),
@@ -113,6 +114,7 @@ pub(crate) fn framed(reader: &Reader, frame: &RetainedFrame, newer: u64, room: u
     Item {
         id: ItemId::Frame(frame.number).to_string(),
         kind: Kind::Frame,
+        composed_at: frame.at,
         at: frame.at.rfc3339(),
         age_s: reader.now.0.saturating_sub(frame.at.0) / 1_000,
         from: Some(frame.from.clone()),

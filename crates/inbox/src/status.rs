@@ -196,7 +196,7 @@ impl Inbox {
         marks: &Marks,
     ) -> Result<Option<DeliveryDelay>, Fault> {
         let now = self.0.clock.now();
-        let is_held = |period: &Attention| period.covers(now);
+        let is_held = |period: &Attention| period.is_running(now);
         let agent = self.0.rooms.accounts.agent(recipient).await?.state.attention().filter(is_held);
         let sessions = marks.handovers.sessions();
         if agent.is_none() && sessions.iter().all(|coding| coding.level(now) == AttentionLevel::Open) {

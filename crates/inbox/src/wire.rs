@@ -30,6 +30,9 @@ pub struct Item {
     pub id: String,
     /// The kind of item.
     pub kind: Kind,
+    /// The same time as `at`, for other rooms.
+    #[serde(skip)]
+    pub composed_at: TimestampMs,
     /// When it was composed, RFC 3339.
     pub at: String,
     /// Its age in seconds.

@@ -46,8 +46,9 @@ pub(crate) struct KnownIssuer {
 }
 
 impl KnownIssuer {
+    /// Data that was fetched while the clock was ahead is as old as the clock was ahead.
     fn is_younger(&self, age_ms: u64, now: TimestampMs) -> bool {
-        now.0 < self.at.0.saturating_add(age_ms)
+        now.0.abs_diff(self.at.0) < age_ms
     }
 }
 
@@ -63,7 +64,7 @@ impl Fetches {
     /// Counts a fetch. False if that is one too many, or if the caller has usable data and a fetch failed within the last
     /// minute.
     fn may(&mut self, now: TimestampMs, is_served: bool) -> bool {
-        if is_served && self.failed_at.is_some_and(|at| now.0 < at.0.saturating_add(MINUTE_MS)) {
+        if is_served && self.failed_at.is_some_and(|at| now.0.abs_diff(at.0) < MINUTE_MS) {
             return false;
         }
         let minute = now.0 / MINUTE_MS;

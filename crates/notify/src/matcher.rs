@@ -4,8 +4,9 @@
 
 use bytes::Bytes;
 use futures_util::future::try_join_all;
-use plenary_kernel::{NoticeId, OwnerName, TimestampMs, limits::READ_ROWS_MAX};
-use plenary_log::{Fault, Order, StoredEvent};
+use plenary_engine::Room as _;
+use plenary_kernel::{NoticeId, OwnerName, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Order, StoredEvent, StreamName};
 use plenary_requests::{
     Phase,
     wire::{Detail, RequestView},
@@ -19,7 +20,7 @@ use crate::{
         event::DeliverySubject,
     },
     hours::collected_until,
-    subscription::event::Subscription,
+    subscription::{SubscriptionRoom, event::Subscription, state::StoredSubscription},
     wire::{Event, Notice, RequestSummary, Target, Urgency},
 };
 
@@ -88,6 +89,23 @@ impl Notify {
         Ok(!is_deleted && subscription.through.is_none_or(|rule| self.accounts().is_issuer_proof(&rule)))
     }
 
+    /// Whether a subscription is older than an event: it gets no events from before its creation. Their positions
+    /// decide if their times do not: the clock may have been set back.
+    async fn is_older(
+        &self,
+        stored: &StoredSubscription,
+        owner: &OwnerName,
+        event: &StoredEvent,
+    ) -> Result<bool, Fault> {
+        if stored.created_at <= event.at {
+            return Ok(true);
+        }
+        let stream = StreamName::new(SubscriptionRoom::CATEGORY, owner.as_str());
+        let before = Version(stored.created_in.0 - 1);
+        let created = self.0.subscriptions.log().read_stream(&stream, before, 1).await?;
+        Ok(created.first().is_some_and(|created| created.position < event.position))
+    }
+
     /// Handles an event of a request.
     pub(crate) async fn handle_event(&self, event: &StoredEvent) -> Result<(), Fault> {
         let (Some(kind), Ok(id)) = (event_of(&event.kind), event.stream.id().parse()) else { return Ok(()) };
@@ -107,17 +125,18 @@ impl Notify {
         let is_past = kind == Event::Created && !is_open;
         let is_given = event.kind == DELEGATED;
         // A delegated request was announced before; only its new recipient is notified.
-        let is_addressed = |subscription: &&Subscription| {
+        let is_addressed = |subscription: &Subscription| {
             !is_given || subscription.person.is_some() && subscription.person == notice.request.to
         };
-        let recipients = state
-            .matching(&notice)
-            .filter(is_addressed)
-            .filter(|subscription| !(is_past && subscription.is_for_people()));
-        let mut recipients: Vec<_> = recipients.collect();
-        for at in (0..recipients.len()).rev() {
-            if !self.is_admitted(recipients[at]).await? {
-                recipients.remove(at);
+        let mut recipients = Vec::new();
+        for stored in state.matching(&notice) {
+            let subscription = &stored.subscription;
+            if is_addressed(subscription)
+                && !(is_past && subscription.is_for_people())
+                && self.is_older(stored, &owner, event).await?
+                && self.is_admitted(subscription).await?
+            {
+                recipients.push(subscription);
             }
         }
         if recipients.is_empty() {

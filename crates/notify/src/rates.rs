@@ -29,6 +29,8 @@ impl Default for MailRates {
 /// When the next mail may be sent, if the limit is reached.
 fn next(times: &mut VecDeque<TimestampMs>, now: TimestampMs, max: usize) -> Option<TimestampMs> {
     let end = |time: &TimestampMs| TimestampMs(time.0.saturating_add(HOUR_MS));
+    // Times ahead of a clock that was set back count as now, or they would count until it has caught up.
+    times.iter_mut().for_each(|time| *time = (*time).min(now));
     while times.front().is_some_and(|first| end(first) <= now) {
         times.pop_front();
     }

@@ -12,7 +12,7 @@ use axum::{
 use http::{Method, StatusCode};
 use plenary_accounts::{Accounts, AgentKind, Caller, Principal, TokenOwner};
 use plenary_edge::{Auth, JsonBody, Metrics, Operation, OperationDoc, RegistryFault};
-use plenary_kernel::{AgentHandle, Class, NoticeId, OwnerName, Refusal, SubscriptionId, TimestampMs};
+use plenary_kernel::{AgentHandle, Class, NoticeId, OwnerName, Refusal, SubscriptionId};
 use plenary_log::{Fault, Order};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -28,7 +28,7 @@ use crate::{
     post::no_subscription,
     refusals::{HouseRefusal, too_many_mails, too_many_tests},
     sender::AttemptResult,
-    subscription::{SubscriptionStep, event::Subscription},
+    subscription::{SubscriptionStep, state::StoredSubscription},
     wire::{
         DeadList, DeadView, NewSubscription, PushKey, RequestSummary, SubscriptionChange, SubscriptionList,
         SubscriptionMade, SubscriptionView, TestResult,
@@ -172,7 +172,8 @@ fn id_of<T: std::str::FromStr>(path: OnePath) -> Result<T, Refusal> {
     text.parse().map_err(|_| Refusal::not_found())
 }
 
-fn view(owner: &OwnerName, created_at: TimestampMs, subscription: &Subscription) -> SubscriptionView {
+fn view(owner: &OwnerName, stored: &StoredSubscription) -> SubscriptionView {
+    let subscription = &stored.subscription;
     SubscriptionView {
         subscription_id: subscription.id.clone(),
         owner: owner.clone(),
@@ -188,17 +189,13 @@ fn view(owner: &OwnerName, created_at: TimestampMs, subscription: &Subscription)
         digest_minutes: subscription.digest_minutes,
         enabled: subscription.enabled,
         gone: subscription.gone,
-        created_at: created_at.0,
+        created_at: stored.created_at.0,
     }
 }
 
 impl Notify {
     /// A subscription of an owner.
-    async fn one(
-        &self,
-        owner: &OwnerName,
-        id: &SubscriptionId,
-    ) -> Result<(TimestampMs, Subscription), HouseRefusal> {
+    async fn one(&self, owner: &OwnerName, id: &SubscriptionId) -> Result<StoredSubscription, HouseRefusal> {
         let (state, _) = self.0.subscriptions.fresh(owner.as_str()).await?;
         state.all.get(id).cloned().ok_or_else(|| Refusal::not_found().into())
     }
@@ -223,8 +220,7 @@ impl Notify {
         owner: &OwnerName,
         id: &SubscriptionId,
     ) -> Result<SubscriptionView, HouseRefusal> {
-        let (created_at, subscription) = self.one(owner, id).await?;
-        Ok(view(owner, created_at, &subscription))
+        Ok(view(owner, &self.one(owner, id).await?))
     }
 
     /// A dead letter of an owner.
@@ -265,11 +261,7 @@ async fn list_all(
 ) -> Result<Json<SubscriptionList>, HouseRefusal> {
     let owner = owner_of(&principal, query)?;
     let (state, _) = notify.0.subscriptions.fresh(owner.as_str()).await?;
-    let subscriptions = state
-        .all
-        .values()
-        .map(|(created_at, subscription)| view(&owner, *created_at, subscription))
-        .collect();
+    let subscriptions = state.all.values().map(|stored| view(&owner, stored)).collect();
     Ok(Json(SubscriptionList { subscriptions }))
 }
 
@@ -343,7 +335,7 @@ async fn sample(
 ) -> Result<Json<TestResult>, HouseRefusal> {
     body?;
     let owner = owner_of(&principal, query)?;
-    let (_, subscription) = notify.one(&owner, &id_of(path)?).await?;
+    let StoredSubscription { subscription, .. } = notify.one(&owner, &id_of(path)?).await?;
     let _share = notify.0.tests.take(owner.clone(), 1).map_err(|_| too_many_tests())?;
     notify.count_mail(&owner, &subscription).map_err(|_| too_many_mails())?;
     let stamp = notify.0.deliveries.clock().stamp();

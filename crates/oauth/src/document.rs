@@ -43,8 +43,8 @@ impl Documents {
     /// The reason, for the person.
     pub(crate) async fn client(&self, id: &str, now: TimestampMs) -> Result<Client, String> {
         let url = document_url(id, self.plain_too).ok_or("This client is not known here.")?;
-        if let Some((until, client)) = self.cache.get(id)
-            && now < until
+        if let Some((fetched_at, client)) = self.cache.get(id)
+            && now.0.abs_diff(fetched_at.0) < DOCUMENT_KEPT_MS
         {
             return Ok(client);
         }
@@ -57,8 +57,7 @@ impl Documents {
         };
         let client =
             Client::documented(&url, metadata).ok_or("The client's document describes another client.")?;
-        let until = TimestampMs(now.0.saturating_add(DOCUMENT_KEPT_MS));
-        self.cache.insert(id.to_owned(), (until, client.clone()));
+        self.cache.insert(id.to_owned(), (now, client.clone()));
         Ok(client)
     }
 }

@@ -29,6 +29,8 @@ impl Rates {
     pub(crate) fn is_past(&self, pair: &Pair, at: TimestampMs, max: u32) -> bool {
         let Some(times) = self.0.get(pair) else { return false };
         let mut times = times.lock();
+        // Times ahead of a clock that was set back count as now, or they would count until it has caught up.
+        times.iter_mut().for_each(|time| *time = (*time).min(at));
         while times.front().is_some_and(|first| first.0.saturating_add(MINUTE_MS) <= at.0) {
             times.pop_front();
         }
@@ -59,5 +61,8 @@ mod tests {
         rates.count(&pair, TimestampMs(2_000));
         assert!(past(2_000) && past(60_999));
         assert!(!past(61_000), "the first is a minute old");
+        rates.count(&pair, TimestampMs(7_200_000));
+        rates.count(&pair, TimestampMs(7_200_000));
+        assert!(past(3_600_000) && past(3_659_999) && !past(3_660_000), "the clock was set back by an hour");
     }
 }

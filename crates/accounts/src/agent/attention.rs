@@ -79,9 +79,14 @@ impl AttentionChange {
 }
 
 impl Attention {
-    /// The level at a time.
-    pub fn level_at(&self, at: TimestampMs) -> AttentionLevel {
-        if self.covers(at) { self.level } else { AttentionLevel::Open }
+    /// The level now.
+    pub fn level_at(&self, now: TimestampMs) -> AttentionLevel {
+        if self.is_running(now) { self.level } else { AttentionLevel::Open }
+    }
+
+    /// Whether it has not ended yet. A beginning that is later than now does not matter: the clock was set back.
+    pub fn is_running(&self, now: TimestampMs) -> bool {
+        self.until.is_none_or(|until| now < until)
     }
 
     /// Whether a time is within it.
@@ -104,7 +109,7 @@ mod tests {
         let ms = TimestampMs;
         assert_eq!(change(Open, None).after(None, ms(5)), None);
         let focus = change(Focus, Some(50)).after(None, ms(10)).unwrap();
-        for (time, level) in [(9, Open), (10, Focus), (49, Focus), (50, Open)] {
+        for (time, level) in [(9, Focus), (10, Focus), (49, Focus), (50, Open)] {
             assert_eq!(focus.level_at(ms(time)), level, "{time}");
         }
         let dnd = change(Dnd, None).after(Some(focus), ms(20)).unwrap();

@@ -22,7 +22,7 @@ export const span = (ms) => {
   return days < 60 ? `${days} d` : `${Math.floor(days / 30)} months`;
 };
 
-const hour = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false });
+const hour = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' });
 
 /** @param {number | string | null | undefined} at */

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use plenary_kernel::{SubscriptionId, TimestampMs};
+use plenary_kernel::{SubscriptionId, TimestampMs, Version};
 use serde::{Deserialize, Serialize};
 
 use super::event::{Subscription, SubscriptionEvent};
@@ -12,29 +12,41 @@ use crate::wire::{Event, Notice, RequestSummary};
 /// The subscriptions of an owner by id, in order of creation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SubscriptionsState {
-    /// Each with the time of its creation.
-    pub(crate) all: BTreeMap<SubscriptionId, (TimestampMs, Subscription)>,
+    pub(crate) all: BTreeMap<SubscriptionId, StoredSubscription>,
+}
+
+/// A subscription and its creation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StoredSubscription {
+    /// The version of the stream that created it.
+    pub(crate) created_in: Version,
+    /// The time of its creation.
+    pub(crate) created_at: TimestampMs,
+    /// Its settings.
+    pub(crate) subscription: Subscription,
 }
 
 impl SubscriptionsState {
     pub(crate) fn get(&self, id: &SubscriptionId) -> Option<&Subscription> {
-        self.all.get(id).map(|(_, subscription)| subscription)
+        self.all.get(id).map(|stored| &stored.subscription)
     }
 
-    /// The subscriptions that get a notice. A subscription gets no events from before its creation.
-    pub(crate) fn matching(&self, notice: &Notice) -> impl Iterator<Item = &Subscription> {
-        let created_before = self.all.values().filter(|(created_at, _)| created_at.0 <= notice.at);
-        created_before
-            .map(|(_, subscription)| subscription)
-            .filter(|subscription| subscription.matches(notice.event, &notice.request))
+    /// The subscriptions whose settings match a notice.
+    pub(crate) fn matching(&self, notice: &Notice) -> impl Iterator<Item = &StoredSubscription> {
+        self.all.values().filter(|stored| stored.subscription.matches(notice.event, &notice.request))
     }
 
-    pub(crate) fn evolve(&mut self, at: TimestampMs, event: &SubscriptionEvent) {
+    pub(crate) fn evolve(&mut self, version: Version, at: TimestampMs, event: &SubscriptionEvent) {
         match event {
             SubscriptionEvent::SubscriptionSet(event) => {
                 let subscription = &event.subscription;
-                let created_at = self.all.get(&subscription.id).map_or(at, |(created_at, _)| *created_at);
-                self.all.insert(subscription.id.clone(), (created_at, subscription.clone()));
+                let new = || StoredSubscription {
+                    created_in: version,
+                    created_at: at,
+                    subscription: subscription.clone(),
+                };
+                let stored = self.all.entry(subscription.id.clone()).or_insert_with(new);
+                stored.subscription.clone_from(subscription);
             }
             SubscriptionEvent::SubscriptionRemoved(event) => {
                 self.all.remove(&event.id);
