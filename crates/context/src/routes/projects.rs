@@ -193,10 +193,12 @@ async fn create(
         Some(_) => Some(shape.word("owner_id", |text| text.parse().ok(), "an owner's name")?),
     };
     let home = owner.clone().or_else(|| authority.by.owner());
-    // Named in full, it is the same project as by the plain id.
-    let project_id = match project_names::split(&project_id) {
-        Some((named, id)) if Some(&named) == home.as_ref() => id.to_owned(),
-        Some(_) | None => project_id,
+    // Named in full, it is the same project as by the plain id. The operator names the owner that way too.
+    let full_name =
+        project_names::split(&project_id).filter(|(named, _)| home.as_ref().is_none_or(|home| home == named));
+    let (owner, project_id) = match full_name {
+        Some((named, id)) => (owner.or_else(|| home.is_none().then_some(named)), id.to_owned()),
+        None => (owner, project_id),
     };
     let command = CreateProject { authority, project_id, owner, about: about(&shape)? };
     let key = context.create_project(&command).await?;

@@ -87,17 +87,14 @@ impl Import<'_> {
     }
 
     /// Writes a record, if the importer may name its author. A record that is already there needs no author, so that an
-    /// owner can repeat an import.
+    /// owner can repeat an import. An archived project takes records too: an earlier import of the same records may have
+    /// archived it before all were there.
     fn writes<E>(
         &self,
-        project: &InProject,
         author: Option<(&str, &'static str)>,
         events: Vec<E>,
         outcome: Outcome,
     ) -> TransferDecision<E> {
-        if project.project.archived_at.is_some() {
-            return Err(Rejection::ProjectArchived);
-        }
         match author {
             Some((id, field)) if !self.may_name(id) => Err(Rejection::NotThatActor(field)),
             Some(_) | None => Ok(Decision::new(events, outcome)),
@@ -117,7 +114,7 @@ impl Import<'_> {
         let by = &self.authority.by;
         let Some(present) = &state.0 else {
             let events = history.events(package, renamed_from.as_deref(), by)?;
-            return self.writes(project, author, events, Outcome::New);
+            return self.writes(author, events, Outcome::New);
         };
         if present.hash == package.hash || earlier.contains(&package.hash) {
             return unchanged(Outcome::Same);
@@ -128,7 +125,7 @@ impl Import<'_> {
         }
         let current_state = (present.status, present.review_type);
         match history.continuation(package, current_state, present.hash, by) {
-            Some(events) if !events.is_empty() => self.writes(project, author, events, Outcome::Continued),
+            Some(events) if !events.is_empty() => self.writes(author, events, Outcome::Continued),
             Some(_) | None => Err(Rejection::DuplicatePackageId),
         }
     }
@@ -155,9 +152,9 @@ impl Import<'_> {
             Merge::Known => unchanged(Outcome::Same),
             Merge::Differs if self.mode == Mode::Overwrite => Err(Rejection::DuplicateFactId),
             Merge::Differs => unchanged(Outcome::Differs),
-            Merge::Ends(event) => self.writes(project, author, vec![*event], Outcome::Continued),
+            Merge::Ends(event) => self.writes(author, vec![*event], Outcome::Continued),
             Merge::New(_) if key_of_other.is_some() => Err(Rejection::DuplicateFactId),
-            Merge::New(events) => self.writes(project, author, events, Outcome::New),
+            Merge::New(events) => self.writes(author, events, Outcome::New),
         }
     }
 
@@ -178,7 +175,7 @@ impl Import<'_> {
             let start = SessionEvent::SessionStarted(started.clone());
             let end = ended_at.map(|ended_at| end_event(ended_at, Map::new()));
             let events = [start].into_iter().chain(end).collect();
-            return self.writes(project, author, events, Outcome::New);
+            return self.writes(author, events, Outcome::New);
         };
         let identity = |session: &crate::session::event::SessionStarted| {
             (session.actor_id.clone(), session.actor_type, session.callsign.clone(), session.started_at)
@@ -190,12 +187,9 @@ impl Import<'_> {
             };
         }
         match (state.ended_at, *ended_at) {
-            (None, Some(ended_at)) if self.mode == Mode::Overwrite => self.writes(
-                project,
-                author,
-                vec![end_event(ended_at, started.extensions.clone())],
-                Outcome::Continued,
-            ),
+            (None, Some(ended_at)) if self.mode == Mode::Overwrite => {
+                self.writes(author, vec![end_event(ended_at, started.extensions.clone())], Outcome::Continued)
+            }
             (None, Some(_)) => unchanged(Outcome::Differs),
             (Some(existing_end), Some(ended_at)) if existing_end != ended_at => match self.mode {
                 Mode::Overwrite => Err(Rejection::SessionEnded),

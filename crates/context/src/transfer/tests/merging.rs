@@ -329,6 +329,23 @@ async fn a_dry_run_changes_no_row() {
     assert!(context.log().read_row(&row).await.unwrap().is_some());
 }
 
+/// A first import was incomplete and archived the project at its end.
+#[tokio::test]
+async fn ap_75_an_import_of_an_archived_project_can_be_repeated() {
+    let context = server().await;
+    let data = json!({"project_id": "q", "archived_at": text(9)});
+    let mut lines = vec![json!({"record": "project", "project": "nick:q", "data": data})];
+    for nth in 1..=3 {
+        let mut fact = fact(&format!("f{nth}"), nth, None);
+        fact["project_id"] = "q".into();
+        lines.push(fact);
+        let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
+        let report = import(&context, &text, Mode::Skip).await;
+        assert_eq!(report["refused_count"], 0, "{report}");
+        assert!(context.project("q:nick").await.unwrap().archived_at.is_some());
+    }
+}
+
 /// The feed tells of the fact that ended then, whatever has taken its place since.
 #[tokio::test]
 async fn a_note_tells_of_the_fact_that_held_when_it_was_noted() {

@@ -209,6 +209,8 @@ async fn ap_1_the_operator_names_what_is_one() {
     assert_eq!(bob.get("/v1/projects/q5").await.ok(200)["owner_id"], "bob");
     operator.post("/v1/projects", json!({"project_id": "q6"})).await.ok(201);
     assert_eq!(operator.get("/v1/projects/plenary:q6").await.ok(200)["owner_id"], "plenary");
+    operator.post("/v1/projects", json!({"project_id": "bob:q7"})).await.ok(201);
+    assert_eq!(bob.get("/v1/projects/q7").await.ok(200)["owner_id"], "bob");
     let listed = operator.get("/v1/projects").await.ok(200);
     let of_both: Vec<Value> =
         list(&listed, "projects").into_iter().filter(|project| project["project_id"] == PROJECT).collect();
