@@ -86,6 +86,11 @@ impl TlsFiles {
         Ok(true)
     }
 
+    /// The file of the key.
+    pub fn key(&self) -> &Path {
+        &self.key
+    }
+
     /// TLS 1.2 and 1.3 with these files. A client that supports HTTP/1.1 gets it; HTTP/2 is for clients that support nothing
     /// else, such as gRPC.
     ///

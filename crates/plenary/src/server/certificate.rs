@@ -22,8 +22,17 @@ pub(super) fn open(settings: &Settings) -> anyhow::Result<Option<Arc<TlsFiles>>>
 
 /// Reads the files again if they have changed. A pair that cannot be used is logged, and the last one stays in use.
 pub(super) async fn read_again(files: Arc<TlsFiles>) {
-    match tokio::task::spawn_blocking(move || files.read_again()).await {
-        Ok(Ok(true)) => tracing::info!("the certificate was read again"),
+    let read = {
+        let files = files.clone();
+        tokio::task::spawn_blocking(move || files.read_again())
+    };
+    match read.await {
+        Ok(Ok(true)) => {
+            tracing::info!("the certificate was read again");
+            if let Err(fault) = privacy::secret(files.key()) {
+                tracing::warn!(%fault, "the key is in use, but the next start refuses it");
+            }
+        }
         Ok(Ok(false)) => {}
         Ok(Err(fault)) => {
             tracing::warn!(%fault, "the certificate was changed and cannot be used; the last one stays in use");

@@ -3,6 +3,7 @@
 //! Must not know: their content.
 
 use std::{
+    env,
     fs::{self, DirBuilder, Permissions},
     io::ErrorKind,
     os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
@@ -13,6 +14,7 @@ use anyhow::{Context as _, bail};
 
 /// The permission bits of group and others.
 const FOR_OTHERS: u32 = 0o077;
+const READABLE_BY_GROUP: u32 = 0o040;
 const READABLE_BY_OTHERS: u32 = 0o004;
 const WRITABLE_BY_OTHERS: u32 = 0o002;
 
@@ -38,9 +40,17 @@ pub(super) fn close(data: &Path, directories: &[&str], files: &[&str]) -> anyhow
 
 /// Rejects a file with a secret that others can read.
 pub(super) fn secret(file: &Path) -> anyhow::Result<()> {
+    check_secret(file, env::var_os("CREDENTIALS_DIRECTORY").as_deref().map(Path::new))
+}
+
+/// `credentials` is the directory of systemd's credentials: there the bits of the group are those of an access list with
+/// the server's user alone.
+fn check_secret(file: &Path, credentials: Option<&Path>) -> anyhow::Result<()> {
     let mode =
         fs::metadata(file).with_context(|| format!("reading {}", file.display()))?.permissions().mode();
-    if mode & FOR_OTHERS != 0 {
+    let is_credential = credentials.is_some_and(|directory| file.parent() == Some(directory));
+    let refused = if is_credential { FOR_OTHERS & !READABLE_BY_GROUP } else { FOR_OTHERS };
+    if mode & refused != 0 {
         bail!("other users can read {}; run: chmod 600 {0}", file.display());
     }
     Ok(())
@@ -117,5 +127,18 @@ mod tests {
         }
         fs::set_permissions(&file, Permissions::from_mode(0o400)).unwrap();
         secret(&file).unwrap();
+    }
+
+    #[test]
+    fn a_credential_of_systemd_may_have_the_bits_of_an_access_list() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("server.key");
+        fs::write(&file, "x").unwrap();
+        for (mode, is_accepted) in [(0o440, true), (0o400, true), (0o444, false), (0o660, false)] {
+            fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+            assert_eq!(check_secret(&file, Some(root.path())).is_ok(), is_accepted, "{mode:o}");
+        }
+        fs::set_permissions(&file, Permissions::from_mode(0o440)).unwrap();
+        check_secret(&file, Some(Path::new("/run/credentials/other"))).unwrap_err();
     }
 }

@@ -1,6 +1,6 @@
 //! `serve --tls-cert --tls-key`: HTTP and WebSocket inside TLS, the commands with `--cacert`, and who does not get in.
 
-use std::sync::Arc;
+use std::{fs::Permissions, os::unix::fs::PermissionsExt as _, sync::Arc};
 
 use blackbox::{Agent, Certificate, Cli, Connection, Place, Server, TempDir, pair};
 use rustls::{ClientConfig, version};
@@ -65,8 +65,10 @@ async fn a_renewed_certificate_is_read_again() {
     server.wait_for_log("the certificate was changed and cannot be used").await;
     alice.get("/sessions").await.ok(200);
     std::fs::copy(&renewed.key, &current.key).expect("the key is replaced");
+    std::fs::set_permissions(&current.key, Permissions::from_mode(0o644)).expect("the key is opened");
     server.hang_up();
     server.wait_for_log("the certificate was read again").await;
+    server.wait_for_log("the next start refuses it").await;
     let mut connection = Connection::open(place(&server, Some(trusted))).await.expect("a handshake");
     let request = server.stranger().request("GET", "/healthz", &[], None);
     connection.round_trip(&request).await.expect("an answer").ok(200);
