@@ -23,29 +23,11 @@ pub(crate) struct Head {
     pub(crate) writes: i64,
     pub(crate) cursor: Position,
     pub(crate) live: u64,
-    /// The sum of the lengths of all documents.
-    pub(crate) length: u64,
 }
 
 impl Head {
     pub(crate) fn extent(self) -> Extent {
         Extent { cursor: self.cursor, documents: self.live }
-    }
-
-    /// The mean length of a document.
-    #[expect(clippy::cast_precision_loss, reason = "seven digits of a mean are enough")]
-    pub(crate) fn usual_length(self) -> f32 {
-        (self.length / self.live.max(1)).max(1) as f32
-    }
-
-    pub(crate) fn add(&mut self, entry: Entry) {
-        self.live += 1;
-        self.length += u64::from(entry.length);
-    }
-
-    pub(crate) fn take(&mut self, entry: Entry) {
-        self.live = self.live.saturating_sub(1);
-        self.length = self.length.saturating_sub(u64::from(entry.length));
     }
 }
 
@@ -75,6 +57,8 @@ pub(crate) struct Project {
     created_at_ms: Vec<i64>,
     drafts: Vec<bool>,
     live: u64,
+    /// The sum of the lengths.
+    length: u64,
 }
 
 /// A document, or a deleted one.
@@ -111,6 +95,11 @@ impl Project {
         self.live
     }
 
+    /// The sum of the lengths of all documents.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
     /// The length of each document, by its number; 0 for a deleted one.
     pub(crate) fn lengths(&self) -> &[u32] {
         &self.lengths
@@ -135,6 +124,7 @@ impl Project {
             self.drafts.resize(nr + 1, false);
         }
         self.live = self.live.saturating_sub(u64::from(self.lengths[nr] > 0)) + u64::from(entry.is_live());
+        self.length = self.length.saturating_sub(u64::from(self.lengths[nr])) + u64::from(entry.length);
         (self.lengths[nr], self.created_at_ms[nr], self.drafts[nr]) =
             (entry.length, entry.created_at_ms, entry.is_draft);
     }
@@ -223,17 +213,11 @@ mod tests {
     fn deleted_documents_do_not_count() {
         let mut project = project(2);
         project.set(1, Entry::new(6, 30, true));
-        assert_eq!((project.live(), project.entry(1)), (2, Entry::new(6, 30, true)));
+        assert_eq!((project.live(), project.length(), project.entry(1)), (2, 40, Entry::new(6, 30, true)));
         project.set(1, Entry::default());
         project.set(1, Entry::default());
-        assert_eq!((project.live(), project.lengths()), (1, &[10, 0][..]));
+        assert_eq!((project.live(), project.length(), project.lengths()), (1, 10, &[10, 0][..]));
         assert!(!project.entry(1).is_live() && !project.entry(7).is_live());
-        let mut head = Head::default();
-        head.add(Entry::new(0, 10, false));
-        head.add(Entry::new(0, 30, false));
-        assert_eq!(head.usual_length(), 20.0);
-        head.take(Entry::new(0, 30, false));
-        assert_eq!((head.extent().documents, head.usual_length()), (1, 10.0));
     }
 
     #[test]

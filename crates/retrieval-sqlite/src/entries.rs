@@ -103,19 +103,18 @@ pub(crate) fn project(connection: &Connection, key: i64) -> Result<Project> {
 
 /// The state of the whole index.
 pub(crate) fn head(connection: &Connection) -> Result<Head> {
-    let mut read = connection.prepare_cached("SELECT writes, cursor, live, length FROM head")?;
+    let mut read = connection.prepare_cached("SELECT writes, cursor, live FROM head")?;
     read.query_row([], |row| {
         let number = |nth| row.get::<_, i64>(nth).map(|number| u64::try_from(number).unwrap_or_default());
-        let (cursor, live, length) = (plenary_kernel::Position(number(1)?), number(2)?, number(3)?);
-        Ok(Head { writes: row.get(0)?, cursor, live, length })
+        Ok(Head { writes: row.get(0)?, cursor: plenary_kernel::Position(number(1)?), live: number(2)? })
     })
 }
 
 /// Writes the state of the whole index.
 pub(crate) fn set_head(connection: &Connection, head: Head) -> Result<()> {
     let stored = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    let sql = "UPDATE head SET writes = ?, cursor = ?, live = ?, length = ?";
-    let values = (head.writes, stored(head.cursor.0), stored(head.live), stored(head.length));
+    let sql = "UPDATE head SET writes = ?, cursor = ?, live = ?";
+    let values = (head.writes, stored(head.cursor.0), stored(head.live));
     connection.prepare_cached(sql)?.execute(values)?;
     Ok(())
 }

@@ -20,7 +20,7 @@ const APPLICATION_ID: i64 = 0x504c_4e53;
 /// The format of the index: words, tables, and the bytes of lists and entries. An index of another format is
 /// deleted and
 /// rebuilt.
-const FORM: i64 = 6;
+const FORM: i64 = 7;
 /// A file up to this size is checked when it is opened. Damage in a larger file is noticed when it is read, so
 /// that the time
 /// of a start does not depend on the size.
@@ -42,8 +42,8 @@ const WAL_KEPT_BYTES: i64 = 16 << 20;
 /// numbers. `page` has its lists, `first` is the first word of a page, and `held` has the runs with documents of a
 /// project.
 const TABLES: &str = "
-CREATE TABLE head(writes INTEGER NOT NULL, cursor INTEGER NOT NULL, live INTEGER NOT NULL, length INTEGER NOT NULL) STRICT;
-INSERT INTO head VALUES(0, 0, 0, 0);
+CREATE TABLE head(writes INTEGER NOT NULL, cursor INTEGER NOT NULL, live INTEGER NOT NULL) STRICT;
+INSERT INTO head VALUES(0, 0, 0);
 CREATE TABLE project(key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, next INTEGER NOT NULL) STRICT;
 CREATE TABLE document(
     project INTEGER NOT NULL, nr INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, PRIMARY KEY(project, nr)

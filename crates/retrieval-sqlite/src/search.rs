@@ -61,7 +61,7 @@ pub(crate) fn search(shelf: &Shelf, query: &Query, scope: &Scope, limit: usize) 
             let words = lists(connection, shelf, query, (key, era))?;
             found.push(QueryLists { project, words });
         }
-        let best = best(&found, scope, (limit + LEEWAY, head.usual_length()));
+        let best = best(&found, scope, limit + LEEWAY);
         let mut hits = Vec::with_capacity(best.len());
         for (score, at, project, nr) in best {
             // A document that was replaced meanwhile is skipped.
@@ -153,9 +153,9 @@ fn lists(
     Ok(words)
 }
 
-/// Counts are those of the scope; only the mean length is that of the whole index.
-fn best(found: &[QueryLists], scope: &Scope, (most, usual_length): (usize, f32)) -> Vec<Candidate> {
-    let all = found.iter().map(|found| found.project.read().live()).sum();
+/// All counts are those of the scope, so that a score reveals nothing about other projects.
+fn best(found: &[QueryLists], scope: &Scope, most: usize) -> Vec<Candidate> {
+    let (all, usual_length) = extent(found);
     let mut best = BinaryHeap::<Reverse<Candidate>>::with_capacity(most + 1);
     for found in found.iter().filter(|found| !found.words.is_empty()) {
         let project = found.project.read();
@@ -182,6 +182,18 @@ fn best(found: &[QueryLists], scope: &Scope, (most, usual_length): (usize, f32))
         }
     }
     best.into_iter().map(|Reverse(candidate)| candidate).collect()
+}
+
+/// The number of documents, and their mean length.
+#[expect(clippy::cast_precision_loss, reason = "seven digits of a mean are enough")]
+fn extent(found: &[QueryLists]) -> (u64, f32) {
+    let (mut all, mut length) = (0, 0);
+    for found in found {
+        let project = found.project.read();
+        all += project.live();
+        length += project.length();
+    }
+    (all, (length / all.max(1)).max(1) as f32)
 }
 
 /// The score of each document of a project, by its number; never below 0.

@@ -198,7 +198,7 @@ impl Batch<'_> {
             project.lists.entry(word.text).or_default().push(nr, often);
         }
         set(self.transaction, &mut self.blocks, (project.key, nr), entry)?;
-        self.head.add(entry);
+        self.head.live += 1;
         Ok((project, nr))
     }
 
@@ -211,8 +211,8 @@ impl Batch<'_> {
         let Some((name, nr)) = old else { return Ok(()) };
         let project = project(self.transaction, &mut self.projects, &name)?;
         project.entries.push((nr, Entry::default()));
-        let replaced = set(self.transaction, &mut self.blocks, (project.key, nr), Entry::default())?;
-        self.head.take(replaced);
+        set(self.transaction, &mut self.blocks, (project.key, nr), Entry::default())?;
+        self.head.live = self.head.live.saturating_sub(1);
         Ok(())
     }
 
@@ -268,21 +268,20 @@ fn project<'a>(
     Ok(vacant.insert(ProjectBatch { key, next, lists: HashMap::new(), ids: Vec::new(), entries: Vec::new() }))
 }
 
-/// Sets the entry of a document and returns the previous one.
+/// Sets the entry of a document.
 fn set(
     transaction: &Transaction<'_>,
     blocks: &mut BTreeMap<i64, Block>,
     (project, nr): (i64, u32),
     entry: Entry,
-) -> Result<Entry> {
+) -> Result<()> {
     let (at, within) = entries::locate(project, nr);
     let block = match blocks.entry(at) {
         btree_map::Entry::Occupied(known) => known.into_mut(),
         btree_map::Entry::Vacant(vacant) => vacant.insert(Block::read(transaction, at)?),
     };
-    let before = block.get(within);
     block.set(within, entry);
-    Ok(before)
+    Ok(())
 }
 
 #[cfg(target_os = "linux")]

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{Storage, body, found, found_in, put};
-use crate::{Document, Scope};
+use crate::{Document, Query, Scope};
 
 fn of_project(id: &str, project: &str) -> Document {
     Document { project: project.to_owned(), ..body(id, "login page") }
@@ -24,6 +24,23 @@ pub async fn other_projects_are_not_searched<P: Storage>() {
     assert!(
         found_in(&*index, "login", &Scope { projects: BTreeSet::new(), ..Scope::default() }).await.is_empty()
     );
+}
+
+/// A score reveals nothing about the documents of other projects.
+pub async fn other_projects_do_not_change_a_score<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
+    put(&*index, [of_project("a", "p"), body("b", "a long text about something else altogether")]).await;
+    let query = Query::read("login").expect("it is a query");
+    let score = async || {
+        let hits = index.search(&query, &Scope::project("p"), 9).await.expect("it answers");
+        hits.into_iter().map(|hit| hit.score).collect::<Vec<_>>()
+    };
+    let before = score().await;
+    let text = "words ".repeat(300);
+    put(&*index, (0..20).map(|nth| Document { project: "q".to_owned(), ..body(&format!("q{nth}"), &text) }))
+        .await;
+    assert_eq!((before.len(), score().await), (1, before));
 }
 
 /// A scope may have many projects, and all are searched.
