@@ -19,8 +19,10 @@ const EDGE_STATUSES: &[u16] = &[400, 403, 408, 429, 431, 500, 503];
 const OF_A_BODY: &[u16] = &[400, 408, 413, 415];
 /// The answers of an operation if the store fails.
 const OF_THE_STORE: &[u16] = &[500, 503];
-/// The answers of a writing operation if the store fails or its owner is beyond its quota.
-const OF_WRITING: &[u16] = &[403, 507];
+/// The answers of an operation to a token: it is invalid, or its scope is too narrow.
+const OF_A_TOKEN: &[u16] = &[401, 403];
+/// The answer of a writing operation if its owner is beyond its quota.
+const OF_WRITING: u16 = 507;
 
 const EVENT_STREAM: &str = "text/event-stream";
 
@@ -111,15 +113,16 @@ fn media(media_type: &str, schema: &Value) -> Value {
 /// The refusals in its room's form that an operation need not list.
 fn implied(doc: &OperationDoc) -> BTreeSet<u16> {
     let mut statuses = BTreeSet::new();
-    if doc.request.is_some() {
+    // A writing operation refuses a body that it does not need, too.
+    if doc.request.is_some() || [Method::POST, Method::PUT, Method::PATCH].contains(&doc.method) {
         statuses.extend(OF_A_BODY);
     }
     statuses.extend(doc.other_refusals.iter().map(StatusCode::as_u16));
     if doc.auth != Auth::None {
-        statuses.insert(401);
+        statuses.extend(OF_A_TOKEN);
         statuses.extend(OF_THE_STORE);
         if doc.method != Method::GET {
-            statuses.extend(OF_WRITING);
+            statuses.insert(OF_WRITING);
         }
     }
     statuses

@@ -4,7 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use schemars::{SchemaGenerator, generate::SchemaSettings};
+use schemars::{
+    Schema, SchemaGenerator,
+    generate::SchemaSettings,
+    transform::{ReplaceBoolSchemas, Transform as _},
+};
 use serde_json::{Map, Value};
 
 use crate::operation::SchemaOf;
@@ -26,10 +30,12 @@ impl Schemas {
     pub(super) fn new() -> Self {
         let settings = |path: &str| {
             let path = path.trim_start_matches('#').trim_end_matches('/').to_owned();
-            SchemaSettings::draft2020_12().with(|settings| {
-                settings.definitions_path = path.into();
-                settings.meta_schema = None;
-            })
+            SchemaSettings::draft2020_12()
+                .with(|settings| {
+                    settings.definitions_path = path.into();
+                    settings.meta_schema = None;
+                })
+                .with_transform(booleans())
         };
         Self {
             sent: settings(SENT).for_serialize().into_generator(),
@@ -39,12 +45,12 @@ impl Schemas {
 
     /// The schema of a type that the server sends.
     pub(super) fn sent(&mut self, schema: SchemaOf) -> Value {
-        schema(&mut self.sent).into()
+        object(schema(&mut self.sent))
     }
 
     /// The schema of a type that the server receives.
     pub(super) fn received(&mut self, schema: SchemaOf) -> Value {
-        schema(&mut self.received).into()
+        object(schema(&mut self.received))
     }
 
     /// All definitions by name. References to those of requests are changed to their final place.
@@ -59,6 +65,19 @@ impl Schemas {
         }
         defined.into()
     }
+}
+
+/// Replaces the schemas `true` and `false` by objects: generators of clients refuse them.
+fn booleans() -> ReplaceBoolSchemas {
+    let mut booleans = ReplaceBoolSchemas::default();
+    // They know this one, and `{}` would mean the same.
+    booleans.skip_additional_properties = true;
+    booleans
+}
+
+fn object(mut schema: Schema) -> Value {
+    booleans().transform(&mut schema);
+    schema.into()
 }
 
 /// The names with two schemas, for requests and responses, and those whose schemas refer to such names.
