@@ -8,7 +8,7 @@ mod peers;
 use std::{fmt::Display, time::Duration};
 
 use async_nats::{
-    Client, ConnectOptions,
+    Client, ConnectOptions, ServerAddr,
     jetstream::{
         self, Context, ErrorCode,
         context::PublishErrorKind,
@@ -18,6 +18,7 @@ use async_nats::{
 };
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use futures_util::{StreamExt, TryStreamExt, stream};
+use percent_encoding::percent_decode_str;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
@@ -32,6 +33,8 @@ pub use peers::Subjects;
 pub const REPLICAS: usize = 3;
 /// The pause between two attempts to open.
 const AGAIN: Duration = Duration::from_millis(250);
+/// Most servers that a start tries after one without JetStream.
+const OTHER_SERVERS_MAX: usize = 8;
 /// The number of concurrent record reads.
 const READS_AT_ONCE: usize = 32;
 /// Largest record that a hint includes, in bytes.
@@ -121,7 +124,7 @@ impl Nats {
         if !(1..=32).contains(&options.network.len()) || !options.network.chars().all(plain) {
             return Err(OpenError::Network(options.network));
         }
-        let addresses: Result<Vec<async_nats::ServerAddr>, _> =
+        let addresses: Result<Vec<ServerAddr>, _> =
             servers.split(',').map(|server| server.trim().parse()).collect();
         let addresses = addresses.map_err(|_| OpenError::Servers(servers.to_owned()))?;
         let until = Instant::now() + options.start_wait;
@@ -136,7 +139,7 @@ impl Nats {
                 .ping_interval(Duration::from_secs(2))
                 .reconnect_delay_callback(|tries| Duration::from_millis((20 << tries.min(5)).min(500)))
                 .subscription_capacity(HINTS_WAITING_MAX);
-            match connecting.connect(&addresses[..]).await {
+            match with_credentials(connecting, &addresses).connect(&addresses[..]).await {
                 Ok(client) => break client,
                 Err(error) if Instant::now() + AGAIN > until => {
                     return Err(OpenError::NotReady(error.to_string()));
@@ -149,8 +152,19 @@ impl Nats {
                 }
             }
         };
-        let server = client.server_info();
-        fit::server(&server.version, server.max_payload, server.jetstream)?;
+        let mut others = OTHER_SERVERS_MAX;
+        loop {
+            let server = client.server_info();
+            match fit::server(&server) {
+                // A server whose disk is full has stopped it; the next one may still have it.
+                Err(UnsuitableServers::NoJetStream(_)) if others > 0 && addresses.len() > 1 => {
+                    others -= 1;
+                    client.force_reconnect().await.map_err(|error| OpenError::NotReady(error.to_string()))?;
+                    sleep(AGAIN).await;
+                }
+                checked => break checked?,
+            }
+        }
         let mut context = jetstream::new(client.clone());
         context.set_timeout(ANSWER_MAX);
         Ok(Self { client, context, options })
@@ -238,6 +252,18 @@ impl Nats {
                 ..common
             },
         }
+    }
+}
+
+/// With the user and password of an address, or its token (a user without a password). The library does not take them from
+/// there.
+fn with_credentials(options: ConnectOptions, addresses: &[ServerAddr]) -> ConnectOptions {
+    let text = |part: &str| percent_decode_str(part).decode_utf8_lossy().into_owned();
+    let named = addresses.iter().find_map(|address| Some((address.username()?, address.password())));
+    match named {
+        Some((user, Some(password))) => options.user_and_password(text(user), text(password)),
+        Some((token, None)) => options.token(text(token)),
+        None => options,
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
     OpenError,
-    record::{self, BEGINNING, Notes},
+    record::{self, BEGINNING, Damage, Notes},
 };
 
 /// The approximate size of a record in bytes: one entry of the journal's consensus.
@@ -31,18 +31,24 @@ pub enum BeginError {
     /// The journal can't be read.
     #[error(transparent)]
     Journal(#[from] ReadError),
-    /// The journal is not empty.
+    /// The journal has other records.
     #[error(
-        "the journal has {0} records already; a cluster is begun with an empty one: name another network with \
-         --cluster-network"
+        "the journal has {0} records already, and not those of this store; a cluster is begun with an empty journal: name \
+         another network with --cluster-network"
     )]
     NotEmpty(u64),
     /// The store is a replica already.
     #[error("the store is a replica of a cluster's log already")]
     IsReplica,
     /// A record was not written.
-    #[error("record {0} was not written: {1}; the journal has the records before it and must not be used")]
+    #[error(
+        "record {0} was not written: {1}; the journal has the records before it, and no node starts on them: run the command \
+         again"
+    )]
     Broken(u64, String),
+    /// A record of an earlier attempt can't be read.
+    #[error(transparent)]
+    Damage(#[from] Damage),
     /// The file can't be set aside.
     #[error(transparent)]
     Aside(#[from] OpenError),
@@ -59,16 +65,13 @@ pub struct BeginReport {
     pub aside: std::path::PathBuf,
 }
 
-/// Writes the store in `directory` to an empty journal. No process may have the store open, and no node
-/// may run on the journal.
+/// Writes the store in `directory` to an empty journal, or continues an interrupted attempt. No process may have the store
+/// open, and no node may run on the journal.
 ///
 /// # Errors
 /// See [`BeginError`].
 pub async fn begin(journal: &dyn Journal, directory: &Path) -> Result<BeginReport, BeginError> {
     let there = journal.extent().await?.last;
-    if there > 0 {
-        return Err(BeginError::NotEmpty(there));
-    }
     let (to, mut parts) = mpsc::channel(PARTS_WAITING_MAX);
     let from = directory.to_owned();
     let reading = tokio::task::spawn_blocking(move || {
@@ -80,8 +83,18 @@ pub async fn begin(journal: &dyn Journal, directory: &Path) -> Result<BeginRepor
         Ok::<_, plenary_log_sqlite::OpenError>(Some(export))
     });
     let mut last = BEGINNING;
-    while let Some(part) = parts.recv().await {
-        last = publish_part(journal, &part, &last).await?;
+    let mut next = parts.recv().await;
+    while let Some(part) = next {
+        next = parts.recv().await;
+        last = if last.sequence < there {
+            published_part(journal, &part, &last).await?.ok_or(BeginError::NotEmpty(there))?
+        } else {
+            let notes = Notes { continues: next.is_some(), ..Notes::default() };
+            publish_part(journal, &part, &last, &notes).await?
+        };
+    }
+    if last.sequence < there {
+        return Err(BeginError::NotEmpty(there));
     }
     let read = reading.await.map_err(|_| OpenError::BrokenOff)??;
     let export = read.ok_or(BeginError::IsReplica)?;
@@ -92,12 +105,29 @@ pub async fn begin(journal: &dyn Journal, directory: &Path) -> Result<BeginRepor
     Ok(BeginReport { records: last.sequence, head, aside })
 }
 
-async fn publish_part(journal: &dyn Journal, part: &Writes, last: &Link) -> Result<Link, BeginError> {
+/// The link of the record that follows `last`, if an earlier attempt wrote this part there.
+async fn published_part(
+    journal: &dyn Journal,
+    part: &Writes,
+    last: &Link,
+) -> Result<Option<Link>, BeginError> {
+    let records = journal.read(last.sequence, 1).await?;
+    let Some(found) = records.first() else { return Ok(None) };
+    let (writes, link, _) = record::read(&found.body, last)?;
+    Ok((writes == *part).then_some(link))
+}
+
+async fn publish_part(
+    journal: &dyn Journal,
+    part: &Writes,
+    last: &Link,
+    notes: &Notes,
+) -> Result<Link, BeginError> {
     let sequence = last.sequence + 1;
     let broken = |why: String| BeginError::Broken(sequence, why);
     let mut nonce = [0; 16];
     getrandom::fill(&mut nonce).map_err(|error| broken(error.to_string()))?;
-    let body = record::encode(part, last, nonce, &Notes::default());
+    let body = record::encode(part, last, nonce, notes);
     match settle(journal, last.sequence, &body, Instant::now() + SETTLE_MAX).await {
         PublicationOutcome::Ours => {
             let position = part.events.last().map_or(last.position, |event| event.position);

@@ -63,6 +63,11 @@ pub enum OpenError {
         /// The last record of the file.
         replica: u64,
     },
+    /// The journal has only the first records of a store.
+    #[error(
+        "the journal has only a part of a store: `plenary cluster begin` was interrupted; run it again with the same --data"
+    )]
+    Unfinished,
     /// A record of the journal can't be applied.
     #[error(transparent)]
     Damage(#[from] Damage),
@@ -101,6 +106,9 @@ pub async fn open(
         }
         caught_up => caught_up?,
     };
+    if is_unfinished(&*journal, &last).await? {
+        return Err(OpenError::Unfinished);
+    }
     let (applied, applied_rx) = watch::channel(last.sequence);
     let (target, target_rx) = watch::channel(last.sequence);
     let gate = Gate { journal: journal.clone(), applied: applied_rx, target, wait: options.fresh_wait };
@@ -222,6 +230,13 @@ async fn fits(replica: &Replica, journal: &dyn Journal) -> Result<Option<&'stati
             }
         }
     }
+}
+
+/// Whether the journal ends within the store with which the log begins.
+async fn is_unfinished(journal: &dyn Journal, last: &Link) -> Result<bool, OpenError> {
+    let Some(before) = last.sequence.checked_sub(1) else { return Ok(false) };
+    let records = journal.read(before, 1).await?;
+    Ok(records.first().is_some_and(|record| record::continues(&record.body)))
 }
 
 /// Applies all records of the journal.

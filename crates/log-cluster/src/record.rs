@@ -69,6 +69,8 @@ struct StoredRecord {
     epoch: u64,
     #[prost(message, repeated, tag = "12")]
     answers: Vec<StoredAnswer>,
+    #[prost(bool, tag = "13")]
+    continues: bool,
 }
 
 /// The outcomes of a request of another node.
@@ -89,6 +91,8 @@ pub(crate) struct Notes {
     pub(crate) pen: Option<Pen>,
     /// The outcomes of requests of other nodes.
     pub(crate) answers: Vec<RecordedAnswer>,
+    /// Whether the log begins with a copy of a store whose rest follows.
+    pub(crate) continues: bool,
 }
 
 /// The outcomes of one request.
@@ -180,6 +184,7 @@ pub(crate) fn encode(writes: &Writes, last: &Link, nonce: [u8; 16], notes: &Note
         node: notes.pen.map_or(0, |pen| pen.node.0),
         epoch: notes.pen.map_or(0, |pen| pen.epoch),
         answers: notes.answers.iter().map(answer).collect(),
+        continues: notes.continues,
     };
     stored.encode_to_vec().into()
 }
@@ -233,8 +238,14 @@ pub(crate) fn read(body: &Bytes, last: &Link) -> Result<(Writes, Link, Notes), D
             epoch: if stored.epoch == 0 { sequence } else { stored.epoch },
         }),
         answers: stored.answers.into_iter().map(recorded).collect(),
+        continues: stored.continues,
     };
     Ok((writes, Link { sequence, hash: hash(body), position }, notes))
+}
+
+/// Whether a record is followed by the rest of the store with which the log begins.
+pub(crate) fn continues(body: &Bytes) -> bool {
+    StoredRecord::decode(body.clone()).is_ok_and(|stored| stored.continues)
 }
 
 /// Appends the next record's writes to earlier ones, if the result is the same as in two steps;

@@ -22,7 +22,7 @@ pub trait Lookup {
 }
 
 /// Everything that one commit writes.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Writes {
     /// The events, in position order.
     pub events: Vec<StoredEvent>,

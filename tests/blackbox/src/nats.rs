@@ -13,6 +13,8 @@ use crate::{TempDir, eventually};
 pub struct NatsServers {
     binary: PathBuf,
     servers: Vec<NatsServer>,
+    /// What stands before the host of each URL.
+    login: &'static str,
     dir: TempDir,
 }
 
@@ -28,20 +30,25 @@ impl NatsServers {
     /// Starts three. `None` only in a quick run, which has no servers; else the binary that `PLENARY_TEST_NATS` names
     /// must be there.
     pub async fn three() -> Option<Self> {
-        Self::start(3, "always").await
+        Self::start(3, "always", "").await
     }
 
     /// Starts one, which is no cluster.
     pub async fn one() -> Option<Self> {
-        Self::start(1, "always").await
+        Self::start(1, "always", "").await
     }
 
     /// Starts one that flushes now and then, which is its default.
     pub async fn one_without_flush() -> Option<Self> {
-        Self::start(1, "2m").await
+        Self::start(1, "2m", "").await
     }
 
-    async fn start(count: usize, flushes: &str) -> Option<Self> {
+    /// Starts one that takes only the user `ple` with the password `p@ss/1`.
+    pub async fn one_with_password() -> Option<Self> {
+        Self::start(1, "always", "ple:p%40ss%2F1@").await
+    }
+
+    async fn start(count: usize, flushes: &str, login: &'static str) -> Option<Self> {
         let named = std::env::var("PLENARY_TEST_NATS").ok().filter(|path| !path.is_empty());
         let is_quick = std::env::var("PLENARY_TEST_QUICK").is_ok_and(|value| value == "1");
         if named.is_none() && is_quick {
@@ -62,8 +69,10 @@ impl NatsServers {
             } else {
                 format!("cluster {{ name: t, listen: \"127.0.0.1:{route}\", routes: [{routes}] }}\n")
             };
+            let users = "authorization { users: [{ user: ple, password: \"p@ss/1\" }] }\n";
+            let users = if login.is_empty() { "" } else { users };
             let text = format!(
-                "server_name: n{nth}\nlisten: \"127.0.0.1:{port}\"\nmax_payload: 8388608\n\
+                "{users}server_name: n{nth}\nlisten: \"127.0.0.1:{port}\"\nmax_payload: 8388608\n\
                  http: \"127.0.0.1:{monitor}\"\n\
                  jetstream {{ store_dir: {store:?}, sync_interval: {flushes:?} }}\n{cluster}"
             );
@@ -72,7 +81,7 @@ impl NatsServers {
             NatsServer { port: *port, monitor: *monitor, conf, child: None }
         });
         let servers = servers.collect();
-        let mut all = Self { binary: binary.into(), servers, dir };
+        let mut all = Self { binary: binary.into(), servers, login, dir };
         for nth in 0..count {
             all.restart(nth).await;
         }
@@ -81,8 +90,11 @@ impl NatsServers {
 
     /// The value of `--cluster`.
     pub fn urls(&self) -> String {
-        let urls: Vec<_> =
-            self.servers.iter().map(|server| format!("nats://127.0.0.1:{}", server.port)).collect();
+        let urls: Vec<_> = self
+            .servers
+            .iter()
+            .map(|server| format!("nats://{}127.0.0.1:{}", self.login, server.port))
+            .collect();
         urls.join(",")
     }
 

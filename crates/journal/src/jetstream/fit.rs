@@ -2,7 +2,10 @@
 //! acknowledged record is refused. Pure.
 //! Must not know: how the servers are reached.
 
-use async_nats::jetstream::stream::{Config, RetentionPolicy, StorageType};
+use async_nats::{
+    ServerInfo,
+    jetstream::stream::{Config, RetentionPolicy, StorageType},
+};
 
 use super::{REPLICAS, Retention};
 use crate::PAYLOAD_BYTES_MIN;
@@ -17,8 +20,11 @@ pub enum UnsuitableServers {
     #[error("NATS {0} is too old: at least 2.15 is needed")]
     Version(String),
     /// The server has no JetStream.
-    #[error("the NATS server runs without JetStream; `plenary cluster nats-conf` prints a configuration")]
-    NoJetStream,
+    #[error(
+        "the NATS server {0} runs without JetStream, which a full disk stops until the server is restarted; \
+         `plenary cluster nats-conf` prints a configuration"
+    )]
+    NoJetStream(String),
     /// The server's message limit is too low.
     #[error("the NATS server takes messages of {0} bytes; set max_payload to at least {PAYLOAD_BYTES_MIN}")]
     Payload(usize),
@@ -33,22 +39,19 @@ pub enum UnsuitableServers {
 }
 
 /// Checks a server.
-pub(super) fn server(
-    version: &str,
-    max_payload: usize,
-    has_jetstream: bool,
-) -> Result<(), UnsuitableServers> {
-    if !has_jetstream {
-        return Err(UnsuitableServers::NoJetStream);
+pub(super) fn server(server: &ServerInfo) -> Result<(), UnsuitableServers> {
+    let ServerInfo { server_name, version, max_payload, jetstream, .. } = server;
+    if !jetstream {
+        return Err(UnsuitableServers::NoJetStream(server_name.clone()));
     }
     let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
     let found = (parts.next().flatten(), parts.next().flatten());
     match found {
         (Some(major), Some(minor)) if (major, minor) >= VERSION_MIN => {}
-        _ => return Err(UnsuitableServers::Version(version.to_owned())),
+        _ => return Err(UnsuitableServers::Version(version.clone())),
     }
-    if max_payload < PAYLOAD_BYTES_MIN {
-        return Err(UnsuitableServers::Payload(max_payload));
+    if *max_payload < PAYLOAD_BYTES_MIN {
+        return Err(UnsuitableServers::Payload(*max_payload));
     }
     Ok(())
 }
@@ -89,6 +92,10 @@ mod tests {
     #[test]
     fn old_and_narrow_servers_are_refused() {
         let enough = PAYLOAD_BYTES_MIN;
+        let server = |version: &str, max_payload, jetstream| {
+            let (server_name, version) = ("n1".to_owned(), version.to_owned());
+            server(&ServerInfo { server_name, version, max_payload, jetstream, ..ServerInfo::default() })
+        };
         for good in ["2.15.0", "2.15.1", "2.16.0-dev", "3.0.0"] {
             assert_eq!(server(good, enough, true), Ok(()), "{good}");
         }
@@ -96,7 +103,7 @@ mod tests {
             assert_eq!(server(old, enough, true), Err(UnsuitableServers::Version(old.to_owned())));
         }
         assert_eq!(server("2.15.1", enough - 1, true), Err(UnsuitableServers::Payload(enough - 1)));
-        assert_eq!(server("2.15.1", enough, false), Err(UnsuitableServers::NoJetStream));
+        assert_eq!(server("2.15.1", enough, false), Err(UnsuitableServers::NoJetStream("n1".into())));
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl Node {
                 return Ok(());
             }
             let epoch = self.last.sequence + 1;
-            let notes = Notes { pen: Some(Pen { node: self.me, epoch: 0 }), answers: Vec::new() };
+            let notes = Notes { pen: Some(Pen { node: self.me, epoch: 0 }), ..Notes::default() };
             let body = record::encode(&Writes::default(), &self.last, nonce()?, &notes);
             match settle(&*self.journal, self.last.sequence, &body, until).await {
                 PublicationOutcome::Ours => {
@@ -189,7 +189,7 @@ impl Node {
                 answers.push(RecordedAnswer { node, serial, outcomes: StoredOutcomes::of(of_it) });
             }
         }
-        Notes { pen: Some(Pen { node: self.me, epoch }), answers }
+        Notes { pen: Some(Pen { node: self.me, epoch }), answers, continues: false }
     }
 
     /// Applies the published record; its appends are acknowledged once another node has it.

@@ -394,8 +394,6 @@ async fn a_store_becomes_a_cluster_and_a_store_again() {
     single.stop().await;
     let ran = cli.run(&["cluster", "begin", "--data", &data]).await;
     assert_eq!(ran.code, 0, "{ran:?}");
-    let again = cli.run(&["cluster", "begin", "--data", &copied]).await;
-    assert!(again.code != 0 && again.err.contains("records already"), "{again:?}");
     let node = || Server::builder().arg("--cluster").arg(&nats.urls()).arg("--cluster-dev").start();
     let (a, mut b) = tokio::join!(node(), node());
     for server in [&a, &b] {
@@ -405,6 +403,8 @@ async fn a_store_becomes_a_cluster_and_a_store_again() {
     alice.at(&b).post("/sessions", json!({ "invite": ["@bob.bot"] })).await.assert_refused(404, "not_found");
     let carol = a.agent("@carol.bot").await;
     bob.at(&b).create(&[&carol]).await;
+    let again = cli.run(&["cluster", "begin", "--data", &copied]).await;
+    assert!(again.code != 0 && again.err.contains("records already"), "{again:?}");
 
     let replica = b.data().display().to_string();
     assert_ne!(cli.run(&["cluster", "leave", "--data", &replica]).await.code, 0, "a node runs on it");
@@ -429,4 +429,16 @@ async fn servers_that_do_not_flush_are_refused() {
     let more = ["--cluster-monitor", &nats.monitor(), "--data", "data"];
     let ran = Cli::new(&[]).run(&[&args[..], &more[..]].concat()).await;
     assert!(ran.code != 0 && ran.err.contains("sync_interval"), "{ran:?}");
+}
+
+/// The user and password of a URL are those of the servers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_want_a_password_get_it() {
+    let Some(nats) = NatsServers::one_with_password().await else { return };
+    let server = Server::builder().arg("--cluster").arg(&nats.urls()).arg("--cluster-dev").start().await;
+    server.agent("@alice.bot").await.get("/sessions").await.ok(200);
+    let other = nats.urls().replace("ple:", "eve:");
+    let cli = Cli::new(&[("PLENARY_CLUSTER", &other), ("PLENARY_CLUSTER_DEV", "true")]);
+    let ran = cli.run(&["cluster", "status"]).await;
+    assert!(ran.code != 0 && ran.err.contains("authorization"), "{ran:?}");
 }

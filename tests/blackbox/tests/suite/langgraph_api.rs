@@ -144,6 +144,7 @@ async fn a_run_is_told_in_the_modes_that_are_asked_for() {
         ("custom", vec!["metadata", "end"]),
         ("messages-tuple", vec!["metadata", "end"]),
         ("values", vec!["metadata", "values", "end"]),
+        ("&cancel_on_disconnect=", vec!["metadata", "values", "end"]),
     ] {
         let place = place.replace("=custom", &format!("={mode}"));
         let rest = events(&nick.call("GET", &place, &[("Last-Event-ID", &last)], None).await);
