@@ -119,12 +119,13 @@ struct Request<'a> {
 struct Query<'a>(&'a str);
 
 impl Query<'_> {
+    /// The values of a parameter. An empty one is absent: the SDK sends every parameter that it knows.
     fn all(self, name: &str) -> Vec<String> {
         let pairs = self.0.split('&').filter_map(|pair| pair.split_once('='));
         let of_name = pairs.filter(|(known, _)| *known == name);
         let text =
             |value: &str| percent_decode_str(&value.replace('+', " ")).decode_utf8_lossy().into_owned();
-        of_name.map(|(_, value)| text(value)).collect()
+        of_name.map(|(_, value)| text(value)).filter(|value| !value.is_empty()).collect()
     }
 
     fn one(self, name: &str) -> Option<String> {
