@@ -123,11 +123,12 @@ impl Participation {
         let waits =
             |run: &&plenary_runs::state::RunState| run.status == RunStatus::Waiting && !run.cancel_requested;
         let Some(run) = seat.state.active().filter(waits) else { return Ok(None) };
-        let (event, waits_since) = self.0.runs.thread_event(seat.thread, run.waits).await?;
+        let (event, asked_at) = self.0.runs.thread_event(seat.thread, run.waits).await?;
         let ThreadEvent::EventEmitted(event) = event else { return Ok(None) };
         let members: Map<String, Value> = serde_json::from_slice(&event.members).unwrap_or_default();
         let keys = members.get("request_keys").and_then(Value::as_object).cloned();
-        Ok((waits_since <= stored.at).then(|| (run.id, keys.unwrap_or_default())))
+        // Not by times: the clock may have been set back since, or be that of another process.
+        Ok((asked_at < stored.position).then(|| (run.id, keys.unwrap_or_default())))
     }
 
     async fn standing(&self, listener: &Listener<'_>, state: &SessionState) -> Result<AgentStanding, Fault> {

@@ -10,7 +10,7 @@ use plenary_accounts::{Actor, Authority, HostedIdentity};
 use plenary_engine::{
     ExecuteError, Executed, KeyUse, Room as _, Sealed, recount, recount_event, recount_in, seal,
 };
-use plenary_kernel::{AgentHandle, TimestampMs, Version};
+use plenary_kernel::{AgentHandle, Position, Version};
 use plenary_log::{Charge, Fault, PageSize, StoredEvent};
 
 use crate::{
@@ -168,7 +168,7 @@ impl Runs {
         ExecuteError::skip_refused(self.ask(thread, command, None).await).map(drop)
     }
 
-    /// The event at a version of a thread, and its time.
+    /// The event at a version of a thread, and its position in the log.
     ///
     /// # Errors
     /// If the store fails, or there is no such event.
@@ -176,14 +176,14 @@ impl Runs {
         &self,
         thread: ThreadId,
         at: Version,
-    ) -> Sealed<'_, Result<(ThreadEvent, TimestampMs), Fault>> {
+    ) -> Sealed<'_, Result<(ThreadEvent, Position), Fault>> {
         seal(async move {
             let stored_events =
                 self.log().read_stream(&stream(thread), Version(at.0.saturating_sub(1)), 1).await?;
             let stored_event = stored_events
                 .first()
                 .ok_or_else(|| Fault::Corrupt(format!("nothing stands at {at} of {thread}")))?;
-            Ok((ThreadEvent::decode(stored_event)?, stored_event.at))
+            Ok((ThreadEvent::decode(stored_event)?, stored_event.position))
         })
     }
 

@@ -1,8 +1,9 @@
 //! Agents that ask back in a session. Must not know: how a run waits.
 
+use blackbox::ShiftedClock;
 use serde_json::json;
 
-use super::speak::{PUPPET, contents, joined, opened, playing, said_by, say_with, says};
+use super::speak::{PUPPET, contents, joined, opened, playing, playing_by, said_by, say_with, says};
 
 /// WaitForInput is a message, and the next one is its answer.
 #[tokio::test]
@@ -20,6 +21,18 @@ async fn sc_44_sc_45_a_question_is_a_message_and_the_next_one_answers() {
     let said = says(&nick, &id, PUPPET, 2).await;
     assert_eq!(contents(&said)[1], "{\"name\":\"Bob\"}");
     assert_eq!(said[1]["metadata"]["run_id"], said[0]["metadata"]["run_id"]);
+}
+
+/// It answers after the clock was set back too.
+#[tokio::test]
+async fn sc_45_an_answer_counts_whatever_the_clock_says() {
+    let Some(clock) = ShiftedClock::make() else { return };
+    let (_server, nick) = playing_by(&clock).await;
+    let id = opened(&nick, &[PUPPET], Some("ask name=Who are you?\nanswer")).await;
+    says(&nick, &id, PUPPET, 1).await;
+    clock.move_to(-3_600);
+    nick.say(&id, "Nick").await;
+    assert_eq!(contents(&says(&nick, &id, PUPPET, 2).await)[1], "{\"name\":\"Nick\"}");
 }
 
 /// Several keys are answered by name.

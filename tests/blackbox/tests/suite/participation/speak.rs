@@ -1,6 +1,6 @@
 //! Sessions and agents as these tests write them. Must not know: what the single tests are about.
 
-use blackbox::{Agent, Caller, Server, eventually};
+use blackbox::{Agent, Caller, Server, ShiftedClock, eventually};
 use serde_json::{Value, json};
 
 /// The agent that gives back what it gets.
@@ -31,6 +31,17 @@ pub(super) fn config() -> String {
 /// A server with the agents `echo` and `puppet`, and someone who speaks with them.
 pub(super) async fn playing() -> (Server, Agent) {
     let server = Server::builder().config(&config()).start().await;
+    let nick = server.agent("@nick.ann").await;
+    (server, nick)
+}
+
+/// The same with a clock that moves.
+pub(super) async fn playing_by(clock: &ShiftedClock) -> (Server, Agent) {
+    let mut builder = Server::builder().config(&config());
+    for (name, value) in clock.moving() {
+        builder = builder.env(name, &value);
+    }
+    let server = builder.start().await;
     let nick = server.agent("@nick.ann").await;
     (server, nick)
 }
