@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    absence::Absence,
     attention::Passage,
     cursor::{Cursor, ItemId},
     cut::{CutItem, CutItems, Portion},
@@ -383,6 +384,15 @@ impl Handovers {
 
     fn is_live(&self, session: &str, now: TimestampMs) -> bool {
         self.sessions.iter().any(|coding| coding.session == session && coding.is_live(now))
+    }
+
+    /// Gives sessions that could not report during an absence of this process the time of a lease from its end.
+    pub(crate) fn excuse(&mut self, absence: &Absence, now: TimestampMs) {
+        for coding in self.sessions.iter_mut().filter(|coding| coding.ended.is_none()) {
+            if absence.excuses(coding.last_sign, now) {
+                coding.last_sign = absence.end;
+            }
+        }
     }
 
     /// Makes items of silent sessions unread again. They stay with the session, in case it comes back.

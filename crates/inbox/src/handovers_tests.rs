@@ -1,9 +1,12 @@
 //! Given, when, then: shown items, an event of a session, the items in context and the unread ones.
 
+use std::time::Duration;
+
 use plenary_kernel::Position;
 
 use super::*;
 use crate::{
+    absence::Absences,
     cursor::ItemPosition,
     kind::Kinds,
     marks::{Marks, State},
@@ -142,6 +145,29 @@ fn a_silent_session_returns_its_items_and_still_has_them_if_it_reports_again() {
     assert_eq!(scene.unread(1..=2), Vec::<u64>::new(), "it was only suspended: both were in its context");
     scene.at("b", Moment::Gone);
     assert_eq!(scene.unread(1..=2), Vec::<u64>::new(), "no session is shown it again");
+}
+
+#[test]
+fn a_session_that_slept_with_the_server_keeps_its_items_for_another_lease() {
+    let mut scene = Scene::new();
+    scene.at("dead", Moment::Start);
+    scene.later(LEASE_MS + 1);
+    let mut absences = Absences::since_start(TimestampMs(0));
+    absences.recent(TimestampMs(scene.now), Duration::from_secs(1_000));
+    scene.at("a", Moment::Start);
+    scene.show("a", Moment::Prompt, &[1]);
+    scene.later(8 * 3_600_000);
+    let absence = absences.recent(TimestampMs(scene.now), Duration::from_secs(1_010)).unwrap();
+    for (later, live) in [(0, vec!["a"]), (LEASE_MS, vec!["a"]), (1, vec![])] {
+        scene.later(later);
+        let now = TimestampMs(scene.now);
+        scene.marks.handovers.excuse(&absence, now);
+        let sessions = scene.marks.handovers.sessions();
+        let names: Vec<_> =
+            sessions.iter().filter(|coding| coding.is_live(now)).map(|coding| &coding.session).collect();
+        assert_eq!(names, live);
+    }
+    assert_eq!(scene.unread(1..=1), [1]);
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! The inbox in the server: the rooms that have news, the marks of agents, and the observer that wakes readers.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use plenary_accounts::{AccountEvent, Accounts};
 use plenary_frames::Frames;
 use plenary_hub::{Cursors, Observer};
@@ -13,6 +17,7 @@ use plenary_sessions::Sessions;
 use tokio::sync::{Semaphore, watch};
 
 use crate::{
+    absence::{Absence, Absences},
     cursor::{Cursor, ItemId},
     cut::CutItem,
     feed::StreamGrowth,
@@ -55,11 +60,14 @@ pub(crate) struct Inner {
     pub(crate) closed: watch::Sender<bool>,
     /// Permits for the background searches.
     pub(crate) gathering: Arc<Semaphore>,
+    started: Instant,
+    absences: Mutex<Absences>,
 }
 
 impl Inbox {
     /// The inbox over a log and its rooms.
     pub fn new(log: Log, clock: Arc<dyn Clock>, cursors: Arc<Cursors>, rooms: Rooms) -> Self {
+        let absences = Mutex::new(Absences::since_start(clock.now()));
         let inbox = Self(Arc::new(Inner {
             log,
             clock,
@@ -69,6 +77,8 @@ impl Inbox {
             observed: HighWater::default(),
             closed: watch::Sender::new(false),
             gathering: Arc::new(Semaphore::new(GATHERING_AT_ONCE_MAX)),
+            started: Instant::now(),
+            absences,
         }));
         let weak = Arc::downgrade(&inbox.0);
         inbox.0.rooms.frames.add_listener(move |handle| {
@@ -112,9 +122,17 @@ impl Inbox {
     async fn marks_row(&self, me: &AgentHandle) -> Result<(Marks, u64), Fault> {
         let name = row(me);
         let Some(row) = self.0.log.read_row(&name).await? else { return Ok((Marks::default(), 0)) };
-        let marks = serde_json::from_slice(&row.value)
+        let mut marks: Marks = serde_json::from_slice(&row.value)
             .map_err(|error| Fault::Corrupt(format!("the row {name} can't be read: {error}")))?;
+        let now = self.0.clock.now();
+        if let Some(absence) = self.recent_absence(now) {
+            marks.handovers.excuse(&absence, now);
+        }
         Ok((marks, row.revision))
+    }
+
+    fn recent_absence(&self, now: TimestampMs) -> Option<Absence> {
+        self.0.absences.lock().recent(now, self.0.started.elapsed())
     }
 
     /// The marks of an agent, in which items that were shown in silent sessions are unread again.

@@ -2,6 +2,7 @@
 //! written per recipient.
 //! Must not know: how a room decides, or any database.
 
+mod absence;
 mod attention;
 mod coding_sessions;
 mod cursor;
