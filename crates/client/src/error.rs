@@ -33,8 +33,8 @@ impl Error {
         }
     }
 
-    /// Whether opening a stream again may succeed.
-    pub(crate) fn may_pass(&self) -> bool {
+    /// Whether the failure may pass by itself: opening a stream again, or a report later, may succeed.
+    pub fn may_pass(&self) -> bool {
         match self {
             Self::Refused(refused) => refused.status >= 500 && refused.status != 501 || refused.status == 429,
             Self::Network(_) | Self::Unreadable(_) | Self::Invalid(_) => self.is_transient(),
