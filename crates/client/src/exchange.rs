@@ -18,6 +18,7 @@ use tokio::{sync::mpsc, time::timeout};
 use crate::{
     BaseUrl, Error, FaultKind, NetworkFault, Result, ServerRefusal,
     net::{ConnectFault, Connector},
+    server_clock::ServerClock,
 };
 
 /// How long an idle connection is kept for the next request; shorter than servers keep it.
@@ -94,9 +95,25 @@ pub(crate) struct Http {
     uploads: legacy::Client<Connector, UploadBody>,
     timeout: Duration,
     reply_bytes_max: usize,
+    clock: ServerClock,
 }
 
 impl Http {
+    /// The server's clock.
+    pub(crate) fn clock(&self) -> &ServerClock {
+        &self.clock
+    }
+
+    /// Sends a request, and notes the time in the head of the response.
+    async fn request(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> std::result::Result<Response<Incoming>, Failure> {
+        let response = self.client.request(request).await.map_err(|error| request_fault(&error))?;
+        self.clock.note(response.headers());
+        Ok(response)
+    }
+
     pub(crate) fn new(connector: Connector, timeout: Duration, reply_bytes_max: usize) -> Self {
         let client = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
@@ -105,14 +122,14 @@ impl Http {
         // Long bodies use their own connections, which are not pooled.
         let uploads =
             legacy::Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
-        Self { client, uploads, timeout, reply_bytes_max }
+        Self { client, uploads, timeout, reply_bytes_max, clock: ServerClock::default() }
     }
 
     pub(crate) async fn exchange(&self, base: &BaseUrl, request: Request<Full<Bytes>>) -> Result<RawReply> {
         let is_safe = request.method().is_safe();
         let fault = |kind, detail| NetworkFault { kind, server: base.to_string(), detail, is_safe };
         let whole = async {
-            let response = self.client.request(request).await.map_err(|e| request_fault(&e))?;
+            let response = self.request(request).await?;
             self.collect(response).await
         };
         match timeout(self.timeout, whole).await {
@@ -164,8 +181,7 @@ impl Http {
             }
         };
         let late = |_| fault(FaultKind::TimedOut, format!("no reply within {} s", self.timeout.as_secs()));
-        let response = timeout(self.timeout, self.client.request(request)).await.map_err(late)?;
-        let response = response.map_err(|e| failed(request_fault(&e)))?;
+        let response = timeout(self.timeout, self.request(request)).await.map_err(late)?.map_err(failed)?;
         if response.status().is_success() {
             return Ok(response);
         }
@@ -180,8 +196,7 @@ impl Http {
         base: &BaseUrl,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>> {
-        let response = self.client.request(request).await;
-        response.map_err(|error| self.failed(base, request_fault(&error)))
+        self.request(request).await.map_err(|failure| self.failed(base, failure))
     }
 
     /// Reads a complete reply.

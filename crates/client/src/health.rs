@@ -1,9 +1,10 @@
 //! The health check of the server (wire.md D.1).
 //! Must not know: identities; no token is needed.
 
+use plenary_kernel::TimestampMs;
 use serde::{Deserialize, Serialize};
 
-use crate::{Client, Reply, Result};
+use crate::{Client, Reply, Result, frames::now};
 
 /// The answer of `GET /healthz`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -28,6 +29,20 @@ pub struct Health {
 }
 
 impl Client {
+    /// The server's time, as its last response told it; before the first one, this machine's.
+    pub fn now(&self) -> TimestampMs {
+        self.http().clock().at(now())
+    }
+
+    /// The server's time. If no response has told it yet, this asks; if the server does not answer, it is this machine's.
+    pub async fn server_now(&self) -> TimestampMs {
+        if !self.http().clock().is_known() {
+            // The caller's own request reports the failure.
+            let _failed = self.health().await;
+        }
+        self.now()
+    }
+
     /// `GET /healthz`: whether the server is up.
     ///
     /// # Errors

@@ -31,6 +31,7 @@ mod retry;
 pub mod runs;
 pub mod search;
 mod secret;
+mod server_clock;
 pub mod sessions;
 pub mod transfer;
 mod websocket;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use plenary_client::{accounts::Attention, frames::now};
+use plenary_client::accounts::Attention;
 use plenary_kernel::TimestampMs;
 
 use super::{context::Context, failure::Failure};
@@ -73,17 +73,22 @@ pub(crate) async fn run(context: &Context, args: AttentionArgs) -> Result<(), Fa
         return Err(Failure::usage("`open` has no end", "leave --until out"));
     }
     let client = context.speaker()?;
-    let until = args.until.map(|time| {
-        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        TimestampMs(now().0.saturating_add(ms))
-    });
+    let until = match args.until {
+        Some(time) => {
+            let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+            Some(TimestampMs(client.server_now().await.0.saturating_add(ms)))
+        }
+        None => None,
+    };
     let Some(level) = args.level.map(Level::as_str) else {
         let me = client.me().await?;
-        return context.answer(&me, |me| Ok(context.out.line(&describe(me.attention.as_ref()))?));
+        return context
+            .answer(&me, |me| Ok(context.out.line(&describe(me.attention.as_ref(), client.now()))?));
     };
     let Some(name) = args.session else {
         let me = client.set_attention(level, until).await?;
-        return context.answer(&me, |me| Ok(context.out.line(&describe(me.attention.as_ref()))?));
+        return context
+            .answer(&me, |me| Ok(context.out.line(&describe(me.attention.as_ref(), client.now()))?));
     };
     let listed = client.coding_sessions().await?.value;
     let live_sessions = || listed.sessions.iter().filter(|coding| coding.live);
@@ -108,8 +113,7 @@ pub(crate) async fn run(context: &Context, args: AttentionArgs) -> Result<(), Fa
 }
 
 /// The current level in words.
-fn describe(attention: Option<&Attention>) -> String {
-    let now = now();
+fn describe(attention: Option<&Attention>, now: TimestampMs) -> String {
     let current = attention.filter(|attention| attention.until.is_none_or(|until| now < until));
     let Some(current) = current else { return "open".to_owned() };
     let end = current.until.map(|until| format!(" until {}", utc(until))).unwrap_or_default();

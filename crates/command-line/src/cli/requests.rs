@@ -6,7 +6,7 @@ mod callers;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use plenary_client::{Client, Error, IdempotencyKey, frames::now, requests::RequestsQuery};
+use plenary_client::{Client, Error, IdempotencyKey, requests::RequestsQuery};
 use plenary_kernel::{
     AgentHandle, AskId, OwnerName, RuleId, TimestampMs,
     form::{Form, FormSchema},
@@ -245,8 +245,8 @@ fn ahead(text: &str) -> Result<Duration, String> {
 }
 
 /// The end of a time from now, in milliseconds since 1970.
-fn in_ms(time: Duration) -> u64 {
-    now().0.saturating_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+async fn in_ms(client: &Client, time: Duration) -> u64 {
+    client.server_now().await.0.saturating_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
 impl RequestArgs {
@@ -291,7 +291,7 @@ pub(crate) async fn ask(context: &Context, args: RequestArgs) -> Result<(), Fail
         body["detail"] = json!({"text": text});
     }
     if let Some(time) = args.deadline {
-        body["deadline_at"] = in_ms(time).into();
+        body["deadline_at"] = in_ms(&client, time).await.into();
     }
     if !args.wait.is_zero() {
         body["inbox"] = false.into();
@@ -386,8 +386,9 @@ pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure
             context.answer(&reply, |_| Ok(context.out.line(&format!("{id} waits again"))?))
         }
         Command::Snooze { id, time } => {
-            let until = in_ms(time);
-            let reply = people(context)?.snooze_request(&id, until).await?;
+            let client = people(context)?;
+            let until = in_ms(&client, time).await;
+            let reply = client.snooze_request(&id, until).await?;
             let until = utc(TimestampMs(until));
             context.answer(&reply, |_| Ok(context.out.line(&format!("{id} is postponed until {until}"))?))
         }
@@ -472,16 +473,17 @@ async fn list(context: &Context, client: &Client, query: &RequestsQuery) -> Resu
     loop {
         let reply = client.requests(query, cursor.as_deref()).await?;
         let page = &reply.value;
+        let now = client.now();
         for request in page["requests"].as_array().into_iter().flatten() {
             let text = |name: &str| clean(request[name].as_str().unwrap_or_default()).into_owned();
             let since =
-                request["created_at"].as_u64().map(|created_at| span(now().0.saturating_sub(created_at)));
+                request["created_at"].as_u64().map(|created_at| span(now.0.saturating_sub(created_at)));
             table.row([
                 text("request_id").as_str(),
                 &text("kind"),
                 &text("from"),
                 &since.unwrap_or_default(),
-                &deadline(request, now()).unwrap_or_else(|| "-".to_owned()),
+                &deadline(request, now).unwrap_or_else(|| "-".to_owned()),
                 &text("title"),
             ]);
         }

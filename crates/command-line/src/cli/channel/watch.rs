@@ -10,7 +10,7 @@ use plenary_client::{
     channels::{
         ChannelStream, ChannelSubscription, EventsQuery, Holder, Liveness, Presence, Signal, handoff_of,
     },
-    frames::{StreamOptions, now},
+    frames::StreamOptions,
 };
 use plenary_kernel::rfc3339;
 use tokio::{
@@ -125,7 +125,7 @@ async fn look(client: &Client, id: &str) -> plenary_client::Result<(Presence, Op
     let holder = states.first().and_then(|state| {
         let (agent, _) = handoff_of(&state.payload)?;
         let posted = rfc3339::parse(&state.created_at).and_then(|ms| u64::try_from(ms).ok())?;
-        Some(Holder { agent, state_age_seconds: now().0.saturating_sub(posted) / 1_000 })
+        Some(Holder { agent, state_age_seconds: client.now().0.saturating_sub(posted) / 1_000 })
     });
     Ok((presence, holder))
 }

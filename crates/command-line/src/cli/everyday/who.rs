@@ -3,7 +3,7 @@
 //! Must not know: how a state is determined; the server does this.
 
 use clap::Args;
-use plenary_client::{frames::now, me::WhoPage};
+use plenary_client::me::WhoPage;
 use plenary_kernel::{AgentHandle, DOCTOR_NAME, TimestampMs};
 
 use super::suggestions::similar_handles;
@@ -40,7 +40,7 @@ pub(crate) async fn who(context: &Context, args: WhoArgs) -> Result<(), Failure>
     let (query, owner) = (args.query.as_deref(), args.owner.as_deref());
     let fetch = async |cursor: Option<&str>| client.who(query, owner, args.limit, cursor).await;
     let since = |time: Option<TimestampMs>| {
-        time.map_or_else(|| "-".to_owned(), |time| span(now().0.saturating_sub(time.0)))
+        time.map_or_else(|| "-".to_owned(), |time| span(client.now().0.saturating_sub(time.0)))
     };
     let mut is_found = false;
     let take = |page: &WhoPage| {

@@ -15,12 +15,12 @@ use crate::cli::{connect::SERVER, context::Context};
 /// Sends the request, waits, and prints the answer.
 pub(super) async fn run(context: &Context, event: &Event, within: Duration) -> Result<(), String> {
     let Some(elicitation) = &event.elicitation else { return Ok(()) };
-    let Some(body) = request(event, elicitation, within)? else { return Ok(()) };
-    ask(context, &body, within, |answer| decision(event, answer)).await
+    let Some(body) = request(event, elicitation)? else { return Ok(()) };
+    ask(context, body, within, |answer| decision(event, answer)).await
 }
 
 /// The request; `None` if only the coding agent's window can ask for it.
-fn request(event: &Event, elicitation: &Elicitation, within: Duration) -> Result<Option<Value>, String> {
+fn request(event: &Event, elicitation: &Elicitation) -> Result<Option<Value>, String> {
     let Some(schema) = &elicitation.schema else { return Ok(None) };
     // A question of our own server is in the inbox already.
     if elicitation.server == SERVER || elicitation.server.ends_with(&format!(":{SERVER}")) {
@@ -39,7 +39,7 @@ fn request(event: &Event, elicitation: &Elicitation, within: Duration) -> Result
     } else {
         body["form"] = schema.clone().into();
     }
-    surround(&mut body, event, within);
+    surround(&mut body, event);
     Ok(Some(body))
 }
 
@@ -71,7 +71,7 @@ mod tests {
 
     fn request_of(members: &Value) -> Result<Option<Value>, String> {
         let event = event(members);
-        request(&event, event.elicitation.as_ref().unwrap(), Duration::from_secs(1))
+        request(&event, event.elicitation.as_ref().unwrap())
     }
 
     #[test]

@@ -14,12 +14,12 @@ use crate::cli::{connect::CodingAgent, context::Context};
 /// Sends the request, waits, and prints the decision.
 pub(super) async fn run(context: &Context, event: &Event, within: Duration) -> Result<(), String> {
     let Some((tool, arguments)) = &event.tool else { return Ok(()) };
-    let body = request(event, tool, arguments, within);
-    ask(context, &body, within, |answer| decision(event, arguments, answer)).await
+    let body = request(event, tool, arguments);
+    ask(context, body, within, |answer| decision(event, arguments, answer)).await
 }
 
 /// The request: the tool and its arguments, as far as they can be shown.
-fn request(event: &Event, tool: &str, arguments: &Map<String, Value>, within: Duration) -> Value {
+fn request(event: &Event, tool: &str, arguments: &Map<String, Value>) -> Value {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
     let command = command(arguments);
     // The model wrote the description: it may say anything.
@@ -49,7 +49,7 @@ fn request(event: &Event, tool: &str, arguments: &Map<String, Value>, within: Du
         // Codex does not accept changed arguments.
         "allow": {"accept": true, "edit": event.coding == CodingAgent::Claude, "respond": true, "ignore": true},
     });
-    surround(&mut body, event, within);
+    surround(&mut body, event);
     if !detail.is_empty() {
         body["detail"] = detail.into();
     }
@@ -115,16 +115,16 @@ mod tests {
     fn a_permission_request_shows_its_arguments_or_their_size() {
         let event = event();
         let (tool, arguments) = event.tool.as_ref().unwrap();
-        let body = request(&event, tool, arguments, Duration::from_secs(1));
+        let body = request(&event, tool, arguments);
         assert_eq!(body["title"], "Bash: rm -r build", "not what the model says about it");
         assert_eq!(body["detail"], json!({"command": "rm -r build"}));
         assert_eq!((&body["directory"], &body["action"]["name"]), (&json!("/w"), &json!("Bash")));
         let words = Map::from_iter([("command".to_owned(), json!(["rm", "-rf", "/"]))]);
-        assert_eq!(request(&event, tool, &words, Duration::from_secs(1))["title"], "Bash: rm -rf /");
+        assert_eq!(request(&event, tool, &words)["title"], "Bash: rm -rf /");
         let described = Map::from_iter([("description".to_owned(), json!("Look around"))]);
-        assert_eq!(request(&event, tool, &described, Duration::from_secs(1))["title"], "Bash: Look around");
+        assert_eq!(request(&event, tool, &described)["title"], "Bash: Look around");
         let large = Map::from_iter([("content".to_owned(), "x".repeat(100_000).into())]);
-        let body = request(&event, tool, &large, Duration::from_secs(1));
+        let body = request(&event, tool, &large);
         assert!(body.to_string().len() < 64 << 10);
         assert_eq!(body["allow"]["edit"], false);
     }

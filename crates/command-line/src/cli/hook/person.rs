@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use plenary_client::{Client, IdempotencyKey, frames::now};
+use plenary_client::{Client, IdempotencyKey};
 use plenary_kernel::AskId;
 use serde_json::Value;
 
@@ -26,14 +26,16 @@ pub(super) const REQUEST_BYTES_MAX: usize = 60 << 10;
 /// Sends the request, waits, and prints the decision of the answer, if there is one.
 pub(super) async fn ask(
     context: &Context,
-    body: &Value,
+    mut body: Value,
     within: Duration,
     decision: impl Fn(&Value) -> Option<Value>,
 ) -> Result<(), String> {
     let failed = |error: plenary_client::Error| journal::describe(&error.into());
     let client = context.agent_client().map_err(|failure| journal::describe(&failure))?;
     let mut interrupts = Interrupts::with_hangup().map_err(|failure| journal::describe(&failure))?;
-    let created = client.make_request(body, &IdempotencyKey::random()).await.map_err(failed)?;
+    let open_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX).saturating_add(GRACE_MS);
+    body["deadline_at"] = client.server_now().await.0.saturating_add(open_ms).into();
+    let created = client.make_request(&body, &IdempotencyKey::random()).await.map_err(failed)?;
     let id: AskId =
         created.value["request_id"].as_str().and_then(|id| id.parse().ok()).ok_or("no request id")?;
     let request = tokio::select! {
@@ -53,10 +55,8 @@ async fn give_up(client: &Client, id: &AskId) -> Result<(), String> {
     client.withdraw_request(id).await.map(|_| ()).map_err(|error| journal::describe(&error.into()))
 }
 
-/// Adds the common members: the expiry and the origin of the request.
-pub(super) fn surround(body: &mut Value, event: &Event, within: Duration) {
-    let wait_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
-    body["deadline_at"] = now().0.saturating_add(wait_ms).saturating_add(GRACE_MS).into();
+/// Adds the common members: the origin of the request.
+pub(super) fn surround(body: &mut Value, event: &Event) {
     body["inbox"] = false.into();
     if let Some(directory) = event.directory.as_ref().and_then(|path| path.to_str()) {
         body["directory"] = line(directory).into();

@@ -10,7 +10,7 @@ use plenary_client::{
     Client,
     console::WatchQuery,
     context::{ContextStream, Signal},
-    frames::{StreamOptions, now},
+    frames::StreamOptions,
     requests::RequestsQuery,
 };
 use plenary_kernel::AskId;
@@ -19,7 +19,10 @@ use ratatui::{
     crossterm::event::{self, Event, KeyEvent, KeyEventKind},
 };
 use serde_json::Value;
-use tokio::{sync::mpsc, time::interval};
+use tokio::{
+    sync::mpsc,
+    time::{Interval, MissedTickBehavior, interval},
+};
 
 use self::model::{Act, Model, SNOOZE_MS};
 use super::{context::Context, failure::Failure, identity::Realm, requests::decider};
@@ -113,15 +116,22 @@ fn keyboard() -> mpsc::Receiver<KeyEvent> {
     receiver
 }
 
+/// Ticks that do not catch up: while the terminal is suspended, or the machine sleeps, many are missed.
+fn ticking(every: Duration) -> Interval {
+    let mut ticks = interval(every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
 async fn show(
     (client, decider): (&Client, &Client),
     terminal: &mut DefaultTerminal,
     mut model: Model,
     mut stream: ContextStream,
 ) -> Result<(), Failure> {
-    let (mut keys, mut ticks, mut refreshes) = (keyboard(), interval(EVERY), interval(REFRESH));
+    let (mut keys, mut ticks, mut refreshes) = (keyboard(), ticking(EVERY), ticking(REFRESH));
     loop {
-        terminal.draw(|frame| view::draw(frame, &model, now())).map_err(|error| broken(&error))?;
+        terminal.draw(|frame| view::draw(frame, &model, client.now())).map_err(|error| broken(&error))?;
         tokio::select! {
             key = keys.recv() => {
                 let Some(key) = key else { return Ok(()) };
@@ -190,7 +200,9 @@ async fn perform(client: &Client, model: &mut Model, act: Act) -> Result<(), Fai
             model.note = format!("given to {to}");
         }
         Act::Snooze(request) => {
-            client.snooze_request(&id(&request)?, now().0.saturating_add(SNOOZE_MS)).await?;
+            client
+                .snooze_request(&id(&request)?, client.server_now().await.0.saturating_add(SNOOZE_MS))
+                .await?;
             model.note = "it returns in an hour".to_owned();
         }
     }
