@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use plenary_client::{
     Reply,
-    frames::{FrameReceipt, LeaseExtend, LockRelease, LockRequest, Payload, Uuid},
+    frames::{FrameReceipt, LeaseExtend, LockRelease, LockRequest, Payload, Uuid, now as wall_now},
 };
+use plenary_kernel::TimestampMs;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::cli::{
@@ -23,6 +24,10 @@ const RELEASE_MAX: Duration = Duration::from_secs(5);
 /// The share of the retention after which the claim is announced again for new listeners. An extension does not
 /// repeat what it extends.
 const ANNOUNCE_SHARE: u32 = 2;
+/// How often to look whether the machine has slept.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// A shorter sleep is none: the two clocks are read one after the other.
+const SLEEP_MIN: Duration = Duration::from_secs(1);
 /// The retention if the server does not report it.
 const RETENTION_TIME: Duration = Duration::from_secs(300);
 
@@ -66,11 +71,18 @@ impl Claim<'_> {
         };
         let mut schedule = Schedule::announced(self.lease, Instant::now());
         let mut announce = Instant::now() + retention_time / ANNOUNCE_SHARE;
-        let mut in_trouble = false;
+        let (mut in_trouble, mut clocks) = (false, Clocks::read(Instant::now(), wall_now()));
         loop {
-            sleep_until(schedule.due).await;
+            sleep_until(schedule.due.min(Instant::now() + LOOK_EVERY)).await;
             let now = Instant::now();
-            let result = if now >= announce {
+            let slept = clocks.slept(now, wall_now());
+            schedule.age(slept);
+            announce = announce.checked_sub(slept).unwrap_or(now);
+            if now < schedule.due {
+                continue;
+            }
+            // Listeners have forgotten a claim that is over, and ignore its extension.
+            let result = if now >= announce || now >= schedule.expires {
                 announce = now + retention_time / ANNOUNCE_SHARE;
                 // Announce before extending: a new listener would ignore the extension.
                 match self.announce().await {
@@ -117,6 +129,26 @@ impl Claim<'_> {
     }
 }
 
+/// Both clocks: only the wall clock runs on while the machine sleeps.
+struct Clocks {
+    running: Instant,
+    wall: TimestampMs,
+}
+
+impl Clocks {
+    const fn read(running: Instant, wall: TimestampMs) -> Self {
+        Self { running, wall }
+    }
+
+    /// Reads them again; how long the machine slept meanwhile.
+    fn slept(&mut self, running: Instant, wall: TimestampMs) -> Duration {
+        let passed = Duration::from_millis(wall.0.saturating_sub(self.wall.0));
+        let slept = passed.saturating_sub(running - self.running);
+        *self = Self::read(running, wall);
+        if slept < SLEEP_MIN { Duration::ZERO } else { slept }
+    }
+}
+
 /// When a claim is extended: a quarter of a lease after its expiry was last moved, so that most of a lease always remains.
 struct Schedule {
     lease: Duration,
@@ -137,6 +169,12 @@ impl Schedule {
         self.due = self.expires - self.lease * 3 / 4;
     }
 
+    /// Counts a sleep, in which the clock of these moments stood still.
+    fn age(&mut self, slept: Duration) {
+        self.expires = self.expires.checked_sub(slept).unwrap_or(self.expires);
+        self.due = self.due.checked_sub(slept).unwrap_or(self.due);
+    }
+
     /// Tries again soon; the expiry stays.
     fn failed(&mut self, now: Instant) {
         self.due = now + (self.lease / 10).max(Duration::from_millis(500));
@@ -150,6 +188,20 @@ fn describe(failure: &Failure) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_claim_is_over_after_a_sleep_that_is_longer_than_its_lease() {
+        let (lease, start) = (Duration::from_secs(100), Instant::now());
+        let mut schedule = Schedule::announced(lease, start);
+        let mut clocks = Clocks::read(start, TimestampMs(1_000));
+        let awake = start + Duration::from_secs(2);
+        for (wall, over) in [(3_900, false), (100_000, false), (10_000, false), (3_700_000, true)] {
+            let slept = clocks.slept(awake, TimestampMs(wall));
+            schedule.age(slept);
+            assert_eq!(schedule.expires <= awake, over, "{wall}");
+        }
+        assert!(schedule.due <= awake);
+    }
 
     #[test]
     fn outages_do_not_delay_later_extensions() {
