@@ -202,7 +202,9 @@ pub fn handle(
     let actor = command.authority.by.clone();
     let event = match &command.handling {
         Handling::Undo => match &state.progress {
-            Progress::Answered { at, undo_until: Some(until), .. } if stamp.now < *until => {
+            Progress::Answered { at, undo_until: Some(until), .. }
+                if is_undoable((*at, *until), stamp.now) =>
+            {
                 RequestEvent::AnswerUndone(AnswerUndone {
                     subject,
                     by: actor,
@@ -239,6 +241,12 @@ pub fn handle(
         return Err(Rejection::TooManyChanges);
     }
     Ok(Decision::new(vec![event], ()))
+}
+
+/// Whether an answer of the time `at` can still be undone. After the clock was set back the window is over too, unless that was
+/// by less than its length.
+fn is_undoable((at, until): (TimestampMs, TimestampMs), now: TimestampMs) -> bool {
+    now.0.abs_diff(at.0) < until.0.saturating_sub(at.0)
 }
 
 /// Whether the request may be delegated to this handle.
@@ -295,7 +303,9 @@ pub fn pass_time(state: &RequestState, stamp: &Stamp, _: PassTime) -> Decision<R
                 notifies_inbox: creation.notifies_inbox,
             })
         }
-        Progress::Answered { answer, by, undo_until: Some(until), rule, .. } if stamp.now >= *until => {
+        Progress::Answered { answer, by, at, undo_until: Some(until), rule }
+            if !is_undoable((*at, *until), stamp.now) =>
+        {
             let rule = match (by, rule) {
                 (AnswerAuthor::Person(by), Some(rule)) => {
                     Some(RuleOfAnswer { rule: rule.clone(), answer: *answer, by: by.clone() })

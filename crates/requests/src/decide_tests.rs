@@ -180,6 +180,18 @@ fn given_an_answer_that_may_be_taken_back_then_it_stands_only_when_its_time_is_o
 }
 
 #[test]
+fn given_a_clock_that_was_set_back_by_more_than_the_window_then_the_answer_stands() {
+    let undoable = AnswerRequest { undo_ms: 100, ..answer("~ann", AnswerType::Accept) };
+    for (now, is_over) in [(900, true), (901, false)] {
+        let mut state = created(None, OnTimeout::None);
+        assert_eq!(answer_at(&mut state, 1_000, &undoable), Ok(1));
+        let undone = handle_at(&mut state.clone(), now, "~ann", Handling::Undo);
+        assert_eq!(undone, if is_over { Err(Rejection::TooLate) } else { Ok(1) });
+        assert_eq!(pass_time_at(&mut state, now), usize::from(is_over));
+    }
+}
+
+#[test]
 fn given_a_deadline_when_it_passes_then_what_was_said_counts_once() {
     for (on_timeout, expected) in [
         (OnTimeout::Accept, Some(AnswerType::Accept)),

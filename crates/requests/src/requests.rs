@@ -39,6 +39,8 @@ pub(crate) struct Inner {
     pub(crate) waiting: Watchers<OwnerName>,
     /// When the next timer is due, as far as known; zero if it must be looked up.
     pub(crate) next_due: AtomicU64,
+    /// When the timers were last looked at; 0 before the first look.
+    pub(crate) looked_at: AtomicU64,
     pub(crate) origin: std::sync::OnceLock<Origin>,
 }
 
@@ -51,6 +53,7 @@ impl Requests {
             rules: Streams::new(log, clock),
             waiting: Watchers::new(WAITS_PER_OWNER_MAX),
             next_due: AtomicU64::new(0),
+            looked_at: AtomicU64::new(0),
             origin: std::sync::OnceLock::new(),
         }))
     }

@@ -9,6 +9,7 @@ mod a2a_grpc;
 mod a2a_push;
 mod a2a_required;
 mod account;
+mod asleep;
 mod backup;
 mod blocks;
 mod channels;
