@@ -11,7 +11,7 @@ use bytes::{Bytes, BytesMut};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use plenary_accounts::{AccountEvent, Accounts, TokenDigest};
 use plenary_edge::config::SMALL_ANSWER_BYTES_MAX;
-use plenary_hub::{ENTRY_BYTES, Emission, Lane, LaneLimits, Observer, Subscription};
+use plenary_hub::{ENTRY_BYTES, Emission, Lane, LaneLimits, Observer, Subscription, lane_now};
 use plenary_kernel::{AgentHandle, Clock, SovereignHandle, TimestampMs};
 use plenary_log::{Fault, Log, Signals, StoredEvent, signals::Signal};
 use plenary_room::async_trait;
@@ -311,11 +311,11 @@ impl Frames {
         count
     }
 
-    /// The moment of a wall-clock time; `None` if it is too far away to matter.
+    /// The moment of a wall-clock time on the clock of the lane; `None` if it is too far away to matter.
     fn instant(&self, at_ms: i64) -> Option<Instant> {
         let now_ms = i64::try_from(self.0.clock.now().0).unwrap_or(i64::MAX);
         let ahead = u64::try_from(at_ms.saturating_sub(now_ms)).unwrap_or(0);
-        Instant::now().checked_add(Duration::from_millis(ahead))
+        lane_now().checked_add(Duration::from_millis(ahead))
     }
 
     /// The subscriptions here, as an answer to another process: the oldest, up to the limit of one

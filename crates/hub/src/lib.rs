@@ -19,7 +19,7 @@ pub use cursors::{Cursors, Orphan};
 pub use dispatch::{Observer, dispatch};
 pub use lane::{
     Delivery, ENTRY_BYTES, Emission, EndReason, Lane, LaneLimits, LaneSize, Matches, SubscribeError,
-    Subscription,
+    Subscription, lane_now,
 };
 pub use mailbox::{CloseReason, Mailbox, Marks};
 pub use nodes::{BEAT_EVERY, Node, SILENT_BEATS};

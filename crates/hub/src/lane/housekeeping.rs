@@ -11,6 +11,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::{
     EndReason, Inner, Lane, Rings, SubscribeError,
+    clock::lane_now,
     member::Member,
     ring::{Entries, Ring},
 };
@@ -22,7 +23,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     /// Drops old messages and stalled subscriptions, and frees unused rings. Cheap: it looks at each key
     /// and subscription once.
     pub fn sweep(&self) {
-        self.0.sweep(Instant::now());
+        self.0.sweep(lane_now());
     }
 
     /// Sweeps once a second until the lane is dropped; to be spawned.
@@ -34,7 +35,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
             loop {
                 tick.tick().await;
                 match Weak::upgrade(&lane) {
-                    Some(lane) => lane.sweep(Instant::now()),
+                    Some(lane) => lane.sweep(lane_now()),
                     None => return,
                 }
             }

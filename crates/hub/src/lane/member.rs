@@ -13,6 +13,8 @@ use std::{
 use futures_util::task::AtomicWaker;
 use tokio::time::Instant;
 
+use super::clock::lane_now;
+
 use super::EndReason;
 
 /// No message waits.
@@ -41,7 +43,7 @@ impl<F> Member<F> {
             index: AtomicUsize::new(index),
             waiting: AtomicU64::new(waiting.unwrap_or(NOTHING)),
             last_taken_ms: AtomicU64::new(0),
-            subscribed_at: Instant::now(),
+            subscribed_at: lane_now(),
             ended: AtomicU8::new(0),
             reader: AtomicWaker::new(),
         }

@@ -3,6 +3,7 @@
 //! and is dropped when the ring has passed it. A message is encoded once and shared by all readers.
 //! Must not know: the content of a message, its source, or the reader's output.
 
+mod clock;
 mod housekeeping;
 mod limits;
 mod member;
@@ -21,6 +22,7 @@ use std::{collections::HashMap, fmt};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use tokio::time::Instant;
 
+pub use self::clock::lane_now;
 pub use self::limits::LaneLimits;
 pub use self::ring::ENTRY_BYTES;
 pub use self::subscription::{Delivery, EndReason, Subscription};
@@ -43,7 +45,7 @@ pub struct Emission<F, M> {
     pub message: M,
     /// Its size in bytes, for the limits.
     pub bytes: usize,
-    /// When it must be forgotten (FO-89). From then on, subscriptions that began after the message do not get it;
+    /// When it must be forgotten (FO-89), on the clock of [`lane_now`]. From then on, subscriptions that began after the message do not get it;
     /// earlier ones may still read it for up to a second after it was emitted.
     pub forget_at: Option<Instant>,
     /// Selects its readers.
@@ -197,7 +199,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
             let offset = ring.change(&self.0.bytes, |entries| {
                 let order = self.0.emitted.fetch_add(1, Ordering::Relaxed);
                 let is_read = !members.list.is_empty();
-                entries.push(emission, charge, order, Instant::now(), &self.0.limits, is_read)
+                entries.push(emission, charge, order, lane_now(), &self.0.limits, is_read)
             });
             let matching = members.list.iter().filter(|member| matches(&member.facts));
             let matching = matching.map(|member| member.wake(offset)).count();
@@ -228,7 +230,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
                 return Err(SubscribeError::TooMany);
             }
             let (cursor, end) = ring.change(&self.0.bytes, |entries| {
-                let now = Instant::now();
+                let now = lane_now();
                 entries.prune(now, &self.0.limits);
                 let from = after.map_or(entries.end(), |after| entries.after(after, &self.0.limits));
                 (entries.first_for(&facts, from, now), entries.end())
@@ -250,7 +252,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     pub fn retained(&self, key: &str, facts: Option<&F>, after: u64) -> Vec<(u64, M)> {
         let Some(ring) = self.0.ring(key) else { return Vec::new() };
         ring.change(&self.0.bytes, |entries| {
-            let now = Instant::now();
+            let now = lane_now();
             entries.prune(now, &self.0.limits);
             let messages = entries.all().filter_map(|entry| match facts {
                 Some(facts) => entry.message_for(facts, now, false),
@@ -273,7 +275,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     pub fn reaches_back_to(&self, key: &str) -> Option<u64> {
         let ring = self.0.ring(key)?;
         Some(ring.change(&self.0.bytes, |entries| {
-            entries.prune(Instant::now(), &self.0.limits);
+            entries.prune(lane_now(), &self.0.limits);
             entries.reaches_back_to(&self.0.limits)
         }))
     }

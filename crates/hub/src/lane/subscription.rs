@@ -8,9 +8,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use tokio::time::Instant;
-
-use super::{Lane, member::Member, ring::Ring};
+use super::{Lane, clock::lane_now, member::Member, ring::Ring};
 
 /// A message that was taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,7 +107,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
         if self.member.waiting().is_none() {
             return Ok(false);
         }
-        let now = Instant::now();
+        let now = lane_now();
         let limits = self.lane.limits();
         self.ring.prune_if_old(&self.lane.0.bytes, now, limits);
         // No message may leave the ring between here and the note of what is left for the next turn.

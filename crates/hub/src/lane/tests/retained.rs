@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, advance};
 
-use crate::lane::{Emission, Lane, LaneLimits};
+use crate::lane::{Emission, Lane, LaneLimits, clock::SLEPT};
 
 fn lane() -> Lane<(), u64> {
     Lane::new(LaneLimits { entries_max: 3, age_max: Duration::from_secs(60), ..LaneLimits::default() })
@@ -44,6 +44,16 @@ async fn fo_60_all_that_is_retained_comes_and_nothing_else() {
     assert_eq!(retained(&lane), [30]);
     emit(&lane, [5, 7]);
     assert_eq!(retained(&lane), [5, 7], "numbers that began anew");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_got_too_old_while_the_machine_slept_has_gone() {
+    let lane = lane();
+    emit(&lane, [1]);
+    SLEPT.set(Duration::from_secs(61));
+    assert_eq!(retained(&lane), [0; 0]);
+    emit(&lane, [2]);
+    assert_eq!(retained(&lane), [2]);
 }
 
 #[tokio::test(start_paused = true)]
