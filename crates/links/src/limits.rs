@@ -56,6 +56,8 @@ pub const TELL_PAUSE: Duration = Duration::from_secs(1);
 pub const TELL_PAUSE_MAX: Duration = Duration::from_mins(5);
 /// How long the server tries to notify a peer of a revocation, in milliseconds.
 pub const TELL_FOR_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
+/// How long a process still tries after this time, because the server may have been away for all of it.
+pub const TELL_LATE_FOR: Duration = Duration::from_hours(1);
 /// Maximum number of session requests of one peer per minute; beyond it 429 `too_many_requests`.
 pub const SESSION_REQUESTS_PER_MINUTE_MAX: u32 = 12_000;
 /// Maximum number of concurrent session requests of all peers; beyond it 429 `too_many_requests`.

@@ -15,7 +15,7 @@ use tokio_util::{sync::CancellationToken, task::JoinMap};
 use crate::{
     Links, NetworkUrl,
     accord::decide::AccordStep,
-    limits::{TELL_FOR_MS, TELL_PAUSE, TELL_PAUSE_MAX},
+    limits::{TELL_FOR_MS, TELL_LATE_FOR, TELL_PAUSE, TELL_PAUSE_MAX},
     peer_calls::{ACCORDS_PATH, CallFailure},
 };
 
@@ -26,6 +26,8 @@ struct Attempts {
     tasks: JoinMap<AccordId, bool>,
     /// The time of the next attempt and the pause before it, after a failed attempt.
     retries: HashMap<AccordId, (Instant, Duration)>,
+    /// Since when this process has known that the time for attempts is over.
+    late_since: HashMap<AccordId, Instant>,
 }
 
 impl Attempts {
@@ -35,6 +37,12 @@ impl Attempts {
         if !is_confirmed {
             self.retries.insert(accord, (Instant::now() + pause, pause));
         }
+    }
+
+    /// Whether to give up a notification for which the time is over: not before this process has tried for a while.
+    fn is_given_up(&mut self, accord: &AccordId, now: Instant) -> bool {
+        let since = *self.late_since.entry(accord.clone()).or_insert(now);
+        now - since >= TELL_LATE_FOR
     }
 
     fn may_begin(&self, accord: &AccordId) -> bool {
@@ -69,8 +77,10 @@ impl Links {
     async fn begin(&self, attempts: &mut Attempts) -> Result<(), Fault> {
         let peers = self.peers().await?;
         attempts.retries.retain(|accord, _| peers.untold.contains_key(accord));
+        attempts.late_since.retain(|accord, _| peers.untold.contains_key(accord));
         for (accord, untold) in &peers.untold {
-            if self.now().0 >= untold.since.0.saturating_add(TELL_FOR_MS) {
+            let is_late = self.now().0 >= untold.since.0.saturating_add(TELL_FOR_MS);
+            if is_late && attempts.is_given_up(accord, Instant::now()) {
                 self.end_notification(accord.clone(), false).await?;
             } else if attempts.may_begin(accord) {
                 let (links, network, accord_id) = (self.clone(), untold.network.clone(), accord.clone());
@@ -107,6 +117,25 @@ impl Links {
             Err(ExecuteError::OverQuota(exceeded)) => Err(exceeded.without_payer()),
             // Another process was faster.
             Ok(_) | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plenary_kernel::{Stamp, TimestampMs};
+
+    use super::*;
+
+    #[test]
+    fn a_peer_is_told_for_a_while_although_the_time_passed_in_a_sleep() {
+        let accord = AccordId::mint(&Stamp::new(TimestampMs(1), [0; 10]), 0);
+        let (mut attempts, wake) = (Attempts::default(), Instant::now());
+        let second = Duration::from_secs(1);
+        for (now, is_over) in
+            [(wake, false), (wake + TELL_LATE_FOR - second, false), (wake + TELL_LATE_FOR, true)]
+        {
+            assert_eq!(attempts.is_given_up(&accord, now), is_over);
         }
     }
 }

@@ -326,6 +326,22 @@ mod tests {
     }
 
     #[test]
+    fn given_a_time_without_attempts_then_it_does_not_count() {
+        let mut state = DeliveryState::default();
+        done(&mut state, 0, &add(1, None));
+        let until = begin_attempt(&mut state, 0);
+        done(&mut state, 0, &DeliveryStep::End(until, failed()));
+        for (now, due) in [(100_000, 102_000), (102_000, 106_000)] {
+            let until = begin_attempt(&mut state, now);
+            done(&mut state, now, &DeliveryStep::End(until, failed()));
+            assert_eq!(state.progress, Progress::Waiting(TimestampMs(due)));
+        }
+        let until = begin_attempt(&mut state, 106_000);
+        done(&mut state, 106_000, &DeliveryStep::End(until, failed()));
+        assert_eq!(state.progress, Progress::Dead(TimestampMs(106_000)));
+    }
+
+    #[test]
     fn given_quiet_hours_then_it_waits_for_their_end_and_they_do_not_count() {
         let mut state = DeliveryState::default();
         done(&mut state, 0, &add(1, None));

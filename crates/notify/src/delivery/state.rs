@@ -72,7 +72,10 @@ impl DeliveryState {
                 self.attempts += 1;
                 // The claim has the start of the attempt; the event was stored a moment later.
                 let began = TimestampMs(event.until.0.saturating_sub(crate::LEASE_MS));
-                self.since.get_or_insert(began);
+                // A time without an attempt, because the server was away, does not count either.
+                let late = began.0.saturating_sub(event.due.0);
+                self.since =
+                    Some(self.since.map_or(began, |since| TimestampMs(since.0.saturating_add(late))));
                 self.progress = Progress::Trying(event.until);
             }
             DeliveryEvent::AttemptFailed(event) => {
