@@ -126,46 +126,92 @@ pub(crate) struct IssuerSignInWith<'a> {
     pub(crate) cookie: TokenDigest,
 }
 
-macro_rules! console_command {
-    ($name:literal, $command:ty => $reply:ty, |$this:ident, $state:ident, $facts:ident, $stamp:ident| $decide:expr
-        $(, token $token:expr)? $(, exceeds $exceeds:literal)?) => {
-        impl ConsoleCommand for $command {
-            const NAME: &'static str = $name;
-            type Reply = $reply;
+impl ConsoleCommand for MakeLink {
+    const NAME: &'static str = "make_link";
+    type Reply = ();
 
-            $(fn required_token<'a>(&'a self, $state: &'a ConsoleState) -> Option<&'a TokenDigest> {
-                let ($this, _) = (self, $state);
-                $token
-            })?
-            fn decide(
-                &self,
-                $state: &ConsoleState,
-                $facts: KeyringFacts,
-                $stamp: &Stamp,
-            ) -> ConsoleDecision<$reply> {
-                let $this = self;
-                $decide
-            }
-            $(fn exceeds_quota(&self) -> bool {
-                $exceeds
-            })?
-        }
-    };
+    fn required_token<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
+        Some(&self.through)
+    }
+    fn decide(&self, _: &ConsoleState, facts: KeyringFacts, stamp: &Stamp) -> ConsoleDecision<()> {
+        decide::make_link(facts, stamp, self)
+    }
 }
 
-console_command!("make_link", MakeLink => (), |this, _state, facts, stamp| decide::make_link(facts, stamp, this),
-    token Some(&this.through));
-console_command!("sign_in", SignIn => SignedIn, |this, state, facts, stamp| decide::sign_in(state, facts, stamp, this),
-    token Some(&state.link(&this.link)?.through));
-console_command!("use_session", SessionUse => (), |this, state, _facts, stamp| decide::touch(state, stamp, this));
-console_command!("sign_out", SignOut => (), |this, state, _facts, _stamp| decide::sign_out(state, this));
-console_command!("add_passkey", AddPasskey => String,
-    |this, state, facts, stamp| decide::add_passkey(state, facts, stamp, this),
-    token Some(&this.through), exceeds false);
-console_command!("sign_in_by_passkey", PasskeySignIn => SignedIn,
-    |this, state, facts, stamp| decide::sign_in_by_passkey(state, facts, stamp, this),
-    token Some(&state.passkey(&this.passkey)?.through));
-console_command!("sign_in_at_issuer", IssuerSignInWith<'_> => SignedIn,
-    |this, _state, facts, stamp| decide::sign_in_at_issuer(facts, stamp, this.sign_in, this.cookie),
-    token Some(&this.sign_in.through));
-console_command!("remove_passkey", RemovePasskey => (), |this, state, _facts, _stamp| decide::remove_passkey(state, this));
+impl ConsoleCommand for SignIn {
+    const NAME: &'static str = "sign_in";
+    type Reply = SignedIn;
+
+    fn required_token<'a>(&'a self, state: &'a ConsoleState) -> Option<&'a TokenDigest> {
+        Some(&state.link(&self.link)?.through)
+    }
+    fn decide(&self, state: &ConsoleState, facts: KeyringFacts, stamp: &Stamp) -> ConsoleDecision<SignedIn> {
+        decide::sign_in(state, facts, stamp, self)
+    }
+}
+
+impl ConsoleCommand for SessionUse {
+    const NAME: &'static str = "use_session";
+    type Reply = ();
+
+    fn decide(&self, state: &ConsoleState, _: KeyringFacts, stamp: &Stamp) -> ConsoleDecision<()> {
+        decide::touch(state, stamp, self)
+    }
+}
+
+impl ConsoleCommand for SignOut {
+    const NAME: &'static str = "sign_out";
+    type Reply = ();
+
+    fn decide(&self, state: &ConsoleState, _: KeyringFacts, _: &Stamp) -> ConsoleDecision<()> {
+        decide::sign_out(state, self)
+    }
+}
+
+impl ConsoleCommand for AddPasskey {
+    const NAME: &'static str = "add_passkey";
+    type Reply = String;
+
+    fn required_token<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
+        Some(&self.through)
+    }
+    fn decide(&self, state: &ConsoleState, facts: KeyringFacts, stamp: &Stamp) -> ConsoleDecision<String> {
+        decide::add_passkey(state, facts, stamp, self)
+    }
+    fn exceeds_quota(&self) -> bool {
+        false
+    }
+}
+
+impl ConsoleCommand for PasskeySignIn {
+    const NAME: &'static str = "sign_in_by_passkey";
+    type Reply = SignedIn;
+
+    fn required_token<'a>(&'a self, state: &'a ConsoleState) -> Option<&'a TokenDigest> {
+        Some(&state.passkey(&self.passkey)?.through)
+    }
+    fn decide(&self, state: &ConsoleState, facts: KeyringFacts, stamp: &Stamp) -> ConsoleDecision<SignedIn> {
+        decide::sign_in_by_passkey(state, facts, stamp, self)
+    }
+}
+
+impl ConsoleCommand for IssuerSignInWith<'_> {
+    const NAME: &'static str = "sign_in_at_issuer";
+    type Reply = SignedIn;
+
+    fn required_token<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
+        Some(&self.sign_in.through)
+    }
+    fn decide(&self, _: &ConsoleState, facts: KeyringFacts, stamp: &Stamp) -> ConsoleDecision<SignedIn> {
+        decide::sign_in_at_issuer(facts, stamp, self.sign_in, self.cookie)
+    }
+}
+
+impl ConsoleCommand for RemovePasskey {
+    const NAME: &'static str = "remove_passkey";
+    type Reply = ();
+
+    fn decide(&self, state: &ConsoleState, _: KeyringFacts, _: &Stamp) -> ConsoleDecision<()> {
+        decide::remove_passkey(state, self)
+    }
+}
