@@ -51,6 +51,14 @@ impl Actor {
             Self::Operator | Self::Seed => None,
         }
     }
+
+    /// The agent, if it is one.
+    pub fn agent(&self) -> Option<&AgentHandle> {
+        match self {
+            Self::Agent(agent) => Some(agent),
+            Self::Operator | Self::Owner(_) | Self::Seed => None,
+        }
+    }
 }
 
 impl fmt::Display for Actor {

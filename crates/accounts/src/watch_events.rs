@@ -123,14 +123,12 @@ fn contact(id: &str, event: ContactEvent) -> Option<OnlookerEvent> {
 fn among(kind: &str, stream: &str, agents: Vec<AgentHandle>, data: Value) -> OnlookerEvent {
     let knowing = agents.clone();
     let audience = move |onlooker: &Onlooker| knowing.iter().any(|agent| onlooker.has(agent));
-    let (kind, stream) = (kind.into(), stream.to_owned());
-    OnlookerEvent { kind, stream, agents, data, trace: None, audience: Box::new(audience) }
+    OnlookerEvent::new(kind, stream, agents, data, audience)
 }
 
 /// The part for an owner, but not for its agents.
 fn of_owner(kind: &str, owner: OwnerName, data: Value) -> OnlookerEvent {
     let stream = owner.to_string();
     let audience = move |onlooker: &Onlooker| onlooker.owner() == Some(&owner);
-    let (kind, agents) = (kind.into(), Vec::new());
-    OnlookerEvent { kind, stream, agents, data, trace: None, audience: Box::new(audience) }
+    OnlookerEvent::new(kind, stream, Vec::new(), data, audience)
 }

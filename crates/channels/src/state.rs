@@ -83,10 +83,7 @@ pub(crate) fn owner_of(via: Option<&Actor>) -> Option<OwnerName> {
 impl ChannelState {
     /// The agent that created the channel, if an agent did.
     pub(crate) fn creator(&self) -> Option<&AgentHandle> {
-        match self.created.as_ref()?.via.as_ref()? {
-            Actor::Agent(creator) => Some(creator),
-            Actor::Operator | Actor::Seed | Actor::Owner(_) => None,
-        }
+        self.created.as_ref()?.via.as_ref()?.agent()
     }
 
     /// The run of `version`, if an event there would be the first of its kind in the run.

@@ -4,7 +4,6 @@
 
 use plenary_accounts::Actor;
 use plenary_engine::Room as _;
-use plenary_kernel::AgentHandle;
 use plenary_log::{Fault, StoredEvent, StreamName};
 use plenary_room::{Onlooker, OnlookerEvent, Teller, async_trait, excerpt};
 use plenary_telemetry::TraceParent;
@@ -44,27 +43,12 @@ impl Teller for Channels {
             }
             ChannelEvent::OwnerAdmitted(_) | ChannelEvent::KeyChanged(_) => return Ok(None),
         };
-        let agents = via.as_ref().and_then(agent).into_iter().collect();
+        let agents = via.iter().filter_map(Actor::agent).cloned().collect();
         let audience = move |onlooker: &Onlooker| {
             let created = state.created.as_ref().and_then(|created| owner_of(created.via.as_ref()));
             let takes_part = |owner| state.owners.contains(owner) || state.admitted.contains(owner);
             created.is_some_and(|owner| onlooker.is_of(&owner)) || onlooker.owner().is_some_and(takes_part)
         };
-        let stream = channel_id.to_owned();
-        Ok(Some(OnlookerEvent {
-            kind: kind.into(),
-            stream,
-            agents,
-            data,
-            trace,
-            audience: Box::new(audience),
-        }))
-    }
-}
-
-fn agent(actor: &Actor) -> Option<AgentHandle> {
-    match actor {
-        Actor::Agent(agent) => Some(agent.clone()),
-        Actor::Operator | Actor::Owner(_) | Actor::Seed => None,
+        Ok(Some(OnlookerEvent::new(kind, channel_id, agents, data, audience).traced(trace)))
     }
 }

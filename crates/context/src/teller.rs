@@ -51,8 +51,8 @@ impl Teller for Context {
             });
             is_shown && project.access(&by).read
         };
-        let kind = entry.activity.as_str().to_owned();
-        Ok(Some(OnlookerEvent { kind, stream, agents, data, trace, audience: Box::new(audience) }))
+        let kind = entry.activity.as_str();
+        Ok(Some(OnlookerEvent::new(kind, stream, agents, data, audience).traced(trace)))
     }
 
     async fn is_shown(&self, event: &StoredEvent, to: &Onlooker) -> Result<bool, Fault> {

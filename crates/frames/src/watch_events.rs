@@ -43,13 +43,8 @@ fn reported(handle: &str, event: &Event) -> Option<EphemeralEvent> {
         "to": member("recipient_handle"),
         "text": excerpt(&payload),
     });
-    let content = OnlookerEvent {
-        kind: format!("frame.{}", member("kind")),
-        stream: handle.to_owned(),
-        agents: event.submitter.iter().cloned().collect(),
-        data,
-        trace: None,
-        audience: Box::new(|_| true),
-    };
+    let kind = format!("frame.{}", member("kind"));
+    let agents = event.submitter.iter().cloned().collect();
+    let content = OnlookerEvent::new(kind, handle, agents, data, |_| true);
     Some(EphemeralEvent { number: event.number, at: event.arrived_at, content })
 }

@@ -24,16 +24,9 @@ impl Teller for Requests {
             let subject = decoded.subject().clone();
             let mut data = json!({"request_id": id, "kind": subject.kind, "from": subject.agent});
             let kind = name_of(&decoded, &mut data);
-            let (stream, agents) = (id.to_owned(), vec![subject.agent.clone()]);
+            let agents = vec![subject.agent.clone()];
             let audience = move |onlooker: &Onlooker| onlooker.has(&subject.agent);
-            Some(OnlookerEvent {
-                kind: kind.into(),
-                stream,
-                agents,
-                data,
-                trace: None,
-                audience: Box::new(audience),
-            })
+            Some(OnlookerEvent::new(kind, id, agents, data, audience))
         })
     }
 }

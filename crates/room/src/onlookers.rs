@@ -61,6 +61,25 @@ pub struct OnlookerEvent {
     pub audience: Audience,
 }
 
+impl OnlookerEvent {
+    /// An event of a stream, without a trace.
+    pub fn new(
+        kind: impl Into<String>,
+        stream: impl Into<String>,
+        agents: Vec<AgentHandle>,
+        data: Value,
+        audience: impl Fn(&Onlooker) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let (kind, stream) = (kind.into(), stream.into());
+        Self { kind, stream, agents, data, trace: None, audience: Box::new(audience) }
+    }
+
+    /// The same with the id of its trace, if it has one.
+    pub fn traced(self, trace: Option<String>) -> Self {
+        Self { trace, ..self }
+    }
+}
+
 impl std::fmt::Debug for OnlookerEvent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("OnlookerEvent")

@@ -41,7 +41,7 @@ impl Teller for Runs {
         // An agent that is no longer registered has no owner but the operator.
         let agent = self.agents().get(&opened.agent).map(|agent| agent.gate().agent);
         let agent = agent.or_else(|| handle_of(&opened.agent));
-        let agents: Vec<AgentHandle> = agent.iter().chain(opening_agent(&opened.by)).cloned().collect();
+        let agents: Vec<AgentHandle> = agent.iter().chain(opened.by.agent()).cloned().collect();
         let audience = move |onlooker: &Onlooker| {
             let has_agent = agent
                 .as_ref()
@@ -53,22 +53,8 @@ impl Teller for Runs {
             };
             has_agent || is_opener
         };
-        let (stream, data) = (event.stream.id().to_owned(), Value::Object(data));
-        Ok(Some(OnlookerEvent {
-            kind: kind.into(),
-            stream,
-            agents,
-            data,
-            trace,
-            audience: Box::new(audience),
-        }))
-    }
-}
-
-fn opening_agent(by: &Actor) -> Option<&AgentHandle> {
-    match by {
-        Actor::Agent(agent) => Some(agent),
-        Actor::Operator | Actor::Owner(_) | Actor::Seed => None,
+        let data = Value::Object(data);
+        Ok(Some(OnlookerEvent::new(kind, event.stream.id(), agents, data, audience).traced(trace)))
     }
 }
 

@@ -46,15 +46,7 @@ impl Teller for Sessions {
             let mut own_participants = state.participants.iter().filter(|(handle, _)| onlooker.has(handle));
             own_participants.any(|(_, participant)| participant.may_read(version))
         };
-        let stream = event.stream.id().to_owned();
-        Ok(Some(OnlookerEvent {
-            kind: kind.into(),
-            stream,
-            agents,
-            data,
-            trace,
-            audience: Box::new(audience),
-        }))
+        Ok(Some(OnlookerEvent::new(kind, event.stream.id(), agents, data, audience).traced(trace)))
     }
 }
 
