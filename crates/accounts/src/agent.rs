@@ -59,9 +59,8 @@ impl Room for AgentRoom {
                 id.parse::<AgentHandle>().ok().map(|agent| agent.owner_name())
             }
             AgentEvent::TokenIssued(event) => event.by.owner(),
-            // An allowlist has its own limit, and an accepted contact is added without a check of the quota.
-            AgentEvent::EntriesAllowed(_)
-            | AgentEvent::EntriesDisallowed(_)
+            AgentEvent::EntriesAllowed(event) => event.by.owner().filter(|_| event.counted),
+            AgentEvent::EntriesDisallowed(_)
             | AgentEvent::AgentUnblocked(_)
             | AgentEvent::GrantRenewed(_)
             | AgentEvent::TokensEnded(_)

@@ -17,7 +17,7 @@ use plenary_log::{Batch, Fault, IndexOp, NewEvent, Order, RowOp, Usage};
 
 use crate::{
     Accounts, Actor, AgentCaller, AgentRoom, Authority, Failure, Rejection,
-    agent::event::{AgentEvent, Entries},
+    agent::event::{AgentEvent, AllowedEntries},
     inbox::{Notice, NoticeKind},
     index::CONTACTS_PENDING,
     limits::CONTACTS_PENDING_MAX,
@@ -206,7 +206,9 @@ fn notice(
 /// An entry for one agent's allowlist. The append is held to the version at which that list was read; an
 /// `EntriesAllowed` changes no index.
 fn listing(actor: &Actor, agent: &AgentHandle, entry: &AgentHandle) -> (plenary_log::StreamName, NewEvent) {
-    let event = AgentEvent::EntriesAllowed(Entries { by: actor.clone(), entries: vec![entry.into()] });
+    // The request pays for its answer.
+    let allowed = AllowedEntries { by: actor.clone(), entries: vec![entry.into()], counted: false };
+    let event = AgentEvent::EntriesAllowed(allowed);
     (AgentRoom::stream(agent.as_str()), event.encode())
 }
 

@@ -5,7 +5,7 @@ use proptest::{prelude::*, sample::subsequence};
 
 use crate::{
     Actor, AgentState, KnownAgent, Policy, TokenDigest, admits_owner,
-    agent::event::{AgentDeleted, AgentEvent, AgentRegistered, Block, Entries},
+    agent::event::{AgentDeleted, AgentEvent, AgentRegistered, AllowedEntries, Block},
     blocked_between, may_contact,
 };
 
@@ -35,7 +35,7 @@ fn known_agent(settings: &OwnerSettings) -> KnownAgent {
             profile: crate::agent::profile::ProfileChange::default(),
         }));
         let entries: Vec<AllowEntry> = settings.list.iter().map(|entry| entry.parse().unwrap()).collect();
-        events.push(AgentEvent::EntriesAllowed(Entries { by: actor(), entries }));
+        events.push(AgentEvent::EntriesAllowed(AllowedEntries { by: actor(), entries, counted: true }));
         for blocked in &settings.blocks {
             events.push(AgentEvent::AgentBlocked(Block { by: actor(), blocked: blocked.parse().unwrap() }));
         }

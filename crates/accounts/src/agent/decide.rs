@@ -11,7 +11,10 @@ use super::{
         AgentEdit, EditAgent, EditFacts, EditOutcome, Eviction, RegisterAgent, RegisterFacts,
         RegisterOutcome, Settings,
     },
-    event::{AgentConfigured, AgentDeleted, AgentEvent, AgentRegistered, Block, Entries, TokenRotated},
+    event::{
+        AgentConfigured, AgentDeleted, AgentEvent, AgentRegistered, AllowedEntries, Block, DisallowedEntries,
+        TokenRotated,
+    },
     grants::{end, issue},
     profile::{AgentKind, Profile},
     state::AgentState,
@@ -87,12 +90,13 @@ pub(crate) fn edit(
         AgentEdit::Configure(settings) => configure(state, by, settings, stamp.now)?,
         AgentEdit::Allow(entries) => {
             let entries = new_entries(state, entries)?;
-            (!entries.is_empty()).then_some(AgentEvent::EntriesAllowed(Entries { by, entries }))
+            let allowed = AllowedEntries { by, entries, counted: true };
+            (!allowed.entries.is_empty()).then_some(AgentEvent::EntriesAllowed(allowed))
         }
         AgentEdit::Disallow(entry) => {
             let entries = vec![entry.clone()];
             let is_listed = state.allowlist().contains(entry);
-            is_listed.then_some(AgentEvent::EntriesDisallowed(Entries { by, entries }))
+            is_listed.then_some(AgentEvent::EntriesDisallowed(DisallowedEntries { by, entries }))
         }
         AgentEdit::Block(blocked) => return block(state, stamp, by, handle, blocked),
         AgentEdit::Unblock(blocked) => {

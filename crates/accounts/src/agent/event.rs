@@ -23,9 +23,9 @@ pub enum AgentEvent {
     /// Settings or the profile changed.
     AgentConfigured(AgentConfigured),
     /// Entries were added to its allowlist.
-    EntriesAllowed(Entries),
+    EntriesAllowed(AllowedEntries),
     /// Entries were removed from its allowlist.
-    EntriesDisallowed(Entries),
+    EntriesDisallowed(DisallowedEntries),
     /// It blocked another agent (ASP-12).
     AgentBlocked(Block),
     /// It lifted a block.
@@ -94,12 +94,25 @@ pub struct AgentConfigured {
     pub profile: ProfileChange,
 }
 
-/// Entries of an allowlist.
+/// See [`AgentEvent::EntriesAllowed`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entries {
+pub struct AllowedEntries {
     /// The cause.
     pub by: Actor,
-    /// The entries.
+    /// The new entries.
+    pub entries: Vec<AllowEntry>,
+    /// Whether they count towards the quota of the cause's owner. Those of an accepted contact do not, and older events say
+    /// nothing: they were not counted, so a recount leaves them out too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counted: bool,
+}
+
+/// See [`AgentEvent::EntriesDisallowed`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DisallowedEntries {
+    /// The cause.
+    pub by: Actor,
+    /// The removed entries.
     pub entries: Vec<AllowEntry>,
 }
 

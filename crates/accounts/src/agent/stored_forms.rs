@@ -1,12 +1,14 @@
 //! The stored forms of an agent's events are frozen.
 
-use plenary_engine::golden::assert_frozen;
+use plenary_engine::{Room as _, golden::assert_frozen};
 use plenary_kernel::TimestampMs;
 
 use super::{
+    AgentRoom,
     attention::AttentionLevel,
     event::*,
     profile::{AgentKind, ProfileChange, Visibility},
+    state::AgentState,
     tokens::{GrantClient, IssuerStatement},
 };
 use crate::{Actor, Policy, TokenDigest};
@@ -40,12 +42,21 @@ fn stored_forms_are_frozen() {
             ),
         ),
         (
-            AgentEvent::EntriesAllowed(Entries { by: Actor::Seed, entries: entries() }),
+            AgentEvent::EntriesAllowed(AllowedEntries { by: Actor::Seed, entries: entries(), counted: false }),
             "EntriesAllowed",
             r#"{"by":"seed","entries":["@acme.*","@nick.bot"]}"#.to_owned(),
         ),
         (
-            AgentEvent::EntriesDisallowed(Entries { by: by.clone(), entries: entries() }),
+            AgentEvent::EntriesAllowed(AllowedEntries {
+                by: by.clone(),
+                entries: entries(),
+                counted: true,
+            }),
+            "EntriesAllowed",
+            r#"{"by":"operator","entries":["@acme.*","@nick.bot"],"counted":true}"#.to_owned(),
+        ),
+        (
+            AgentEvent::EntriesDisallowed(DisallowedEntries { by: by.clone(), entries: entries() }),
             "EntriesDisallowed",
             r#"{"by":"operator","entries":["@acme.*","@nick.bot"]}"#.to_owned(),
         ),
@@ -370,4 +381,17 @@ fn the_stored_forms_of_tokens_of_who_signed_in_at_an_issuer_are_frozen() {
     ] {
         assert_frozen(&event, kind, &envelope, "");
     }
+}
+
+#[test]
+fn entries_count_only_if_their_event_says_so() {
+    let payer = |by: &str, counted| {
+        let entries = vec!["@acme.*".parse().unwrap()];
+        let allowed = AllowedEntries { by: by.parse().unwrap(), entries, counted };
+        let event = AgentEvent::EntriesAllowed(allowed);
+        AgentRoom::payer("@nick.bot", &AgentState::default(), &event).map(|owner| owner.to_string())
+    };
+    assert_eq!(payer("~nick", true).as_deref(), Some("nick"));
+    assert_eq!(payer("@nick.bot", true).as_deref(), Some("nick"));
+    assert_eq!((payer("~nick", false), payer("operator", true)), (None, None));
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Actor, Authority, KnownAgent, Policy, Rejection, TokenDigest,
-    agent::event::{AgentEvent, AgentRegistered, Block, Entries},
+    agent::event::{AgentEvent, AgentRegistered, AllowedEntries, Block},
     limits::ALLOWLIST_ENTRIES_MAX,
 };
 
@@ -38,7 +38,7 @@ fn blocks(target: &str) -> Vec<AgentEvent> {
 
 fn full_allowlist() -> Vec<AgentEvent> {
     let entries = (0..ALLOWLIST_ENTRIES_MAX).map(|n| format!("@x.n{n}").parse().unwrap()).collect();
-    vec![AgentEvent::EntriesAllowed(Entries { by: Actor::Operator, entries })]
+    vec![AgentEvent::EntriesAllowed(AllowedEntries { by: Actor::Operator, entries, counted: true })]
 }
 
 fn no_agent(handle: &str) -> KnownAgent {
@@ -173,7 +173,8 @@ fn asp_103_accepting_lists_each_with_the_other() {
         Ok((event.listed_by_from, event.listed_by_to, event.withheld))
     };
     assert_eq!(accept(&alice, &bob), Ok((true, true, false)));
-    let lists_bob = Entries { by: Actor::Operator, entries: vec!["@bob.bot".parse().unwrap()] };
+    let entries = vec!["@bob.bot".parse().unwrap()];
+    let lists_bob = AllowedEntries { by: Actor::Operator, entries, counted: true };
     let listing = agent("@alice.bot", false, &[AgentEvent::EntriesAllowed(lists_bob)]);
     assert_eq!(accept(&listing, &bob), Ok((false, true, false)));
     // After a block nothing that the other does reaches the blocker, its list included.

@@ -260,6 +260,14 @@ async fn profiles_lists_contacts_and_kept_answers_count() {
     assert!(used > 48_000 && events == 3, "{used} bytes of {events} events");
     over(&alice.patch("/agents/me", card("d")).await, "stored_bytes_max", MAX);
 
+    // An entry of an allowlist counts when it is added, and what removes it is never refused.
+    let (before, events) = usage(&alice).await;
+    alice.post("/agents/me/allowlist", json!({"entries": ["@bob.*"]})).await.ok(200);
+    let (used, more) = usage(&alice).await;
+    assert!(used > before && more == events + 1, "{used} bytes of {more} events");
+    alice.delete("/agents/me/allowlist/@bob.*").await.ok(200);
+    assert_eq!(usage(&alice).await, (used, more));
+
     // A request to nobody costs what one costs that arrives.
     let asked = async |to: &str| {
         let (before, _) = usage(&alice).await;
@@ -285,6 +293,8 @@ async fn profiles_lists_contacts_and_kept_answers_count() {
             break;
         }
     }
+    let entries: Vec<String> = (0..20).map(|number| format!("@b{number}.bot")).collect();
+    over(&alice.post("/agents/me/allowlist", json!({"entries": entries})).await, "stored_bytes_max", MAX);
     server.block(&alice, "@bob.bot").await;
 }
 
@@ -337,6 +347,8 @@ async fn filled(server: &Server) -> (Agent, Agent, String) {
     let open = channel(&alice).await;
     assert_eq!(post(&alice, &open, "x").await.status, 200);
     parroted(&alice).await;
+    let owner = server.owner("alice").await;
+    owner.post("/_admin/agents/@alice.bot/allowlist", json!({"entries": ["@bob.bot"]})).await.ok(200);
     (alice, bob, session)
 }
 
