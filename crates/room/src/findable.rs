@@ -93,7 +93,8 @@ pub trait Findable: Send + Sync + 'static {
     /// The index change that an event of such a stream causes. An unreadable event is an error and changes nothing.
     async fn change(&self, event: &StoredEvent) -> Result<Option<Change>, Fault>;
 
-    /// The shelves that the searcher may search, newest first, at most `max`.
+    /// The shelves that the searcher may search, at most `max`: its own before those that others can add to, and of both the
+    /// newest.
     async fn shelves(&self, searcher: &Searcher, max: usize) -> Result<Vec<Shelf>, Fault>;
 
     /// The shelf that a token can be restricted to by this name (a session or a project), if the searcher may search it.

@@ -1,9 +1,11 @@
 //! The searchable text of runs, input and output, for callers that may read the thread.
 //! Must not know: the ranking of results.
 
+use std::collections::HashSet;
+
 use plenary_accounts::Actor;
 use plenary_engine::Room as _;
-use plenary_kernel::{Version, limits::READ_ROWS_MAX};
+use plenary_kernel::{OwnerName, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order, StoredEvent};
 use plenary_retrieval::Change;
 use plenary_room::{
@@ -104,16 +106,51 @@ impl Runs {
         }))
     }
 
-    /// The threads below a prefix of an index, each with the time at which it was opened.
-    async fn threads_below(&self, index: &'static str, prefix: &str) -> Result<Vec<(String, String)>, Fault> {
-        let rows = self.log().read_index(index, prefix, None, READ_ROWS_MAX, Order::Descending).await?;
-        let time_and_id = |key: &str| {
-            let mut parts = key.rsplit('/');
-            let (id, at) = (parts.next()?, parts.next()?);
-            Some((at.to_owned(), id.to_owned()))
-        };
-        Ok(rows.iter().filter_map(|row| time_and_id(&row.key)).collect())
+    /// The threads that an owner may read: those that it or its agents opened, then those that others, who may open many, opened
+    /// with its agents.
+    async fn threads_of(&self, owner: &OwnerName) -> Result<Vec<IndexedThread>, Fault> {
+        let agents: Vec<_> =
+            self.agents().all().into_iter().filter(|agent| agent.owner() == *owner).collect();
+        let mut own = self.threads_below(OPENED, &format!("@{owner}.")).await?;
+        // The owner does not read what its agents say to those of others.
+        own.retain(|thread| agents.iter().any(|agent| agent.has_name(&thread.agent)));
+        own.extend(self.threads_below(OPENED, &format!("~{owner}/")).await?);
+        let mut others = Vec::new();
+        for agent in agents {
+            others.extend(self.threads_below(THREADS, &format!("{}/", agent.name())).await?);
+        }
+        let known: HashSet<&IndexedThread> = own.iter().collect();
+        others.retain(|thread| !known.contains(thread));
+        let mut threads = newest(own);
+        threads.extend(newest(others));
+        Ok(threads)
     }
+
+    /// The threads below a prefix of an index.
+    async fn threads_below(&self, index: &'static str, prefix: &str) -> Result<Vec<IndexedThread>, Fault> {
+        let rows = self.log().read_index(index, prefix, None, READ_ROWS_MAX, Order::Descending).await?;
+        let thread = |key: &str| {
+            let mut parts = key.rsplit('/').map(str::to_owned);
+            let (id, at) = (parts.next()?, parts.next()?);
+            Some(IndexedThread { at, id, agent: parts.next()? })
+        };
+        Ok(rows.iter().filter_map(|row| thread(&row.key)).collect())
+    }
+}
+
+/// A thread as an index has it. The later it was opened, the greater it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct IndexedThread {
+    /// The time at which it was opened.
+    at: String,
+    id: String,
+    /// The name of its agent.
+    agent: String,
+}
+
+fn newest(mut threads: Vec<IndexedThread>) -> Vec<IndexedThread> {
+    threads.sort_unstable_by(|one, other| other.cmp(one));
+    threads
 }
 
 #[async_trait]
@@ -131,21 +168,12 @@ impl Findable for Runs {
     }
 
     async fn shelves(&self, searcher: &Searcher, max: usize) -> Result<Vec<Shelf>, Fault> {
-        let mut threads = match searcher {
-            Searcher::Operator => self.threads_below(THREADS, "").await?,
-            Searcher::Owner(_) | Searcher::Agent(_) => {
-                self.threads_below(OPENED, &format!("{}/", Actor::from(searcher))).await?
-            }
+        let threads = match searcher {
+            Searcher::Operator => newest(self.threads_below(THREADS, "").await?),
+            Searcher::Owner(owner) => self.threads_of(owner).await?,
+            Searcher::Agent(agent) => newest(self.threads_below(OPENED, &format!("{agent}/")).await?),
         };
-        if let Searcher::Owner(owner) = searcher {
-            for agent in self.agents().all().iter().filter(|agent| agent.owner() == *owner) {
-                threads.extend(self.threads_below(THREADS, &format!("{}/", agent.name())).await?);
-            }
-        }
-        threads.sort_unstable_by(|a, b| b.cmp(a));
-        threads.dedup();
-        threads.truncate(max);
-        Ok(threads.into_iter().map(|(_, id)| Shelf::new(id)).collect())
+        Ok(threads.into_iter().take(max).map(|thread| Shelf::new(thread.id)).collect())
     }
 
     async fn read(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault> {

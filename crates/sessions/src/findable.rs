@@ -2,7 +2,7 @@
 //! may read in the session now.
 //! Must not know: how hits are ranked.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use plenary_engine::Room as _;
 use plenary_kernel::{AgentHandle, SessionId, Version};
@@ -16,7 +16,7 @@ use crate::{
     Sessions,
     event::{SessionEvent, event_time, sequence},
     news::plain,
-    room::SessionRoom,
+    room::{BY_AGENT, OFFERED, SessionRoom},
     state::{Participant, SessionState},
 };
 
@@ -51,6 +51,20 @@ impl Sessions {
             }
         }
         Ok(None)
+    }
+
+    /// The newest sessions of a searcher in an index, newest first.
+    async fn searched_in(
+        &self,
+        index: &'static str,
+        searcher: &Searcher,
+        max: usize,
+    ) -> Result<Vec<String>, Fault> {
+        match searcher {
+            Searcher::Agent(agent) => self.ids(index, agent, None, Order::Descending, max).await,
+            Searcher::Owner(owner) => self.newest_ids(&[index], Some(owner), max).await,
+            Searcher::Operator => self.newest_ids(&[index], None, max).await,
+        }
     }
 
     async fn read_item(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault> {
@@ -117,13 +131,15 @@ impl Findable for Sessions {
     }
 
     async fn shelves(&self, searcher: &Searcher, max: usize) -> Result<Vec<Shelf>, Fault> {
-        let ids = match searcher {
-            Searcher::Agent(agent) => self.ids_of(agent, None, Order::Descending, max).await?,
-            Searcher::Owner(owner) => self.newest_ids(Some(owner), max).await?,
-            Searcher::Operator => self.newest_ids(None, max).await?,
-        };
-        let shelf = |id: String| Shelf { session: Some(id.clone()), ..Shelf::new(id) };
-        Ok(ids.into_iter().map(shelf).collect())
+        // In this order: an offer that is answered between the two reads appears in both, not in neither.
+        let offered = self.searched_in(OFFERED, searcher, max).await?;
+        let own = self.searched_in(BY_AGENT, searcher, max).await?;
+        let known: HashSet<&String> = own.iter().collect();
+        let offered = offered.iter().filter(|id| !known.contains(id));
+        // Strangers may offer many sessions, which displace none of the others.
+        let ids = own.iter().chain(offered).take(max);
+        let shelf = |id: &String| Shelf { session: Some(id.clone()), ..Shelf::new(id) };
+        Ok(ids.map(shelf).collect())
     }
 
     async fn shelf(&self, searcher: &Searcher, name: &str) -> Result<Option<Shelf>, Fault> {

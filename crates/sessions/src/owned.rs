@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::{
     AGENTS_LISTED_MAX, Sessions,
     event::{SessionEvent, event_time},
-    room::SessionRoom,
+    room::{EVERY_PART, SessionRoom},
     state::Phase,
     views::{ParticipantView, READS_AT_ONCE, SessionView, bytes_of, view},
 };
@@ -96,7 +96,7 @@ impl Sessions {
         before: Option<&str>,
         limit: usize,
     ) -> Result<OwnedSessionList, Fault> {
-        let mut ids = self.newest_owned(owner, before, limit + 1).await?;
+        let mut ids = self.newest_owned(EVERY_PART, owner, before, limit + 1).await?;
         let mut has_more = ids.len() > limit;
         if has_more {
             ids.pop_first();
@@ -121,18 +121,20 @@ impl Sessions {
         Ok(OwnedSessionList { sessions, next_cursor: last.filter(|_| has_more) })
     }
 
-    /// The newest ids only, newest first.
+    /// The ids of the newest sessions of an owner's agents in these indexes, newest first.
     pub(crate) async fn newest_ids(
         &self,
+        indexes: &[&'static str],
         owner: Option<&OwnerName>,
         max: usize,
     ) -> Result<Vec<String>, Fault> {
-        Ok(self.newest_owned(owner, None, max).await?.into_keys().rev().collect())
+        Ok(self.newest_owned(indexes, owner, None, max).await?.into_keys().rev().collect())
     }
 
     /// The newest ids, each with its agents. Reads no more ids per agent than can be in the result.
     async fn newest_owned(
         &self,
+        indexes: &[&'static str],
         owner: Option<&OwnerName>,
         before: Option<&str>,
         max: usize,
@@ -141,8 +143,9 @@ impl Sessions {
         for agent in self.accounts().agents_of(owner, AGENTS_LISTED_MAX).await? {
             let mut last_id = before.map(str::to_owned);
             loop {
+                let after = last_id.as_deref();
                 let ids =
-                    self.ids_of(&agent.handle, last_id.as_deref(), Order::Descending, IDS_AT_ONCE).await?;
+                    self.ids_in(indexes, &agent.handle, after, Order::Descending, IDS_AT_ONCE).await?;
                 let is_end = ids.len() < IDS_AT_ONCE;
                 last_id = ids.last().cloned();
                 for id in ids {

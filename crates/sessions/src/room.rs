@@ -34,6 +34,9 @@ pub(crate) const BY_AGENT: &str = "sessions.by_agent";
 /// The sessions with an unanswered invitation by a stranger: `<handle>/<session>`. A separate index, so that strangers
 /// do not make the agent's own list longer.
 pub(crate) const OFFERED: &str = "sessions.offered";
+/// The indexes with every session of an agent, to be read in this order: an offer that is answered between the two reads appears
+/// in both, not in neither.
+pub(crate) const EVERY_PART: &[&str] = &[OFFERED, BY_AGENT];
 /// The entries of [`OFFERED`] by the owner of the inviter: `<handle>/<owner>/<session>`.
 pub(crate) const OFFERED_BY: &str = "sessions.offered_by";
 /// The active sessions that an agent is joined in: `<handle>/<session>`.

@@ -27,7 +27,7 @@ use crate::{
     crossing::{Crossings, ForwardedCommand, ID_AHEAD_MS_MAX},
     decide::Rejection,
     files::{FILE_BYTES_MAX, FILE_UNNAMED_MS_MAX, Files, UPLOADS_AT_ONCE_MAX, UPLOADS_PER_OWNER_MAX},
-    room::{BY_AGENT, CommandContext, OFFERED, OfAgent, Offers, SessionRoom},
+    room::{CommandContext, EVERY_PART, OfAgent, Offers, SessionRoom},
     seen_ranges::Reads,
     state::Participant,
     transport::Transport,
@@ -278,8 +278,7 @@ impl Sessions {
             return Ok(true);
         }
         let key = format!("{agent}/{id}");
-        // In this order: an offer that is answered between the two reads moves to the second index.
-        for index in [OFFERED, BY_AGENT] {
+        for index in EVERY_PART {
             let rows = self.log().read_index(index, &key, None, 1, Order::Ascending).await?;
             if rows.first().is_some_and(|row| row.key == key) {
                 self.0.parts.insert(part, ());
@@ -329,9 +328,22 @@ impl Sessions {
         order: Order,
         max: usize,
     ) -> Result<Vec<String>, Fault> {
-        // In this order: an offer that is answered between the two reads appears in both, not in neither.
-        let mut ids = self.ids(OFFERED, handle, after, order, max).await?;
-        ids.extend(self.ids(BY_AGENT, handle, after, order, max).await?);
+        self.ids_in(EVERY_PART, handle, after, order, max).await
+    }
+
+    /// A page of the sessions of an agent in any of these indexes.
+    pub(crate) async fn ids_in(
+        &self,
+        indexes: &[&'static str],
+        handle: &AgentHandle,
+        after: Option<&str>,
+        order: Order,
+        max: usize,
+    ) -> Result<Vec<String>, Fault> {
+        let mut ids = Vec::new();
+        for index in indexes {
+            ids.extend(self.ids(index, handle, after, order, max).await?);
+        }
         ids.sort_unstable();
         if order == Order::Descending {
             ids.reverse();

@@ -454,6 +454,33 @@ async fn many_things_compete() {
     assert_eq!(hits(&other, "q=plover").await.len(), 0);
 }
 
+/// Sessions that a stranger offers, and runs that it starts, displace nobody's own from a search.
+#[tokio::test]
+async fn what_strangers_begin_displaces_nothing_from_a_search() {
+    let server = Server::builder().config(ECHO).start().await;
+    let (nick, eve, owner) =
+        (server.agent("@nick.bot").await, server.agent("@eve.bot").await, server.owner("nick").await);
+    let own = nick.create(&[]).await;
+    nick.say(&own, "a dodo").await;
+    let run = async |caller: &Caller, input: &str| {
+        let begun = caller.post("/agent/echo/run", json!({"input": input})).await;
+        assert_eq!(begun.status, 202, "{begun}");
+    };
+    run(&owner, "a quagga").await;
+    run(&nick, "a moa").await;
+    for _ in 0..500 {
+        eve.create(&["@nick.bot"]).await;
+        run(&eve, "an auk").await;
+    }
+    for searcher in [&owner, &*nick] {
+        assert_eq!(texts(searcher, "q=dodo").await, ["a dodo"]);
+    }
+    for run in ["quagga", "moa"] {
+        assert!(!hits(&owner, &format!("q={run}&room=runs")).await.is_empty(), "{run}");
+    }
+    assert!(!hits(&owner, "q=auk&room=runs").await.is_empty(), "the newest of the others");
+}
+
 /// One search covers the newest 500 sessions; `GET /search/messages` goes further back.
 #[tokio::test]
 async fn only_the_newest_sessions_are_searched() {
