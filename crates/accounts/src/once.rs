@@ -3,6 +3,9 @@
 //! (`plenary_engine::Once`); the answer is stored beside it.
 //! Must not know: what an operation does, or the form of its room's refusals.
 
+mod stored;
+mod underway;
+
 use std::sync::Arc;
 
 use axum::{
@@ -13,7 +16,7 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
+use http::{HeaderName, HeaderValue, Method, request::Parts};
 use http_body_util::{BodyExt as _, Limited};
 use plenary_edge::{layer_where, read_bytes};
 use plenary_engine::{IdempotentRequest, KeyUse};
@@ -24,8 +27,10 @@ use plenary_kernel::{
 };
 use plenary_log::{Batch, Charge, Fault, KeyClaim, Log, Outcome, Usage};
 use plenary_room::{IDEMPOTENCY_KEY, InvalidIdempotencyKey, fault_refusal, idempotency_key};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use stored::{Answers, Repeated};
+use underway::Underway;
 
 use crate::{
     Accounts, Authority, Credentials, Principal,
@@ -51,11 +56,11 @@ pub struct AnsweredOnce {
 }
 
 #[derive(Clone)]
-struct Room(Arc<(Accounts, AnsweredOnce)>);
+struct Room(Arc<(Accounts, AnsweredOnce, Underway)>);
 
 /// Adds idempotency keys to the operations of a room.
 pub fn once(router: Router, accounts: Accounts, room: AnsweredOnce) -> Router {
-    layer_where(router, has_key, from_fn_with_state(Room(Arc::new((accounts, room))), answer_once))
+    layer_where(router, has_key, from_fn_with_state(Room(Arc::new((accounts, room, Underway::default()))), answer_once))
 }
 
 /// A cheap check that rules out most requests.
@@ -80,14 +85,6 @@ fn of_another_token() -> Refusal {
 
 fn invalid_key() -> Refusal {
     Refusal::malformed("invalid_idempotency_key", format!("{InvalidIdempotencyKey}."))
-}
-
-/// A stored answer.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct StoredAnswer {
-    status: u16,
-    headers: Vec<(String, String)>,
-    body: String,
 }
 
 /// Which part handles the key of a request.
@@ -116,7 +113,7 @@ fn key_handling(room: &AnsweredOnce, request: &Request) -> KeyHandling {
 }
 
 async fn answer_once(State(Room(room)): State<Room>, request: Request, next: Next) -> Response {
-    let (accounts, room) = &*room;
+    let (accounts, room, underway) = &*room;
     let handling = key_handling(room, &request);
     if handling == KeyHandling::Operation {
         return next.run(request).await;
@@ -135,26 +132,26 @@ async fn answer_once(State(Room(room)): State<Room>, request: Request, next: Nex
         Ok(secret) => secret,
         Err(fault) => return (room.form)(fault_refusal(&fault)),
     };
+    let once = IdempotentRequest::new(key.clone(), secret);
+    let answers = Answers { once: once.clone(), proof: is_secret.then(|| stored::proof(secret)) };
+    // A repetition of what is under way gets the answer of that, not one about the state in between.
+    let _turn = underway.turn(&key).await;
     match accounts.log().read_key(&key.scope, &key.key).await {
         Err(fault) => return (room.form)(fault_refusal(&fault)),
         Ok(Some(earlier)) if earlier.digest != key.digest => return (room.form)(key_reused()),
-        Ok(Some(earlier)) if is_secret && earlier.outcome != fingerprint(secret) => {
-            return (room.form)(of_another_token());
-        }
-        Ok(Some(earlier)) => {
-            if let Some(answer) = replayed(&earlier.outcome) {
-                return answer;
-            }
-        }
+        Ok(Some(earlier)) => match answers.repeated(&earlier.outcome) {
+            Repeated::Answer(answer) => return answer,
+            Repeated::OfAnotherToken => return (room.form)(of_another_token()),
+            Repeated::MadeAgain => {}
+        },
         Ok(None) => {}
     }
     let request = Request::from_parts(parts, Body::from(body));
-    let answer = IdempotentRequest::new(key.clone(), secret).carry_out(next.run(request)).await;
+    let answer = once.carry_out(next.run(request)).await;
     if !answer.status().is_success() {
         return answer;
     }
-    let secret = is_secret.then(|| fingerprint(secret));
-    store_answer(accounts, room, (key, principal), answer, secret).await
+    store_answer(accounts, room, (key, principal), answer, &answers).await
 }
 
 /// The key of a request and its body. Equal JSON is the same request.
@@ -187,50 +184,36 @@ pub(crate) async fn own_secret(accounts: &Accounts) -> Result<[u8; 32], Fault> {
     Ok(digest(&accounts.log().row_created_once(OWN_SECRET, || Ok(random_hex().into())).await?))
 }
 
-/// What is stored of a request with a secret: whether a repetition has the same one.
-fn fingerprint(secret: Option<[u8; 32]>) -> Bytes {
-    let secret = secret.unwrap_or_default();
-    Bytes::copy_from_slice(&digest(&[b"the same secret\0", &secret[..]].concat()))
-}
-
-fn replayed(stored: &[u8]) -> Option<Response> {
-    let StoredAnswer { status, headers, body } = serde_json::from_slice(stored).ok()?;
-    let mut answer = Response::new(Body::from(body));
-    *answer.status_mut() = StatusCode::from_u16(status).ok()?;
-    for (name, value) in headers {
-        answer.headers_mut().insert(HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?);
-    }
-    answer.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
-    Some(answer)
-}
-
-/// Stores an answer before it is sent. A long answer, or one with a secret, is computed again when the request is repeated:
-/// its effect still happens once. Of one with a secret only the fingerprint is stored.
+/// Stores an answer before it is sent. One that cannot be stored is made again when the request is repeated: its effect still
+/// happens once.
 async fn store_answer(
     accounts: &Accounts,
     room: &AnsweredOnce,
     (key, principal): (KeyUse, Principal),
     answer: Response,
-    secret: Option<Bytes>,
+    answers: &Answers,
 ) -> Response {
     let (mut parts, body) = answer.into_parts();
     let is_long =
         http_body::Body::size_hint(&body).upper().is_none_or(|bytes| bytes > ANSWER_STORED_BYTES_MAX as u64);
-    if is_long && secret.is_none() {
+    if is_long && answers.proof.is_none() {
         return Response::from_parts(parts, body);
     }
     let Ok(body) = Limited::new(body, BODY_BYTES_MAX).collect().await.map(|body| body.to_bytes()) else {
         return (room.form)(fault_refusal(&Fault::OutcomeUnknown("an answer can't be read".into())));
     };
-    // Without an outcome, the digest of the request is stored, so that another request with the key is refused.
-    let outcome = secret.or_else(|| form(&parts.headers, parts.status, &body)).unwrap_or_default();
+    let outcome = answers.outcome(parts.status, &parts.headers, &body);
     let KeyUse { scope, key, digest } = key;
     let claim = KeyClaim { scope, key, digest, outcome };
     match append_answer(accounts.log(), claim, Authority::from(principal).by.owner()).await {
-        Ok(Outcome::AlreadyDone { outcome }) => replayed(&outcome).unwrap_or_else(|| {
-            parts.headers.insert(REPLAYED, HeaderValue::from_static("true"));
-            Response::from_parts(parts, body.into())
-        }),
+        Ok(Outcome::AlreadyDone { outcome }) => match answers.repeated(&outcome) {
+            Repeated::Answer(answer) => answer,
+            Repeated::OfAnotherToken => (room.form)(of_another_token()),
+            Repeated::MadeAgain => {
+                parts.headers.insert(REPLAYED, HeaderValue::from_static("true"));
+                Response::from_parts(parts, body.into())
+            }
+        },
         Ok(Outcome::KeyReused) => (room.form)(key_reused()),
         Ok(Outcome::Appended(_) | Outcome::Conflict { .. } | Outcome::RowConflict { .. }) => {
             Response::from_parts(parts, body.into())
@@ -253,37 +236,4 @@ async fn append_answer(log: &Log, claim: KeyClaim, owner: Option<OwnerName>) -> 
         pledge.settle(&outcome);
     }
     outcome
-}
-
-fn form(headers: &HeaderMap, status: StatusCode, body: &Bytes) -> Option<Bytes> {
-    let headers = headers.iter().filter(|(name, _)| **name != header::CONTENT_LENGTH);
-    let headers = headers
-        .map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())))
-        .collect::<Option<_>>()?;
-    let body = String::from_utf8(body.to_vec()).ok()?;
-    serde_json::to_vec(&StoredAnswer { status: status.as_u16(), headers, body }).ok().map(Bytes::from)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_stored_answer_is_replayed_unchanged() {
-        let headers = HeaderMap::from_iter([(header::ETAG, HeaderValue::from_static("\"a\""))]);
-        let body = Bytes::from_static("{\"a\":\"é\"}".as_bytes());
-        let stored = form(&headers, StatusCode::CREATED, &body).unwrap();
-        assert_eq!(
-            stored,
-            "{\"status\":201,\"headers\":[[\"etag\",\"\\\"a\\\"\"]],\"body\":\"{\\\"a\\\":\\\"é\\\"}\"}"
-        );
-        let answer = replayed(&stored).unwrap();
-        assert_eq!(
-            (answer.status(), &answer.headers()[header::ETAG]),
-            (StatusCode::CREATED, &HeaderValue::from_static("\"a\""))
-        );
-        assert_eq!(answer.headers()[REPLAYED], "true");
-        assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), body);
-        assert!(replayed(b"").is_none(), "an answer with a secret is made again");
-    }
 }

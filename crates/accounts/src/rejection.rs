@@ -89,6 +89,9 @@ pub enum Rejection {
     /// `TOKENS_BELOW_ONE_MAX`.
     #[error("too many tokens below one")]
     TooManyTokensBelow,
+    /// The repeated request made a token that has ended.
+    #[error("the token has ended")]
+    TokenEnded,
     /// A person has no tokens.
     #[error("a person has no tokens")]
     NoTokens,
@@ -156,6 +159,10 @@ impl From<Rejection> for Refusal {
             Rejection::LastsTooLong => {
                 Self::malformed("invalid_expires_in", "expires_in: the token itself does not last as long.")
             }
+            Rejection::TokenEnded => Self::conflict(
+                "token_ended",
+                "This request made a token that has ended; use a new Idempotency-Key to make another.",
+            ),
             Rejection::NoTokens => forbidden("forbidden", "A person has no tokens of its own."),
             Rejection::GrantInvalid => {
                 Self::malformed("invalid_grant", "The code or the refresh token is not valid.")

@@ -14,6 +14,9 @@ tokio::task_local! {
     static REQUEST: Arc<IdempotentRequest>;
 }
 
+/// The name under which secrets are counted.
+const SECRET: &str = "secret";
+
 /// A request with an idempotency key.
 #[derive(Debug)]
 pub struct IdempotentRequest {
@@ -25,13 +28,28 @@ pub struct IdempotentRequest {
 
 impl IdempotentRequest {
     /// A request under a key. `secret` is a value that only the sender knows, if there is one.
-    pub fn new(request: KeyUse, secret: Option<[u8; 32]>) -> Self {
-        Self { request, secret, counts: Mutex::default() }
+    pub fn new(request: KeyUse, secret: Option<[u8; 32]>) -> Arc<Self> {
+        Arc::new(Self { request, secret, counts: Mutex::default() })
     }
 
     /// Runs the work of the request. Commands without a key of their own get a derived one.
-    pub async fn carry_out<F: Future>(self, future: F) -> F::Output {
-        REQUEST.scope(Arc::new(self), future).await
+    pub async fn carry_out<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
+        REQUEST.scope(self.clone(), future).await
+    }
+
+    /// The number of secrets that its work has made so far.
+    pub fn secrets_made(&self) -> u32 {
+        self.counts.lock().get(SECRET).copied().unwrap_or(0)
+    }
+
+    /// The 32 bytes of its nth secret, from 1, derived from the sender's secret. `None` without one.
+    pub fn secret(&self, nth: u32) -> Option<[u8; 32]> {
+        let inner = self.secret?;
+        let KeyUse { scope, key, digest: request_digest } = &self.request;
+        let input = format!("{}:{scope}{}:{key}{nth}", scope.len(), key.len());
+        let outer = digest(&[input.as_bytes(), request_digest].concat());
+        // Both inputs are digests of 32 bytes, so the hashed text can't be extended.
+        Some(digest(&[inner, outer].concat()))
     }
 
     fn nth(&self, what: &str) -> u32 {
@@ -66,18 +84,7 @@ pub(crate) fn step<R: Room, C: Command<R>>() -> Option<KeyUse> {
 /// The 32 bytes of a new secret, derived from the sender's secret, so that a repeated request gets the
 /// same one. `None` outside such a request.
 pub fn secret_of_request() -> Option<[u8; 32]> {
-    REQUEST
-        .try_with(|request| {
-            let inner = request.secret?;
-            let KeyUse { scope, key, digest: request_digest } = &request.request;
-            let nth = request.nth("secret");
-            let input = format!("{}:{scope}{}:{key}{nth}", scope.len(), key.len());
-            let outer = digest(&[input.as_bytes(), request_digest].concat());
-            // Both inputs are digests of 32 bytes, so the hashed text can't be extended.
-            Some(digest(&[inner, outer].concat()))
-        })
-        .ok()
-        .flatten()
+    REQUEST.try_with(|request| request.secret(request.nth(SECRET))).ok().flatten()
 }
 
 #[cfg(test)]
@@ -103,5 +110,10 @@ mod tests {
         }
         assert_eq!(IdempotentRequest::new(request("k"), None).carry_out(secrets()).await, [None, None]);
         assert_eq!(secrets().await, [None, None]);
+        let again = IdempotentRequest::new(request("k"), Some([1; 32]));
+        assert_eq!((again.secret(1), again.secret(2)), (first[0], first[1]), "without the work");
+        assert_eq!(again.secrets_made(), 0);
+        again.carry_out(secrets()).await;
+        assert_eq!(again.secrets_made(), 2);
     }
 }

@@ -8,12 +8,12 @@ use axum::{
 };
 use http::{Method, StatusCode};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
-use plenary_kernel::{Class, MalformedText, OwnerName, Refusal};
+use plenary_kernel::{AgentHandle, Class, MalformedText, OwnerName, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    agents::{edit, visible_agent},
+    agents::{configured_agent, edit, visible_agent},
     directory::look_through,
     request::{TwoPath, limit},
     search::has,
@@ -194,16 +194,11 @@ async fn create(
     Ok((StatusCode::CREATED, Json(AccountAgentMade::new(&agent, &token))))
 }
 
-/// The agent that the path names, for its owner.
-async fn agent_in_path(
-    accounts: &Accounts,
-    principal: &Principal,
-    path: TwoPath,
-) -> Result<KnownAgent, AccountRefusal> {
+/// The handle that the path names, for an owner.
+fn handle_in_path(principal: &Principal, path: TwoPath) -> Result<AgentHandle, AccountRefusal> {
     let Path((owner_name, name)) = path.map_err(|_| Refusal::not_found())?;
     owner(principal)?;
-    let handle = format!("@{owner_name}.{name}").parse().map_err(|_| Refusal::not_found())?;
-    visible_agent(accounts, principal, &handle).await
+    Ok(format!("@{owner_name}.{name}").parse().map_err(|_| Refusal::not_found())?)
 }
 
 async fn update(
@@ -213,7 +208,7 @@ async fn update(
     JsonBody(body): JsonBody,
 ) -> Result<Json<OtherView>, AccountRefusal> {
     let body = body?;
-    let agent = agent_in_path(&accounts, &principal, path).await?;
+    let agent = visible_agent(&accounts, &principal, &handle_in_path(&principal, path)?).await?;
     let SetAccountAgent { inbound_policy: policy, profile, .. } = SetAccountAgent::read(&Fields::of(&body)?)?;
     let change = AgentEdit::Configure(Settings { policy, profile, ..Settings::default() });
     let agent = edit(&accounts, principal, agent.handle, change).await?;
@@ -225,7 +220,7 @@ async fn delete(
     Caller(principal): Caller,
     path: TwoPath,
 ) -> Result<StatusCode, AccountRefusal> {
-    let agent = agent_in_path(&accounts, &principal, path).await?;
-    edit(&accounts, principal, agent.handle, AgentEdit::Delete).await?;
+    let handle = configured_agent(&principal, handle_in_path(&principal, path)?)?;
+    edit(&accounts, principal, handle, AgentEdit::Delete).await?;
     Ok(StatusCode::NO_CONTENT)
 }

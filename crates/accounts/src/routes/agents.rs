@@ -121,6 +121,16 @@ pub(super) async fn visible_agent(
     if agent.state.is_live() { Ok(agent) } else { Err(Refusal::not_found().into()) }
 }
 
+/// The agent in a path, for a caller that may configure it. Whether it exists is decided together with the change, so that a
+/// repeated request gets its first answer even if the agent is gone.
+pub(super) fn configured_agent(
+    principal: &Principal,
+    handle: AgentHandle,
+) -> Result<AgentHandle, AccountRefusal> {
+    check_owner(principal, handle.owner())?;
+    Ok(handle)
+}
+
 /// The agent in a path, for its owner and the operator, who may see everything that it may see. Others do not learn
 /// that it exists.
 ///
@@ -243,8 +253,8 @@ async fn delete(
     Caller(principal): Caller,
     path: OnePath,
 ) -> Result<StatusCode, AccountRefusal> {
-    let agent = visible_agent(&accounts, &principal, &path_subject(path)?).await?;
-    edit(&accounts, principal, agent.handle, AgentEdit::Delete).await?;
+    let handle = configured_agent(&principal, path_subject(path)?)?;
+    edit(&accounts, principal, handle, AgentEdit::Delete).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -255,8 +265,8 @@ async fn rotate_token(
     JsonBody(body): JsonBody,
 ) -> Result<Json<AgentMade>, AccountRefusal> {
     body?;
-    let agent = visible_agent(&accounts, &principal, &path_subject(path)?).await?;
+    let handle = configured_agent(&principal, path_subject(path)?)?;
     let token = Token::random(TokenKind::Agent);
-    let agent = edit(&accounts, principal, agent.handle, AgentEdit::RotateToken(token.digest())).await?;
+    let agent = edit(&accounts, principal, handle, AgentEdit::RotateToken(token.digest())).await?;
     Ok(Json(AgentMade::new(agent, &token)))
 }

@@ -10,7 +10,7 @@ use plenary_edge::{Auth, JsonBody, Operation, OperationDoc, StrictJson};
 use plenary_kernel::{AgentHandle, Class, Refusal, TimestampMs};
 
 use super::{
-    agents::visible_agent,
+    agents::{configured_agent, visible_agent},
     of_agent,
     request::{OnePath, TwoPath, path_subject},
 };
@@ -46,7 +46,7 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
             .reply::<MadeToken>()
             .errors(Class::Malformed, BAD_TOKEN)
             .errors(Class::Forbidden, &["insufficient_scope", "forbidden"])
-            .errors(Class::Conflict, &["too_many_tokens"])
+            .errors(Class::Conflict, &["too_many_tokens", "token_ended"])
     };
     let ending = |doc: OperationDoc| {
         doc.success(StatusCode::NO_CONTENT)
@@ -121,8 +121,9 @@ async fn issue(
     };
     let edit = AgentEdit::IssueToken(new);
     let agent = accounts.edit_agent(EditAgent { authority, handle, edit }).await?;
-    let (id, issued) =
-        agent.state.issued().of(&token.digest()).ok_or(Rejection::NotFound).map_err(crate::Failure::from)?;
+    // A repeated request whose first answer was not stored: the token was made, and is gone.
+    let issued = agent.state.issued().of(&token.digest());
+    let (id, issued) = issued.ok_or(Rejection::TokenEnded).map_err(crate::Failure::from)?;
     let view = AgentTokenView::new(id, issued, None);
     Ok((StatusCode::CREATED, Json(MadeToken { token: token.expose().to_owned(), view })))
 }
@@ -179,8 +180,8 @@ async fn end(
 ) -> Result<StatusCode, AccountRefusal> {
     let Path((handle, id)) = path.map_err(|_| Refusal::not_found())?;
     let handle: AgentHandle = handle.parse().map_err(|_| Refusal::not_found())?;
-    let agent = visible_agent(&accounts, &principal, &handle).await?;
+    let handle = configured_agent(&principal, handle)?;
     let edit = AgentEdit::EndToken(id);
-    accounts.edit_agent(EditAgent { authority: principal.into(), handle: agent.handle, edit }).await?;
+    accounts.edit_agent(EditAgent { authority: principal.into(), handle, edit }).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -96,7 +96,7 @@ impl Client {
     ///
     /// # Errors
     /// 400 for an invalid scope, 403 `insufficient_scope` for more than the caller's token has, 409
-    /// `too_many_tokens`; else as [`Client::agent`].
+    /// `too_many_tokens`, `token_ended` if the repeated request's token has ended; else as [`Client::agent`].
     pub async fn create_token(
         &self,
         agent: Option<&AgentHandle>,

@@ -174,6 +174,87 @@ async fn ap_83_a_token_that_is_shown_again_is_the_one_that_was_made() {
     }
 }
 
+/// The statuses of many requests at once, and how many of the answers say that they are repeated.
+async fn at_once(by: &Caller, (method, path): (&str, &str), body: Option<&Value>) -> (Vec<u16>, usize) {
+    let key = [("Idempotency-Key", "at once")];
+    let answers = futures_util::future::join_all((0..8).map(|_| by.call(method, path, &key, body))).await;
+    let statuses = answers.iter().map(|answer| answer.status).collect();
+    (statuses, answers.iter().filter(|answer| answer.is_replayed()).count())
+}
+
+/// A request that is repeated before the first one is answered gets the answer of the first.
+#[tokio::test]
+async fn ap_83_a_request_that_is_repeated_at_once_is_carried_out_once() {
+    let server = Server::start().await;
+    let owner = server.owner("nick").await;
+    for nth in 0..5 {
+        let handle = format!("@nick.a{nth}");
+        server.agent(&handle).await;
+        let path = format!("/_admin/agents/{handle}");
+        assert_eq!(at_once(&owner, ("DELETE", &path), None).await, (vec![204; 8], 7), "{handle}");
+    }
+    let body = json!({"handle": "@nick.new"});
+    assert_eq!(at_once(&owner, ("POST", "/_admin/agents"), Some(&body)).await, (vec![201; 8], 7));
+}
+
+/// What a request made may be gone when it is repeated; the answer is the first one still.
+#[tokio::test]
+async fn ap_83_the_first_answer_outlasts_what_was_made() {
+    let mut server = Server::start().await;
+    let owner = server.owner("nick").await;
+    server.agent("@nick.a").await;
+    let body = json!({"scope": "read"});
+    let by_key = [("Idempotency-Key", "k")];
+    let made = owner.call("POST", "/_admin/agents/@nick.a/tokens", &by_key, Some(&body)).await.ok(201);
+    let turned = owner.call("POST", "/_admin/agents/@nick.a/rotate-token", &by_key, None).await.ok(200);
+    let path = format!("/_admin/agents/@nick.a/tokens/{}", made["id"].as_str().expect("an id"));
+    let ended = owner.call("DELETE", &path, &by_key, None).await;
+    assert!(ended.status == 204 && !ended.is_replayed(), "{ended}");
+    for is_gone in [false, true] {
+        let again = owner.call("POST", "/_admin/agents/@nick.a/tokens", &by_key, Some(&body)).await;
+        assert!(again.is_replayed(), "{is_gone}: {again}");
+        assert_eq!(again.ok(201), made);
+        let again = owner.call("POST", "/_admin/agents/@nick.a/rotate-token", &by_key, None).await;
+        assert_eq!(again.ok(200), turned);
+        assert_eq!(owner.call("DELETE", &path, &by_key, None).await.status, 204);
+        server.operator().delete("/_admin/agents/@nick.a").await;
+        server.crash().await;
+    }
+    let other = server.bearer(made["token"].as_str().expect("a token"));
+    other.get("/agents/me").await.assert_refused(401, "invalid_authorization");
+}
+
+/// A server may end between a change and the storing of its answer: the answer is made again, also about what is gone.
+#[tokio::test]
+async fn ap_83_an_answer_that_was_not_stored_is_made_again() {
+    let mut server = Server::start().await;
+    let owner = server.owner("nick").await;
+    server.agent("@nick.a").await;
+    server.agent("@nick.b").await;
+    let body = json!({"scope": "read"});
+    let by_key = [("Idempotency-Key", "k")];
+    let tokens = "/_admin/agents/@nick.b/tokens";
+    let made = owner.call("POST", tokens, &by_key, Some(&body)).await.ok(201);
+    let ended = format!("{tokens}/{}", made["id"].as_str().expect("an id"));
+    let paths = ["/_admin/agents/@nick.a", &ended];
+    for path in paths {
+        assert_eq!(owner.call("DELETE", path, &by_key, None).await.status, 204, "{path}");
+    }
+    server.stop().await;
+    let database = rusqlite::Connection::open(server.data().join("plenary.db")).expect("the file is there");
+    let answers = "DELETE FROM keys WHERE scope LIKE 'once/%' AND scope NOT LIKE '%#%'";
+    assert_eq!(database.execute(answers, []).expect("answers are stored"), 3);
+    drop(database);
+    server.restart().await;
+    for path in paths {
+        let again = owner.call("DELETE", path, &by_key, None).await;
+        assert_eq!(again.status, 204, "{path}: {again}");
+    }
+    let again = owner.call("POST", tokens, &by_key, Some(&body)).await;
+    again.assert_refused(409, "token_ended");
+    owner.get("/_admin/agents/@nick.a").await.assert_refused(404, "not_found");
+}
+
 /// A key that no key can be is refused, and so are two.
 #[tokio::test]
 async fn ap_83_a_key_has_its_form() {
