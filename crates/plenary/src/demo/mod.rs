@@ -18,10 +18,11 @@ mod story;
 mod variations;
 mod walkthrough;
 
-use std::{io::IsTerminal as _, net::SocketAddr, time::Duration};
+use std::{future::pending, io::IsTerminal as _, net::SocketAddr, time::Duration};
 
 use anyhow::Context as _;
 use clap::Args;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{
     browser,
@@ -52,23 +53,65 @@ pub(crate) fn run(args: &DemoArgs, out: &Out) -> anyhow::Result<()> {
     let _logs = crate::logs::begin("warn", None)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let played = runtime.block_on(async {
+        // Before there is a directory, which is removed also after an interruption.
+        let mut signals = StopSignals::listen()?;
         let directory = tempfile::Builder::new().prefix("plenary-demo-").tempdir()?;
         let mut operator = OperatorToken::of_directory(directory.path())?;
         let mut settings = Settings { grace: GRACE, ..Settings::ephemeral() };
         settings.data = Some(directory.path().to_owned());
         settings.listen = args.listen.unwrap_or(settings.listen);
-        let server = Server::start(networks::reachable(settings)?, &mut operator).await?;
-
-        let played = Box::pin(play(&server, &operator, out, args)).await;
-        if played.is_ok() && !args.once {
-            tokio::signal::ctrl_c().await?;
-        }
+        let server = tokio::select! {
+            server = Server::start(networks::reachable(settings)?, &mut operator) => server?,
+            () = signals.next() => return interrupted(args),
+        };
+        let played = async {
+            Box::pin(play(&server, &operator, out, args)).await?;
+            // The server goes on until somebody stops it.
+            if args.once { Ok(()) } else { pending().await }
+        };
+        let played = tokio::select! {
+            played = played => played,
+            () = signals.next() => interrupted(args),
+        };
         server.stop().await?;
         played
     });
     // A read of the keyboard may never end.
     runtime.shutdown_background();
     played
+}
+
+/// The signals that stop the demonstration; once this exists, they do not end the process.
+struct StopSignals {
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Signal,
+}
+
+impl StopSignals {
+    fn listen() -> std::io::Result<Self> {
+        let [interrupt, terminate, hang_up] =
+            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+        Ok(Self { interrupt: interrupt?, terminate: terminate?, hang_up: hang_up? })
+    }
+
+    /// Waits for any of them.
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.hang_up.recv() => {}
+        }
+    }
+}
+
+/// Only a demonstration that stops by itself is incomplete when somebody stops it.
+fn interrupted(args: &DemoArgs) -> anyhow::Result<()> {
+    if args.once {
+        Err(anyhow::anyhow!("the demonstration was stopped before its last step"))
+    } else {
+        Ok(())
+    }
 }
 
 async fn play(server: &Server, operator: &OperatorToken, out: &Out, args: &DemoArgs) -> anyhow::Result<()> {

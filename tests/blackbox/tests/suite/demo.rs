@@ -1,6 +1,7 @@
 //! The demonstration as a person reads it: a story of short scenes.
 
-use blackbox::Cli;
+use blackbox::{Cli, TempDir};
+use rustix::process::Signal;
 
 /// A terminal as it opens.
 const COLUMNS: usize = 80;
@@ -26,4 +27,29 @@ async fn each_scene_fits_on_a_screen_and_each_line_is_a_whole_sentence() {
         assert_eq!(lines.iter().find(is_cut), None);
     }
     assert!(told.out.contains("@nick.assistant, @acme.support and @acme.engineer connect"), "{}", told.out);
+}
+
+/// Whoever stops it, at whatever step, finds nothing of it on the disk.
+#[tokio::test]
+async fn a_demonstration_that_is_stopped_leaves_nothing() {
+    let temporary = TempDir::new();
+    let cli = Cli::new(&[("TMPDIR", &temporary.path().display().to_string())]);
+    let left = || std::fs::read_dir(temporary.path()).expect("a directory").count();
+    for (signal, words) in [
+        (Signal::INT, "keeps its log"),
+        (Signal::TERM, "keeps its log"),
+        (Signal::TERM, "stop it with Ctrl-C"),
+    ] {
+        let mut demo = cli.start(&["demo", "--raw"]);
+        demo.line_with(words).await;
+        assert!(left() > 0, "{words}");
+        demo.signal(signal);
+        let ended = demo.end().await;
+        assert_eq!((ended.code, left()), (0, 0), "{signal:?} at `{words}`: {ended:?}");
+    }
+    let mut once = cli.start(&["demo", "--once", "--raw"]);
+    once.line_with("keeps its log").await;
+    once.signal(Signal::INT);
+    let ended = once.end().await;
+    assert!(ended.code == 1 && ended.err.contains("before its last step") && left() == 0, "{ended:?}");
 }

@@ -48,6 +48,9 @@ pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<()
     let directory = working_directory(context)?;
     let _turn = turn(context, args.dry_run).await?;
     let Some(connection) = connection(context, args.coding, &directory)? else {
+        if context.out.is_json() {
+            return Ok(context.out.line(&answer(&args, None, &[]).to_string())?);
+        }
         context.out.note(&format!("{} is not connected in this directory", args.coding.title()));
         return Ok(());
     };
@@ -147,6 +150,13 @@ async fn delete_agent(context: &Context, known: &ClientEntry) -> Result<(), Fail
     RememberedIdentities::of(&context.environment)?.forget(agent)
 }
 
+/// The answer as JSON; without an agent, nothing was connected.
+fn answer(args: &Disconnect, agent: Option<&AgentHandle>, changed: &[Value]) -> Value {
+    let is_deleted = agent.is_some() && args.delete_agent && !args.dry_run;
+    json!({"client": args.coding.as_str(), "agent": agent, "dry_run": args.dry_run, "agent_deleted": is_deleted,
+        "files": changed})
+}
+
 fn report(
     context: &Context,
     args: &Disconnect,
@@ -155,9 +165,7 @@ fn report(
 ) -> Result<(), Failure> {
     let title = args.coding.title();
     if context.out.is_json() {
-        let answer = json!({"client": args.coding.as_str(), "agent": agent, "dry_run": args.dry_run,
-            "agent_deleted": args.delete_agent && !args.dry_run, "files": changed});
-        return Ok(context.out.line(&answer.to_string())?);
+        return Ok(context.out.line(&answer(args, Some(agent), changed).to_string())?);
     }
     if args.dry_run {
         let fate = if args.delete_agent { "would be deleted permanently" } else { "would still exist" };

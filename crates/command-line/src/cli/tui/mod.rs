@@ -18,6 +18,7 @@ use ratatui::{
     DefaultTerminal,
     crossterm::event::{self, Event, KeyEvent, KeyEventKind},
 };
+use rustix::termios::tcgetwinsize;
 use serde_json::Value;
 use tokio::{
     sync::mpsc,
@@ -55,11 +56,33 @@ fn broken(error: &std::io::Error) -> Failure {
     Failure::local(format!("the terminal: {error}"))
 }
 
+/// Why the page cannot be drawn on a terminal of this kind and of this number of columns and rows.
+fn undrawable(kind: Option<&str>, size: Option<(u16, u16)>) -> Option<String> {
+    match (kind, size) {
+        (None, _) => Some("--tui needs a terminal, and the variable TERM does not name one".to_owned()),
+        (Some("dumb"), _) => {
+            Some("--tui needs a terminal that can place text, and TERM is `dumb`".to_owned())
+        }
+        (Some(_), Some((columns, rows))) if columns == 0 || rows == 0 => Some(format!(
+            "the terminal says that it has {columns} columns and {rows} rows; `stty cols 80 rows 24` sets them"
+        )),
+        (Some(_), _) => None,
+    }
+}
+
+/// Refuses a terminal on which the page cannot be drawn.
+fn check_terminal(context: &Context) -> Result<(), Failure> {
+    let refused = |why: String| Err(Failure::usage(why, "plenary requests list"));
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return refused("--tui needs a terminal".to_owned());
+    }
+    let size = tcgetwinsize(std::io::stdout()).ok().map(|size| (size.ws_col, size.ws_row));
+    undrawable(context.environment.var("TERM").as_deref(), size).map_or(Ok(()), refused)
+}
+
 /// Shows the page until the user leaves it.
 pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
-    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(Failure::usage("--tui needs a terminal", "plenary requests list"));
-    }
+    check_terminal(context)?;
     let client = context.configuring_client(Realm::Everything)?;
     let decider = decider(context).await?;
     // Report an error of the token or the server before the page opens.
@@ -207,4 +230,24 @@ async fn perform(client: &Client, model: &mut Model, act: Act) -> Result<(), Fai
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_drawn_only_where_it_can_be() {
+        assert_eq!(undrawable(Some("xterm-256color"), Some((80, 24))), None);
+        assert_eq!(undrawable(Some("xterm"), None), None, "the size may be unknown");
+        for (kind, size, word) in [
+            (None, Some((80, 24)), "TERM"),
+            (Some("dumb"), Some((80, 24)), "`dumb`"),
+            (Some("xterm"), Some((0, 24)), "0 columns"),
+            (Some("xterm"), Some((80, 0)), "0 rows"),
+        ] {
+            let why = undrawable(kind, size);
+            assert!(why.as_ref().is_some_and(|why| why.contains(word)), "{kind:?} {size:?}: {why:?}");
+        }
+    }
 }

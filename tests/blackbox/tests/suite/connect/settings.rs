@@ -71,6 +71,10 @@ async fn from_nothing_everything_is_made_and_goes_again() {
         assert_eq!(files(&directory), BTreeMap::new(), "{coding}");
         let none = home.run_in(&directory, &["disconnect", coding]).await;
         assert!(none.code == 0 && none.err.contains("is not connected"), "{none:?}");
+        let none = home.run_in(&directory, &["disconnect", coding, "--json"]).await;
+        let nothing =
+            json!({"client": coding, "agent": null, "dry_run": false, "agent_deleted": false, "files": []});
+        assert_eq!(json_of(done(&none)), nothing);
     }
 }
 
