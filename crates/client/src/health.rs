@@ -1,8 +1,10 @@
 //! The health check of the server (wire.md D.1).
 //! Must not know: identities; no token is needed.
 
+use http::Method;
 use plenary_kernel::TimestampMs;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{Client, Reply, Result, frames::now};
 
@@ -55,7 +57,18 @@ impl Client {
     ///
     /// # Errors
     /// As every call; a server that is not ready answers 503.
-    pub async fn ready(&self) -> Result<Reply<serde_json::Value>> {
+    pub async fn ready(&self) -> Result<Reply<Value>> {
         self.get("/readyz").await
+    }
+
+    /// `GET /readyz`: why the server takes no writes now, such as `store_full`; `None` if it takes them.
+    ///
+    /// # Errors
+    /// As every call, except that every answer of a server is understood.
+    pub async fn unready_reason(&self) -> Result<Option<String>> {
+        let reply = self.raw(Method::GET, "/readyz", None).await?;
+        let answer: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        let is_ready = reply.status != 503;
+        Ok((!is_ready).then(|| answer["status"].as_str().unwrap_or("not_ready").to_owned()))
     }
 }

@@ -198,7 +198,7 @@ impl Out {
 }
 
 /// The text without the numbers of the system's errors, whose words say the same: `(os error 13)`.
-fn without_numbers(text: &str) -> String {
+pub(crate) fn without_numbers(text: &str) -> String {
     let mut parts = text.split(" (os error ");
     let mut cleaned = parts.next().unwrap_or_default().to_owned();
     for part in parts {

@@ -2,25 +2,22 @@
 //! The next event of the session shows whether a model saw them.
 //! Must not know: the form of events and answers.
 
-use std::{
-    io::{self, Write as _},
-    os::fd::AsFd,
-};
-
 use plenary_client::{
-    BaseUrl, Client, Error, FaultKind,
+    Client, Error,
     inbox::{AttentionDigest, CutItem, InboxPage, digest},
 };
 use plenary_kernel::{AgentHandle, SessionId};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    answer::{notice, takes_answer},
+    answer::takes_answer,
     event::{Event, Moment, STOPS_MAX},
     inbox::{self, FittedText, ITEMS_MAX, fitted},
     invitations::{self, Invitation},
-    journal, printed, queue,
+    journal,
+    notices::{self, notice_of, notify_once, or_notify, print, somebody_reads},
+    printed, queue,
     shared_state::HookState,
     watch,
 };
@@ -28,7 +25,6 @@ use crate::{
     cli::{
         agentic,
         context::Context,
-        failure::Failure,
         identity::{Setting, find_in_project_file},
     },
     out::counted,
@@ -54,13 +50,21 @@ pub(super) async fn run(
     // A late briefing must not cost a message.
     let briefing_by =
         Instant::now() + answer_by.saturating_duration_since(Instant::now()).mul_f64(BRIEFING_SHARE);
-    let state = HookState::take(&context.environment, handle, answer_by).await?;
     let can_notify = || takes_answer(event) && somebody_reads();
+    let state = match HookState::take(&context.environment, handle, answer_by).await {
+        Ok(state) => state,
+        Err(fault) => {
+            if !peek && can_notify() {
+                notify_once(context, event, fault.notice(), None)?;
+            }
+            return Err(fault.into());
+        }
+    };
     let client = match context.agent_client() {
         Ok(client) => client,
         Err(failure) => {
             if !peek && can_notify() {
-                notify_once(event, notice_of(event, &failure, None), &state)?;
+                notify_once(context, event, notice_of(event, &failure, None), Some(&state))?;
             }
             return Err(journal::describe(&failure));
         }
@@ -68,7 +72,7 @@ pub(super) async fn run(
     if !peek {
         if let Err(failure) = report_moment(event, &client, answer_by).await {
             if can_notify() {
-                notify_once(event, failure.notice, &state)?;
+                notify_once(context, event, failure.notice, Some(&state))?;
             }
             return Err(failure.why);
         }
@@ -80,7 +84,7 @@ pub(super) async fn run(
         return Ok(());
     }
     if event.moment == Moment::Prompt && !event.is_wake_prompt && !peek {
-        state.reset_wakes(&event.session)?;
+        or_notify(context, event, &state, state.reset_wakes(&event.session))?;
     }
     let before = state.stops(&event.session);
     let stops = if event.is_continued { before } else { 0 };
@@ -96,8 +100,11 @@ pub(super) async fn run(
             Ok(())
         };
     };
+    if composed.page.is_some() && !peek {
+        check_store(context, event, &client, &state, answer_by).await?;
+    }
     if event.moment == Moment::Stop && !peek {
-        state.set_stops(&event.session, stops + 1)?;
+        or_notify(context, event, &state, state.set_stops(&event.session, stops + 1))?;
     }
     print(&composed.text).map_err(|error| format!("the answer cannot be printed: {error}"))?;
     if peek {
@@ -109,6 +116,21 @@ pub(super) async fn run(
             "what was printed could not be marked as shown in time, so it is shown again".to_owned()
         })?
         .map_err(|error| journal::describe(&error.into()))
+}
+
+/// Refuses to show what the server cannot mark as shown, because it would be shown again at each event; the user is told.
+async fn check_store(
+    context: &Context,
+    event: &Event,
+    client: &Client,
+    state: &HookState,
+    until: Instant,
+) -> Result<(), String> {
+    let reason = timeout_at(until, client.unready_reason()).await;
+    let reason = reason.map_err(|_| "the server did not answer in time".to_owned())?;
+    let Some(reason) = reason.map_err(|error| journal::describe(&error.into()))? else { return Ok(()) };
+    notify_once(context, event, notices::unready(&reason, client.base()), Some(state))?;
+    Err(format!("the server cannot store that something was shown: {reason}"))
 }
 
 /// Reports the moment to the server: earlier output is in the model's context now, or never will be. If the server does
@@ -136,73 +158,6 @@ pub(super) struct ReportFailure {
     pub(super) why: String,
     /// What the user has to know.
     notice: Option<String>,
-}
-
-/// What the user has to know about a failure that does not pass by itself: messages do not arrive here until somebody acts.
-fn notice_of(event: &Event, failure: &Failure, server: Option<&BaseUrl>) -> Option<String> {
-    let connect = format!("plenary connect {}", event.coding.as_str());
-    let (what, next) = match failure {
-        Failure::Unreachable { what, .. } => (what.clone(), None),
-        Failure::Call(Error::Network(fault)) => match (fault.kind, server) {
-            // A slow or failing server may have received the report.
-            (FaultKind::Refused | FaultKind::Unreachable | FaultKind::Resolve, Some(server)) => {
-                (format!("no server answers at {server}"), None)
-            }
-            (FaultKind::Unproved, _) => (fault.to_string(), Some(format!("`{connect}` in this directory"))),
-            _ => return None,
-        },
-        Failure::Call(Error::Refused(refused)) if refused.status == 401 => {
-            let what = "the server does not accept the saved token of this directory's agent";
-            (what.to_owned(), Some(format!("`{connect}` in this directory")))
-        }
-        Failure::Auth { what, missing: Some(_), .. } => {
-            (what.clone(), Some(format!("`{connect}` in this directory")))
-        }
-        Failure::Auth { what, next, .. } => (what.clone(), Some(next.clone())),
-        Failure::Call(_)
-        | Failure::Refused { .. }
-        | Failure::Usage { .. }
-        | Failure::Local { .. }
-        | Failure::Output(_)
-        | Failure::Reported(_) => return None,
-    };
-    Some(match next {
-        None => format!(
-            "Plenary: {what}. Messages wait there, and nothing is lost. Start it with `plenary serve`; `plenary doctor` shows more."
-        ),
-        Some(next) => {
-            format!(
-                "Plenary: {what}. Messages do not arrive in this session. Next: {next}; `plenary doctor` shows more."
-            )
-        }
-    })
-}
-
-/// Tells the user once in a session.
-fn notify_once(event: &Event, text: Option<String>, state: &HookState) -> Result<(), String> {
-    match text.and_then(|text| notice(event, &text)) {
-        Some(notice) if state.is_first_notice(&event.session)? => print_notice(&notice),
-        Some(_) | None => Ok(()),
-    }
-}
-
-/// Tells the user at the start of a session that its agent is unknown here.
-pub(super) fn notify_no_agent(event: &Event, failure: &Failure) -> Result<(), String> {
-    let text =
-        notice_of(event, failure, None).filter(|_| event.moment == Moment::Start && !event.is_subagent);
-    let notice = text.and_then(|text| notice(event, &text)).filter(|_| somebody_reads());
-    notice.map_or(Ok(()), |notice| print_notice(&notice))
-}
-
-/// Tells the user that no server answers, so the directory's agent cannot be created.
-pub(super) fn notify_agent_missing(event: &Event) -> Result<(), String> {
-    let text = "Plenary: no server answers, so this directory has no agent yet. Start it with `plenary serve`; the agent is made at \
-                your next prompt.";
-    notice(event, text).map_or(Ok(()), |notice| print_notice(&notice))
-}
-
-fn print_notice(notice: &Value) -> Result<(), String> {
-    print(&notice.to_string()).map_err(|error| format!("the answer cannot be printed: {error}"))
 }
 
 /// The output of a hook, and the steps after it is printed.
@@ -332,21 +287,4 @@ async fn opening(context: &Context, handle: &AgentHandle, client: &Client, brief
         Err(_) => note("the briefing did not arrive in time"),
     }
     text
-}
-
-/// Whether anybody can read the output: a closed standard output has become the null device by now.
-fn somebody_reads() -> bool {
-    let out = io::stdout();
-    match (rustix::fs::fstat(out.as_fd()), rustix::fs::stat("/dev/null")) {
-        (Ok(out), Ok(null)) => out.st_rdev != null.st_rdev,
-        (Err(_), _) => false,
-        (Ok(_), Err(_)) => true,
-    }
-}
-
-fn print(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.write_all(b"\n")?;
-    out.flush()
 }

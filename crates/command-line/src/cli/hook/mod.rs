@@ -10,6 +10,7 @@ mod event;
 mod inbox;
 mod invitations;
 mod journal;
+mod notices;
 mod permission;
 mod person;
 mod printed;
@@ -158,7 +159,7 @@ fn respond(
         Err(failure) => {
             // A directory that came with such a file says nothing to anybody.
             if !args.peek && identity::had_settings(&context.environment, &directory) {
-                deliver::notify_no_agent(event, &failure)?;
+                notices::notify_no_agent(event, &failure)?;
             }
             return Err(describe(&failure));
         }
@@ -243,7 +244,7 @@ fn first_use(context: &Context, event: &Event, directory: &Path) -> Result<Optio
         if let Err(Failure::Call(Error::Network(_)) | Failure::Unreachable { .. }) = &agent
             && event.moment == Moment::Start
         {
-            deliver::notify_agent_missing(event)?;
+            notices::notify_agent_missing(event)?;
         }
         agent.map_err(|failure| describe(&failure))
     })

@@ -31,7 +31,8 @@ pub(crate) async fn note_printed(context: &Context, agent: &AgentHandle, session
         return;
     }
     let state = HookState::take(&context.environment, agent, Instant::now() + TURN_WITHIN).await;
-    if let Err(why) = state.and_then(|state| state.note_printed(session, sequence)) {
+    let noted = state.map_err(String::from).and_then(|state| state.note_printed(session, sequence));
+    if let Err(why) = noted {
         journal::note(&context.environment, "ask", &why);
     }
 }

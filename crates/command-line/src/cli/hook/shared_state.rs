@@ -12,6 +12,7 @@ use plenary_kernel::{AgentHandle, SessionId};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use super::notices;
 use crate::{
     cli::{atomic, environment::Environment},
     paths,
@@ -31,6 +32,36 @@ pub(super) struct HookState {
     path: PathBuf,
 }
 
+/// Why a hook cannot use the state.
+#[derive(Debug)]
+pub(super) enum StateFault {
+    NoHome,
+    /// Another hook uses it.
+    Busy,
+    /// The place and the error.
+    Unwritable(String),
+}
+
+impl StateFault {
+    /// What the user has to know: the next event may find it free.
+    pub(super) fn notice(&self) -> Option<String> {
+        match self {
+            Self::Unwritable(why) => Some(notices::unwritable(why)),
+            Self::NoHome | Self::Busy => None,
+        }
+    }
+}
+
+impl From<StateFault> for String {
+    fn from(fault: StateFault) -> Self {
+        match fault {
+            StateFault::NoHome => "there is no home directory".to_owned(),
+            StateFault::Busy => "another hook of the agent is running".to_owned(),
+            StateFault::Unwritable(why) => why,
+        }
+    }
+}
+
 /// How often in a row each session's turn was continued; the latest comes last.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -42,10 +73,11 @@ impl HookState {
         environment: &Environment,
         handle: &AgentHandle,
         until: Instant,
-    ) -> Result<Self, String> {
-        let state = paths::state_dir(&|name| environment.var(name)).ok_or("there is no home directory")?;
+    ) -> Result<Self, StateFault> {
+        let state = paths::state_dir(&|name| environment.var(name)).ok_or(StateFault::NoHome)?;
         let directory = state.join("hooks");
-        let failed = |error: std::io::Error| format!("{}: {error}", directory.display());
+        let failed =
+            |error: std::io::Error| StateFault::Unwritable(format!("{}: {error}", directory.display()));
         DirBuilder::new().recursive(true).mode(0o700).create(&directory).map_err(failed)?;
         let name = handle.as_str().trim_start_matches('@');
         let path = directory.join(format!("{name}.lock"));
@@ -63,7 +95,7 @@ impl HookState {
                     tokio::time::sleep(PAUSE).await;
                 }
                 Err(TryLockError::WouldBlock) => {
-                    return Err("another hook of the agent is running".to_owned());
+                    return Err(StateFault::Busy);
                 }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }

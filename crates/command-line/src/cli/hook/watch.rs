@@ -89,7 +89,14 @@ pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, stat
         return;
     }
     let result = background::spawn(context, event, WATCH, &program);
-    let result = result.and_then(|process| state.set_watcher(session, process, program.pid));
+    let result = result.and_then(|process| {
+        let noted = state.set_watcher(session, process, program.pid);
+        if noted.is_err() {
+            // Unknown to the next event, which would start another.
+            let _ended = program::Program::of(process).request_end();
+        }
+        noted
+    });
     if let Err(why) = result {
         journal::note(&context.environment, &event.name, &format!("{handle}: {why}"));
     }

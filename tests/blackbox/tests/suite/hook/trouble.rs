@@ -2,7 +2,7 @@
 
 use std::{ffi::OsStr, net::SocketAddr, os::unix::ffi::OsStrExt as _};
 
-use blackbox::Cli;
+use blackbox::{Cli, TempDir};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -21,6 +21,8 @@ enum Mood {
     Garbage,
     /// It passes everything on to this server, but never that something was shown.
     Forgetful(SocketAddr),
+    /// It passes on what reads; its disk is full.
+    Full(SocketAddr),
 }
 
 /// A listener in this mood.
@@ -44,27 +46,51 @@ async fn serve(mut stream: TcpStream, mood: Mood) {
             let _sent = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n{\"items").await;
         }
         Mood::Forgetful(server) => {
-            let mut beyond = TcpStream::connect(server).await.expect("the server listens");
-            let mut answer = vec![0; 64 << 10];
-            loop {
-                tokio::select! {
-                    read = stream.read(&mut bytes) => {
-                        let count = read.unwrap_or(0);
-                        if count == 0 || bytes.starts_with(b"POST /inbox/shown") {
-                            break;
-                        }
-                        beyond.write_all(&bytes[..count]).await.expect("the server reads");
-                    }
-                    read = beyond.read(&mut answer) => {
-                        let count = read.unwrap_or(0);
-                        if count == 0 || stream.write_all(&answer[..count]).await.is_err() {
-                            break;
-                        }
-                    }
+            pass_on(stream, server, |request| request.starts_with(b"POST /inbox/shown").then(Vec::new)).await;
+        }
+        Mood::Full(server) => pass_on(stream, server, refused_when_full).await,
+    }
+}
+
+/// Passes everything on, up to a request that has an answer of its own.
+async fn pass_on(mut stream: TcpStream, server: SocketAddr, own: impl Fn(&[u8]) -> Option<Vec<u8>>) {
+    let (mut bytes, mut answer) = (vec![0; 64 << 10], vec![0; 64 << 10]);
+    let mut beyond = TcpStream::connect(server).await.expect("the server listens");
+    loop {
+        tokio::select! {
+            read = stream.read(&mut bytes) => {
+                let count = read.unwrap_or(0);
+                if let Some(own) = own(&bytes[..count]) {
+                    let _sent = stream.write_all(&own).await;
+                    break;
+                }
+                if count == 0 {
+                    break;
+                }
+                beyond.write_all(&bytes[..count]).await.expect("the server reads");
+            }
+            read = beyond.read(&mut answer) => {
+                let count = read.unwrap_or(0);
+                if count == 0 || stream.write_all(&answer[..count]).await.is_err() {
+                    break;
                 }
             }
         }
     }
+}
+
+/// What a server answers whose disk is full; the report of an event may change nothing, and then needs no room.
+fn refused_when_full(request: &[u8]) -> Option<Vec<u8>> {
+    let (status, body) = if request.starts_with(b"GET /readyz") {
+        ("503 Service Unavailable", r#"{"ok":false,"status":"store_full"}"#)
+    } else if request.starts_with(b"POST ") && !request.starts_with(b"POST /inbox/session") {
+        ("507 Insufficient Storage", r#"{"error":{"code":"storage_full","message":"Full."}}"#)
+    } else {
+        return None;
+    };
+    let length = body.len();
+    let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}");
+    Some(format!("{head}\r\nconnection: close\r\n\r\n{body}").into_bytes())
 }
 
 /// Runs a hook of an agent by another server than its own.
@@ -135,6 +161,60 @@ async fn what_was_printed_and_not_marked_comes_again() {
     let itself = server.address().get();
     assert!(by(&home, &codex, itself, "").await.contains("Not lost."));
     assert_eq!(by(&home, &codex, itself, "").await, "");
+}
+
+/// An invitation and a message that nobody can mark as shown are not shown at each event: the person is told why.
+#[tokio::test]
+async fn a_server_whose_disk_is_full_is_told_to_the_person_once_and_shows_nothing() {
+    let (server, home, claude, codex) = delivery::two().await;
+    delivery::said(&home, &claude, &codex, "Not lost.").await;
+    let itself = server.address().get();
+    let full = listening(Mood::Full(itself)).await;
+    let told = crate::connect::json_of(&by(&home, &codex, full, "").await);
+    let words = told["systemMessage"].as_str().expect("a text");
+    assert!(words.contains("is full") && told.as_object().is_some_and(|told| told.len() == 1), "{told}");
+    assert_eq!(by(&home, &codex, full, "").await, "", "once a session");
+    assert!(journal(&home).contains("store_full"), "{}", journal(&home));
+    assert!(by(&home, &codex, itself, "").await.contains("Not lost."));
+}
+
+/// A home that is read-only or full: nothing of the hooks can be written.
+#[tokio::test]
+async fn a_home_that_cannot_be_written_is_told_to_the_person_once() {
+    let (_server, home, claude, codex) = delivery::two().await;
+    claude.at(&home, "SessionStart", json!({"source": "startup"})).await;
+    delivery::said(&home, &codex, &claude, "Not lost.").await;
+    let state = home.dir().join(".local/state/plenary");
+    let (hooks, away) = (state.join("hooks"), state.join("hooks-away"));
+    std::fs::rename(&hooks, &away).expect("hooks have run");
+    std::fs::write(&hooks, "").expect("a file is in the way");
+    let temporary = TempDir::new();
+    let at = async |event: &str, session: &str| {
+        let input = json!({"session_id": session, "cwd": claude.directory, "hook_event_name": event, "source": "startup"});
+        let line = format!("TMPDIR={} {}", temporary.path().display(), claude.line(event));
+        let ran = home.shell(&claude.directory, &line, &input.to_string()).await;
+        assert!(ran.code == 0 && ran.err.is_empty(), "{event}: {ran:?}");
+        ran.out
+    };
+    for session in ["s-1", "s-2"] {
+        let told = crate::connect::json_of(&at("PostToolUse", session).await);
+        let words = told["systemMessage"].as_str().expect("a text");
+        assert!(words.contains("plenary/hooks") && !words.contains("os error"), "{words}");
+        assert!(told.as_object().is_some_and(|told| told.len() == 1), "{told}");
+        for event in ["UserPromptSubmit", "Stop"] {
+            assert_eq!(at(event, session).await, "", "once a session");
+        }
+    }
+    std::fs::remove_file(&hooks).expect("the file goes");
+    std::fs::rename(&away, &hooks).expect("the state is back");
+    // A full disk: the state is read, and cannot be replaced.
+    let file = hooks.join(format!("{}.json", claude.handle.trim_start_matches('@')));
+    let _none_yet = std::fs::remove_file(&file);
+    std::fs::create_dir(&file).expect("a directory is in the way");
+    assert!(at("Stop", "s-3").await.contains("systemMessage"), "a turn that is not counted is not continued");
+    assert_eq!(at("Stop", "s-3").await, "", "once a session");
+    std::fs::remove_dir(&file).expect("the directory goes");
+    assert!(at("Stop", "s-3").await.contains("Not lost."));
 }
 
 /// The message to the person at a session, if an event has one.
