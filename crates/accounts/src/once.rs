@@ -60,7 +60,11 @@ struct Room(Arc<(Accounts, AnsweredOnce, Underway)>);
 
 /// Adds idempotency keys to the operations of a room.
 pub fn once(router: Router, accounts: Accounts, room: AnsweredOnce) -> Router {
-    layer_where(router, has_key, from_fn_with_state(Room(Arc::new((accounts, room, Underway::default()))), answer_once))
+    layer_where(
+        router,
+        has_key,
+        from_fn_with_state(Room(Arc::new((accounts, room, Underway::default()))), answer_once),
+    )
 }
 
 /// A cheap check that rules out most requests.

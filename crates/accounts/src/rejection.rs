@@ -159,10 +159,7 @@ impl From<Rejection> for Refusal {
             Rejection::LastsTooLong => {
                 Self::malformed("invalid_expires_in", "expires_in: the token itself does not last as long.")
             }
-            Rejection::TokenEnded => Self::conflict(
-                "token_ended",
-                "This request made a token that has ended; use a new Idempotency-Key to make another.",
-            ),
+            Rejection::TokenEnded => token_ended(),
             Rejection::NoTokens => forbidden("forbidden", "A person has no tokens of its own."),
             Rejection::GrantInvalid => {
                 Self::malformed("invalid_grant", "The code or the refresh token is not valid.")
@@ -186,6 +183,11 @@ fn agent_exists() -> Refusal {
 fn owners_person() -> Refusal {
     let why = "This is the owner's own person. It cannot be deleted while the owner exists.";
     Refusal::conflict("owners_person", why)
+}
+
+fn token_ended() -> Refusal {
+    let why = "This request made a token that has ended; use a new Idempotency-Key to make another.";
+    Refusal::conflict("token_ended", why)
 }
 
 fn forbidden(code: &'static str, why: &'static str) -> Refusal {

@@ -108,7 +108,7 @@ impl Runs {
 
     /// The threads that an owner may read: those that it or its agents opened, then those that others, who may open many, opened
     /// with its agents.
-    async fn threads_of(&self, owner: &OwnerName) -> Result<Vec<IndexedThread>, Fault> {
+    async fn readable_by_owner(&self, owner: &OwnerName) -> Result<Vec<IndexedThread>, Fault> {
         let agents: Vec<_> =
             self.agents().all().into_iter().filter(|agent| agent.owner() == *owner).collect();
         let mut own = self.threads_below(OPENED, &format!("@{owner}.")).await?;
@@ -170,7 +170,7 @@ impl Findable for Runs {
     async fn shelves(&self, searcher: &Searcher, max: usize) -> Result<Vec<Shelf>, Fault> {
         let threads = match searcher {
             Searcher::Operator => newest(self.threads_below(THREADS, "").await?),
-            Searcher::Owner(owner) => self.threads_of(owner).await?,
+            Searcher::Owner(owner) => self.readable_by_owner(owner).await?,
             Searcher::Agent(agent) => newest(self.threads_below(OPENED, &format!("{agent}/")).await?),
         };
         Ok(threads.into_iter().take(max).map(|thread| Shelf::new(thread.id)).collect())

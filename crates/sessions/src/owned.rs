@@ -144,8 +144,7 @@ impl Sessions {
             let mut last_id = before.map(str::to_owned);
             loop {
                 let after = last_id.as_deref();
-                let ids =
-                    self.ids_in(indexes, &agent.handle, after, Order::Descending, IDS_AT_ONCE).await?;
+                let ids = self.ids_in(indexes, &agent.handle, after, Order::Descending, IDS_AT_ONCE).await?;
                 let is_end = ids.len() < IDS_AT_ONCE;
                 last_id = ids.last().cloned();
                 for id in ids {

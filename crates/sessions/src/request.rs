@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use bytes::Bytes;
 use http::HeaderMap;
+use plenary_edge::members_not_null;
 use plenary_kernel::{AgentHandle, FileId, Refusal, json, text::check_line};
 use plenary_room::{IDEMPOTENCY_KEY_CHARS_MAX, idempotency_key};
 use schemars::JsonSchema;
@@ -76,7 +77,7 @@ pub enum Content {
 
 /// A part of a message.
 #[derive(Debug, JsonSchema)]
-#[schemars(rename_all = "lowercase", tag = "type", deny_unknown_fields)]
+#[schemars(rename_all = "lowercase", tag = "type", deny_unknown_fields, transform = members_not_null)]
 pub enum Part {
     /// Plain text.
     Text {

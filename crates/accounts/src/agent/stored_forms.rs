@@ -42,16 +42,16 @@ fn stored_forms_are_frozen() {
             ),
         ),
         (
-            AgentEvent::EntriesAllowed(AllowedEntries { by: Actor::Seed, entries: entries(), counted: false }),
+            AgentEvent::EntriesAllowed(AllowedEntries {
+                by: Actor::Seed,
+                entries: entries(),
+                counted: false,
+            }),
             "EntriesAllowed",
             r#"{"by":"seed","entries":["@acme.*","@nick.bot"]}"#.to_owned(),
         ),
         (
-            AgentEvent::EntriesAllowed(AllowedEntries {
-                by: by.clone(),
-                entries: entries(),
-                counted: true,
-            }),
+            AgentEvent::EntriesAllowed(AllowedEntries { by: by.clone(), entries: entries(), counted: true }),
             "EntriesAllowed",
             r#"{"by":"operator","entries":["@acme.*","@nick.bot"],"counted":true}"#.to_owned(),
         ),

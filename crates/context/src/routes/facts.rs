@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State, response::Response};
 use http::{Method, StatusCode};
-use plenary_edge::{JsonBody, Operation};
+use plenary_edge::{JsonBody, Operation, not_null};
 use plenary_kernel::Class;
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -37,10 +37,12 @@ struct NewFact {
     /// The package it comes from, of the same project.
     source_package_id: Option<String>,
     /// 0 to 1; 1 when absent.
+    #[schemars(transform = not_null)]
     confidence: Option<f64>,
     /// `{id, type, session_id?}`; when absent, the source's author, else the holder of the token.
     asserted_by: Option<Map<String, Value>>,
     /// Free labels.
+    #[schemars(transform = not_null)]
     tags: Option<Vec<String>>,
     /// RFC 3339 UTC; now when absent.
     valid_from: Option<String>,

@@ -3,7 +3,7 @@
 use axum::{Json, extract::State};
 use http::{Method, StatusCode};
 use plenary_accounts::Authority;
-use plenary_edge::{JsonBody, Operation, OperationDoc};
+use plenary_edge::{JsonBody, Operation, OperationDoc, members_not_null};
 use plenary_kernel::{AllowEntry, Class, OwnerName, text::check_line};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -41,6 +41,7 @@ struct NewProject {
 
 /// The fields of a project; absent fields do not change.
 #[derive(Debug, JsonSchema)]
+#[schemars(transform = members_not_null)]
 #[expect(dead_code, reason = "describes what `Shape` reads")]
 struct AboutProject {
     /// A name for people.

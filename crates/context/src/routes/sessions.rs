@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State};
 use http::{Method, StatusCode};
-use plenary_edge::{JsonBody, Operation};
+use plenary_edge::{JsonBody, Operation, members_not_null};
 use plenary_kernel::Class;
 use schemars::JsonSchema;
 
@@ -37,6 +37,7 @@ struct NewSession {
 
 /// The end of a session.
 #[derive(Debug, JsonSchema)]
+#[schemars(transform = members_not_null)]
 #[expect(dead_code, reason = "describes what `Shape` reads")]
 struct SessionEnd {
     /// RFC 3339 UTC; now when absent.

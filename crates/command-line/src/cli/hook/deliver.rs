@@ -50,35 +50,18 @@ pub(super) async fn run(
     // A late briefing must not cost a message.
     let briefing_by =
         Instant::now() + answer_by.saturating_duration_since(Instant::now()).mul_f64(BRIEFING_SHARE);
-    let can_notify = || takes_answer(event) && somebody_reads();
-    let state = match HookState::take(&context.environment, handle, answer_by).await {
-        Ok(state) => state,
-        Err(fault) => {
-            if !peek && can_notify() {
-                notify_once(context, event, fault.notice(), None)?;
-            }
-            return Err(fault.into());
-        }
-    };
+    let state = taken(context, event, handle, (peek, answer_by)).await?;
     let client = match context.agent_client() {
         Ok(client) => client,
         Err(failure) => {
-            if !peek && can_notify() {
+            if !peek && can_notify(event) {
                 notify_once(context, event, notice_of(event, &failure, None), Some(&state))?;
             }
             return Err(journal::describe(&failure));
         }
     };
     if !peek {
-        if let Err(failure) = report_moment(event, &client, answer_by).await {
-            if can_notify() {
-                notify_once(context, event, failure.notice, Some(&state))?;
-            }
-            return Err(failure.why);
-        }
-        printed::confirm(context, event, &client, &state).await;
-        watch::begin(context, event, handle, &state);
-        queue::begin(context, event, handle, &state);
+        announce(context, event, handle, (&client, &state), answer_by).await?;
     }
     if !takes_answer(event) || event.is_interrupted || !somebody_reads() {
         return Ok(());
@@ -116,6 +99,47 @@ pub(super) async fn run(
             "what was printed could not be marked as shown in time, so it is shown again".to_owned()
         })?
         .map_err(|error| journal::describe(&error.into()))
+}
+
+fn can_notify(event: &Event) -> bool {
+    takes_answer(event) && somebody_reads()
+}
+
+/// The state of the hooks; the user is told if it cannot be written.
+async fn taken(
+    context: &Context,
+    event: &Event,
+    handle: &AgentHandle,
+    (peek, until): (bool, Instant),
+) -> Result<HookState, String> {
+    let taken = HookState::take(&context.environment, handle, until).await;
+    if let Err(fault) = &taken
+        && !peek
+        && can_notify(event)
+    {
+        notify_once(context, event, fault.notice(), None)?;
+    }
+    taken.map_err(String::from)
+}
+
+/// Reports the event to the server, and begins what goes on beside the session.
+async fn announce(
+    context: &Context,
+    event: &Event,
+    handle: &AgentHandle,
+    (client, state): (&Client, &HookState),
+    until: Instant,
+) -> Result<(), String> {
+    if let Err(failure) = report_moment(event, client, until).await {
+        if can_notify(event) {
+            notify_once(context, event, failure.notice, Some(state))?;
+        }
+        return Err(failure.why);
+    }
+    printed::confirm(context, event, client, state).await;
+    watch::begin(context, event, handle, state);
+    queue::begin(context, event, handle, state);
+    Ok(())
 }
 
 /// Refuses to show what the server cannot mark as shown, because it would be shown again at each event; the user is told.

@@ -1,6 +1,7 @@
 //! `Idempotency-Key` at every operation that writes: the same request is answered as the first time and done once, also
 //! over a crash, and another request under the key is refused in the form of its room. A new operation needs a row.
 
+mod nulls;
 mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -49,7 +49,7 @@ impl Row {
     }
 }
 
-fn row(
+pub(super) fn row(
     id: &'static str,
     takes: Takes,
     by: &Caller,
