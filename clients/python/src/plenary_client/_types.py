@@ -15,11 +15,11 @@ JsonObject: TypeAlias = "Dict[str, Any]"
 
 class AboutProject(TypedDict):
     """The fields of a project; absent fields do not change."""
-    description: NotRequired[str | None]
+    description: NotRequired[str]
     """What it is."""
-    name: NotRequired[str | None]
+    name: NotRequired[str]
     """A name for people."""
-    settings: NotRequired[JsonObject | None]
+    settings: NotRequired[JsonObject]
     """Data that clients store with it."""
 
 
@@ -910,7 +910,7 @@ class Fact(TypedDict):
     """A fact."""
     asserted_by: JsonObject | None
     """`{id, type, session_id?}`; when absent, the source's author, else the holder of the token."""
-    confidence: float | None
+    confidence: float
     """0 to 1; 1 when absent."""
     created_at: str
     """When it was recorded."""
@@ -924,7 +924,7 @@ class Fact(TypedDict):
     """The package it comes from, of the same project."""
     subject: str
     """The entity."""
-    tags: List[str] | None
+    tags: List[str]
     """Free labels."""
     valid_from: str | None
     """RFC 3339 UTC; now when absent."""
@@ -2097,7 +2097,7 @@ class NewFact(TypedDict):
     """The asserted fact. Other members are stored unchanged."""
     asserted_by: NotRequired[JsonObject | None]
     """`{id, type, session_id?}`; when absent, the source's author, else the holder of the token."""
-    confidence: NotRequired[float | None]
+    confidence: NotRequired[float]
     """0 to 1; 1 when absent."""
     predicate: str
     """The property."""
@@ -2105,7 +2105,7 @@ class NewFact(TypedDict):
     """The package it comes from, of the same project."""
     subject: str
     """The entity."""
-    tags: NotRequired[List[str] | None]
+    tags: NotRequired[List[str]]
     """Free labels."""
     valid_from: NotRequired[str | None]
     """RFC 3339 UTC; now when absent."""
@@ -2168,15 +2168,15 @@ class NewPerson(TypedDict):
 
 class NewProject(TypedDict):
     """A new project."""
-    description: NotRequired[str | None]
+    description: NotRequired[str]
     """What it is."""
-    name: NotRequired[str | None]
+    name: NotRequired[str]
     """A name for people."""
     owner_id: NotRequired[OwnerName | None]
     """The owner of the project; for the operator only."""
     project_id: str
     """Its id."""
-    settings: NotRequired[JsonObject | None]
+    settings: NotRequired[JsonObject]
     """Data that clients store with it."""
 
 
@@ -2689,36 +2689,36 @@ class PartData(TypedDict):
 
 class PartFile(TypedDict):
     """Always by reference: `url` or `file_id`."""
-    file_id: NotRequired[FileId | None]
+    file_id: NotRequired[FileId]
     """One that was uploaded with `POST /files`."""
-    mime_type: NotRequired[str | None]
+    mime_type: NotRequired[str]
     """Its media type."""
-    name: NotRequired[str | None]
+    name: NotRequired[str]
     """Its name."""
-    size: NotRequired[int | None]
+    size: NotRequired[int]
     """Its size in bytes."""
     type: Literal['file']
-    url: NotRequired[str | None]
+    url: NotRequired[str]
     """Where it is."""
 
 
 
 class PartImage(TypedDict):
     """By reference or inline: `url`, `data_uri` or `file_id`."""
-    data_uri: NotRequired[str | None]
+    data_uri: NotRequired[str]
     """The image itself, `data:…`."""
-    file_id: NotRequired[FileId | None]
+    file_id: NotRequired[FileId]
     """One that was uploaded with `POST /files`."""
-    hash: NotRequired[str | None]
+    hash: NotRequired[str]
     """With `url`: the hash of what is there."""
-    mime_type: NotRequired[str | None]
+    mime_type: NotRequired[str]
     """Its media type."""
-    name: NotRequired[str | None]
+    name: NotRequired[str]
     """Its name."""
-    size: NotRequired[int | None]
+    size: NotRequired[int]
     """With `file_id`: its size in bytes."""
     type: Literal['image']
-    url: NotRequired[str | None]
+    url: NotRequired[str]
     """Where it is."""
 
 
@@ -3616,7 +3616,7 @@ class SessionAttention(TypedDict):
 
 class SessionEnd(TypedDict):
     """The end of a session."""
-    ended_at: NotRequired[str | None]
+    ended_at: NotRequired[str]
     """RFC 3339 UTC; now when absent."""
 
 
@@ -4270,6 +4270,7 @@ ErrorCode = Literal[
     "thread_exists",
     "thread_full",
     "thread_not_found",
+    "token_ended",
     "token_exists",
     "token_required",
     "too_late",

@@ -108,7 +108,7 @@ export class AgentOperations {
    *
    * Refused with: unknown_member, invalid_json, invalid_body, invalid_scope, invalid_expires_in, invalid_name,
    * invalid_idempotency_key, missing_authorization, invalid_authorization, insufficient_scope, forbidden, not_found,
-   * too_many_tokens, idempotency_key_reused.
+   * too_many_tokens, token_ended, idempotency_key_reused.
    */
   async createToken(
     handle: types.AgentHandle,
@@ -1607,7 +1607,7 @@ export class MeOperations {
    *
    * Refused with: unknown_member, invalid_json, invalid_body, invalid_scope, invalid_expires_in, invalid_name,
    * invalid_idempotency_key, missing_authorization, invalid_authorization, insufficient_scope, forbidden,
-   * too_many_tokens, idempotency_key_reused.
+   * too_many_tokens, token_ended, idempotency_key_reused.
    */
   async createToken(
     body: types.NewToken,

@@ -6,11 +6,11 @@ export type JsonObject = Record<string, unknown>;
 /** The fields of a project; absent fields do not change. */
 export interface AboutProject {
   /** What it is. */
-  description?: string | null;
+  description?: string;
   /** A name for people. */
-  name?: string | null;
+  name?: string;
   /** Data that clients store with it. */
-  settings?: JsonObject | null;
+  settings?: JsonObject;
 }
 
 export type AccordId = string;
@@ -861,7 +861,7 @@ export interface Fact {
   /** `{id, type, session_id?}`; when absent, the source's author, else the holder of the token. */
   asserted_by: JsonObject | null;
   /** 0 to 1; 1 when absent. */
-  confidence: number | null;
+  confidence: number;
   /** When it was recorded. */
   created_at: string;
   /** `fact_` and 32 hex digits. */
@@ -875,7 +875,7 @@ export interface Fact {
   /** The entity. */
   subject: string;
   /** Free labels. */
-  tags: string[] | null;
+  tags: string[];
   /** RFC 3339 UTC; now when absent. */
   valid_from: string | null;
   /** When it ended; null while it is current. */
@@ -1990,7 +1990,7 @@ export interface NewFact {
   /** `{id, type, session_id?}`; when absent, the source's author, else the holder of the token. */
   asserted_by?: JsonObject | null;
   /** 0 to 1; 1 when absent. */
-  confidence?: number | null;
+  confidence?: number;
   /** The property. */
   predicate: string;
   /** The package it comes from, of the same project. */
@@ -1998,7 +1998,7 @@ export interface NewFact {
   /** The entity. */
   subject: string;
   /** Free labels. */
-  tags?: string[] | null;
+  tags?: string[];
   /** RFC 3339 UTC; now when absent. */
   valid_from?: string | null;
   /** Its value; a number is a string too. */
@@ -2053,15 +2053,15 @@ export interface NewPerson {
 /** A new project. */
 export interface NewProject {
   /** What it is. */
-  description?: string | null;
+  description?: string;
   /** A name for people. */
-  name?: string | null;
+  name?: string;
   /** The owner of the project; for the operator only. */
   owner_id?: OwnerName | null;
   /** Its id. */
   project_id: string;
   /** Data that clients store with it. */
-  settings?: JsonObject | null;
+  settings?: JsonObject;
 }
 
 /** The body of `POST /requests`. */
@@ -2548,35 +2548,35 @@ export interface PartData {
 /** Always by reference: `url` or `file_id`. */
 export interface PartFile {
   /** One that was uploaded with `POST /files`. */
-  file_id?: FileId | null;
+  file_id?: FileId;
   /** Its media type. */
-  mime_type?: string | null;
+  mime_type?: string;
   /** Its name. */
-  name?: string | null;
+  name?: string;
   /** Its size in bytes. */
-  size?: number | null;
+  size?: number;
   type: "file";
   /** Where it is. */
-  url?: string | null;
+  url?: string;
 }
 
 /** By reference or inline: `url`, `data_uri` or `file_id`. */
 export interface PartImage {
   /** The image itself, `data:…`. */
-  data_uri?: string | null;
+  data_uri?: string;
   /** One that was uploaded with `POST /files`. */
-  file_id?: FileId | null;
+  file_id?: FileId;
   /** With `url`: the hash of what is there. */
-  hash?: string | null;
+  hash?: string;
   /** Its media type. */
-  mime_type?: string | null;
+  mime_type?: string;
   /** Its name. */
-  name?: string | null;
+  name?: string;
   /** With `file_id`: its size in bytes. */
-  size?: number | null;
+  size?: number;
   type: "image";
   /** Where it is. */
-  url?: string | null;
+  url?: string;
 }
 
 /** Plain text. */
@@ -3443,7 +3443,7 @@ export interface SessionAttention {
 /** The end of a session. */
 export interface SessionEnd {
   /** RFC 3339 UTC; now when absent. */
-  ended_at?: string | null;
+  ended_at?: string;
 }
 
 export type SessionId = string;
@@ -4067,6 +4067,7 @@ export type ErrorCode =
   | "thread_exists"
   | "thread_full"
   | "thread_not_found"
+  | "token_ended"
   | "token_exists"
   | "token_required"
   | "too_late"

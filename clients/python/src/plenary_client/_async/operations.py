@@ -234,7 +234,7 @@ class AsyncAgentOperations:
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_scope, invalid_expires_in,
         invalid_name, invalid_idempotency_key, missing_authorization, invalid_authorization,
-        insufficient_scope, forbidden, not_found, too_many_tokens, idempotency_key_reused.
+        insufficient_scope, forbidden, not_found, too_many_tokens, token_ended, idempotency_key_reused.
         """
         answer = await self._transport.call(
             "agent.create_token",
@@ -1371,9 +1371,9 @@ class AsyncContextOperations:
         subject: str,
         value: str,
         asserted_by: JsonObject | None | Omit = OMIT,
-        confidence: float | None | Omit = OMIT,
+        confidence: float | Omit = OMIT,
         source_package_id: str | None | Omit = OMIT,
-        tags: List[str] | None | Omit = OMIT,
+        tags: List[str] | Omit = OMIT,
         valid_from: str | None | Omit = OMIT,
         idempotency_key: str | None = None,
         timeout: float | None = None,
@@ -1469,10 +1469,10 @@ class AsyncContextOperations:
         self,
         *,
         project_id: str,
-        description: str | None | Omit = OMIT,
-        name: str | None | Omit = OMIT,
+        description: str | Omit = OMIT,
+        name: str | Omit = OMIT,
         owner_id: OwnerName | None | Omit = OMIT,
-        settings: JsonObject | None | Omit = OMIT,
+        settings: JsonObject | Omit = OMIT,
         idempotency_key: str | None = None,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
@@ -1538,9 +1538,9 @@ class AsyncContextOperations:
         project_id: str,
         /,
         *,
-        description: str | None | Omit = OMIT,
-        name: str | None | Omit = OMIT,
-        settings: JsonObject | None | Omit = OMIT,
+        description: str | Omit = OMIT,
+        name: str | Omit = OMIT,
+        settings: JsonObject | Omit = OMIT,
         idempotency_key: str | None = None,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
@@ -1574,7 +1574,7 @@ class AsyncContextOperations:
         session_id: str,
         /,
         *,
-        ended_at: str | None | Omit = OMIT,
+        ended_at: str | Omit = OMIT,
         idempotency_key: str | None = None,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
@@ -2962,7 +2962,7 @@ class AsyncMeOperations:
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_scope, invalid_expires_in,
         invalid_name, invalid_idempotency_key, missing_authorization, invalid_authorization,
-        insufficient_scope, forbidden, too_many_tokens, idempotency_key_reused.
+        insufficient_scope, forbidden, too_many_tokens, token_ended, idempotency_key_reused.
         """
         answer = await self._transport.call(
             "me.create_token",
