@@ -2,10 +2,9 @@
 // There is no HTML and there are no images: `![x](y)` stays text, so that reading fetches nothing.
 // Must not know: the author of the text.
 
-import { html } from '../core/preact.js';
+import { html, useMemo } from '../core/preact.js';
 import { visible } from './text.js';
 
-const INLINE = /(`+)([^`](?:.*?[^`])?)\1(?!`)|\*\*([^\s*](?:.*?[^\s*])?)\*\*|\*([^\s*](?:[^*]*[^\s*])?)\*|(?<!!)\[([^\]\n]{1,300})\]\((https?:\/\/[^\s)]{1,2000})\)|(https?:\/\/[^\s<>"'`)\]]{1,2000}[^\s<>"'`)\].,;:!?])/;
 const DEPTH_MAX = 6;
 
 /** @param {string} address */
@@ -25,32 +24,93 @@ const Link = ({ address, label, text }) => {
   return html`<a href=${address} target="_blank" rel="noopener noreferrer nofollow" class="out">${label}<span class="host">${visible(host)}</span></a>`;
 };
 
+// Whoever may write to an agent writes these texts: each pattern reads a text once, whatever it is.
+const MARK = /`+|\*|\[|https?:\/\//g;
+const LINK = /\[([^[\]\n]{1,300})\]\((https?:\/\/[^\s)[]{1,2000})\)/y;
+const ADDRESS = /https?:\/\/[^\s<>"'`)\]]{1,2000}[^\s<>"'`)\].,;:!?]/y;
+
+/** @param {RegExp} pattern @param {string} text @param {number} at */
+const matchAt = (pattern, text, at) => {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+};
+
+/** Finds the first of the places, which only rise, that is not before `from`; `from` only rises too. @param {number[]} places */
+const rising = (places) => {
+  let n = 0;
+  return (/** @type {number} */ from) => {
+    while (n < places.length && places[n] < from) n++;
+    return places[n] ?? -1;
+  };
+};
+
+/**
+ * Reads what begins at a mark: code, strong text, emphasis, a link or an address.
+ * @param {string} text @param {number} depth
+ * @returns {(mark: string, at: number) => {node: any, end: number} | undefined}
+ */
+function reader(text, depth) {
+  /** @type {Map<number, number[]>} */
+  const runs = new Map();
+  for (const { 0: { length }, index } of text.matchAll(/`+/g)) {
+    const places = runs.get(length);
+    if (places) places.push(index);
+    else runs.set(length, [index]);
+  }
+  const codeEnds = new Map([...runs].map(([length, places]) => [length, rising(places)]));
+  const strongEnd = rising([...text.matchAll(/(?<=[^\s*])\*\*/g)].map(({ index }) => index));
+  const isWord = (/** @type {string | undefined} */ letter) => letter !== undefined && /[^\s*]/.test(letter);
+  return (mark, at) => {
+    if (mark[0] === '`') {
+      const end = codeEnds.get(mark.length)?.(at + 1) ?? -1;
+      return end < 0 ? undefined : { node: html`<code>${visible(text.slice(at + mark.length, end))}</code>`, end: end + mark.length };
+    }
+    if (mark === '[') {
+      const found = text[at - 1] === '!' ? null : matchAt(LINK, text, at);
+      return found ? { node: html`<${Link} address=${found[2]} label=${visible(found[1])} text=${found[0]} />`, end: LINK.lastIndex } : undefined;
+    }
+    if (mark !== '*') {
+      const found = matchAt(ADDRESS, text, at);
+      return found ? { node: html`<${Link} address=${found[0]} label=${visible(found[0])} text=${found[0]} />`, end: ADDRESS.lastIndex } : undefined;
+    }
+    if (text[at + 1] === '*' && isWord(text[at + 2])) {
+      const end = strongEnd(at + 3);
+      if (end > 0) return { node: html`<strong>${inline(text.slice(at + 2, end), depth + 1)}</strong>`, end: end + 2 };
+    }
+    const end = isWord(text[at + 1]) ? text.indexOf('*', at + 2) : -1;
+    return end > 0 && isWord(text[end - 1]) ? { node: html`<em>${inline(text.slice(at + 1, end), depth + 1)}</em>`, end: end + 1 } : undefined;
+  };
+}
+
 /** @param {string} text @param {number} [depth] @returns {any[]} */
 export function inline(text, depth = 0) {
+  if (!/[`*[]|:\/\//.test(text)) return text ? visible(text) : [];
   const nodes = [];
-  let rest = text;
-  while (rest) {
-    const found = depth < DEPTH_MAX ? INLINE.exec(rest) : null;
-    if (!found) break;
-    if (found.index > 0) nodes.push(...visible(rest.slice(0, found.index)));
-    const [all, , code, strong, emphasis, label, target, bare] = found;
-    if (code !== undefined) nodes.push(html`<code>${visible(code)}</code>`);
-    else if (strong !== undefined) nodes.push(html`<strong>${inline(strong, depth + 1)}</strong>`);
-    else if (emphasis !== undefined) nodes.push(html`<em>${inline(emphasis, depth + 1)}</em>`);
-    else if (label !== undefined) nodes.push(html`<${Link} address=${target} label=${visible(label)} text=${all} />`);
-    else nodes.push(html`<${Link} address=${bare} label=${visible(bare)} text=${all} />`);
-    rest = rest.slice(found.index + all.length);
+  let from = 0;
+  const read = depth < DEPTH_MAX ? reader(text, depth) : () => undefined;
+  for (const { 0: mark, index } of text.matchAll(MARK)) {
+    const found = index < from ? undefined : read(mark, index);
+    if (!found) continue;
+    if (index > from) nodes.push(...visible(text.slice(from, index)));
+    nodes.push(found.node);
+    from = found.end;
   }
-  if (rest) nodes.push(...visible(rest));
+  if (from < text.length) nodes.push(...visible(text.slice(from)));
   return nodes;
 }
 
-const BULLET = /^\s{0,6}(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/;
+const BULLET = /^\s{0,6}(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/s;
 const FENCE = /^\s{0,3}(`{3,}|~{3,})\s*([\w+#.-]{0,20})/;
-const HEADING = /^(#{1,6})\s+(.*?)\s*#*$/;
+const HEADING = /^(#{1,6})\s/;
+/** The text of a heading, without the marks at its end. @param {string} line @param {number} depth */
+const titleOf = (line, depth) => {
+  let end = line.trimEnd().length;
+  while (line[end - 1] === '#') end--;
+  return line.slice(depth, end).trim();
+};
 
 /** @param {string} text @param {number} depth @returns {any[]} */
-function blocks(text, depth) {
+export function blocks(text, depth) {
   const lines = text.split(/\r?\n/);
   const nodes = [];
   let n = 0;
@@ -70,13 +130,13 @@ function blocks(text, depth) {
       n++;
       nodes.push(html`<pre class="code" tabindex="0" role="group" aria-label="Code"><code>${visible(code.join('\n'))}</code></pre>`);
     } else if (HEADING.test(line)) {
-      const [, marks, title] = /** @type {RegExpExecArray} */ (HEADING.exec(line));
+      const depthOf = /** @type {RegExpExecArray} */ (HEADING.exec(line))[1].length;
       n++;
-      nodes.push(html`<p class=${`said-heading h-${marks.length}`} dir="auto">${inline(title)}</p>`);
+      nodes.push(html`<p class=${`said-heading h-${depthOf}`} dir="auto">${inline(titleOf(line, depthOf))}</p>`);
     } else if (/^\s{0,3}>/.test(line) && depth < DEPTH_MAX) {
       const quoted = take((other) => /^\s{0,3}>/.test(other)).map((other) => other.replace(/^\s{0,3}> ?/, ''));
       nodes.push(html`<blockquote dir="auto">${blocks(quoted.join('\n'), depth + 1)}</blockquote>`);
-    } else if (/^\s{0,3}([-*_])(\s*\1){2,}\s*$/.test(line)) {
+    } else if (/^\s{0,3}[-*_]/.test(line) && /^([-*_])\1{2,}$/.test(line.replace(/\s+/g, ''))) {
       n++;
       nodes.push(html`<hr />`);
     } else if (BULLET.test(line)) {
@@ -120,7 +180,12 @@ function list(lines, depth) {
   return first?.[1] ? html`<ol start=${Number(first[1])}>${shown}</ol>` : html`<ul>${shown}</ul>`;
 }
 
+/** Beyond it a text is cut, and says so. */
 const SHOWN_MAX = 100_000;
 
-/** @param {{text: string}} props */
-export const Markdown = ({ text }) => html`<div class="said">${blocks(String(text ?? '').slice(0, SHOWN_MAX), 0)}</div>`;
+/** The text is read once, however often the page around it is drawn. @param {{text: string}} props */
+export function Markdown({ text }) {
+  const all = String(text ?? '');
+  const nodes = useMemo(() => blocks(all.slice(0, SHOWN_MAX), 0), [all]);
+  return html`<div class="said">${nodes}${all.length > SHOWN_MAX ? html`<p class="aside">… ${(all.length - SHOWN_MAX).toLocaleString('en')} more characters are not shown.</p>` : null}</div>`;
+}
