@@ -13,7 +13,7 @@ import { Age, Deadline, Mark } from '../../parts/marks.js';
 import { Handle, Json, Text } from '../../parts/text.js';
 import { Asked, Fields } from './fields.js';
 import { Edit, Respond } from './forms.js';
-import { KINDS, NO_DEADLINE, TIMEOUT, doneOf, effectsOf, ignoring, parties, thenOf } from './kinds.js';
+import { KINDS, NO_DEADLINE, TIMEOUT, doneOf, effectsOf, ignoring, parties, sendsUnseen, thenOf } from './kinds.js';
 import { Later } from './later.js';
 import { UNDO_S, answer, answersWait, undo } from './requests.js';
 
@@ -116,14 +116,13 @@ const Facts = ({ one }) => html`<dl class="facts">
 /** @param {{one: PersonRequest}} props */
 function Preview({ one }) {
   const { detail = {}, action } = one;
-  const shown = detail.command || detail.diff || detail.document;
   return html`
     ${detail.text ? html`<${Markdown} text=${detail.text} />` : null}
     ${detail.command ? html`<${Command} text=${detail.command} directory=${one.directory} />` : null}
     ${detail.diff ? html`<${Diff} text=${detail.diff} />` : null}
     ${detail.document ? html`<div class="document"><${Markdown} text=${detail.document} /></div>` : null}
     ${one.form ? html`<${Asked} schema=${one.form} />` : null}
-    ${action?.args !== undefined && !one.form && !(one.kind === 'run_input' && detail.text) ? html`<details open=${!shown}><summary>Arguments as they are sent</summary><${Json} value=${action.args} /></details>` : null}`;
+    ${action?.args !== undefined && !one.form && !(one.kind === 'run_input' && detail.text) ? html`<details open=${sendsUnseen(one)}><summary>Arguments as they are sent</summary><${Json} value=${action.args} /></details>` : null}`;
 }
 
 /** What answered, if it is no person. @type {Record<string, string>} */

@@ -24,13 +24,30 @@ export const parties = ({ kind, from, on_behalf_of: behalf, action, source }) =>
 /** @param {import('../../core/types.js').PersonRequest} one */
 export const askerOf = (one) => parties(one)[0][1];
 
-/** A one-line summary. @param {import('../../core/types.js').PersonRequest} one */
+/** A row with a longer text does not show it whole. */
+const WHOLE_MAX = 240;
+
+/**
+ * A summary in a line, and whether it has all that is accepted: only then is a request answered where it is not shown in full.
+ * @param {import('../../core/types.js').PersonRequest} one
+ */
 export const gist = (one) => {
   const { detail = {}, action } = one;
-  if (detail.command) return detail.command.split('\n')[0];
-  if (detail.diff) return (/^\+\+\+ (?:b\/)?(.+)$/m.exec(detail.diff)?.[1] ?? action?.name ?? '').trim();
-  if (one.kind !== 'run_input' && action?.args && typeof action.args === 'object') return `${action.name} ${JSON.stringify(action.args)}`.slice(0, 200);
-  return '';
+  const args = one.kind === 'run_input' || one.form ? undefined : action?.args;
+  const others = Object.entries(args ?? {}).filter(([, value]) => value !== detail.command);
+  const said = detail.command ? [detail.command, ...others.map(([name, value]) => `${name}: ${JSON.stringify(value)}`)] : others.length ? [`${action?.name} ${JSON.stringify(args)}`] : [];
+  const paths = [...(detail.diff ?? '').matchAll(/^\+\+\+ (?:b\/)?(.+)$/gm)].map(([, path]) => path.trim());
+  const all = [...(paths.length ? [paths.join(', ')] : said), detail.text, one.directory && `in ${one.directory}`].filter(Boolean).join(' · ');
+  const isWhole = !detail.diff && !detail.document && all.length + one.title.length <= WHOLE_MAX && !/[\n\r\u2028\u2029]/.test(all);
+  return { text: all.slice(0, WHOLE_MAX), isWhole };
+};
+
+/** Whether an argument is sent that the request's page shows nowhere else. @param {import('../../core/types.js').PersonRequest} one */
+export const sendsUnseen = ({ title, detail = {}, action, directory }) => {
+  const shown = [detail.command, detail.document, detail.text, directory, title.slice(title.indexOf(': ') + 2)];
+  const lines = new Set((detail.diff ?? '').split('\n').map((line) => line.slice(1)));
+  const isSeen = (/** @type {any} */ value) => typeof value === 'string' && (shown.includes(value) || (detail.diff && value.trimEnd().split('\n').every((line) => lines.has(line))));
+  return typeof action?.args !== 'object' || !Object.values(action.args ?? {}).every(isSeen);
 };
 
 const joins = 'The agent joins the conversation.';

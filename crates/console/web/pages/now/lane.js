@@ -25,7 +25,8 @@ export function Lane({ open, chosen, choose }) {
 /** @param {{one: import('../../core/types.js').PersonRequest, chosen: boolean, choose: (id: string) => void}} props */
 function Row({ one, chosen, choose }) {
   const may = mayWrite();
-  const said = gist(one);
+  const { text, isWhole } = gist(one);
+  const open = (/** @type {string} */ says, /** @type {string} */ key) => html`<a class="button primary" href=${href('inbox', one.request_id)}>${says}${chosen ? html` <kbd>${key}</kbd>` : null}</a>`;
   /** Answers, and hands the focus of the button on to the next request. @param {'accept' | 'ignore'} type */
   const give = (type) => (/** @type {any} */ event) => {
     const row = event.currentTarget === document.activeElement && event.currentTarget.closest('li');
@@ -36,11 +37,12 @@ function Row({ one, chosen, choose }) {
     <p class="kind">${KINDS[one.kind] ?? one.kind}</p>
     <div class="lane-what">
       <p class="lane-title"><a href=${href('inbox', one.request_id)}><${Text} text=${one.title} /></a></p>
-      ${said ? html`<p class="lane-gist"><code><${Text} text=${said} /></code></p>` : null}
+      ${text ? html`<p class=${isWhole ? 'lane-gist whole' : 'lane-gist'}><code><${Text} text=${text} /></code></p>` : null}
+      ${isWhole ? null : html`<p class="lane-meta">There is more to read than this row shows.</p>`}
       <p class="lane-meta"><${Handle} handle=${askerOf(one)} /> <${Age} at=${one.created_at} suffix=" ago" /> <${Deadline} from=${one.created_at} until=${one.deadline_at} then=${thenOf(one)} /></p>
     </div>
     <div class="lane-acts">
-      ${one.allow.accept ? html`<button class="primary" disabled=${!may} onClick=${give('accept')}>Accept${chosen ? html` <kbd>a</kbd>` : null}</button>` : html`<a class="button primary" href=${href('inbox', one.request_id)}>${may ? 'Answer' : 'Open'}${chosen ? html` <kbd>r</kbd>` : null}</a>`}
+      ${!one.allow.accept ? open(may ? 'Answer' : 'Open', 'r') : isWhole ? html`<button class="primary" disabled=${!may} onClick=${give('accept')}>Accept${chosen ? html` <kbd>a</kbd>` : null}</button>` : open('Open', 'a')}
       ${one.allow.ignore ? html`<button disabled=${!may} onClick=${give('ignore')}>${ignoring(one)}${chosen ? html` <kbd>i</kbd>` : null}</button>` : null}
     </div>
   </li>`;

@@ -8,6 +8,7 @@ import { go, href } from '../../core/route.js';
 import { useOverview } from '../../core/overview.js';
 import { clock, span } from '../../core/time.js';
 import { Text, plainly } from '../../parts/text.js';
+import { gist } from '../inbox/kinds.js';
 import { answer, failure, loading, openRequests } from '../inbox/requests.js';
 import { Agents } from './agents.js';
 import { Lane } from './lane.js';
@@ -41,13 +42,14 @@ export function Page() {
   const move = (/** @type {number} */ by) => choose(open[Math.max(0, Math.min(open.length - 1, index + by))]?.request_id ?? '');
   const act = (/** @type {'accept' | 'ignore'} */ type) => () => {
     if (!one?.allow[type] || !mayWrite()) return;
+    if (type === 'accept' && !gist(one).isWhole) return go('inbox', one.request_id);
     answer(one, { type });
     choose((open[index + 1] ?? open[index - 1])?.request_id);
   };
   useKeys('Now', [
     { keys: 'j or ArrowDown', says: 'The next that waits', run: () => move(1) },
     { keys: 'k or ArrowUp', says: 'The one before', run: () => move(-1) },
-    { keys: 'a', says: 'Accept', run: act('accept') },
+    { keys: 'a', says: 'Accept, or open what a row does not show whole', run: act('accept') },
     { keys: 'i', says: 'Ignore', run: act('ignore') },
     { keys: 'Enter or o or r or e', says: 'Open it in the inbox', run: () => one && go('inbox', one.request_id) },
   ]);
