@@ -39,6 +39,13 @@ export async function openBrowser(t, options = {}) {
       const page = await context.newPage();
       await page.goto(await signInLink(server.url, token, body));
       await page.locator('.shell').waitFor();
+      // A context that is signed in already asks.
+      const yes = page.getByRole('button', { name: 'Sign in by the link' });
+      if (await yes.count()) {
+        await yes.click();
+        await yes.waitFor({ state: 'detached' });
+        await page.waitForFunction(async () => document.querySelector('.shell') && !document.querySelector('dialog'));
+      }
       return page;
     },
   };

@@ -2,12 +2,13 @@
 // Must not know: the content of a page.
 
 import { effect, html, render, useEffect, useState } from './core/preact.js';
-import { get, me } from './core/api.js';
+import { checkSession, get, me, other, watchSession } from './core/api.js';
 import { href, route } from './core/route.js';
-import { forget, watch } from './core/store.js';
+import { forget, onOpen, watch } from './core/store.js';
+import { runClock } from './core/time.js';
 import { Guard } from './parts/guard.js';
 import { Shell } from './parts/shell.js';
-import { SignIn, signInByLink } from './pages/sign-in/page.js';
+import { AskLink, Changed, SignIn, signInByLink } from './pages/sign-in/page.js';
 import { openRequests } from './pages/inbox/requests.js';
 import { PAGES } from './pages/pages.js';
 
@@ -42,8 +43,9 @@ function Page() {
 
 function App() {
   if (me.value === undefined) return html`<p class="boot">Plenary</p>`;
+  if (other.value) return html`<${Changed} />`;
   if (me.value === null) return html`<${SignIn} />`;
-  return html`<${Shell}><${Page} /><//>`;
+  return html`<${Shell}><${Page} /><${AskLink} /><//>`;
 }
 
 async function begin() {
@@ -75,6 +77,9 @@ effect(() => {
   }
 });
 begin();
+runClock();
+watchSession();
+onOpen(() => void checkSession());
 // The person tapped a notification while this page was open.
 navigator.serviceWorker?.addEventListener('message', ({ data }) => {
   if (typeof data?.go === 'string' && data.go.startsWith('#/inbox')) location.hash = data.go;

@@ -155,11 +155,11 @@ test('what is vendored is what VENDOR.md says, and has its licence', () => {
   for (const licence of ['preact', 'htm', 'signals', 'instrument-sans']) assert.ok(read(`vendor/licences/${licence}.txt`).length > 500);
 });
 
-test('all pages together weigh at most 216 KiB compressed', (t) => {
+test('all pages together weigh at most 224 KiB compressed', (t) => {
   const sent = files.filter((name) => !/\.(txt|md)$/.test(name));
   const gzip = sent.reduce((sum, name) => sum + (name.endsWith('.woff2') ? read(name).length : gzipSync(read(name), { level: 9 }).length), 0);
   t.diagnostic(`${sent.length} files, ${(gzip / 1024).toFixed(1)} KiB by gzip; what the first page loads is measured in the browser`);
-  assert.ok(gzip <= 216 * 1024, `${gzip} bytes`);
+  assert.ok(gzip <= 224 * 1024, `${gzip} bytes`);
 });
 
 test('files are small, and none of ours makes HTML or code of text', () => {

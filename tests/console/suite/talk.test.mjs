@@ -153,3 +153,24 @@ test('lists within lists, tables, directions and emoji are shown as written', as
   assert.deepEqual(await violations(page), []);
   assert.deepEqual(browser.troubles, []);
 });
+
+test('a link to a conversation shows all who take part, though the first of the agents is only invited', async (t) => {
+  const scribe = client(server.url, made.tokens['@ida.scribe']);
+  const { session_id } = await scribe.post('/sessions', { invite: ['@ida.laptop', '@ida.reviewer'], topic: 'Seen by each in part', initial_message: { content: 'The first word.' } });
+  await client(server.url, made.tokens['@ida.reviewer']).post(`/sessions/${session_id}/join`);
+  const browser = await openBrowser(t);
+  await browser.signedIn(server, made.owners.ida);
+  const page = await browser.context.newPage();
+  const reads = [];
+  page.on('request', (request) => /\/_admin\/agents\/[^/]+\/sessions\/[^/]+$/.test(request.url()) && reads.push(request.url()));
+  await page.goto(`${server.url}/#/conversations/${session_id}`);
+  await page.locator('.message', { hasText: 'The first word.' }).waitFor();
+  assert.equal(await page.locator('.people li').count(), 3);
+  assert.deepEqual(reads, []);
+  await scribe.post(`/sessions/${session_id}/messages`, { content: 'The second word.' });
+  await page.locator('.message', { hasText: 'The second word.' }).waitFor();
+  await page.waitForTimeout(500);
+  assert.equal(await page.locator('.people li').count(), 3);
+  assert.equal(reads.length, 1);
+  assert.deepEqual(browser.troubles, []);
+});

@@ -2,6 +2,7 @@
 // Must not know: the use of a response.
 
 import { signal } from './preact.js';
+import { learnTime } from './time.js';
 
 /**
  * The session; null if signed out, undefined until known.
@@ -11,6 +12,9 @@ export const me = signal(/** @type {any} */ (undefined));
 
 /** Whether a session was open in this page until the server ended it. */
 export const ended = signal(false);
+
+/** The session of another account that began in this browser meanwhile, until the person goes on with it. @type {import('@preact/signals').Signal<import('./types.js').Me | undefined>} */
+export const other = signal(/** @type {any} */ (undefined));
 
 export class ApiError extends Error {
   /** @param {number} status @param {string} code @param {string} message @param {any} body */
@@ -33,6 +37,25 @@ export class Unanswered extends Error {
 export const freshId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
+/** A server that says nothing for so long does not answer. */
+const ANSWER_MS = 20_000;
+
+/**
+ * What comes in time, or `Unanswered`.
+ * @template T
+ * @param {(stop: AbortSignal) => Promise<T>} work
+ * @param {AbortSignal} [abort]
+ * @returns {Promise<T>}
+ */
+const inTime = (work, abort) => {
+  const stop = new AbortController();
+  const timer = setTimeout(() => stop.abort(new Unanswered()), ANSWER_MS);
+  if (abort?.aborted) stop.abort(abort.reason);
+  abort?.addEventListener('abort', () => stop.abort(abort.reason), { once: true });
+  const silence = new Promise((_, fail) => stop.signal.addEventListener('abort', () => fail(stop.signal.reason)));
+  return /** @type {Promise<T>} */ (Promise.race([work(stop.signal), silence])).finally(() => clearTimeout(timer));
+};
+
 /**
  * @param {string} method
  * @param {string} path
@@ -48,17 +71,19 @@ export async function request(method, path, { body, as, signal: abort, accept = 
     headers['X-Plenary-CSRF'] = me.value?.csrf ?? '';
     headers['Idempotency-Key'] = key ?? freshId();
   }
-  const reply = await fetch(path, {
+  const asked = Date.now();
+  const reply = await inTime((stop) => fetch(path, {
     method,
     headers,
     body: body === undefined ? undefined : JSON.stringify(body),
     credentials: 'same-origin',
     cache: 'no-store',
     redirect: 'error',
-    signal: abort,
-  }).catch((error) => {
+    signal: stop,
+  }), abort).catch((error) => {
     throw error instanceof TypeError ? new Unanswered() : error;
   });
+  learnTime(reply.headers.get('date'), asked);
   if (reply.ok) return reply;
   const said = await reply.json().catch(() => undefined);
   const code = said?.error?.code ?? said?.code ?? `http_${reply.status}`;
@@ -66,15 +91,52 @@ export async function request(method, path, { body, as, signal: abort, accept = 
     ended.value ||= Boolean(me.value);
     me.value = null;
   }
+  if (code === 'csrf' && me.value) {
+    await checkSession();
+    throw new ApiError(reply.status, code, 'Another page of this browser has begun a new session. Nothing was changed; try again.', said);
+  }
   throw new ApiError(reply.status, code, said?.error?.message ?? said?.message ?? reply.statusText, said);
 }
 
 /** @param {Response} reply */
 const read = async (reply) => {
-  const text = await reply.text();
+  const text = await inTime(() => reply.text());
   if (!text) return undefined;
   return (reply.headers.get('content-type') ?? '').includes('json') ? JSON.parse(text) : text;
 };
+
+/** The account of a session. @param {import('./types.js').Me} session */
+const accountOf = ({ role, owner, person }) => `${role} ${owner} ${person}`;
+
+/** Compares the account of the page with that of the browser: all pages of a browser share one session. */
+export async function checkSession() {
+  const was = me.value;
+  const now = await get('/console/session').catch(() => undefined);
+  if (!now || was === undefined || me.value !== was || now.session_id === was?.session_id) return;
+  if (was && accountOf(was) !== accountOf(now)) {
+    other.value = now;
+    me.value = null;
+  } else {
+    ended.value = false;
+    me.value = now;
+  }
+}
+
+/** The other pages of this browser on this server. */
+let tabs = /** @type {BroadcastChannel | undefined} */ (undefined);
+/** Tells them that a session has begun or ended here. */
+export const tellTabs = () => tabs?.postMessage('session');
+
+/** Compares again whenever the session may have changed. */
+export const watchSession = () => {
+  tabs = new BroadcastChannel('plenary.session');
+  tabs.addEventListener('message', checkSession);
+  addEventListener('focus', checkSession);
+  document.addEventListener('visibilitychange', () => void (document.hidden || checkSession()));
+};
+
+/** Who is signed in, in words. @param {import('./types.js').Me} session */
+export const nameOf = ({ role, owner, person }) => person ?? (owner ? `@${owner}` : role);
 
 /** @typedef {{as?: string, signal?: AbortSignal, accept?: string, key?: string}} More */
 /** @param {string} path @param {More} [more] */

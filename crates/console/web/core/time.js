@@ -3,9 +3,23 @@
 
 import { signal } from './preact.js';
 
+/** How far the server's clock is ahead of the browser's, which may be wrong. */
+let ahead = 0;
+/** The time by the server's clock. */
+export const now = () => Date.now() + ahead;
 /** The current time, updated every second; the ages on the page depend on it. */
-export const clock = signal(Date.now());
-setInterval(() => (clock.value = Date.now()), 1000);
+export const clock = signal(now());
+export const runClock = () => setInterval(() => (clock.value = now()), 1000);
+
+/** The server tells whole seconds, and the way takes time: less than this is no difference. */
+const UNSURE_MS = 1_000;
+/** Takes the server's time from a response. @param {string | null} told its `Date` @param {number} asked when the page sent the request */
+export const learnTime = (told, asked) => {
+  const measured = Date.parse(told ?? '') + 500 - (asked + Date.now()) / 2;
+  if (!(Math.abs(measured - ahead) > UNSURE_MS)) return;
+  ahead = measured;
+  clock.value = now();
+};
 
 /** @param {number | string | null | undefined} at */
 export const moment = (at) => (typeof at === 'string' ? Date.parse(at) : (at ?? NaN));
@@ -36,7 +50,7 @@ export const inFull = (at) => (Number.isNaN(moment(at)) ? '' : whole.format(mome
 /** A key of the local day. @param {number | string | null | undefined} at */
 export const dayOf = (at) => new Date(moment(at)).toDateString();
 /** @param {number | string | null | undefined} at */
-export const isToday = (at) => dayOf(at) === dayOf(Date.now());
+export const isToday = (at) => dayOf(at) === dayOf(now());
 /** The time, with the date unless it is today. @param {number | string | null | undefined} at */
 export const timeOn = (at) => (Number.isNaN(moment(at)) || isToday(at) ? timeOfDay(at) : `${dayAndMonth.format(moment(at))} ${timeOfDay(at)}`);
 const minute = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' });

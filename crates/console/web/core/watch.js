@@ -4,6 +4,7 @@
 import { signal } from './preact.js';
 import { ApiError, request } from './api.js';
 import { sent } from './sse.js';
+import { now } from './time.js';
 
 const SILENCE_MS = 15_000;
 const RETRY_MIN_MS = 250;
@@ -19,13 +20,13 @@ const REREAD_MS = 30_000;
  *   `why`: the server's reason if it refuses the stream
  */
 /** @type {import('@preact/signals').Signal<Liveness>} */
-export const liveness = signal(/** @type {Liveness} */ ({ state: 'connecting', behind: 0, since: Date.now(), why: '' }));
+export const liveness = signal(/** @type {Liveness} */ ({ state: 'connecting', behind: 0, since: now(), why: '' }));
 
 /** @param {Liveness['state']} state @param {number} [behind] @param {string} [why] */
 const set = (state, behind = 0, why = '') => {
   const was = liveness.value;
   if (was.state !== state || was.behind !== behind || was.why !== why) {
-    liveness.value = { state, behind, since: was.state === state ? was.since : Date.now(), why };
+    liveness.value = { state, behind, since: was.state === state ? was.since : now(), why };
   }
 };
 

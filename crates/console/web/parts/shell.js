@@ -2,7 +2,7 @@
 // Must not know: the content of a page.
 
 import { html, signal } from '../core/preact.js';
-import { me, remove } from '../core/api.js';
+import { me, remove, tellTabs } from '../core/api.js';
 import { useKeys } from '../core/keys.js';
 import { go, href, route } from '../core/route.js';
 import { clock, span } from '../core/time.js';
@@ -48,6 +48,7 @@ const signOut = async () => {
   try {
     await remove(`/console/sessions/${encodeURIComponent(me.value?.session_id ?? '')}`);
     me.value = null;
+    tellTabs();
   } catch (error) {
     sayFailure(error);
   }

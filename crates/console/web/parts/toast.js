@@ -2,13 +2,15 @@
 // Must not know: pages.
 
 import { html, signal } from '../core/preact.js';
-import { clock } from '../core/time.js';
+import { clock, now } from '../core/time.js';
 import { plainly } from './text.js';
 
 /** @typedef {{id: number, text: string, bad?: boolean, until: number, undo?: () => void, ms: number}} Note */
 /** @type {import('@preact/signals').Signal<Note[]>} */
 const notes = signal(/** @type {Note[]} */ ([]));
 let serial = 0;
+/** A note that stays so long tells no time: it goes when what it tells of ends. */
+export const UNTIMED_MS = 60_000;
 
 /** @type {Map<number, number>} */
 const timers = new Map();
@@ -24,7 +26,7 @@ const leave = () => notes.value.filter(({ undo }) => !undo).forEach(({ id, ms })
 /** @param {string} text @param {{bad?: boolean, ms?: number, undo?: () => void}} [more] */
 export function say(text, { bad = false, ms = bad ? 8000 : 4000, undo } = {}) {
   const id = ++serial;
-  notes.value = [...notes.value.slice(-3), { id, text, bad, until: Date.now() + ms, undo, ms }];
+  notes.value = [...notes.value.slice(-3), { id, text, bad, until: now() + ms, undo, ms }];
   wait(id, ms);
   return id;
 }
@@ -50,7 +52,7 @@ export const sayFailure = (error) => say(`${error?.message ?? error}${error?.cod
 export const Toasts = () => html`<div class="toasts" role="status" aria-live="polite" onMouseEnter=${stay} onMouseLeave=${leave} onFocusIn=${stay} onFocusOut=${leave}>
   ${notes.value.map((note) => html`<div key=${note.id} class=${note.bad ? 'toast bad' : 'toast'}>
     <span>${plainly(note.text)}</span>
-    ${note.undo ? html`<button class="quiet" onClick=${() => { drop(note.id); note.undo?.(); }}>Undo <kbd>u</kbd> <span class="num">${Math.max(0, Math.min(note.ms / 1000, Math.ceil((note.until - clock.value) / 1000)))} s</span></button>` : null}
+    ${note.undo ? html`<button class="quiet" onClick=${() => { drop(note.id); note.undo?.(); }}>Undo <kbd>u</kbd>${note.ms < UNTIMED_MS ? html` <span class="num">${Math.max(0, Math.min(note.ms / 1000, Math.ceil((note.until - clock.value) / 1000)))} s</span>` : null}</button>` : null}
     <button class="quiet close" aria-label="Close this note" onClick=${() => drop(note.id)}>×</button>
   </div>`)}
 </div>`;

@@ -5,7 +5,7 @@ import { html, useMemo, useState } from '../../core/preact.js';
 import { get, mayWrite, query, remove } from '../../core/api.js';
 import { refine, route } from '../../core/route.js';
 import { useResource } from '../../core/store.js';
-import { dateAndTime, exact, inFull } from '../../core/time.js';
+import { clock, dateAndTime, exact, inFull } from '../../core/time.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Handle, Text } from '../../parts/text.js';
 import { say, sayFailure } from '../../parts/toast.js';
@@ -37,9 +37,9 @@ export function Facts({ project }) {
   const first = times[0] ?? now - 1000;
   const at = params.as_of ? Number(params.as_of) : now;
   const words = (params.q ?? '').toLowerCase();
-  const shown = asOf(all, params.as_of ? at : Date.now()).filter((fact) => !words || `${fact.subject} ${fact.predicate} ${fact.value}`.toLowerCase().includes(words))
+  const shown = asOf(all, params.as_of ? at : clock.peek()).filter((fact) => !words || `${fact.subject} ${fact.predicate} ${fact.value}`.toLowerCase().includes(words))
     .sort((a, b) => a.subject.localeCompare(b.subject) || a.predicate.localeCompare(b.predicate));
-  const was = new Set(asOf(all, Date.now()).map(({ fact_id }) => fact_id));
+  const was = new Set(asOf(all, clock.peek()).map(({ fact_id }) => fact_id));
   const end = async (/** @type {any} */ fact) => {
     try {
       await remove(`${path}${query({ subject: fact.subject, predicate: fact.predicate, object: fact.value })}`);

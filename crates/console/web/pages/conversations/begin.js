@@ -6,6 +6,7 @@ import { ApiError, me, post } from '../../core/api.js';
 import { go } from '../../core/route.js';
 import { useSend } from '../../core/send.js';
 import { Dialog } from '../../parts/dialog.js';
+import { refresh } from './sessions.js';
 
 /** Why the server refuses an invitation: it gives one answer for agents that do not exist and for those that cannot be reached. @param {string[]} handles @param {string} as */
 const notReached = (handles, as) => `${handles.length === 1 ? `${handles[0]} does` : 'One or more of these do'} not exist, or ${handles.length === 1 ? 'does' : 'do'} not admit ${as}. Nobody can tell which.`;
@@ -30,6 +31,7 @@ export function Begin({ agents, close }) {
       await sendOnce([text('as'), body], async (key) => {
         const made = await post('/sessions', body, { as: text('as'), key });
         close();
+        await refresh(made.session_id, [text('as')]);
         go('conversations', made.session_id);
       });
     } catch (error) {

@@ -11,7 +11,7 @@ import { Age, Mark } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
 import { Begin } from './begin.js';
 import { Found } from './found.js';
-import { begin, failure, reading, refresh, sessionOf, sessions } from './sessions.js';
+import { begin, failure, reading, sessionOf, sessions } from './sessions.js';
 import { Talk } from './talk.js';
 
 export function Page() {
@@ -19,9 +19,6 @@ export function Page() {
   const [beginning, setBeginning] = useState(false);
   const agents = byPerson(useAgents().data.value);
   useEffect(begin, []);
-  useEffect(() => {
-    if (id && !sessionOf(id) && agents.length) refresh(id, agents.map(({ handle }) => handle));
-  }, [id, agents.length]);
   const words = (params.q ?? '').toLowerCase();
   const parts = words.split(/\s+/).filter(Boolean);
   const items = sessions.value.filter((one) =>
@@ -53,7 +50,7 @@ export function Page() {
         row=${(/** @type {any} */ item) => html`<${Row} one=${item} />`} />
     </section>
     <section class="split-detail" aria-label="The conversation">
-      ${one ? html`<${Talk} key=${one.id} session=${one} agents=${agents} />` : html`<p class="quiet-note center">${id && !reading.value ? 'None of your agents may read this conversation.' : 'Your agents’ conversations appear here.'}</p>`}
+      ${one ? html`<${Talk} key=${one.id} session=${one} agents=${agents} />` : html`<p class="quiet-note center">${id && !reading.value ? failure.value ? 'The conversations cannot be read now.' : 'None of your agents may read this conversation, or it cannot be read.' : 'Your agents’ conversations appear here.'}</p>`}
     </section>
     ${beginning ? html`<${Begin} agents=${agents} close=${() => setBeginning(false)} />` : null}
   </div>`;

@@ -72,16 +72,30 @@ export async function readAll() {
   }
 }
 
-/** Reads a session again, as an agent that may read it. @param {string} id @param {string[]} agents @param {number} [at] */
+/** Agents that are asked for a session before the list is believed. */
+const TRIES = 4;
+
+/**
+ * Reads a session again, as the agent that sees most of it: one that takes part sees all participants, one that is only invited
+ * sees two. A session that is not known here is in the list, or nobody may read it.
+ * @param {string} id @param {string[]} agents @param {number} [at]
+ */
 export async function refresh(id, agents, at) {
+  const was = all.get(id);
   const mine = agents.filter((agent) => me.value?.role === 'operator' || agent.startsWith(`@${me.value?.owner}.`));
-  for (const agent of [...new Set([...(all.get(id)?.seen_by ?? []), ...mine])]) {
-    try {
-      keep(await get(`/_admin/agents/${agent}/sessions/${encodeURIComponent(id)}`), [agent], at);
-      changes.value++;
-      return;
-    } catch {}
+  const isIn = (/** @type {any} */ session, /** @type {string} */ agent) => session?.participants.some((/** @type {any} */ one) => one.handle === agent && one.status === 'joined');
+  const order = [...new Set([...(was?.seen_by ?? []), ...mine])].sort((a, b) => Number(isIn(was, b)) - Number(isIn(was, a)));
+  let session;
+  const readers = [];
+  for (const agent of order.slice(0, TRIES)) {
+    const seen = await get(`/_admin/agents/${agent}/sessions/${encodeURIComponent(id)}`).catch(() => undefined);
+    if (seen) readers.push(agent);
+    session = isIn(seen, agent) ? seen : (session ?? seen);
+    if (isIn(seen, agent)) break;
   }
+  if (!session) return;
+  keep(session, readers, at);
+  changes.value++;
 }
 
 let begun = false;

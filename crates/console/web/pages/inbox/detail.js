@@ -6,7 +6,7 @@ import { mayWrite } from '../../core/api.js';
 import { forgetDrafts, keepDraft, useDraft } from '../../core/drafts.js';
 import { useKeys } from '../../core/keys.js';
 import { href, refine, route } from '../../core/route.js';
-import { exact, inFull, timeOn } from '../../core/time.js';
+import { clock, exact, inFull, timeOn } from '../../core/time.js';
 import { Command, Diff } from '../../parts/diff.js';
 import { Markdown } from '../../parts/markdown.js';
 import { Age, Deadline, Mark } from '../../parts/marks.js';
@@ -15,7 +15,7 @@ import { Asked, Fields } from './fields.js';
 import { Edit, Respond } from './forms.js';
 import { KINDS, NO_DEADLINE, TIMEOUT, doneOf, effectsOf, ignoring, parties, sendsUnseen, thenOf } from './kinds.js';
 import { Later } from './later.js';
-import { UNDO_S, answer, answersWait, undo } from './requests.js';
+import { UNDO_S, answer, answersWait, sending, undo } from './requests.js';
 
 /** @typedef {import('../../core/types.js').PersonRequest} PersonRequest */
 
@@ -36,7 +36,8 @@ export function Detail({ one, advance }) {
   useEffect(() => void (reopened && setReopened('')), []);
   const [always, setAlways] = useState(false);
   const waits = one.state === 'open' || one.state === 'snoozed';
-  const may = mayWrite() && waits;
+  const isSending = sending.value.has(one.request_id);
+  const may = mayWrite() && waits && !isSending;
   // A run that needs a single value is answered as text, which gives the same value.
   const asks = one.kind === 'run_input';
   const allow = { ...one.allow, edit: one.allow.edit && !(asks && one.allow.respond && !one.form) };
@@ -96,7 +97,7 @@ export function Detail({ one, advance }) {
         <${Later} one=${one} may=${may} advance=${advance} />
       </div>` : null}
       <p class="answer-note">
-        <span>${one.deadline_at ? TIMEOUT[thenOf(one)] ?? '' : NO_DEADLINE}</span>
+        <span role="status">${isSending ? 'Your answer is on its way to the server.' : ''}</span><span>${one.deadline_at ? TIMEOUT[thenOf(one)] ?? '' : NO_DEADLINE}</span>
         ${one.action && allow.accept ? html`<label><input type="checkbox" checked=${always} disabled=${!may} onChange=${() => setAlways(!always)} /> Always accept <b><${Text} text=${one.action.name} /></b> of <${Handle} handle=${one.from} /> ${one.directory ? html`in <code><${Text} text=${one.directory} /></code>` : null} for 7 days</label>` : null}
         <label><input type="checkbox" checked=${answersWait.value} disabled=${!may} onChange=${() => (answersWait.value = !answersWait.value)} /> Wait ${UNDO_S} s before a single answer takes effect</label>
       </p>
@@ -133,5 +134,5 @@ const Decided = ({ one }) => html`<div class="decided">
   <p><${Mark} state=${one.state} /> <b>${one.state}</b>${one.answer ? html`: ${doneOf(one)}` : null}${one.answer?.rule_id || one.answer?.rule || one.answer?.by === 'rule' ? ' by a rule' : BY[one.answer?.by] ?? (one.answer?.by ? html` by <${Handle} handle=${one.answer.person ?? one.answer.by} />` : null)}${one.answer?.at ? html` <${Age} at=${one.answer.at} suffix=" ago" />` : null}</p>
   ${one.answer?.text ? html`<${Markdown} text=${one.answer.text} />` : null}
   ${one.answer?.args ? html`<${Json} value=${one.answer.args} />` : null}
-  ${one.answer?.undo_until > Date.now() ? html`<button onClick=${() => undo(one.request_id)}>Undo</button>` : null}
+  ${one.answer?.undo_until > clock.value ? html`<button onClick=${() => undo(one.request_id)}>Undo</button>` : null}
 </div>`;

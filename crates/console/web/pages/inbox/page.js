@@ -13,7 +13,7 @@ import { Handle, Text } from '../../parts/text.js';
 import { Detail } from './detail.js';
 import { KINDS, askerOf, doneOf, thenOf } from './kinds.js';
 import { decided, progress, readDecided, readOlder } from './decided.js';
-import { allOpen, answerAll, failure, find, isMine, known, loading, openRequests, snoozed } from './requests.js';
+import { allOpen, answerAll, failure, find, isMine, known, loading, openRequests, sending, snoozed } from './requests.js';
 import { Rules } from './rules.js';
 
 const STATES = [['open', 'Open'], ['snoozed', 'Snoozed'], ['answered', 'Decided'], ['rules', 'Rules']];
@@ -138,5 +138,5 @@ function Filters({ params, all }) {
 const Row = ({ one, picked, toggle }) => html`<div class=${picked ? 'request-row picked' : 'request-row'}>
   <p class="row-top">${toggle ? html`<span class="pick" title="Pick for a batch (x)" onClick=${(/** @type {Event} */ event) => { event.stopPropagation(); toggle(); }}></span>` : null}<span class="kind">${KINDS[one.kind] ?? one.kind}${picked ? html`<span class="unseen">, picked</span>` : null}</span><span class="aside"><${Age} at=${one.created_at} /></span></p>
   <p class="row-title"><${Text} text=${one.title} /></p>
-  <p class="row-foot"><${Handle} handle=${askerOf(one)} plain />${one.to ? html`<span>Given to <${Handle} handle=${one.to} plain /></span>` : null} ${one.state === 'snoozed' && one.snoozed_until ? html`<span class="aside num">until ${timeOn(one.snoozed_until)}</span>` : one.state === 'open' || one.state === 'snoozed' ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${thenOf(one)} />` : html`<span class="aside"><${Mark} state=${one.state} /> ${doneOf(one)}</span>`}</p>
+  <p class="row-foot"><${Handle} handle=${askerOf(one)} plain />${one.to ? html`<span>Given to <${Handle} handle=${one.to} plain /></span>` : null} ${sending.value.has(one.request_id) ? html`<span class="aside">sending …</span>` : one.state === 'snoozed' && one.snoozed_until ? html`<span class="aside num">until ${timeOn(one.snoozed_until)}</span>` : one.state === 'open' || one.state === 'snoozed' ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${thenOf(one)} />` : html`<span class="aside"><${Mark} state=${one.state} /> ${doneOf(one)}</span>`}</p>
 </div>`;

@@ -4,8 +4,8 @@
 import { computed, effect, signal } from '../../core/preact.js';
 import { ApiError, Unanswered, freshId, get, me, post, query } from '../../core/api.js';
 import { following, onEvent, onGap, onOpen } from '../../core/store.js';
-import { timeOn } from '../../core/time.js';
-import { drop, say, sayFailure } from '../../parts/toast.js';
+import { now, timeOn } from '../../core/time.js';
+import { UNTIMED_MS, drop, say, sayFailure } from '../../parts/toast.js';
 
 /** @typedef {import('../../core/types.js').PersonRequest} PersonRequest */
 
@@ -40,9 +40,15 @@ export const keep = (more) => {
   known.value = next;
 };
 
+/** Those that wait as of now for the server's reply to an answer. @type {import('@preact/signals').Signal<Set<string>>} */
+export const sending = signal(new Set());
+
+const FAR = Number.MAX_SAFE_INTEGER;
+/** What ends soonest comes first, then what has no end, by age. */
+const byUrgency = (/** @type {PersonRequest} */ a, /** @type {PersonRequest} */ b) => (a.deadline_at || FAR) - (b.deadline_at || FAR) || byAge(a, b);
 export const byAge = (/** @type {PersonRequest} */ a, /** @type {PersonRequest} */ b) => a.created_at - b.created_at;
 /** @param {string} state */
-const inState = (state) => computed(() => [...known.value.values()].filter((one) => one.state === state).sort(byAge));
+const inState = (state) => computed(() => [...known.value.values()].filter((one) => one.state === state).sort(byUrgency));
 
 /** Whether it waits for the signed-in person: it is not delegated to somebody else. @param {PersonRequest} one */
 export const isMine = ({ to }) => !to || !me.value?.person || to === me.value.person;
@@ -108,50 +114,83 @@ onEvent((event) => {
 onGap(reload);
 onOpen(() => void (failure.value && reload()));
 // Polling is needed because the end of a snooze is not an event.
-setInterval(() => snoozed.value.filter(({ snoozed_until }) => (snoozed_until ?? 0) <= Date.now()).forEach(({ request_id }) => refresh(request_id)), BACK_MS);
+setInterval(() => snoozed.value.filter(({ snoozed_until }) => (snoozed_until ?? 0) <= now()).forEach(({ request_id }) => refresh(request_id)), BACK_MS);
 
 /** @type {Record<string, string>} */
 const DONE = { accept: 'Accepted', edit: 'Accepted with changes', respond: 'Answered', ignore: 'Ignored' };
 
+/** The keys of answers that were sent without a reply: the same answer goes out with the same key. @type {Map<string, string>} */
+const keys = new Map();
+/** A reply that takes longer is waited for with a note. */
+const SLOW_MS = 600;
+
+/**
+ * Says that something is under way, at once if it can be taken back: an early `u` works too.
+ * @param {string} text @param {(() => void) | undefined} undo
+ */
+const underWay = (text, undo) => {
+  const notes = /** @type {number[]} */ ([]);
+  const tell = () => void notes.push(say(text, { ms: UNTIMED_MS, undo }));
+  const timer = undo ? 0 : setTimeout(tell, SLOW_MS);
+  if (undo) tell();
+  return () => {
+    clearTimeout(timer);
+    notes.forEach(drop);
+  };
+};
+
 /**
  * Answers a request. The answer takes effect at once, or after an undo period if the person has set `answersWait`.
+ * Until the server has replied, the request is open.
  * @param {PersonRequest} one
  * @param {{type: import('../../core/types.js').AnswerType, args?: any, text?: string, rule?: any}} answer
  * @param {boolean} [isWritten] whether the person wrote it in a form, which keeps the text
  */
 export async function answer(one, answer, isWritten = false) {
-  const was = known.value.get(one.request_id) ?? one;
-  const path = `/requests/${encodeURIComponent(one.request_id)}`;
-  const key = freshId();
-  const put = (/** @type {PersonRequest} */ now) => (known.value = new Map(known.value).set(now.request_id, now));
-  put({ ...was, state: 'answered', answer: { type: answer.type } });
+  const id = one.request_id;
+  if (sending.value.has(id)) return false;
+  const { version } = known.value.get(id) ?? one;
   const waits = answersWait.value;
-  const sent = post(`${path}/answer`, { ...answer, version: was.version, undo_seconds: waits ? UNDO_S : undefined }, { key });
-  // The undo is available before the server has replied, so that an early `u` works too.
-  const takeBack = () => sent.then(() => undo(one.request_id), () => {});
-  const note = say(`${DONE[answer.type]}: ${one.title.slice(0, 60)}`, waits ? { ms: UNDO_S * 1000, undo: takeBack } : {});
+  const title = one.title.slice(0, 60);
+  const body = { ...answer, version, undo_seconds: waits ? UNDO_S : undefined };
+  const name = JSON.stringify([id, body]);
+  const key = keys.get(name) ?? freshId();
+  keys.set(name, key);
+  sending.value = new Set(sending.value).add(id);
+  const sent = post(`/requests/${encodeURIComponent(id)}/answer`, body, { key });
+  let isTakenBack = false;
+  const early = () => {
+    isTakenBack = true;
+    sent.then(() => undo(id), () => {});
+  };
+  const end = underWay(`Sending the answer: ${title}`, waits ? early : undefined);
   try {
     keep([await sent]);
+    keys.delete(name);
+    if (!isTakenBack) say(`${DONE[answer.type]}: ${title}`, waits ? { ms: UNDO_S * 1000, undo: () => undo(id) } : {});
     return true;
   } catch (error) {
-    drop(note);
-    refused(was, error, isWritten);
+    if (!(error instanceof Unanswered)) keys.delete(name);
+    refused(one, error, isWritten);
     return false;
+  } finally {
+    end();
+    sending.value = new Set([...sending.value].filter((other) => other !== id));
   }
 }
 
-/** @param {PersonRequest} was @param {any} error @param {boolean} isWritten */
-function refused(was, error, isWritten) {
+/** @param {PersonRequest} one @param {any} error @param {boolean} isWritten */
+function refused(one, error, isWritten) {
   const kept = isWritten ? 'Your reply is still in the form.' : '';
   const stands = error?.body?.request ?? error?.body?.error?.request;
-  known.value = new Map(known.value).set(was.request_id, stands?.request_id ? stands : was);
+  if (stands?.request_id) keep([stands]);
   if (error?.code === 'already_answered') {
     const by = error.body?.answer ?? stands?.answer;
     say(`Somebody was faster: ${by?.type ? DONE[by.type]?.toLowerCase() : 'it has an answer'}${by?.by ? ` by ${by.person ?? by.by}` : ''}.`, { bad: true });
   } else if (error?.code === 'stale_version') say(`It changed meanwhile. Look again, then answer. ${kept}`, { bad: true });
   else if (error instanceof Unanswered) say(`The server did not answer. ${kept || 'Answer again when this page is live.'}`, { bad: true });
   else sayFailure(error);
-  refresh(was.request_id);
+  refresh(one.request_id);
 }
 
 /** Takes answers back, and says so once. @param {string[]} ids */
@@ -179,12 +218,17 @@ export const undo = async (...ids) => {
 export const answerAll = async (many, type) => {
   const may = many.filter(({ allow }) => allow[type]);
   const sent = sendAll(may, type);
-  // The undo is available before the server has replied, so that an early `u` works too.
-  const takeBack = () => sent.then(({ done }) => undo(...done.map(({ request_id }) => request_id)));
-  const note = may.length ? say(`${DONE[type]}: ${may.length} ${may.length === 1 ? 'request' : 'requests'}`, { ms: UNDO_S * 1000, undo: takeBack }) : 0;
+  let isTakenBack = false;
+  const takeBack = () => {
+    isTakenBack = true;
+    sent.then(({ done }) => undo(...done.map(({ request_id }) => request_id)));
+  };
+  const count = (/** @type {any[]} */ all) => `${all.length} ${all.length === 1 ? 'request' : 'requests'}`;
+  const end = underWay(`Sending answers to ${count(may)}`, takeBack);
   const { done, failed } = await sent;
+  end();
   keep(done.map(({ request }) => request));
-  if (!done.length) drop(note);
+  if (done.length && !isTakenBack) say(`${DONE[type]}: ${count(done)}`, { ms: UNDO_S * 1000, undo: takeBack });
   if (failed.length) say(`${failed.length} were not answered: ${failed[0].error?.message ?? ''}`, { bad: true });
   if (may.length < many.length) say(`${many.length - may.length} of them do not take that answer.`);
   failed.forEach(({ request_id }) => refresh(request_id));

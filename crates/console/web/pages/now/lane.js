@@ -1,4 +1,4 @@
-// The requests that wait for a person, oldest first, with answers in place.
+// The requests that wait for a person, the most urgent first, with answers in place.
 // Must not know: the rest of the page.
 
 import { html } from '../../core/preact.js';
@@ -6,7 +6,7 @@ import { mayWrite } from '../../core/api.js';
 import { href } from '../../core/route.js';
 import { Age, Deadline } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
-import { answer, failure, loading } from '../inbox/requests.js';
+import { answer, failure, loading, sending } from '../inbox/requests.js';
 import { KINDS, askerOf, gist, ignoring, thenOf } from '../inbox/kinds.js';
 
 const SHOWN_MAX = 8;
@@ -24,7 +24,7 @@ export function Lane({ open, chosen, choose }) {
 
 /** @param {{one: import('../../core/types.js').PersonRequest, chosen: boolean, choose: (id: string) => void}} props */
 function Row({ one, chosen, choose }) {
-  const may = mayWrite();
+  const may = mayWrite() && !sending.value.has(one.request_id);
   const { text, isWhole } = gist(one);
   const open = (/** @type {string} */ says, /** @type {string} */ key) => html`<a class="button primary" href=${href('inbox', one.request_id)}>${says}${chosen ? html` <kbd>${key}</kbd>` : null}</a>`;
   /** Answers, and hands the focus of the button on to the next request. @param {'accept' | 'ignore'} type */

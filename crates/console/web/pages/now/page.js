@@ -22,7 +22,7 @@ function Statement({ open }) {
   if (count === 0 && failure.value) return html`<h1 class="statement">What waits for you cannot be read.</h1><p class="statement-more trouble">${plainly(failure.value.message)}</p>`;
   if (count === 0 && loading.value) return html`<h1 class="statement">Looking …</h1>`;
   if (count === 0) return html`<h1 class="statement">Nothing waits for you.</h1>`;
-  const oldest = open[0];
+  const oldest = open.reduce((a, b) => (b.created_at < a.created_at ? b : a));
   return html`<h1 class="statement"><em>${WORDS[count] ?? count}</em> ${count === 1 ? 'waits' : 'wait'} for you.</h1>
     <p class="statement-more">${count === 1 ? 'It has waited' : 'The oldest has waited'} <b class="num">${span(clock.value - oldest.created_at)}</b>: ${' '}
       <a href=${href('inbox', oldest.request_id)}><${Text} text=${oldest.title} /></a></p>`;
@@ -73,7 +73,7 @@ export function Page() {
 
 /** @param {{counts: import('../../core/types.js').Overview['counts']}} props */
 const Today = ({ counts }) => html`<dl class="today" aria-label="Today">
-  <div><dd class="num">${counts.messages_today.toLocaleString('en')}</dd><dt>messages today</dt></div>
+  <div><dd class="num">${counts.messages_today.toLocaleString('en')}</dd><dt>messages today (UTC)</dt></div>
   <div><dd class="num">${counts.runs_today.toLocaleString('en')}</dd><dt>runs</dt></div>
   <div class=${counts.runs_failed_today ? 'bad' : ''}><dd class="num">${counts.runs_failed_today.toLocaleString('en')}</dd><dt>failed</dt></div>
 </dl>`;

@@ -3,7 +3,10 @@
 // Must not know: the other pages.
 
 import { html, signal, useEffect } from '../../core/preact.js';
-import { ApiError, ended, get, me, post } from '../../core/api.js';
+import { ApiError, ended, get, me, nameOf, other, post, tellTabs } from '../../core/api.js';
+import { Dialog } from '../../parts/dialog.js';
+import { plainly } from '../../parts/text.js';
+import { say } from '../../parts/toast.js';
 import { hasPasskeys, signInByPasskey, whyNot } from '../../core/passkeys.js';
 
 const trouble = signal('');
@@ -19,6 +22,8 @@ const TROUBLES = {
   too_many_attempts: 'Too many attempts failed from your address. Try again in the next minute.',
 };
 const busy = signal(false);
+/** The secret of a link that waits for the person's yes. */
+const asked = signal('');
 
 /** Exchanges the secret of a link, if the address has one. @returns {Promise<boolean>} whether a session is open now */
 export async function signInByLink() {
@@ -32,7 +37,12 @@ export async function signInByLink() {
   if (!secret) return false;
   // A link may name only the page to open.
   history.replaceState(null, '', `#/${/^[a-z]+$/.exec(sent.get('page') ?? '')?.[0] ?? 'now'}`);
-  return signIn(secret);
+  // Anybody may send a link of their own account: it takes the place of an open session only if the person says so.
+  const now = me.value ?? (await get('/console/session').catch(() => null));
+  if (!now) return signIn(secret);
+  asked.value = secret;
+  me.value ??= now;
+  return true;
 }
 
 /** @param {() => Promise<import('../../core/types.js').Me>} how @param {(error: any) => string} why */
@@ -40,12 +50,13 @@ async function begin(how, why) {
   busy.value = true;
   try {
     me.value = await how();
+    tellTabs();
     trouble.value = '';
     ended.value = false;
     dispatchEvent(new HashChangeEvent('hashchange'));
     return true;
   } catch (error) {
-    me.value = null;
+    me.value ??= null;
     trouble.value = why(error);
     return false;
   } finally {
@@ -95,6 +106,38 @@ export function SignIn() {
     <p class="small">The link works once. Its secret never leaves this page but for the exchange, and the session ends by itself after seven idle days.</p>
   </section>
 </main>`;
+}
+
+/** Asks whether a link takes the place of the open session. */
+export function AskLink() {
+  if (!asked.value || !me.value) return null;
+  const who = nameOf(me.value);
+  const stay = () => {
+    asked.value = '';
+  };
+  const use = async () => {
+    const secret = asked.value;
+    asked.value = '';
+    if (!(await signIn(secret))) say(trouble.value, { bad: true });
+  };
+  return html`<${Dialog} title="Sign in by this link?" close=${stay}>
+    <p>You are <b>${plainly(who)}</b> here (${me.value.role}). The link may be of another account, and then all pages of this browser belong to that account. Use only a link that you asked for.</p>
+    <div class="answer-bar spaced"><button class="primary" onClick=${use}>Sign in by the link</button><button onClick=${stay}>Stay ${plainly(who)}</button></div>
+  <//>`;
+}
+
+/** Says that the browser has the session of another account now. */
+export function Changed() {
+  const now = /** @type {import('../../core/types.js').Me} */ (other.value);
+  const go = () => {
+    other.value = undefined;
+    me.value = now;
+  };
+  return html`<main class="sign-in"><section>
+    <h1>You are ${plainly(nameOf(now))} in this browser now.</h1>
+    <p class="lead">Another page of this browser signed in with another account (${now.role}). This page shows nothing more of the one before.</p>
+    <p><button class="primary" onClick=${go}>Go on as ${plainly(nameOf(now))}</button></p>
+  </section></main>`;
 }
 
 /** The logo: an assembly in a half circle, with one speaker. */

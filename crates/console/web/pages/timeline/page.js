@@ -4,7 +4,7 @@
 import { html, useMemo, useRef, useState } from '../../core/preact.js';
 import { useAgents } from '../../core/agents.js';
 import { refine, route } from '../../core/route.js';
-import { isToday, timeOn } from '../../core/time.js';
+import { isToday, now, timeOn } from '../../core/time.js';
 import { timeIn } from '../../core/when.js';
 import { List } from '../../parts/list.js';
 import { Handle, Text } from '../../parts/text.js';
@@ -111,7 +111,7 @@ function Seek({ from, around }) {
     const text = written.trim();
     setWrong('');
     if (!text || /^\d+$/.test(text)) return refine({ id: '', params: { from: text || undefined } });
-    const at = timeIn(text, Date.now());
+    const at = timeIn(text, now());
     if (at === undefined) return setWrong('Write a position, 14:02, or 2026-11-22 14:02.');
     setBusy(true);
     const found = await seekTime(at, new AbortController().signal).catch(() => undefined);
