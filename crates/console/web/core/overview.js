@@ -8,5 +8,8 @@ const EVENTS_MS = 1_500;
 /** Polling is needed because an agent becomes idle or gone without an event. */
 const POLL_MS = 20_000;
 
+/** What a list of agents says if the overview has more of them than it tells. @param {import('./types.js').Overview | undefined} overview */
+export const leftOut = (overview) => (overview?.more ? `The states of ${overview.agents.length} agents are read. There are more agents.` : '');
+
 /** @returns {import('./store.js').Resource<import('./types.js').Overview>} */
 export const useOverview = () => useResource('overview', () => get('/overview'), () => true, EVENTS_MS, POLL_MS);

@@ -17,7 +17,7 @@ const UNSURE_MS = 1_000;
 export const learnTime = (told, asked) => {
   const measured = Date.parse(told ?? '') + 500 - (asked + Date.now()) / 2;
   if (!(Math.abs(measured - ahead) > UNSURE_MS)) return;
-  ahead = measured;
+  ahead = Math.round(measured);
   clock.value = now();
 };
 

@@ -11,7 +11,7 @@
  *   oldest_unread_at: number | null, delivered_to: number, seen_to: number, acknowledged_to: number, sessions_active: number, runs_active: number, runs_waiting: number}} AgentNow
  * @typedef {{accepted: number, delivered: number, shown: number, in_context: number, expired: number}} DeliveryCounts
  * @typedef {{agents: AgentNow[], counts: {messages_today: number, runs_today: number, runs_failed_today: number},
- *   waiting: {count: number, oldest_at: number | null}, delivery?: DeliveryCounts}} Overview
+ *   waiting: {count: number, oldest_at: number | null}, delivery?: DeliveryCounts, more?: boolean}} Overview
  * @typedef {'accept' | 'edit' | 'respond' | 'ignore'} AnswerType
  * @typedef {{request_id: string, kind: string, title: string, from: string, on_behalf_of?: string, owner: string, to?: string,
  *   action?: {name: string, args?: any}, detail?: {command?: string, diff?: string, document?: string, text?: string},

@@ -6,7 +6,7 @@ import { me, mayWrite } from '../../core/api.js';
 import { useAgents } from '../../core/agents.js';
 import { useKeys } from '../../core/keys.js';
 import { refine, route } from '../../core/route.js';
-import { useOverview } from '../../core/overview.js';
+import { leftOut, useOverview } from '../../core/overview.js';
 import { List } from '../../parts/list.js';
 import { Mark } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
@@ -37,6 +37,7 @@ export function Page() {
           <option value="">All states</option>${STATES.map((state) => html`<option value=${state}>${state}</option>`)}</select>
       </div>
       ${agents.error.value ? html`<p class="trouble">The agents cannot be read: ${agents.error.value.message}</p>` : null}
+      ${overview.data.value?.more ? html`<p class="list-count">${leftOut(overview.data.value)}</p>` : null}
       <${List} items=${items} height=${58} label="Agents" keyOf=${(/** @type {any} */ item) => item.handle} selected=${one?.handle ?? ''} select=${(/** @type {string} */ key) => refine({ id: key })}
         empty=${agents.error.value ? null : agents.data.value ? (words || params.state ? 'No agent fits.' : 'There are no agents yet.') : 'Looking …'} row=${(/** @type {any} */ item) => html`<${Row} one=${item} now=${now.get(item.handle)} />`} />
     </section>
@@ -49,6 +50,6 @@ export function Page() {
 
 /** @param {{one: import('../../core/types.js').Agent, now: any}} props */
 const Row = ({ one, now }) => html`<div class="session-row">
-  <p class="row-title"><${Mark} state=${now?.kind === 'person' && now.state === 'gone' ? 'idle' : now?.state ?? 'idle'} label=${now?.kind !== 'person'} /> <${Handle} handle=${one.handle} />${now?.kind === 'person' ? html`<span class="tag">person</span>` : null}</p>
+  <p class="row-title">${now ? html`<${Mark} state=${now.kind === 'person' && now.state === 'gone' ? 'idle' : now.state} label=${now.kind !== 'person'} />` : html`<span class="mark"></span>`} <${Handle} handle=${one.handle} />${now?.kind === 'person' ? html`<span class="tag">person</span>` : null}</p>
   <p class="row-foot"><span class="who-list"><${Text} text=${one.description || (one.display_name !== one.handle ? one.display_name : '')} /></span><span class="aside">${one.policy === 'open' ? 'open' : `allows ${one.allowlist.length}`}</span></p>
 </div>`;

@@ -11,7 +11,9 @@ import { Handle, Text } from '../../parts/text.js';
 import { Package } from './package.js';
 import { reasons, Why } from './why.js';
 
-const PAGE = 50;
+const PAGE = 250;
+/** More are found by a search. */
+const LISTED_MAX = 1_000;
 
 /** @param {{project: string, review: boolean}} props */
 export function Packages({ project, review }) {
@@ -34,6 +36,7 @@ export function Packages({ project, review }) {
   }, [params.q]);
   const base = `/v1/projects/${encodeURIComponent(project)}`;
   const q = params.q ?? '';
+  const isOurs = (/** @type {import('../../core/types.js').WatchEvent} */ { room, stream }) => room === 'context' && stream === project;
   const read = async () => {
     const all = [];
     let cursor;
@@ -41,12 +44,12 @@ export function Packages({ project, review }) {
       const page = await get(`${base}/packages${query({ limit: PAGE, cursor, ...(q ? { query: q, mode: 'relevant' } : {}), ...(review ? { status: 'awaiting_review' } : {}) })}`);
       all.push(...page.packages.map((/** @type {any} */ one) => (one.package ? { ...one.package, score: one.score } : one)));
       cursor = q ? null : page.next_cursor;
-    } while (cursor && all.length < 1000);
-    return all;
+    } while (cursor && all.length < LISTED_MAX);
+    return { all, isCut: Boolean(cursor) };
   };
-  const packages = useResource(`packages:${project}:${q}:${review}`, read, ({ room }) => room === 'context', 1000);
-  const why = useResource(`why:${project}:${q}`, () => (q.length > 1 ? reasons(project, q) : Promise.resolve(new Map())), ({ room }) => room === 'context', 1000);
-  const items = packages.data.value ?? [];
+  const packages = useResource(`packages:${project}:${q}:${review}`, read, isOurs, 1000);
+  const why = useResource(`why:${project}:${q}`, () => (q.length > 1 ? reasons(project, q) : Promise.resolve(new Map())), isOurs, 1000);
+  const items = packages.data.value?.all ?? [];
   const one = items.find(({ package_id }) => package_id === params.package) ?? (params.package ? { package_id: params.package } : items[0]);
   return html`<div class="columns">
     <section aria-label="Packages" class="column-list">
@@ -54,6 +57,7 @@ export function Packages({ project, review }) {
       ${packages.error.value ? html`<p class="trouble">The packages cannot be read: ${packages.error.value.message}</p>` : null}
       <${List} items=${items} height=${q ? 84 : 62} label="Packages" keyOf=${(/** @type {any} */ item) => item.package_id} selected=${one?.package_id ?? ''} select=${(/** @type {string} */ key) => refine({ params: { package: key, with: undefined } })}
         empty=${packages.error.value ? null : packages.data.value ? (review ? 'Nothing awaits a review.' : 'None.') : 'Looking …'} row=${(/** @type {any} */ item) => html`<${Row} one=${item} reason=${q ? why.data.value?.get(item.package_id) : undefined} />`} />
+      ${packages.data.value?.isCut ? html`<p class="list-more">The newest ${items.length.toLocaleString('en')} packages are listed. A search finds the others.</p>` : null}
     </section>
     <section aria-label="The package" class="column-detail">${one ? html`<${Package} key=${one.package_id} project=${project} id=${one.package_id} />` : null}</section>
   </div>`;

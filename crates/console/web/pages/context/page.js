@@ -1,7 +1,7 @@
 // Context: packages with their hashes and reviews, and facts as of any time.
 // Must not know: how it is stored.
 
-import { html } from '../../core/preact.js';
+import { html, useState } from '../../core/preact.js';
 import { get } from '../../core/api.js';
 import { refine, route } from '../../core/route.js';
 import { useResource } from '../../core/store.js';
@@ -19,7 +19,7 @@ export function Page() {
   const tab = params.tab ?? 'packages';
   const one = list.find((/** @type {any} */ each) => each.project_id === project);
   return html`<div class=${params.package ? 'page context open' : 'page context'}>
-    <header class="page-head slim"><div><h1>Context</h1>${one?.description ? html`<p class="lead">${plainly(one.description)}</p>` : null}</div>
+    <header class="page-head slim"><div><h1>Context</h1>${one?.description ? html`<${Description} key=${project} text=${plainly(one.description)} />` : null}</div>
       ${list.length ? html`<div class="filters"><select aria-label="Project" value=${project ?? ''} onChange=${(/** @type {any} */ event) => refine({ id: event.target.value, params: { package: undefined, with: undefined, q: undefined } })}>
         ${one ? null : html`<option value=${project}>${plainly(project)}</option>`}${list.map((/** @type {any} */ each) => html`<option value=${each.project_id}>${plainly(each.name || each.project_id)}</option>`)}</select></div>` : null}</header>
     <div class="segments" role="group" aria-label="What of it">${TABS.map(([name, title]) => html`<button aria-pressed=${tab === name ? 'true' : 'false'} onClick=${() => refine({ params: { tab: name === 'packages' ? undefined : name, package: undefined, with: undefined, q: undefined } })}>${title}</button>`)}</div>
@@ -27,4 +27,12 @@ export function Page() {
     ${!project ? html`<p class="quiet-note">${projects.error.value ? null : projects.data.value ? 'No project yet. The first package that an agent deposits makes one.' : 'Looking …'}</p>`
       : tab === 'facts' ? html`<${Facts} key=${project} project=${project} />` : html`<${Packages} key=${project + tab} project=${project} review=${tab === 'reviews'} />`}
   </div>`;
+}
+
+const SHORT = 160;
+/** The beginning of a long description, and the rest on request. @param {{text: string}} props */
+function Description({ text }) {
+  const [open, setOpen] = useState(false);
+  if (text.length <= SHORT) return html`<p class="lead">${text}</p>`;
+  return html`<p class=${open ? 'lead open' : 'lead'} tabindex=${open ? 0 : null}>${open ? text : `${text.slice(0, SHORT)} …`} <button class="quiet" aria-expanded=${open ? 'true' : 'false'} onClick=${() => setOpen(!open)}>${open ? 'Less' : 'More'}</button></p>`;
 }

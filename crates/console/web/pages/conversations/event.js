@@ -20,7 +20,7 @@ export function Event({ event, before, ticks, mine, named, session, reader }) {
     <p class="message-head">
       ${runOn ? null : html`<a href=${href('agents', event.sender)}><${Handle} handle=${event.sender} /></a>${mine.has(event.sender) ? null : html`<span class="foreign">another owner</span>`}`}
       <span class="message-foot">
-        ${ticks ? html`<button class="quiet ticks" aria-expanded=${open ? 'true' : 'false'} aria-label="How far this message came" onClick=${() => setOpen(!open)}>${ticks.recipients.slice(0, 5).map((/** @type {any} */ one) => html`<${Ladder} state=${one.state} who=${one.agent} why=${one.waiting?.reason} />`)}${ticks.recipients.length > 5 ? ` +${ticks.recipients.length - 5}` : null}</button>` : null}
+        ${ticks ? html`<button class="quiet ticks" aria-expanded=${open ? 'true' : 'false'} aria-label=${`${ticks.recipients.length > 5 ? `+${ticks.recipients.length - 5} ` : ''}How far this message came`} onClick=${() => setOpen(!open)}>${ticks.recipients.slice(0, 5).map((/** @type {any} */ one) => html`<${Ladder} state=${one.state} who=${one.agent} why=${one.waiting?.reason} />`)}${ticks.recipients.length > 5 ? ` +${ticks.recipients.length - 5}` : null}</button>` : null}
         <time class="num" datetime=${exact(event.created_at)} title=${inFull(event.created_at)}>${timeOfDay(event.created_at)}</time>
         <a class="seq num" href=${href('timeline', '', { session, at: String(event.sequence) })} title="In the timeline">${event.sequence}</a>
       </span>

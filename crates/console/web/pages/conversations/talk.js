@@ -113,7 +113,7 @@ export function Talk({ session, agents }) {
           ${over ? html`<button disabled=${!mayWrite()} onClick=${() => act('reopen', {}, `Open again, as ${opener}.`, opener)}>Reopen${opener === person ? '' : ` as ${opener}`}</button>` : html`<${Invite} invite=${invite} as=${as} disabled=${!mayWrite() || !joined.length} />
           <button disabled=${!mayWrite() || !joined.length} title=${`End it as ${as}`} onClick=${() => act('end', {}, `Ended as ${as}.`)}>End</button>`}
         </div></div>
-      <ul class="people">${session.participants.map(({ handle, status }) => html`<li title=${status}><${Mark} state=${status} /><${Handle} handle=${handle} />${status === 'joined' ? null : html` <span class="aside">${status}</span>`}</li>`)}</ul>
+      <${People} all=${session.participants} />
     </header>
     <div class="talk-scroll" ref=${box} tabindex="0" role="log" aria-label="Messages" onScroll=${scrolled}>
       ${trouble ? html`<p class="trouble">${trouble}</p>` : null}
@@ -125,6 +125,16 @@ export function Talk({ session, agents }) {
     ${saving && reader ? html`<${Export} session=${session} reader=${reader} close=${() => setSaving(false)} />` : null}
     ${over ? null : html`<${Compose} session=${session} sent=${() => isWhole || newest()} joined=${own} events=${events} as=${as} choose=${choose} invited=${inside.filter(({ status }) => status === 'invited').map(({ handle }) => handle)} person=${person} act=${act} />`}
   </article>`;
+}
+
+const FIRST = 6;
+/** The participants: the first of many, and all on request. @param {{all: import('../../core/types.js').Participant[]}} props */
+function People({ all }) {
+  const [open, setOpen] = useState(false);
+  const more = all.length - FIRST;
+  const shown = open || more < 2 ? all : all.slice(0, FIRST);
+  return html`<ul class="people" tabindex=${open ? 0 : null} aria-label="Participants">${shown.map(({ handle, status }) => html`<li title=${status}><${Mark} state=${status} /><${Handle} handle=${handle} />${status === 'joined' ? null : html` <span class="aside">${status}</span>`}</li>`)}
+    ${more < 2 ? null : html`<li><button class="quiet" aria-expanded=${open ? 'true' : 'false'} onClick=${() => setOpen(!open)}>${open ? 'Fewer' : `${more} more`}</button></li>`}</ul>`;
 }
 
 /** @param {{invite: (handles: string[]) => void, as: string, disabled: boolean}} props */

@@ -3,7 +3,7 @@
 
 import { html } from '../../core/preact.js';
 import { get, me } from '../../core/api.js';
-import { useOverview } from '../../core/overview.js';
+import { leftOut, useOverview } from '../../core/overview.js';
 import { useResource } from '../../core/store.js';
 import { clock, span } from '../../core/time.js';
 import { liveness, place } from '../../core/watch.js';
@@ -45,7 +45,7 @@ export function Page() {
       ${own ? html`<div><dd class="num">${own.stored_events.toLocaleString('en')}</dd><dt>events stored${own.stored_events_max ? `, of ${own.stored_events_max.toLocaleString('en')}` : ''}</dt></div>
       <div><dd class="num">${bytes(own.stored_bytes)}</dd><dt>stored${own.stored_bytes_max ? `, of ${bytes(own.stored_bytes_max)}` : ''}</dt></div>` : null}
     </dl>
-    <section class="panel spaced" aria-labelledby="lag"><h2 id="lag">How far agents are <small>unread items, and positions in the log</small></h2><${Cursors} agents=${overview.data.value?.agents ?? []} /></section>
+    <section class="panel spaced" aria-labelledby="lag"><h2 id="lag">How far agents are <small>unread items, and positions in the log</small></h2><${Cursors} agents=${overview.data.value?.agents ?? []} /><p class="aside">${leftOut(overview.data.value)}</p></section>
     ${me.value?.role === 'operator' ? html`<section class="panel spaced" aria-labelledby="writing"><h2 id="writing">Commits and queues</h2><${Writing} samples=${metrics.data.value ?? []} /></section>
       <section class="panel spaced" aria-labelledby="owners"><h2 id="owners">What owners store</h2><table class="table"><thead><tr><th scope="col">Owner</th><th scope="col" class="r">Events</th><th scope="col" class="r">Bytes</th></tr></thead><tbody>${(usage.data.value?.owners ?? []).map((/** @type {any} */ one) => html`<tr><th scope="row"><${Text} text=${one.owner} /></th><td class="r num">${one.stored_events.toLocaleString('en')}</td><td class="r num">${bytes(one.stored_bytes)}</td></tr>`)}</tbody></table>${usage.data.value?.next_cursor ? html`<p class="aside spaced">The first ${OWNERS_MAX}; there are more.</p>` : null}</section>
       <section class="panel spaced" aria-labelledby="counters"><h2 id="counters">Counters</h2><div class="scroll-x counters" tabindex="0" role="region" aria-label="Counters, a table"><table class="table"><tbody>${(metrics.data.value ?? []).filter(({ name, value }) => value && !name.includes('_bucket')).slice(0, 300).map(({ name, value }) => html`<tr><th scope="row"><code>${name}</code></th><td class="r num">${value.toLocaleString('en')}</td></tr>`)}</tbody></table></div></section>` : null}

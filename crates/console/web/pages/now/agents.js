@@ -11,8 +11,8 @@ import { Handle, Text } from '../../parts/text.js';
 const ORDER = ['waiting', 'working', 'idle', 'gone'];
 const LATE_MS = 15 * 60_000;
 
-/** @param {{agents: AgentNow[]}} props */
-export function Agents({ agents }) {
+/** @param {{agents: AgentNow[], note: string}} props */
+export function Agents({ agents, note }) {
   const shown = agents.filter(({ kind }) => kind !== 'person')
     .sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || a.handle.localeCompare(b.handle));
   const late = shown.filter(({ oldest_unread_at }) => oldest_unread_at).sort((a, b) => (a.oldest_unread_at ?? 0) - (b.oldest_unread_at ?? 0))[0];
@@ -26,7 +26,8 @@ export function Agents({ agents }) {
     <table class="table">
       <thead><tr><th scope="col">Agent</th><th scope="col">State</th><th scope="col" class="r">Unread</th><th scope="col" class="r">Oldest</th><th scope="col" class="r">Conversations</th><th scope="col" class="r">Runs</th></tr></thead>
       <tbody>${shown.map((one) => html`<${Row} key=${one.handle} one=${one} />`)}</tbody>
-    </table></div>`;
+    </table></div>
+    ${note ? html`<p class="aside spaced">${note} <a href=${href('agents')}>All agents</a></p>` : null}`;
 }
 
 /** @param {{one: AgentNow}} props */

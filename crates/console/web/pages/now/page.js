@@ -5,7 +5,7 @@ import { html, useEffect, useState } from '../../core/preact.js';
 import { mayWrite } from '../../core/api.js';
 import { useKeys } from '../../core/keys.js';
 import { go, href } from '../../core/route.js';
-import { useOverview } from '../../core/overview.js';
+import { leftOut, useOverview } from '../../core/overview.js';
 import { clock, span } from '../../core/time.js';
 import { Text, plainly } from '../../parts/text.js';
 import { gist } from '../inbox/kinds.js';
@@ -65,7 +65,7 @@ export function Page() {
       <section class="panel" aria-labelledby="delivery"><${Sampled} delivery=${now?.delivery} /></section>
       <section class="panel wide" aria-labelledby="agents">
         <h2 id="agents">Agents</h2>
-        ${now ? html`<${Agents} agents=${now.agents} />` : overview.error.value ? html`<p class="trouble">The overview cannot be read: ${overview.error.value.message}</p>` : null}
+        ${now ? html`<${Agents} agents=${now.agents} note=${leftOut(now)} />` : overview.error.value ? html`<p class="trouble">The overview cannot be read: ${overview.error.value.message}</p>` : null}
       </section>
     </div>
   </div>`;
