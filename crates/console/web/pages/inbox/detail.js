@@ -97,7 +97,7 @@ export function Detail({ one, advance }) {
         <${Later} one=${one} may=${may} advance=${advance} />
       </div>` : null}
       <p class="answer-note">
-        <span role="status">${isSending ? 'Your answer is on its way to the server.' : ''}</span><span>${one.deadline_at ? TIMEOUT[thenOf(one)] ?? '' : NO_DEADLINE}</span>
+        <span role="status">${isSending ? 'Your answer is on its way to the server.' : one.deadline_at ? TIMEOUT[thenOf(one)] ?? '' : NO_DEADLINE}</span>
         ${one.action && allow.accept ? html`<label><input type="checkbox" checked=${always} disabled=${!may} onChange=${() => setAlways(!always)} /> Always accept <b><${Text} text=${one.action.name} /></b> of <${Handle} handle=${one.from} /> ${one.directory ? html`in <code><${Text} text=${one.directory} /></code>` : null} for 7 days</label>` : null}
         <label><input type="checkbox" checked=${answersWait.value} disabled=${!may} onChange=${() => (answersWait.value = !answersWait.value)} /> Wait ${UNDO_S} s before a single answer takes effect</label>
       </p>
