@@ -12,6 +12,7 @@ import { fieldsOf, initial } from '../../../crates/console/web/pages/inbox/field
 import { timeIn } from '../../../crates/console/web/core/when.js';
 import { commits, parse, queues } from '../../../crates/console/web/pages/health/samples.js';
 import { edgesOf, layout } from '../../../crates/console/web/pages/map/layout.js';
+import { steps as stepsOf } from '../../../crates/console/web/pages/runs/steps.js';
 import { csv } from '../../../crates/console/web/parts/csv.js';
 import { changes, steps } from '../../../crates/console/web/parts/lines.js';
 
@@ -81,6 +82,17 @@ test('what agents write into a form is read, whatever it is', () => {
   const choice = { type: 'string', enum: ['a', 'b'], enumNames: ['A'], default: 'b' };
   const [field] = fieldsOf({ required: ['c'], properties: { c: choice } });
   assert.deepEqual([field.required, field.choices, initial(field)], [true, [{ value: 'a', title: 'A' }, { value: 'b', title: 'b' }], 'b']);
+});
+
+test('a result belongs to the latest open call of its function, also among many', () => {
+  const call = (id, function_name) => ({ id, type: 'ToolCall', function_name });
+  const result = (id, function_name) => ({ id, type: 'ToolResult', function_name });
+  const pairs = (events) => stepsOf(events).map(({ id, result: of }) => [id, of?.id]);
+  assert.deepEqual(pairs([call(1, 'a'), call(2, 'b'), call(3, 'a'), result(4, 'a'), result(5), result(6, 'a'), result(7, 'a')]), [[1, 6], [2, 5], [3, 4], [7, undefined]]);
+  const many = Array.from({ length: 20_000 }, (_, n) => call(n, `f${n % 7}`));
+  const begun = process.cpuUsage();
+  stepsOf([...many, ...many.map(({ id, function_name }) => result(id + 20_000, function_name))]);
+  assert.ok(process.cpuUsage(begun).user < 1_000_000);
 });
 
 test('the canonical form sorts names by their bytes and leaves out nulls', () => {

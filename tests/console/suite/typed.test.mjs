@@ -383,3 +383,30 @@ test('at 200 % the question and the messages scroll together with their controls
   assert.ok((await seen('.compose')) > 80 && (await seen('.talk-scroll')) > 150, 'the newest messages are above the form');
   assert.deepEqual(await violations(page), []);
 });
+
+test('what was typed into a dialog or a post and not sent is there again', async (t) => {
+  const { browser, page } = await open(t);
+  const go = (hash) => page.evaluate((to) => (location.hash = to), hash);
+  for (const [hash, label] of [['#/conversations', 'First message'], ['#/runs', 'What']]) {
+    await go(hash);
+    await page.locator('.list-row').first().waitFor();
+    for (let round = 0; round < 2; round++) {
+      await page.keyboard.press('n');
+      const field = page.getByRole('dialog').getByLabel(label);
+      assert.equal(await field.inputValue(), round ? 'Half a thought' : '');
+      await field.fill('Half a thought');
+      await page.keyboard.press('Escape');
+      if (await page.getByRole('dialog').count()) await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    }
+  }
+  await go('#/channels');
+  await page.getByLabel('What to post').fill('Half a post');
+  await go('#/now');
+  await page.locator('.lane-row').first().waitFor();
+  await go('#/channels');
+  await page.getByLabel('What to post').waitFor();
+  assert.equal(await page.getByLabel('What to post').inputValue(), 'Half a post');
+  await page.getByLabel('What to post').fill('');
+  assert.deepEqual(browser.troubles, []);
+});

@@ -4,6 +4,7 @@
 import { html, useRef, useState } from '../../core/preact.js';
 import { get, getPage, me, mayWrite, post } from '../../core/api.js';
 import { refine, route } from '../../core/route.js';
+import { useDraft } from '../../core/drafts.js';
 import { useSend } from '../../core/send.js';
 import { useResource } from '../../core/store.js';
 import { List } from '../../parts/list.js';
@@ -67,7 +68,7 @@ function Channel({ channel, again }) {
     }
   };
   const presence = useResource(`channel-presence:${channel.id}`, () => get(`${path}/presence`, more), stale);
-  const [text, set] = useState('');
+  const [text, set] = useDraft(`channel ${channel.id} text`, '');
   const { busy, send } = useSend(`channel ${channel.id}`);
   const shown = view.data.value;
   const onboarding = shown?.onboarding ?? '';

@@ -3,6 +3,7 @@
 
 import { html, useEffect, useState } from '../../core/preact.js';
 import { get, mayWrite, post, query } from '../../core/api.js';
+import { useDraft } from '../../core/drafts.js';
 import { refine } from '../../core/route.js';
 import { useResource } from '../../core/store.js';
 import { Markdown } from '../../parts/markdown.js';
@@ -49,7 +50,7 @@ function Hash({ one }) {
 
 /** @param {{one: any, path: string, project: string, reviews: any[], done: () => void}} props */
 function Reviews({ one, path, project, reviews, done }) {
-  const [note, setNote] = useState('');
+  const [note, setNote] = useDraft(`${path} note`, '');
   const give = async (/** @type {string} */ status) => {
     try {
       await post(`${path}/review${query({ project })}`, { status, ...(note.trim() ? { note: note.trim() } : {}) });

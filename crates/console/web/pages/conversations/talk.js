@@ -132,9 +132,8 @@ const FIRST = 6;
 function People({ all }) {
   const [open, setOpen] = useState(false);
   const more = all.length - FIRST;
-  const shown = open || more < 2 ? all : all.slice(0, FIRST);
-  return html`<ul class="people" tabindex=${open ? 0 : null} aria-label="Participants">${shown.map(({ handle, status }) => html`<li title=${status}><${Mark} state=${status} /><${Handle} handle=${handle} />${status === 'joined' ? null : html` <span class="aside">${status}</span>`}</li>`)}
-    ${more < 2 ? null : html`<li><button class="quiet" aria-expanded=${open ? 'true' : 'false'} onClick=${() => setOpen(!open)}>${open ? 'Fewer' : `${more} more`}</button></li>`}</ul>`;
+  return html`<ul class=${open || more < 2 ? 'people' : 'people few'} tabindex=${open ? 0 : null} aria-label="Participants">${all.map(({ handle, status }) => html`<li title=${status}><${Mark} state=${status} /><${Handle} handle=${handle} />${status === 'joined' ? null : html` <span class="aside">${status}</span>`}</li>`)}
+    ${more < 2 ? null : html`<li class="more"><button class="quiet" aria-expanded=${open ? 'true' : 'false'} onClick=${() => setOpen(!open)}>${open ? 'Fewer' : `${more} more`}</button></li>`}</ul>`;
 }
 
 /** @param {{invite: (handles: string[]) => void, as: string, disabled: boolean}} props */

@@ -1,7 +1,7 @@
 // One run: its steps, its artifacts, its questions, its end; and the buttons to stop or repeat it.
 // Must not know: the list of runs.
 
-import { html, useEffect, useRef, useState } from '../../core/preact.js';
+import { html, useEffect, useMemo, useRef, useState } from '../../core/preact.js';
 import { mayWrite, post, request } from '../../core/api.js';
 import { useKeys } from '../../core/keys.js';
 import { refine } from '../../core/route.js';
@@ -16,6 +16,7 @@ import { inputOf, reportOf, titleOf } from './runs.js';
 import { Step, steps } from './steps.js';
 
 const KEPT_MAX = 5_000;
+const DRAW_MS = 50;
 const RETRY_MS = 1_500;
 /** The status of a run with this end. @param {string} reason */
 const statusOf = (reason) => (reason === 'success' ? 'completed' : reason === 'canceled' ? 'canceled' : 'error');
@@ -27,6 +28,17 @@ function useEvents(run) {
   useEffect(() => {
     const stop = new AbortController();
     let last = 0;
+    /** @type {any[]} */
+    let come = [];
+    let timer = 0;
+    /** Draws what has come: many events at once are drawn once. */
+    const draw = () => {
+      clearTimeout(timer);
+      timer = 0;
+      const more = come;
+      come = [];
+      set((was) => [...was, ...more].slice(-KEPT_MAX));
+    };
     const follow = async () => {
       while (!stop.signal.aborted) {
         try {
@@ -36,9 +48,13 @@ function useEvents(run) {
             if (data.type === 'TextDelta') setWriting((was) => (was + (data.content ?? data.text ?? '')).slice(-100_000));
             else if (data.id > last) {
               last = data.id;
-              if (data.type === 'TextOutput') setWriting('');
-              set((was) => [...was, data].slice(-KEPT_MAX));
-              if (data.type === 'RunCompleted') return;
+              come.push(data);
+              timer ||= setTimeout(draw, DRAW_MS);
+              if (data.type === 'TextOutput') {
+                setWriting('');
+                draw();
+              }
+              if (data.type === 'RunCompleted') return draw();
             }
           }
         } catch {}
@@ -46,7 +62,10 @@ function useEvents(run) {
       }
     };
     follow();
-    return () => stop.abort();
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+    };
   }, [run.run_id]);
   return { events, writing };
 }
@@ -55,6 +74,7 @@ function useEvents(run) {
 export function Run({ run, rerun }) {
   const report = reportOf(run).value;
   const { events, writing } = useEvents(run);
+  const drawn = useMemo(() => steps(events).map((step) => html`<${Step} key=${step.id} step=${step} />`), [events]);
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const near = useRef(false);
   useEffect(() => {
@@ -88,7 +108,7 @@ export function Run({ run, rerun }) {
       <p class="people">${status ? html`<span><${Mark} state=${status} /> <b>${report?.held ? 'held' : status}</b></span>` : null} <span><${Text} text=${run.name} /></span> <span class="aside">began <${Age} at=${report?.created_at ?? run.at} suffix=" ago" />${ended && took ? `, took ${took < 1000 ? `${took} ms` : span(took)}` : ''}</span> <span class="aside"><code>${run.run_id}</code></span></p>
     </header>
     <div class="talk-scroll" ref=${box} tabindex="0" role="log" aria-label="Steps" onScroll=${() => { const node = box.current; if (node) near.current = node.scrollHeight - node.scrollTop - node.clientHeight < 60; }}>
-      <ol class="steps">${steps(events).map((step) => html`<${Step} key=${step.id} step=${step} />`)}
+      <ol class="steps">${drawn}
         ${writing ? html`<li class="step text writing"><${Markdown} text=${writing} /></li>` : null}
         ${ended || status === 'waiting' || writing ? null : html`<li class="step event-line" aria-live="polite">${report?.held ? 'It waits until a person of the agent’s owner accepts it.' : 'working …'}</li>`}</ol>
     </div>

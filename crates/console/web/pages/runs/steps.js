@@ -13,14 +13,27 @@ import { Code, Json, Text } from '../../parts/text.js';
 export function steps(events) {
   /** @type {Shown[]} */
   const all = [];
+  /** The calls that may be without a result, together and by function. @type {Map<string | undefined, Shown[]>} */
+  const calls = new Map();
+  const callsOf = (/** @type {string | undefined} */ name) => {
+    const found = calls.get(name) ?? [];
+    calls.set(name, found);
+    return found;
+  };
+  const latest = (/** @type {Shown[]} */ of) => {
+    while (of.at(-1)?.result) of.pop();
+    return of.pop();
+  };
   for (const event of events) {
-    const open = /^(ToolResult|ToolError|ToolTextOutput|CompletionResult)$/.test(event.type)
-      ? [...all].reverse().find((step) => /^(ToolCall|CompletionCall)$/.test(step.event.type) && !step.result && (event.function_name === undefined || step.event.function_name === event.function_name))
-      : undefined;
+    const open = /^(ToolResult|ToolError|ToolTextOutput|CompletionResult)$/.test(event.type) ? latest(callsOf(event.function_name)) : undefined;
     const last = all[all.length - 1];
     if (open) open.result = event;
     else if (event.type === 'ToolTextOutput' && last?.event.type === 'ToolTextOutput' && last.event.depth === event.depth) (last.more ??= []).push(event);
-    else all.push({ id: event.id, event });
+    else {
+      const step = { id: event.id, event };
+      all.push(step);
+      if (/^(ToolCall|CompletionCall)$/.test(event.type)) new Set([undefined, event.function_name]).forEach((name) => callsOf(name).push(step));
+    }
   }
   return all;
 }
