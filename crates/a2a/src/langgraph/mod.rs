@@ -214,7 +214,7 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
         .query::<Parameters>();
     let write_doc = doc("langgraph.write", Method::POST, "Search assistants and threads, begin and cancel runs (LangGraph)")
         .description(
-            "`assistants/search`, `assistants/count`, `threads`, `threads/search`, `threads/count`, `threads/{id}/history`, \
+            "`assistants/search`, `assistants/count`, `threads`, `threads/search`, `threads/count`, `threads/{id}/history`, `threads/{id}/state/checkpoint`, \
              `threads/{id}/runs`, its `wait` and its `stream`, the same under `runs` in a new thread, and \
              `threads/{id}/runs/{run}/cancel`. The key counts where a run is begun, resumed or canceled.",
         )
@@ -318,6 +318,7 @@ impl Request<'_> {
             ["threads"] => self.create_thread().await,
             ["threads", "search"] => self.search_threads().await,
             ["threads", "count"] => self.count_threads().await,
+            ["threads", thread, "state", "checkpoint"] => self.state_at(thread).await,
             ["threads", thread, "history"] => self.history(thread).await,
             ["threads", thread, "runs"] => self.create(Some(thread)).await,
             ["threads", thread, "runs", "wait"] => self.wait(Some(thread)).await,

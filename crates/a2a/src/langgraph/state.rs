@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, LangGraphError, Request, count, output::RunText};
+use super::{Answer, LangGraphError, Request, count, objects, output::RunText, text};
 use crate::{
     limits::{ANSWER_TEXT_BYTES_MAX, PAGE_MAX, SEARCHED, STATE_RUNS_MAX, STATE_TEXT_BYTES_MAX},
     rooms::{RoomClient, encoded},
@@ -227,12 +227,24 @@ impl Request<'_> {
         Ok(json_response(&snapshot(&thread, &views, views.len())))
     }
 
+    /// The state at the checkpoint in the body; without an id it is the latest.
+    pub(super) async fn state_at(&self, thread: &str) -> Answer {
+        objects(&self.body, &["checkpoint"])?;
+        let id = text(&self.body["checkpoint"], "checkpoint_id")?;
+        self.state(thread, id.filter(|id| !id.is_empty())).await
+    }
+
     /// The state after each run, newest first.
     pub(super) async fn history(&self, thread: &str) -> Answer {
         let limit = count(&self.body["limit"], "limit", SEARCHED, PAGE_MAX)?;
         if self.body["metadata"].as_object().is_some_and(|filter| !filter.is_empty()) {
             return Err(LangGraphError::unsupported(
                 "`metadata` is not supported: states have none to search by.",
+            ));
+        }
+        if self.body["checkpoint"].as_object().is_some_and(|checkpoint| !checkpoint.is_empty()) {
+            return Err(LangGraphError::unsupported(
+                "`checkpoint` is not supported: use `before`, or read the state of the checkpoint.",
             ));
         }
         let thread = ThreadView::find(&self.rooms, thread).await?;

@@ -25,6 +25,9 @@ use crate::{
     rpc::replayed,
 };
 
+/// The `Last-Event-ID` of a client that has no event yet.
+const FROM_START: &str = "-1";
+
 /// The events of a run from the room of runs.
 struct RunEvents {
     body: BodyDataStream,
@@ -88,26 +91,27 @@ impl Request<'_> {
 
     pub(super) async fn stream(&self, thread: Option<&str>) -> Answer {
         let ask = RunAsk::read(&self.body)?;
-        let (run, events) = match (&ask.act, thread) {
+        let (run, events, text) = match (&ask.act, thread) {
             (Act::Start(input), _) => {
                 let path = format!("/agent/{}/stream_request", encoded(&ask.assistant));
                 let body = ask.request(input, thread);
                 let response =
                     self.rooms.open(Method::POST, &path, Some(&body), self.key).await.map_err(of_thread)?;
                 let run = ask.started(input, response.headers());
-                (run, RunEvents::new(response.into_body().into_data_stream()))
+                (run, RunEvents::new(response.into_body().into_data_stream()), RunText::default())
             }
             (Act::Resume(answer), Some(thread)) => {
                 let run = ask.resume(&self.rooms, thread, answer, self.key).await?;
                 let events = RunEvents::open(&self.rooms, &run).await?;
-                (run, events)
+                let text = self.text_until(&run, run.after, ask.modes).await?;
+                (run, events, text)
             }
             (Act::Resume(_), None) => {
                 return Err(LangGraphError::invalid("Only a run of a thread can be resumed."));
             }
         };
         let answered = run.after;
-        self.stream_response(run, events, answered, ask.modes).await
+        self.stream_response(run, (events, text), answered, ask.modes).await
     }
 
     pub(super) async fn join_stream(&self, thread: &str, run: &str) -> Answer {
@@ -117,7 +121,7 @@ impl Request<'_> {
             ));
         }
         let (mut known, report) = self.known(thread, run).await?;
-        if let Some(last) = self.last_event {
+        if let Some(last) = self.last_event.filter(|last| *last != FROM_START) {
             known.after = last
                 .parse()
                 .map_err(|_| LangGraphError::invalid("`Last-Event-ID` is no id of such a stream."))?;
@@ -137,15 +141,41 @@ impl Request<'_> {
         // A client that has the last event may lack the end that follows it.
         let after = last.filter(|last| (*last..=number("last_event_id")).contains(&known.after));
         let after = after.map_or(known.after, |last| last.saturating_sub(1));
+        let modes = Modes::from_names(&self.query.all("stream_mode"))?;
         let events = RunEvents::open(&self.rooms, &StartedRun { after, ..known.clone() }).await?;
-        self.stream_response(known, events, answered, Modes::from_names(&self.query.all("stream_mode"))?)
-            .await
+        let text = self.text_until(&known, after, modes).await?;
+        self.stream_response(known, (events, text), answered, modes).await
+    }
+
+    /// The text of a run up to an event, which later events continue, if one of the modes shows text.
+    async fn text_until(&self, run: &StartedRun, last: u64, modes: Modes) -> Result<RunText, LangGraphError> {
+        let mut text = RunText::default();
+        if last == 0 || !(modes.messages || modes.tuples) {
+            return Ok(text);
+        }
+        let mut events = RunEvents::open(&self.rooms, &StartedRun { after: 0, ..run.clone() }).await?;
+        while let Some(item) = events.next().await {
+            let Item::Event(event) = item else { continue };
+            let value: Value = serde_json::from_str(&event.data).unwrap_or_default();
+            let id = value["id"].as_u64();
+            if id.is_some_and(|id| id > last) {
+                break;
+            }
+            // Questions up to this event are answered.
+            if event.name != "WaitForInput" {
+                text.apply(&event.name, &value);
+            }
+            if id == Some(last) {
+                break;
+            }
+        }
+        Ok(text)
     }
 
     async fn stream_response(
         &self,
         run: StartedRun,
-        events: RunEvents,
+        (events, text): (RunEvents, RunText),
         answered: u64,
         modes: Modes,
     ) -> Answer {
@@ -166,7 +196,7 @@ impl Request<'_> {
         let query = modes.query();
         let is_resumed = run.after > 0;
         let rooms = self.rooms.clone();
-        let (text, is_open, is_over) = (RunText::default(), false, false);
+        let (is_open, is_over) = (false, false);
         let stream =
             RunStream { rooms, run, events, modes, before, answered, text, is_open, is_resumed, is_over };
         let mut response = pieces(stream);

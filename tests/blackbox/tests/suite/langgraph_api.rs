@@ -229,3 +229,65 @@ async fn what_means_nothing_here_is_refused_in_the_form_of_the_api() {
     assert_eq!(server.stranger().call("GET", "/langgraph/assistants/echo", &key, None).await.status, 200);
     assert_eq!(nick.get("/agent/echo/threads").await.ok(200), json!([]), "nothing was begun");
 }
+
+/// A stream that continues after an event says the same as the rest of one from the start.
+#[tokio::test]
+async fn a_resumed_stream_continues_the_text() {
+    let (_server, nick) = served().await;
+    let thread = "/langgraph/threads/0198c0de-0000-4000-8000-000000000002";
+    let asks = user(r#"{"demo": [{"wait_for_input": {"name": "Who?"}}]}"#);
+    nick.post(&format!("{thread}/runs/wait"), asks).await.ok(200);
+    let answer = json!({"assistant_id": "echo", "command": {"resume": "Nick"}});
+    let values = nick.post(&format!("{thread}/runs/wait"), answer).await.ok(200);
+    let text = contents(&values)[1].1.clone();
+    let runs = nick.get(&format!("{thread}/runs")).await.ok(200);
+    let place = format!("{thread}/runs/{}/stream?stream_mode=", runs[0]["run_id"].as_str().expect("a run"));
+    let after = async |mode: &str, id: &str| {
+        events(&nick.call("GET", &format!("{place}{mode}"), &[("Last-Event-ID", id)], None).await)
+    };
+    let custom = after("custom", "-1").await;
+    let all: Vec<&Value> = custom.iter().filter(|(name, _)| name == "custom").map(|(_, data)| data).collect();
+    assert_eq!((all.len(), &all[0]["id"]), (5, &json!(1)), "-1 is the start: {custom:?}");
+    let mut said = String::new();
+    for event in all {
+        if event["type"] == "TextOutput" {
+            said.push_str(event["content"].as_str().expect("a text"));
+        }
+        let id = event["id"].to_string();
+        let tuples = after("messages-tuple", &id).await;
+        let chunks = tuples.iter().filter(|(name, _)| name == "messages");
+        let rest: String = chunks.filter_map(|(_, data)| data[0]["content"].as_str()).collect();
+        assert_eq!(format!("{said}{rest}"), text, "after {id}");
+        let partial = after("messages", &id).await;
+        let partial = partial.iter().find(|(name, _)| name == "messages/partial");
+        if let Some((_, data)) = partial {
+            let so_far = data[0]["content"].as_str().expect("a text");
+            assert!(so_far.starts_with(&*said) && text.starts_with(so_far), "after {id}: {so_far}");
+        }
+    }
+}
+
+/// The SDK reads the state of a checkpoint by its object.
+#[tokio::test]
+async fn a_state_is_read_by_its_checkpoint() {
+    let (_server, nick) = served().await;
+    let thread = "/langgraph/threads/0198c0de-0000-4000-8000-000000000003";
+    for text in ["one", "two"] {
+        nick.post(&format!("{thread}/runs/wait"), user(text)).await.ok(200);
+    }
+    let history = nick.post(&format!("{thread}/history"), json!({})).await.ok(200);
+    let at = async |checkpoint: &Value| {
+        nick.post(&format!("{thread}/state/checkpoint"), json!({"checkpoint": checkpoint})).await
+    };
+    for state in [&history[0], &history[1]] {
+        let read = at(&state["checkpoint"]).await.ok(200);
+        assert_eq!((&read["values"], &read["checkpoint"]), (&state["values"], &state["checkpoint"]));
+    }
+    let latest = at(&json!({"checkpoint_ns": ""})).await.ok(200);
+    assert_eq!(latest["values"], history[0]["values"]);
+    refused(&at(&json!({"checkpoint_id": "run_0"})).await, 404, "checkpoint_not_found");
+    refused(&at(&json!("run_0")).await, 422, "invalid_value");
+    let history =
+        nick.post(&format!("{thread}/history"), json!({"checkpoint": {"checkpoint_ns": "a"}})).await;
+    refused(&history, 422, "not_supported");
+}
