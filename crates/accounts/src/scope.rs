@@ -103,10 +103,10 @@ impl Scope {
         match demand.room {
             _ if !self.is_limited() => true,
             "sessions" => is_among(&self.sessions, demand.session),
-            // Ids of channels are read without regard to case (CH-29).
-            "channels" => demand
-                .channel
-                .is_some_and(|id| self.channels.iter().any(|channel| channel.eq_ignore_ascii_case(id))),
+            // Ids of channels are read without regard to case and to white space around them (CH-29).
+            "channels" => demand.channel.is_some_and(|id| {
+                self.channels.iter().any(|channel| channel.eq_ignore_ascii_case(id.trim()))
+            }),
             "context" => is_among(&self.projects, demand.project),
             "accounts" => demand.access == Access::Read,
             _ => false,

@@ -92,8 +92,12 @@ impl Accounts {
                     (session.as_deref(), channel.as_deref(), project.as_deref());
                 let demand = Demand { room, access, session, channel, project };
                 let scope = &token.scope;
-                (!scope.admits(&demand))
-                    .then(|| (missing(&demand, scope.is_limited()), scope.grants(&demand)))
+                // Named in full, an own project is the one that its plain id means.
+                let own_id = project.and_then(|name| name.split_once(':'));
+                let own_id = own_id.filter(|(owner, _)| *owner == handle.owner()).map(|(_, id)| id);
+                let is_admitted = scope.admits(&demand)
+                    || own_id.is_some() && scope.admits(&Demand { project: own_id, ..demand });
+                (!is_admitted).then(|| (missing(&demand, scope.is_limited()), scope.grants(&demand)))
             }
         };
         if let Some((demand, is_limited)) = missing_scope {

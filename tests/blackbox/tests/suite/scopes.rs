@@ -112,12 +112,17 @@ async fn a_token_is_held_to_its_projects() {
         "/v1/packages/pkg_p?project=p",
         "/v1/packages/pkg_p/reviews?project=p",
         "/v1/orchestrate?project=p",
+        "/v1/projects/nick:p/packages",
+        "/v1/projects/nick%3Ap",
+        "/v1/packages/pkg_p?project=nick:p",
     ] {
         held.get(path).await.ok(200);
     }
     assert_eq!(held.get("/v1/packages/pkg_q?project=p").await.status, 404);
     for path in [
         "/v1/projects/q/packages",
+        "/v1/projects/nick:q",
+        "/v1/projects/bob:p",
         "/v1/packages/pkg_q?project=q",
         "/v1/packages/pkg_p",
         "/v1/packages/pkg_p?project=p&project=q",
@@ -144,6 +149,7 @@ async fn a_token_is_held_to_its_channels() {
     let event = json!({"kind": "status", "payload": {"goal": "Count"}});
     held.post(&format!("/agent-channel/{}/event", ids[0]), event.clone()).await.ok(200);
     held.get(&format!("/agent-channel/{}/events", ids[0])).await.ok(200);
+    held.get(&format!("/agent-channel/%20{}%20", ids[0].to_lowercase())).await.ok(200);
     let refused = held.post(&format!("/agent-channel/{}/event", ids[1]), event).await;
     assert_eq!(refused.status, 403, "{refused}");
     let wanted = format!("channels:write channel:{}", ids[1]);
