@@ -39,7 +39,15 @@ impl ConfigFault {
 
 /// A table as a kind's settings; unknown members are refused.
 pub(crate) fn read<T: DeserializeOwned>(table: toml::Table) -> Result<T, ConfigFault> {
-    table.try_into().map_err(|error: toml::de::Error| ConfigFault::Table(error.message().to_owned()))
+    table.try_into().map_err(|error: toml::de::Error| {
+        let (message, text) = (error.message(), error.to_string());
+        // Only the full text names the member whose value is wrong.
+        let member = text.trim_end().rsplit_once("\nin `").and_then(|(_, rest)| rest.strip_suffix('`'));
+        ConfigFault::Table(match member {
+            Some(member) => format!("`{member}`: {message}"),
+            None => message.to_owned(),
+        })
+    })
 }
 
 /// The text of a time in a table; a plain number is seconds.

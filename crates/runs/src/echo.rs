@@ -118,7 +118,7 @@ async fn show(step: &Value, input: &str, run: &mut Run) -> Result<Option<RunEnd>
             let keys = takes.as_object().cloned();
             let keys = keys.unwrap_or_else(|| object(json!({"reply": "what the agent is to say next"})));
             match run.await_input(&keys).await? {
-                RunSignal::Resume(answer) => say(&Value::Object(answer).to_string(), run).await?,
+                RunSignal::Resume(answer) => say(answer.text().get(), run).await?,
                 RunSignal::Cancel => return Ok(Some(RunEnd::canceled())),
             }
         }

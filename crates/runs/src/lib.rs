@@ -53,9 +53,9 @@ pub use refusals::{RunRefusal, refused_response};
 pub use registry::{Agent, Registry, RegistryError, RunLimits, handle_of};
 pub use routes::{operations, routes};
 pub use runner::{
-    AgentOperation, Card, Delta, ELICITATION, EmitError, Event, EventKind, FinishReason, Input, InvalidEvent,
-    Output, ProgramMessage, Recall, ReceivedOutput, Role, Run, RunEnd, RunFuture, RunReceiver, RunRequest,
-    RunSignal, Runner, Turn, run_channel,
+    AgentOperation, Answers, Card, Delta, ELICITATION, EmitError, Event, EventKind, FinishReason, Input,
+    InvalidEvent, Output, ProgramMessage, Recall, ReceivedOutput, Role, Run, RunEnd, RunFuture, RunReceiver,
+    RunRequest, RunSignal, Runner, Turn, run_channel,
 };
 pub use runs::Runs;
 pub use shares::Quotas;

@@ -25,7 +25,7 @@ use crate::{
     members::Members,
     recall::request_of,
     registry::Agent,
-    runner::{Event, Recall, RunEnd, RunReceiver, RunRequest, run_channel},
+    runner::{Answers, Event, Recall, RunEnd, RunReceiver, RunRequest, run_channel},
     runs::{ActiveRun, stream},
     shares::Payer,
     spans::RunSpan,
@@ -345,7 +345,7 @@ impl Supervisor {
             stored_events.first().map(ThreadEvent::decode).transpose()?
         {
             let members = Members::read(&answer.request).unwrap_or_default();
-            let keys = members.get("request_keys").and_then(|keys| serde_json::from_str(keys.get()).ok());
+            let keys = members.get("request_keys").map(|keys| Answers::read(keys.get()));
             self.budget.resume(Instant::now());
             self.resumed_at = answered_at;
             if !self.receiver.resume(keys.unwrap_or_default()) {

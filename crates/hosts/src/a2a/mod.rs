@@ -289,7 +289,7 @@ async fn ask(question: &str, output: &Output, input: &mut Input) -> Result<Optio
     }
     let RunSignal::Resume(answers) = input.wait().await else { return Ok(None) };
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    Ok(Some(answers.get(ANSWER).map_or_else(|| Value::Object(answers.clone()).to_string(), text)))
+    Ok(Some(answers.get(ANSWER).map_or_else(|| answers.text().get().to_owned(), text)))
 }
 
 impl Runner for A2a {

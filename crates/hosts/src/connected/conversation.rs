@@ -39,7 +39,7 @@ pub(super) async fn serve(
                 match signal {
                     // A disconnect is detected when the output ends.
                     RunSignal::Resume(keys) => {
-                        let _ = assignment.send(protocol::resume(&keys, request)).await;
+                        let _ = assignment.send(protocol::resume(&keys.text(), request)).await;
                     }
                     RunSignal::Cancel => {
                         canceled = Some(Instant::now() + CANCEL_TIME);

@@ -145,7 +145,7 @@ async fn relay_signals(
     loop {
         match input.wait().await {
             RunSignal::Resume(request_keys) => {
-                if to_program.try_send(protocol::resume(&request_keys, request)).is_err() {
+                if to_program.try_send(protocol::resume(&request_keys.text(), request)).is_err() {
                     tracing::warn!(agent = %request.agent, run = %request.run_id, "the program does not read its input; an answer was lost");
                 }
             }

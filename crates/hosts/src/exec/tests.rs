@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plenary_runs::{Event, EventKind, FinishReason, RunReceiver};
+use plenary_runs::{Answers, Event, EventKind, FinishReason, RunReceiver};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -107,17 +107,23 @@ async fn a_program_that_is_not_there_is_an_error_that_names_it() {
     assert!(settings("command = []").is_err());
     let unknown = crate::config::read::<Settings>("command = [\"x\"]\nshell = true".parse().unwrap());
     assert!(unknown.unwrap_err().to_string().contains("shell"));
+    for (table, member) in
+        [("command = \"ls\"", "`command`"), ("command = [\"x\"]\nenv = {A = 1}", "`env.A`")]
+    {
+        let wrong = crate::config::read::<Settings>(table.parse().unwrap()).unwrap_err().to_string();
+        assert!(wrong.starts_with(member) && wrong.contains("invalid type"), "{wrong}");
+    }
 }
 
 #[tokio::test]
 async fn sc_44_sc_45_a_program_asks_and_gets_its_answer() {
     let script = format!(
         r#"read -r request; echo '{{"type":"WaitForInput","request_keys":{{"name":"Your name"}}}}'
-        read -r answer; case "$answer" in *ResumeWithInput*'"name":"Nick"'*) {SUCCESS};; esac"#
+        read -r answer; case "$answer" in *ResumeWithInput*'"name":"Nick","n":1.50}}'*) {SUCCESS};; esac"#
     );
     let (run, mut receiver) = start(shell(&script), &json!({"input": "hi"}));
     assert_eq!(receiver.event().await.unwrap().kind, EventKind::WaitForInput);
-    assert!(receiver.resume(json!({"name": "Nick"}).as_object().cloned().unwrap()));
+    assert!(receiver.resume(Answers::read("{\"name\":\"Nick\",\"n\":1.50}")), "no number loses a digit");
     assert_eq!(run.await.unwrap(), RunEnd::with("done"));
 }
 

@@ -275,6 +275,6 @@ async fn call_ask_caller(
     output.emit(Event::wait_for_input(&keys)).await.map_err(emit_failure)?;
     let RunSignal::Resume(answers) = input.wait().await else { return Err(RunEnd::canceled()) };
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let all_answers = || Value::Object(answers.clone()).to_string();
+    let all_answers = || answers.text().get().to_owned();
     Ok(Ok(answers.get("answer").map_or_else(all_answers, text)))
 }

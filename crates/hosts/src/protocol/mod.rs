@@ -9,7 +9,7 @@ use std::{borrow::Cow, sync::Arc};
 use plenary_kernel::json::{JsonFault, check};
 use plenary_runs::{InvalidEvent, ProgramMessage, RunRequest};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::{Value, value::RawValue};
 
 /// Most invalid lines of one run that are logged in full; the others are only counted.
 const FOREIGN_LINES_LOGGED_MAX: u64 = 10;
@@ -23,13 +23,13 @@ struct AgentNotice<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    request_keys: Option<&'a Map<String, Value>>,
+    request_keys: Option<&'a RawValue>,
     run_id: String,
     thread_id: String,
 }
 
 /// The message with the caller's answer.
-pub(crate) fn resume(request_keys: &Map<String, Value>, request: &RunRequest) -> String {
+pub(crate) fn resume(request_keys: &RawValue, request: &RunRequest) -> String {
     notice("ResumeWithInput", Some(request_keys), request)
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn cancel(request: &RunRequest) -> String {
     notice("CancelRequest", None, request)
 }
 
-fn notice(kind: &'static str, request_keys: Option<&Map<String, Value>>, request: &RunRequest) -> String {
+fn notice(kind: &'static str, request_keys: Option<&RawValue>, request: &RunRequest) -> String {
     let (run_id, thread_id) = (request.run_id.to_string(), request.thread_id.to_string());
     let notice = AgentNotice { kind, request_keys, run_id, thread_id };
     serde_json::to_string(&notice).expect("names of members are text")

@@ -48,12 +48,13 @@ impl Link {
 
     /// Starts a run; returns its events.
     pub(super) async fn start(&self, body: Map<String, Value>) -> Result<Events, String> {
-        let answer = self.send(Method::POST, "/stream_request", Some(&Value::Object(body)), None).await;
+        let answer =
+            self.send(Method::POST, "/stream_request", Some(Value::Object(body).to_string()), None).await;
         Ok(Events::in_body(self.accepted(answer).await?))
     }
 
     /// Sends a request about a run.
-    pub(super) async fn post(&self, body: &Value) -> Result<(), String> {
+    pub(super) async fn post(&self, body: String) -> Result<(), String> {
         let answer = self.send(Method::POST, "/run", Some(body), None).await;
         self.accepted(answer).await.map(drop)
     }
@@ -89,7 +90,7 @@ impl Link {
         &self,
         method: Method,
         path: &str,
-        body: Option<&Value>,
+        body: Option<String>,
         after: Option<&str>,
     ) -> Result<Response<Incoming>, String> {
         let uri = format!("{}{path}", self.url).parse().map_err(|_| "the path is none".to_owned())?;
@@ -100,10 +101,10 @@ impl Link {
         &self,
         method: Method,
         uri: Uri,
-        body: Option<&Value>,
+        body: Option<String>,
         after: Option<&str>,
     ) -> Result<Response<Incoming>, String> {
-        let body = body.map(Value::to_string).unwrap_or_default();
+        let body = body.unwrap_or_default();
         let mut request = Request::new(Full::new(Bytes::from(body)));
         (*request.method_mut(), *request.uri_mut()) = (method, uri);
         let headers = request.headers_mut();

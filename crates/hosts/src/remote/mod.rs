@@ -130,11 +130,13 @@ impl Remote {
         let Some(run_id) = events.run_id() else { return Ok(()) };
         let body = match signal {
             RunSignal::Resume(keys) => {
-                json!({"type": "ResumeWithInput", "run_id": run_id, "request_keys": keys})
+                let run_id = json!(run_id);
+                let keys = keys.text();
+                format!("{{\"type\":\"ResumeWithInput\",\"run_id\":{run_id},\"request_keys\":{keys}}}")
             }
-            RunSignal::Cancel => json!({"type": "CancelRequest", "run_id": run_id}),
+            RunSignal::Cancel => json!({"type": "CancelRequest", "run_id": run_id}).to_string(),
         };
-        self.link.post(&body).await
+        self.link.post(body).await
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{
 };
 
 use plenary_log::Fault;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 use tokio::sync::{mpsc, watch};
 
 use super::{Event, Recall, RunRequest, Turn};
@@ -27,11 +27,55 @@ pub enum EmitError {
     TooLarge,
 }
 
+/// The caller's answer to a `WaitForInput`: a value for each key.
+#[derive(Debug, Clone, Default)]
+pub struct Answers {
+    values: Map<String, Value>,
+    /// As they were sent, on one line: no number loses a digit (wire.md D.7).
+    text: Option<Box<RawValue>>,
+}
+
+impl Answers {
+    /// Reads the answers; none if the text is not an object.
+    pub fn read(text: &str) -> Self {
+        // A line feed can only be white space.
+        let line = text.replace(['\n', '\r'], " ");
+        let values = serde_json::from_str(&line).unwrap_or_default();
+        Self { values, text: RawValue::from_string(line).ok().filter(|text| text.get().starts_with('{')) }
+    }
+
+    /// As they were sent.
+    pub fn text(&self) -> Box<RawValue> {
+        let written = || RawValue::from_string(Value::Object(self.values.clone()).to_string());
+        self.text.clone().unwrap_or_else(|| written().expect("an object is JSON"))
+    }
+}
+
+impl From<Map<String, Value>> for Answers {
+    fn from(values: Map<String, Value>) -> Self {
+        Self { values, text: None }
+    }
+}
+
+impl std::ops::Deref for Answers {
+    type Target = Map<String, Value>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.values
+    }
+}
+
+impl PartialEq for Answers {
+    fn eq(&self, other: &Self) -> bool {
+        self.values == other.values
+    }
+}
+
 /// A request to a run while it runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunSignal {
-    /// The caller's answer to a `WaitForInput`: a value for each key.
-    Resume(Map<String, Value>),
+    /// The caller's answer to a `WaitForInput`.
+    Resume(Answers),
     /// Stop soon: the runner is dropped after a few seconds.
     Cancel,
 }
@@ -159,7 +203,7 @@ impl Output {
 /// The requests to a run.
 #[derive(Debug)]
 pub struct Input {
-    answers: mpsc::Receiver<Map<String, Value>>,
+    answers: mpsc::Receiver<Answers>,
     canceled: watch::Receiver<bool>,
 }
 
@@ -204,7 +248,7 @@ pub enum ReceivedOutput {
 pub struct RunReceiver {
     pub(crate) events: mpsc::Receiver<Event>,
     pub(crate) deltas: mpsc::Receiver<Delta>,
-    answers: mpsc::Sender<Map<String, Value>>,
+    answers: mpsc::Sender<Answers>,
     canceled: watch::Sender<bool>,
     /// The number of events that [`RunReceiver::next`] returned.
     returned_events: u64,
@@ -250,8 +294,8 @@ impl RunReceiver {
 
     /// Passes the caller's answer to the runner. False if [`ANSWERS_WAITING_MAX`] answers wait already, or the runner
     /// accepts no more.
-    pub fn resume(&self, request_keys: Map<String, Value>) -> bool {
-        self.answers.try_send(request_keys).is_ok()
+    pub fn resume(&self, answers: impl Into<Answers>) -> bool {
+        self.answers.try_send(answers.into()).is_ok()
     }
 
     /// Tells the runner to stop.

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use channel::{
-    Delta, EmitError, Input, Output, ReceivedOutput, Run, RunReceiver, RunSignal, run_channel,
+    Answers, Delta, EmitError, Input, Output, ReceivedOutput, Run, RunReceiver, RunSignal, run_channel,
 };
 pub use event::{ELICITATION, Event, EventKind, InvalidEvent, ProgramMessage, Role};
 pub use request::RunRequest;

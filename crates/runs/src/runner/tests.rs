@@ -8,8 +8,8 @@ use plenary_room::async_trait;
 use serde_json::{Map, Value, json};
 
 use super::{
-    EmitError, Event, EventKind, FinishReason, InvalidEvent, ProgramMessage, Recall, ReceivedOutput, Role,
-    Run, RunEnd, RunReceiver, RunRequest, RunSignal, Turn, run_channel,
+    Answers, EmitError, Event, EventKind, FinishReason, InvalidEvent, ProgramMessage, Recall, ReceivedOutput,
+    Role, Run, RunEnd, RunReceiver, RunRequest, RunSignal, Turn, run_channel,
 };
 use crate::{
     id::{RunId, ThreadId},
@@ -186,13 +186,21 @@ async fn text_in_the_making_is_heard_where_it_was_said() {
     assert_eq!(outputs, ["a", r#"{"content":"ab"}"#, "c", r#"{"content":"x"}"#, "d"]);
 }
 
+#[test]
+fn answers_keep_their_order_and_their_numbers() {
+    let answers = Answers::read("{\"z\": 1.50,\n\"a\":0.1234567890123456789}");
+    assert_eq!(answers.text().get(), r#"{"z": 1.50, "a":0.1234567890123456789}"#);
+    assert_eq!(answers.get("z"), Some(&json!(1.5)));
+    assert_eq!(Answers::read("5").text().get(), "{}");
+}
+
 #[tokio::test]
 async fn sc_32_sc_44_sc_45_sc_46_without_http_a_run_waits_for_input_and_is_told_to_cancel() {
     let (mut run, receiver) = both();
     let keys = object(&json!({"name": "Your name"}));
     assert!(receiver.resume(object(&json!({"name": "Nick"}))));
     let signal = run.await_input(&keys).await.unwrap();
-    assert_eq!(signal, RunSignal::Resume(object(&json!({"name": "Nick"}))));
+    assert_eq!(signal, RunSignal::Resume(object(&json!({"name": "Nick"})).into()));
     for n in 0..=ANSWERS_WAITING_MAX {
         assert_eq!(receiver.resume(Map::new()), n < ANSWERS_WAITING_MAX);
     }

@@ -61,3 +61,19 @@ async fn sc_22_depth_is_carried() {
         refused(&nick.post(&at(ECHO, "run"), json!({"input": "x", "depth": depth})).await, 422);
     }
 }
+
+/// SC-45: the answers reach the agent in the order and with the numbers in which they were sent.
+#[tokio::test]
+async fn sc_45_answers_keep_their_bytes() {
+    const ANSWERS: &str = r#"{"z":1.50,"a":0.1234567890123456789}"#;
+    let (_server, nick) = echoing().await;
+    let run = chat(&nick, ECHO, &demo(&json!([{"wait_for_input": {"z": "A number", "a": "Another"}}]))).await;
+    let path = at(ECHO, "run?wait=result");
+    let body = format!(r#"{{"type":"ResumeWithInput","run_id":"{}","request_keys":{ANSWERS}}}"#, run.id);
+    blackbox::eventually("the run waits", || async {
+        (nick.post_raw(&path, body.as_bytes()).await.status < 300).then_some(())
+    })
+    .await;
+    let events = whole(&nick, &run).await;
+    assert!(events.iter().any(|event| event["content"] == ANSWERS), "{events:?}");
+}
