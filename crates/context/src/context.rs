@@ -243,7 +243,10 @@ impl Context {
         let ResolvedProject { key: project, home, .. } = place;
         let id = key::join(&[project, &key::part(&command.package.head.package_id)]);
         let depositing = DepositWith { context: self, project, home, command };
-        let done = self.0.packages.begin(&id, &depositing, None).await?;
+        let done = match self.0.packages.begin(&id, &depositing, None).await {
+            Ok(done) => done,
+            Err(failure) => return Err(self.failure_on(&id, failure.into()).await),
+        };
         if done.reply.makes_project {
             self.refresh_project(project).await;
         }
@@ -253,7 +256,10 @@ impl Context {
     /// Moves a package along its lifecycle. `id` is the id of its stream. Returns the state after this step, even if
     /// other steps follow at once (AP-63, AP-86).
     pub(crate) async fn move_package(&self, id: &str, command: &MovePackage) -> Result<StepOutcome, Failure> {
-        Ok(self.0.packages.execute(id, &MoveWith { context: self, id, command }, None).await?.reply)
+        match self.0.packages.execute(id, &MoveWith { context: self, id, command }, None).await {
+            Ok(done) => Ok(done.reply),
+            Err(failure) => Err(self.failure_on(id, failure.into()).await),
+        }
     }
 
     /// The `created_by` of a package, as it was sent; `None` if there is no such package. Sees at least everything that

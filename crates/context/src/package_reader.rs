@@ -166,6 +166,17 @@ impl Context {
         }
     }
 
+    /// The failure of a command on a package: that of a read if the package is damaged.
+    pub(crate) async fn failure_on(&self, id: &str, failure: Failure) -> Failure {
+        match failure {
+            Failure::Fault(Fault::Corrupt(_)) => match self.package(id).await {
+                Err(Failure::Rejected(Rejection::Damaged)) => Rejection::Damaged.into(),
+                Ok(_) | Err(_) => failure,
+            },
+            Failure::Rejected(_) | Failure::OverQuota(_) | Failure::Fault(_) => failure,
+        }
+    }
+
     /// A package for a list or a search, which leaves out a damaged one.
     pub(crate) async fn sound_package(&self, id: &str) -> Result<Option<StoredPackage>, Fault> {
         let package = Fault::skip_corrupt(self.stored_package(id).await, "a damaged package is left out")?;

@@ -60,7 +60,8 @@ fn single() -> Vec<Operation<Context>> {
     .request::<ContextPackage>()
     .reply::<ContextPackage>()
     .errors(Class::Malformed, &["hash_mismatch"])
-    .errors(Class::Conflict, &["duplicate_package_id"]);
+    .errors(Class::Conflict, &["duplicate_package_id"])
+    .errors(Class::Internal, &["content_damaged"]);
     let get_doc = one("context.get", Method::GET, "/v1/packages/{package_id}", "Show a package")
         .tool("context")
         .reply::<ContextPackage>()
@@ -73,7 +74,8 @@ fn single() -> Vec<Operation<Context>> {
     .request::<Flag>()
     .reply::<ContextPackage>()
     .errors(Class::Malformed, &["invalid_transition"])
-    .errors(Class::Conflict, &["too_many_steps"]);
+    .errors(Class::Conflict, &["too_many_steps"])
+    .errors(Class::Internal, &["content_damaged"]);
     let review_doc = writing(
         one("context.review", Method::POST, "/v1/packages/{package_id}/review", "Review a package")
             .action("context", "context_reviews"),
@@ -81,7 +83,8 @@ fn single() -> Vec<Operation<Context>> {
     .request::<Review>()
     .reply::<ContextPackage>()
     .errors(Class::Malformed, &["invalid_transition"])
-    .errors(Class::Conflict, &["too_many_steps"]);
+    .errors(Class::Conflict, &["too_many_steps"])
+    .errors(Class::Internal, &["content_damaged"]);
     let log_doc = one(
         "context.reviews",
         Method::GET,
@@ -261,7 +264,10 @@ async fn step(
     let id = context.locate(package_id, parameters.one("project")?, &authority.by).await?;
     let StepOutcome { status, review_type, hash } =
         context.move_package(&id, &MovePackage { authority, step, note }).await?;
-    let deposited = deposit_of(context, &id).await?;
+    let deposited = match deposit_of(context, &id).await {
+        Ok(deposited) => deposited,
+        Err(fault) => return Err(context.failure_on(&id, fault.into()).await.into()),
+    };
     let text = Document { deposited: &deposited, status, review_type }.text();
     if ContentHash::of_text(&text) != Some(hash) {
         return Err(Rejection::Damaged.into());

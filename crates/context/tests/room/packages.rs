@@ -210,6 +210,30 @@ async fn ap_38_ap_39_ap_99_a_damaged_package_is_reported_and_quarantined() {
     assert_eq!(house.ids(&house.nick, "/v1/projects/p/packages").await, ["a"]);
 }
 
+/// An event that cannot be read is the package's damage too, for every operation.
+#[tokio::test]
+async fn ap_39_what_cannot_be_read_of_a_package_is_refused_by_one_code() {
+    let house = House::new().await;
+    house.post(&house.nick, "/v1/projects", &json!({"project_id": "p"})).await.ok(201);
+    let stream = StreamName::new("context.package", "p:nick/b");
+    let event = NewEvent { kind: "PackageDeposited", form: 1, envelope: "{".into(), payload: "{".into() };
+    let index = vec![plenary_log::IndexOp::Put {
+        name: "context.package_ids",
+        key: "b/p:nick".into(),
+        value: "".into(),
+    }];
+    house.log.append(Batch { events: vec![(stream, event)], index, ..Batch::default() }).await.unwrap();
+    let body = json!({"review_type": "human"});
+    for answer in [
+        house.get(&house.nick, "/v1/packages/b").await,
+        house.deposit(&package("b", 0, &json!({}))).await,
+        house.post(&house.nick, "/v1/packages/b/flag", &body).await,
+        house.post(&house.nick, "/v1/packages/b/review", &json!({"status": "complete"})).await,
+    ] {
+        answer.refused(500, "content_damaged", "-");
+    }
+}
+
 #[tokio::test]
 async fn deposits_of_one_id_at_once_make_one_package() {
     let house = House::new().await;
