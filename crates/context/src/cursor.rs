@@ -1,7 +1,7 @@
 //! The cursors of lists: writes the end of a page, and rejects a text that is not a cursor of the list.
 //! Must not know: the listed objects.
 
-use crate::{index::BESIDE, moment::Moment};
+use crate::{index::BESIDE, key::OF_OWNER, moment::Moment};
 
 /// Whether a text has the form of a part of a key, as `key::part` writes it.
 fn is_part(text: &str) -> bool {
@@ -17,6 +17,12 @@ fn is_moment(text: &str) -> bool {
 /// A cursor of packages or sessions: `<moment>/<id>`.
 pub(crate) fn is_by_time(cursor: &str) -> bool {
     cursor.split_once('/').is_some_and(|(at, id)| is_moment(at) && is_part(id))
+}
+
+/// A cursor of projects: the key of one.
+pub(crate) fn is_of_projects(cursor: &str) -> bool {
+    let (id, owner) = cursor.split_once(OF_OWNER).unwrap_or((cursor, "-"));
+    is_part(id) && is_part(owner)
 }
 
 /// A cursor of current facts: `<subject>/<predicate>`.
@@ -53,6 +59,10 @@ mod tests {
         }
         for text in ["", "zzz", "/", "a/", "/b", "a b/c", &fact] {
             assert!(!is_of_current_facts(text), "{text}");
+        }
+        assert!(is_of_projects("a%3Ab:nick") && is_of_projects("legacy"));
+        for text in ["", ":nick", "a:", "a/b", "a b"] {
+            assert!(!is_of_projects(text), "{text}");
         }
         assert!(!is_of_all_facts("lexer/status"));
     }

@@ -10,6 +10,7 @@ mod contents;
 mod context;
 mod cursor;
 pub mod document;
+pub mod extensions;
 pub mod fact;
 pub mod focus;
 pub mod hash;

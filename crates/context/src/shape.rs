@@ -3,11 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::{
-    limits::{ABOUT_BYTES_MAX, ID_BYTES_MAX},
-    malformed::ContextFault,
-    moment::Moment,
-};
+use crate::{limits::ID_BYTES_MAX, malformed::ContextFault, moment::Moment};
 
 /// An object with its path as a prefix: `created_by.`, `deliverables[0].`, or empty.
 #[derive(Debug, Clone)]
@@ -41,16 +37,6 @@ impl<'a> Shape<'a> {
     /// The value of a member, if it is present.
     pub(crate) fn any(&self, name: &str) -> Option<&'a Value> {
         self.members.get(name)
-    }
-
-    /// The extension members, `x-…` (AP-89), which are stored unchanged. Their total size is limited.
-    pub(crate) fn extensions(&self) -> Result<Map<String, Value>, ContextFault> {
-        let named = self.members.iter().filter(|(name, _)| name.starts_with("x-"));
-        let extensions = named.map(|(name, value)| (name.clone(), value.clone())).collect();
-        if are_too_large(&extensions) {
-            return self.wrong("x-…", "at most 16384 bytes together");
-        }
-        Ok(extensions)
     }
 
     pub(crate) fn required(&self, name: &str) -> Result<&'a Value, ContextFault> {
@@ -155,11 +141,6 @@ impl<'a> Shape<'a> {
             _ => self.wrong(name, expected),
         }
     }
-}
-
-/// Whether extension members exceed the limit.
-pub(crate) fn are_too_large(extensions: &Map<String, Value>) -> bool {
-    serde_json::to_vec(extensions).map_or(usize::MAX, |json| json.len()) > ABOUT_BYTES_MAX
 }
 
 #[expect(clippy::cast_precision_loss, reason = "bounds are at most 2^53-1, which is exact")]

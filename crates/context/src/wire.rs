@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
 
-use crate::{access::Role, focus::Snippet, lifecycle::ActorType, project::state::ProjectState};
+use crate::{
+    access::Role, extensions::Extensions, focus::Snippet, lifecycle::ActorType, project::state::ProjectState,
+};
 
 /// Wraps JSON that was made or checked here.
 pub fn raw(json: String) -> Box<RawValue> {
@@ -63,8 +65,9 @@ pub struct Project {
     /// When it was archived; null if it accepts writes.
     pub archived_at: Option<String>,
     /// Members of implementations, `x-…`, as they were sent.
-    #[serde(flatten)]
-    pub extensions: Map<String, Value>,
+    #[serde(flatten, serialize_with = "Extensions::as_sent")]
+    #[schemars(with = "Map<String, Value>")]
+    pub extensions: Extensions,
 }
 
 impl From<&ProjectState> for Project {
@@ -107,6 +110,9 @@ pub(crate) fn written(value: &impl Serialize) -> usize {
 pub struct Projects {
     /// Those that the token may read.
     pub projects: Vec<Project>,
+    /// The cursor of the next page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
     /// `projects` if a limit left some out; otherwise absent. An extension.
     #[serde(rename = "x-truncated", skip_serializing_if = "Vec::is_empty")]
     pub truncated: Vec<&'static str>,
@@ -273,8 +279,9 @@ pub struct Session {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub packages_truncated: bool,
     /// Members of implementations, `x-…`, as they were sent.
-    #[serde(flatten)]
-    pub extensions: Map<String, Value>,
+    #[serde(flatten, serialize_with = "Extensions::as_sent")]
+    #[schemars(with = "Map<String, Value>")]
+    pub extensions: Extensions,
 }
 
 /// Sessions of a project.

@@ -61,6 +61,9 @@ pub struct Project {
 pub struct Projects {
     /// The projects that the token may read.
     pub projects: Vec<Project>,
+    /// The cursor of the next page.
+    #[serde(default)]
+    pub next_cursor: Option<String>,
 }
 
 /// A member and its role.
@@ -92,8 +95,9 @@ impl Client {
     ///
     /// # Errors
     /// As every call.
-    pub async fn projects(&self, admitted: bool) -> Result<Reply<Projects>> {
-        self.get(if admitted { "/v1/projects?admitted=true" } else { "/v1/projects" }).await
+    pub async fn projects(&self, admitted: bool, cursor: Option<&str>) -> Result<Reply<Projects>> {
+        let cursor = cursor.map_or_else(String::new, |cursor| format!("&cursor={}", segment(cursor)));
+        self.get(&format!("/v1/projects?admitted={admitted}{cursor}")).await
     }
 
     /// `GET /v1/projects/{id}`.

@@ -15,7 +15,10 @@ use super::{
     import::{Pieces, send},
     record::{Record, end_line},
 };
-use crate::{Client, Error, Result, client::segment};
+use crate::{
+    Client, Error, Result,
+    client::{page, segment},
+};
 
 /// The state of one direction between two servers. The caller stores it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +80,7 @@ impl Pieces for Pipe {
 #[derive(Deserialize)]
 struct Projects {
     projects: Vec<ListedPackage>,
+    next_cursor: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -92,6 +96,19 @@ impl ListedPackage {
     fn name(&self) -> String {
         let named = self.owner_id.as_ref().map(|owner| format!("{owner}:{}", self.project_id));
         self.reference.clone().or(named).unwrap_or_else(|| self.project_id.clone())
+    }
+}
+
+/// All projects that the token may read.
+async fn all_of(from: &Client) -> Result<Vec<ListedPackage>> {
+    let (mut all, mut cursor) = (Vec::new(), None);
+    loop {
+        let listed = from.get::<Projects>(&page("/v1/projects", cursor.as_deref())).await?.value;
+        all.extend(listed.projects);
+        cursor = listed.next_cursor;
+        if cursor.is_none() {
+            return Ok(all);
+        }
     }
 }
 
@@ -111,7 +128,7 @@ pub async fn sync(
     let mut report = SyncReport::default();
     let (mut records, mut bytes) = (0, 0);
     let all = match projects {
-        [] => from.get::<Projects>("/v1/projects").await?.value.projects,
+        [] => all_of(from).await?,
         some => {
             let listed =
                 |id: &String| ListedPackage { project_id: id.clone(), owner_id: None, reference: None };

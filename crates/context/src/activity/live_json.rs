@@ -5,13 +5,14 @@
 use plenary_engine::Room;
 use plenary_kernel::{Version, rfc3339::Utc};
 use plenary_log::{Fault, Order, PageSize, StoredEvent};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::event::{Activity, ActivityNoted};
 use crate::{
     Context,
     blob::{event::BlobKept, room::BlobRoom},
     document::{Document, with_hash},
+    extensions::Extensions,
     fact::{
         document::shown,
         event::{FactEvent, FactMerged},
@@ -218,7 +219,8 @@ impl Context {
                 (ended.by.to_string(), self.session(project, session).await?)
             }
         };
-        Ok((by, session.map(|session| format!("\"session\":{}", json!(session)))))
+        let json = |session: &Session| serde_json::to_string(session).expect("a session can be written");
+        Ok((by, session.map(|session| format!("\"session\":{}", json(&session)))))
     }
 }
 
@@ -243,6 +245,19 @@ fn package(id: &str, text: &str, hash: ContentHash) -> Option<String> {
     None
 }
 
+/// The members of a project that a change sets.
+#[derive(serde::Serialize)]
+struct ChangedProject {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settings: Option<Map<String, Value>>,
+    #[serde(flatten, serialize_with = "Extensions::as_sent")]
+    extensions: Extensions,
+}
+
 fn project_members(stored: &StoredEvent, event: ProjectEvent) -> HolderAndMembers {
     let at = Utc(stored.at).to_string();
     let (by, members) = match event {
@@ -250,15 +265,14 @@ fn project_members(stored: &StoredEvent, event: ProjectEvent) -> HolderAndMember
             let by = created.by.to_string();
             let mut state = ProjectState::default();
             state.evolve(stored.at, &ProjectEvent::ProjectCreated(created));
-            (by, json!({"project": Project::from(&state)}))
+            let project = serde_json::to_string(&Project::from(&state)).expect("a project can be written");
+            return (by, Some(format!("\"project\":{project}")));
         }
         ProjectEvent::ProjectDescribed(event) => {
-            let mut changed = json!(ProjectDescription { extensions: Map::new(), ..event.about.clone() });
-            changed
-                .as_object_mut()
-                .into_iter()
-                .for_each(|members| members.extend(event.about.extensions.clone()));
-            (event.by.to_string(), json!({"changed": changed}))
+            let ProjectDescription { name, description, settings, extensions } = event.about;
+            let changed = ChangedProject { name, description, settings, extensions };
+            let changed = serde_json::to_string(&changed).expect("a description can be written");
+            return (event.by.to_string(), Some(format!("\"changed\":{changed}")));
         }
         ProjectEvent::MemberSet(event) => {
             (event.by.to_string(), json!({"member": event.member.to_string(), "role": event.role}))

@@ -6,7 +6,7 @@ use plenary_kernel::{AllowEntry, OwnerName, TimestampMs};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::access::Role;
+use crate::{access::Role, extensions::Extensions};
 
 /// An event of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +38,8 @@ pub struct ProjectDescription {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Map<String, Value>>,
     /// Extension members, `x-…` (AP-89); each stays until it is set again.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub extensions: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "Extensions::is_empty")]
+    pub extensions: Extensions,
 }
 
 /// See [`ProjectEvent::ProjectCreated`].

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::event::{ProjectDescription, ProjectEvent};
 use crate::{
     access::{Access, Role},
-    shape::are_too_large,
+    extensions::Extensions,
 };
 
 /// A project. The default means that no project has the id.
@@ -31,7 +31,7 @@ pub struct ProjectState {
     pub settings: Map<String, Value>,
     /// Extension members, `x-…`.
     #[serde(default)]
-    pub extensions: Map<String, Value>,
+    pub extensions: Extensions,
     /// When it was archived; an archived project accepts no writes (AP-2).
     pub archived_at: Option<TimestampMs>,
     /// The roles of members of other owners.
@@ -64,7 +64,7 @@ impl ProjectState {
     pub fn overflows_with(&self, about: &ProjectDescription) -> bool {
         let mut extensions = self.extensions.clone();
         extensions.extend(about.extensions.clone());
-        are_too_large(&extensions)
+        extensions.are_too_large()
     }
 
     /// The project after an event.

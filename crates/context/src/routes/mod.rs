@@ -27,7 +27,9 @@ use plenary_kernel::{Class, Refusal};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{Context, malformed::ContextFault, refusals::ContextRefusal, wire::ContextError};
+use crate::{
+    Context, extensions::Extensions, malformed::ContextFault, refusals::ContextRefusal, wire::ContextError,
+};
 
 impl FromRef<Context> for Accounts {
     fn from_ref(context: &Context) -> Self {
@@ -146,10 +148,21 @@ fn value(request_body: JsonBody) -> Result<Value, ContextRefusal> {
     serde_json::from_str(&text).map_err(|_| ContextFault::whole("The body must be a JSON object.").into())
 }
 
-/// An optional body as a value.
-fn value_or_empty(request_body: JsonBody) -> Result<Value, ContextRefusal> {
+/// A required body as a value, with its extension members as they were sent.
+fn value_with_extensions(request_body: JsonBody) -> Result<(Value, Extensions), ContextRefusal> {
+    let text = text(request_body)?;
+    let value =
+        serde_json::from_str(&text).map_err(|_| ContextFault::whole("The body must be a JSON object."))?;
+    Ok((value, Extensions::read(&text)?))
+}
+
+/// The same for an optional body.
+fn optional_with_extensions(request_body: JsonBody) -> Result<(Value, Extensions), ContextRefusal> {
     let body = request_body.0?;
-    if body.is_empty() { Ok(Value::Object(serde_json::Map::new())) } else { value(JsonBody(Ok(body))) }
+    if body.is_empty() {
+        return Ok((Value::Object(serde_json::Map::new()), Extensions::default()));
+    }
+    value_with_extensions(JsonBody(Ok(body)))
 }
 
 /// A response with this JSON text.

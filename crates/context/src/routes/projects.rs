@@ -8,10 +8,12 @@ use plenary_kernel::{AllowEntry, Class, OwnerName, text::check_line};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-use super::{Bearer, Path, doc, in_project, value, writing};
+use super::{Bearer, Path, doc, in_project, value, value_with_extensions, writing};
 use crate::{
     Context,
     access::Role,
+    cursor::is_of_projects,
+    extensions::Extensions,
     limits::{ABOUT_BYTES_MAX, NAME_CHARACTERS_MAX, PROJECTS_LISTED_BYTES_MAX, PROJECTS_LISTED_MAX},
     malformed::ContextFault,
     package_reader::in_order,
@@ -66,6 +68,8 @@ struct NewRole {
 struct ListQuery {
     /// Only projects of the agent's own owner, and of owners that its policy or its allowlist admits.
     admitted: Option<bool>,
+    /// The `next_cursor` of an earlier page.
+    cursor: Option<String>,
 }
 
 fn list_doc() -> OperationDoc {
@@ -74,7 +78,7 @@ fn list_doc() -> OperationDoc {
         .query::<ListQuery>()
         .reply::<Projects>()
         .answers_page()
-        .errors(Class::Malformed, &["invalid_parameter"])
+        .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"])
 }
 
 pub(super) fn operations() -> Vec<Operation<Context>> {
@@ -151,7 +155,7 @@ fn one_line(shape: &Shape<'_>, member: &str, text: Option<&str>) -> Result<(), C
     }
 }
 
-fn about(shape: &Shape<'_>) -> Result<ProjectDescription, ContextFault> {
+fn about(shape: &Shape<'_>, extensions: Extensions) -> Result<ProjectDescription, ContextFault> {
     let name = shape.text_if("name")?;
     if name.is_some_and(|name| !(1..=NAME_CHARACTERS_MAX).contains(&name.chars().count())) {
         return shape.wrong("name", "1 to 200 characters");
@@ -172,7 +176,7 @@ fn about(shape: &Shape<'_>) -> Result<ProjectDescription, ContextFault> {
         return shape.wrong("settings", "an object of at most 16384 bytes");
     }
     let (name, description) = (name.map(str::to_owned), description.map(str::to_owned));
-    Ok(ProjectDescription { name, description, settings, extensions: shape.extensions()? })
+    Ok(ProjectDescription { name, description, settings, extensions })
 }
 
 /// The response with a changed project.
@@ -185,7 +189,7 @@ async fn create(
     Bearer(authority): Bearer,
     request_body: JsonBody,
 ) -> Result<(StatusCode, Json<Project>), ContextRefusal> {
-    let body = value(request_body)?;
+    let (body, extensions) = value_with_extensions(request_body)?;
     let shape = Shape::root(&body)?;
     let project_id = shape.id("project_id")?.to_owned();
     one_line(&shape, "project_id", Some(&project_id))?;
@@ -201,7 +205,7 @@ async fn create(
         Some((named, id)) => (owner.or_else(|| home.is_none().then_some(named)), id.to_owned()),
         None => (owner, project_id),
     };
-    let command = CreateProject { authority, project_id, owner, about: about(&shape)? };
+    let command = CreateProject { authority, project_id, owner, about: about(&shape, extensions)? };
     let key = context.create_project(&command).await?;
     Ok((StatusCode::CREATED, shown(&context, &key).await?))
 }
@@ -216,20 +220,24 @@ async fn list(
     } else {
         context.visible(&authority.by, PROJECTS_LISTED_MAX + 1).await?
     };
+    let after = parameters.cursor(is_of_projects)?;
     let (visible, is_cut) = in_order(visible, PROJECTS_LISTED_MAX);
     let references = context.references(&authority.by, &visible).await?;
     let (mut projects, mut bytes) = (Vec::<Project>::new(), 0);
-    for (key, project) in &visible {
+    let (mut last, mut next_cursor) = (None::<&String>, None);
+    for (key, project) in visible.iter().filter(|(key, _)| after.is_none_or(|after| key.as_str() > after)) {
         let reference = references.get(key.as_str()).cloned();
         let project = Project { reference, ..Project::from(&**project) };
         bytes += written(&project);
         if bytes > PROJECTS_LISTED_BYTES_MAX && !projects.is_empty() {
+            next_cursor = last.map(String::clone);
             break;
         }
         projects.push(project);
+        last = Some(key);
     }
-    let truncated = if is_cut || visible.len() > projects.len() { vec!["projects"] } else { Vec::new() };
-    Ok(Json(Projects { projects, truncated }))
+    let truncated = if is_cut || next_cursor.is_some() { vec!["projects"] } else { Vec::new() };
+    Ok(Json(Projects { projects, next_cursor, truncated }))
 }
 
 async fn get(
@@ -258,8 +266,8 @@ async fn describe(
     Path(project_id): Path<String>,
     request_body: JsonBody,
 ) -> Result<Json<Project>, ContextRefusal> {
-    let body = value(request_body)?;
-    let about = about(&Shape::root(&body)?)?;
+    let (body, extensions) = value_with_extensions(request_body)?;
+    let about = about(&Shape::root(&body)?, extensions)?;
     edit(&context, authority, &project_id, Edit::Describe(about)).await
 }
 

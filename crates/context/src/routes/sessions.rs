@@ -6,7 +6,7 @@ use plenary_edge::{JsonBody, Operation, members_not_null};
 use plenary_kernel::Class;
 use schemars::JsonSchema;
 
-use super::{Bearer, Path, in_project, value_or_empty, writing};
+use super::{Bearer, Path, in_project, optional_with_extensions, writing};
 use crate::{
     Context,
     cursor::is_by_time,
@@ -99,7 +99,7 @@ async fn start(
     Path(project_id): Path<String>,
     request_body: JsonBody,
 ) -> Result<(StatusCode, Json<Session>), ContextRefusal> {
-    let body = value_or_empty(request_body)?;
+    let (body, extensions) = optional_with_extensions(request_body)?;
     let shape = Shape::root(&body)?;
     let bits = u128::from(context.clock().stamp().ulid(0));
     let actor_type = match shape.text_or_null("actor_type")? {
@@ -112,7 +112,7 @@ async fn start(
         callsign: callsign(bits),
         actor_id: shape.id_or_null("actor_id")?.map(str::to_owned),
         actor_type,
-        extensions: shape.extensions()?,
+        extensions,
         attribution: context.config().attribution,
     };
     let ResolvedProject { key: project, .. } =
@@ -150,12 +150,12 @@ async fn end(
     Path((project_id, session_id)): Path<(String, String)>,
     request_body: JsonBody,
 ) -> Result<Json<Session>, ContextRefusal> {
-    let body = value_or_empty(request_body)?;
+    let (body, extensions) = optional_with_extensions(request_body)?;
     let shape = Shape::root(&body)?;
     let ended_at = shape.any("ended_at").map(|_| shape.exact_moment("ended_at")).transpose()?;
     let ResolvedProject { key: project, .. } = context.place(&authority.by, &project_id, None).await?;
     let session = key::part(&session_id);
-    let (extensions, attribution) = (shape.extensions()?, context.config().attribution);
+    let attribution = context.config().attribution;
     let command = EndSession { authority, ended_at, extensions, attribution };
     context.end_session((&project, &session), &command).await?;
     let session = context.session(&project, &session).await?;

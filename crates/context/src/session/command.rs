@@ -2,9 +2,8 @@
 //! Must not know: permissions.
 
 use plenary_accounts::Authority;
-use serde_json::{Map, Value};
 
-use crate::{attribution::Attribution, lifecycle::ActorType, moment::Moment};
+use crate::{attribution::Attribution, extensions::Extensions, lifecycle::ActorType, moment::Moment};
 
 /// Starts a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +19,7 @@ pub struct StartSession {
     /// The type of its actor.
     pub actor_type: Option<ActorType>,
     /// Extension members, `x-…`.
-    pub extensions: Map<String, Value>,
+    pub extensions: Extensions,
     /// Which actors a token may name as authors.
     pub attribution: Attribution,
 }
@@ -33,7 +32,7 @@ pub struct EndSession {
     /// Its end; now if absent.
     pub ended_at: Option<Moment>,
     /// Extension members, `x-…`, which are added at the end.
-    pub extensions: Map<String, Value>,
+    pub extensions: Extensions,
     /// Which actors a token may name as authors.
     pub attribution: Attribution,
 }

@@ -3,7 +3,6 @@
 
 use plenary_engine::Decision;
 use plenary_kernel::Stamp;
-use serde_json::Value;
 
 use super::{
     command::{EndSession, StartSession},
@@ -62,9 +61,8 @@ pub fn end(
     }
     if let Some(ended_at) = state.ended_at {
         // Nothing can be set on an ended session: extensions that differ are refused and not dropped (AP-89).
-        let has = |(name, value): (&String, &Value)| started.extensions.get(name) == Some(value);
-        let is_same =
-            command.ended_at.is_none_or(|asked| asked == ended_at) && command.extensions.iter().all(has);
+        let is_same = command.ended_at.is_none_or(|asked| asked == ended_at)
+            && started.extensions.has_all(&command.extensions);
         return if is_same {
             Ok(Decision::unchanged(started.session_id.clone()))
         } else {

@@ -3,9 +3,8 @@
 
 use plenary_accounts::Actor;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use crate::{lifecycle::ActorType, moment::Moment};
+use crate::{extensions::Extensions, lifecycle::ActorType, moment::Moment};
 
 /// An event of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,8 +31,8 @@ pub struct SessionStarted {
     /// When.
     pub started_at: Moment,
     /// Extension members, `x-…` (AP-89).
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub extensions: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "Extensions::is_empty")]
+    pub extensions: Extensions,
 }
 
 /// See [`SessionEvent::SessionEnded`].
@@ -44,8 +43,8 @@ pub struct SessionEnded {
     /// When.
     pub ended_at: Moment,
     /// Extension members, `x-…`, which are added at the end.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub extensions: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "Extensions::is_empty")]
+    pub extensions: Extensions,
 }
 
 plenary_engine::stored_forms!(SessionEvent: SessionStarted, SessionEnded);

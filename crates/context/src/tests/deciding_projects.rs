@@ -93,7 +93,7 @@ fn a_project_has_no_more_members_than_it_may_have() {
 #[test]
 fn ap_89_members_of_implementations_stay_until_they_are_set_again_and_are_bounded() {
     let described = |extensions: serde_json::Value| {
-        let extensions = extensions.as_object().cloned().unwrap();
+        let extensions = extensions.as_object().cloned().unwrap().into();
         Edit::Describe(ProjectDescription { extensions, ..ProjectDescription::default() })
     };
     let first = changed(&project(), "@nick.a", described(json!({"x-a": {"b": null}, "x-b": 1}))).unwrap();

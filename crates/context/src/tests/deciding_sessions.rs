@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::samples::{archived, authority, inside, project, stamp};
 use crate::{
     attribution::Attribution,
+    extensions::Extensions,
     lifecycle::ActorType,
     malformed::ContextFault,
     moment::Moment,
@@ -34,8 +35,8 @@ fn moment(ms: u64) -> Moment {
     Moment::of(TimestampMs(ms))
 }
 
-fn extensions(value: u64) -> Map<String, Value> {
-    json!({"x-run": value}).as_object().cloned().unwrap()
+fn extensions(value: u64) -> Extensions {
+    json!({"x-run": value}).as_object().cloned().unwrap().into()
 }
 
 /// A session that `@nick.a` began.
@@ -165,7 +166,7 @@ fn ap_13_given_any_state_when_a_session_is_ended_then_it_ends_once_and_by_its_ow
 fn ap_89_given_an_ended_session_when_other_extensions_are_sent_then_they_are_refused_and_not_dropped() {
     let [_, _, ended] = states();
     for (sent, expected) in [
-        (Map::new(), Ok(())),
+        (Extensions::default(), Ok(())),
         (extensions(2), Ok(())),
         (extensions(3), Err(Rejection::SessionEnded)),
         (json!({"x-other": 1}).as_object().cloned().unwrap(), Err(Rejection::SessionEnded)),

@@ -9,6 +9,7 @@ use crate::{
     access::Role,
     activity::event::{Activity, ActivityNoted},
     blob::event::BlobKept,
+    extensions::Extensions,
     fact::event::{
         FactAsserted, FactEnd, FactEvent, FactInvalidated, FactMerged, FactShortened, OutrankedFact,
     },
@@ -31,8 +32,8 @@ fn agent() -> Actor {
 }
 
 /// Members of implementations.
-fn extensions() -> Map<String, Value> {
-    json!({"x-a": {"b": null}}).as_object().cloned().unwrap()
+fn extensions() -> Extensions {
+    json!({"x-a": {"b": null}}).as_object().cloned().unwrap().into()
 }
 
 fn moment(text: &str) -> Moment {
@@ -244,7 +245,7 @@ fn projects() {
         name: Some("P".into()),
         description: Some("d".into()),
         settings: json!({"a": 1}).as_object().cloned(),
-        extensions: Map::new(),
+        extensions: Extensions::default(),
     };
     let extended = ProjectDescription { extensions: extensions(), ..ProjectDescription::default() };
     let created = |owner: Option<&str>, about: &ProjectDescription| {
@@ -315,7 +316,7 @@ fn sessions() {
         actor_type: ActorType::Agent,
         callsign: "coral-heron".into(),
         started_at: moment("2026-04-18T20:00:00Z"),
-        extensions: Map::new(),
+        extensions: Extensions::default(),
     };
     let extended = SessionStarted { extensions: extensions(), ..started.clone() };
     let at = moment("2026-04-18T21:00:00Z");
@@ -332,7 +333,7 @@ fn sessions() {
         (SessionEvent::SessionStarted(started), "SessionStarted", envelope),
         (SessionEvent::SessionStarted(extended), "SessionStarted", &envelope_more),
         (SessionEvent::SessionEnded(ended(extensions())), "SessionEnded", &end_more),
-        (SessionEvent::SessionEnded(ended(Map::new())), "SessionEnded", end),
+        (SessionEvent::SessionEnded(ended(Extensions::default())), "SessionEnded", end),
     ];
     for (event, kind, envelope) in &forms {
         assert_frozen(event, kind, envelope, "");

@@ -12,6 +12,7 @@ use super::{
     reference,
 };
 use crate::{
+    extensions::Extensions,
     hash::ContentHash,
     lifecycle::ActorType,
     limits::ABOUT_BYTES_MAX,
@@ -181,7 +182,7 @@ fn project(data: &str) -> Result<ArrivingProject, ContextFault> {
             name: name.map(str::to_owned),
             description: Some(description),
             settings: Some(settings),
-            extensions: shape.extensions()?,
+            extensions: Extensions::read(&data)?,
         },
         created_at: at(&shape, "created_at")?,
         archived_at: at(&shape, "archived_at")?,
@@ -220,7 +221,7 @@ fn session(data: &str, by: &Actor) -> Result<ArrivingSession, ContextFault> {
             actor_type: shape.word("actor_type", ActorType::parse, "one of human, agent, script")?,
             callsign: callsign.to_owned(),
             started_at,
-            extensions: shape.extensions()?,
+            extensions: Extensions::read(data)?,
         },
         ended_at,
     })

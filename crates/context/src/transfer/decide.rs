@@ -8,7 +8,6 @@ use plenary_accounts::Authority;
 use plenary_engine::Decision;
 use plenary_kernel::{AgentHandle, TimestampMs};
 use serde::{Deserialize, Serialize};
-use serde_json::Map;
 
 use super::{
     arrivals::{ArrivingPackage, ArrivingProject, ArrivingSession},
@@ -18,6 +17,7 @@ use super::{
 };
 use crate::{
     attribution::{Attribution, speaks_as},
+    extensions::Extensions,
     fact::event::FactEvent,
     hash::ContentHash,
     malformed::ContextFault,
@@ -173,7 +173,7 @@ impl Import<'_> {
         };
         let Some(existing) = &state.started else {
             let start = SessionEvent::SessionStarted(started.clone());
-            let end = ended_at.map(|ended_at| end_event(ended_at, Map::new()));
+            let end = ended_at.map(|ended_at| end_event(ended_at, Extensions::default()));
             let events = [start].into_iter().chain(end).collect();
             return self.writes(author, events, Outcome::New);
         };
@@ -235,7 +235,7 @@ impl Import<'_> {
         let is_same = name == about.name.as_ref()
             && Some(&state.description) == about.description.as_ref()
             && Some(&state.settings) == about.settings.as_ref()
-            && about.extensions.iter().all(|(name, value)| state.extensions.get(name) == Some(value));
+            && state.extensions.has_all(&about.extensions);
         if is_same && state.archived_at == arrival.archived_at {
             return unchanged(Outcome::Same);
         }

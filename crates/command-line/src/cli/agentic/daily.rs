@@ -43,7 +43,15 @@ pub(super) async fn run(context: &Context, target: &ProjectTarget, args: &Daily)
     let projects = match target.project_if_chosen() {
         Some(project) => vec![project.to_owned()],
         None => {
-            let all = target.client.projects(false).await?.value.projects;
+            let (mut all, mut cursor) = (Vec::new(), None);
+            loop {
+                let page = target.client.projects(false, cursor.as_deref()).await?.value;
+                all.extend(page.projects);
+                cursor = page.next_cursor;
+                if cursor.is_none() {
+                    break;
+                }
+            }
             all.into_iter().filter(|p| p.archived_at.is_none()).map(|p| p.project_id).collect()
         }
     };

@@ -149,17 +149,28 @@ fn id_of(target: &ProjectTarget, project: ProjectArgument) -> Result<String, Fai
 }
 
 async fn list(context: &Context, target: &ProjectTarget, admitted: bool) -> Result<(), Failure> {
-    let reply = target.client.projects(admitted).await?;
-    context.answer(&reply, |Projects { projects }| {
-        let mut table = Table::new(&["PROJECT", "OWNER", "CREATED", "STATE", "NAME"]);
-        for project in projects {
-            let state = if project.archived_at.is_some() { "archived" } else { "open" };
-            let owner = project.owner_id.as_deref().unwrap_or("operator");
-            let created = second(&project.created_at);
-            table.row([&project.project_id, owner, &created, state, &project.name]);
+    let mut table = Table::new(&["PROJECT", "OWNER", "CREATED", "STATE", "NAME"]);
+    let mut cursor = None;
+    loop {
+        let reply = target.client.projects(admitted, cursor.as_deref()).await?;
+        context.answer(&reply, |Projects { projects, .. }| {
+            for project in projects {
+                let state = if project.archived_at.is_some() { "archived" } else { "open" };
+                let owner = project.owner_id.as_deref().unwrap_or("operator");
+                let created = second(&project.created_at);
+                table.row([&project.project_id, owner, &created, state, &project.name]);
+            }
+            Ok(())
+        })?;
+        cursor = reply.value.next_cursor;
+        if cursor.is_none() {
+            break;
         }
-        Ok(context.out.table(&table, "no projects yet; create one with `plenary context init`")?)
-    })
+    }
+    if !context.out.is_json() {
+        context.out.table(&table, "no projects yet; create one with `plenary context init`")?;
+    }
+    Ok(())
 }
 
 fn show(context: &Context, reply: &plenary_client::Reply<Project>) -> Result<(), Failure> {
