@@ -57,7 +57,7 @@ pub const SEMANTIC_CHANGES_MAX: usize = 16;
 pub const HYBRID_CANDIDATES_MAX: usize = 200;
 /// A hybrid ranking reads this many times the wanted hits from each index.
 pub const CANDIDATES_FACTOR: usize = 3;
-/// Bytes of the projects in one response; the rest is left out, and `x-truncated` says so.
+/// Bytes of the projects in one response; then the list continues with `next_cursor`.
 pub const PROJECTS_LISTED_BYTES_MAX: usize = 4 << 20;
 /// Concurrent reads of packages for one response.
 pub const READS_AT_ONCE: usize = 16;
@@ -102,7 +102,9 @@ pub const EXPORT_WINDOW: u64 = 4_096;
 pub const NAMESAKES_MAX: usize = 16;
 /// Most attempts to claim ids of old facts after conflicts; then 503.
 pub const CLAIM_ATTEMPTS_MAX: usize = 8;
-/// Most renamed packages of one origin that are checked as the parent of a package.
+/// Most new ids that are tried for a renamed package; if packages of others have them all, its record is refused.
+pub const NEW_IDS_MAX: usize = 4;
+/// Most renamed packages of one original id that are looked at as copies of a package, or as its parent.
 pub const RENAMED_LOOKED_AT_MAX: usize = 16;
 /// How far ahead of this server's clock an imported fact may begin or end, and a window ends, in milliseconds, because
 /// clocks differ.

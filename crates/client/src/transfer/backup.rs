@@ -79,6 +79,9 @@ impl Files {
             if let Some(origin) = &record.renamed_from {
                 hash["renamed_from"] = serde_json::json!(origin);
             }
+            if let Some(origin) = &record.origin_hash {
+                hash["origin_hash"] = serde_json::json!(origin);
+            }
             self.write(HASHES, &hash.to_string())?;
         }
         Ok(())

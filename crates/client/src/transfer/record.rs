@@ -27,6 +27,8 @@ pub(super) struct Record<'a> {
     pub(super) reviews: Option<&'a RawValue>,
     /// The original id of a package that an import has renamed.
     pub(super) renamed_from: Option<String>,
+    /// The hash of its first deposit there, if an import has changed its id or its parent.
+    pub(super) origin_hash: Option<String>,
     pub(super) cursor: Option<String>,
 }
 
@@ -140,11 +142,11 @@ pub(super) fn enveloped(kind: &str, data: &str, hash: Option<&str>, reviews: Opt
     Bytes::from(line)
 }
 
-/// The line of a package with its original id.
-pub(super) fn renamed(line: &Bytes, from: &str) -> Bytes {
+/// The line of a package with a further member.
+pub(super) fn with_member(line: &Bytes, name: &str, value: &str) -> Bytes {
     let open = line.trim_ascii_end().strip_suffix(b"}").unwrap_or(line);
     let mut line = String::from_utf8_lossy(open).into_owned();
-    line.push_str(&format!(",\"renamed_from\":{}}}\n", serde_json::json!(from)));
+    line.push_str(&format!(",\"{name}\":{}}}\n", serde_json::json!(value)));
     Bytes::from(line)
 }
 
@@ -166,9 +168,11 @@ mod tests {
 
     #[test]
     fn where_a_package_was_renamed_from_is_read_as_it_is_written() {
-        let line = renamed(&enveloped("package", "{}", Some("sha256:0"), Some("[]")), "a\"b");
+        let line = enveloped("package", "{}", Some("sha256:0"), Some("[]"));
+        let line = with_member(&with_member(&line, "renamed_from", "a\"b"), "origin_hash", "sha256:1");
         let record = Record::read(&line).unwrap();
         assert_eq!((record.renamed_from.as_deref(), record.data.get()), (Some("a\"b"), "{}"));
+        assert_eq!(record.origin_hash.as_deref(), Some("sha256:1"));
         assert!(line.ends_with(b"}\n"));
     }
 

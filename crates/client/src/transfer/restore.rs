@@ -16,7 +16,7 @@ use super::{
     backup::fault,
     import::{Pieces, send},
     manifest::{BLOBS, FILES, HASHES, MANIFEST, Manifest},
-    record::{Record, end_line, enveloped, renamed},
+    record::{Record, end_line, enveloped, with_member},
 };
 use crate::{Client, Error, Result};
 
@@ -28,6 +28,7 @@ struct PackageSidecar {
     content_hash: Option<String>,
     reviews: Option<Box<RawValue>>,
     renamed_from: Option<String>,
+    origin_hash: Option<String>,
 }
 
 /// The lines of a file that may be absent.
@@ -113,10 +114,9 @@ impl Backup {
         }
         let reviews = beside.reviews.as_deref().map(RawValue::get).filter(|reviews| *reviews != "null");
         let line = enveloped("package", data, beside.content_hash.as_deref(), reviews);
-        Ok(match &beside.renamed_from {
-            Some(origin) => renamed(&line, origin),
-            None => line,
-        })
+        let members = [("renamed_from", &beside.renamed_from), ("origin_hash", &beside.origin_hash)];
+        let members = members.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
+        Ok(members.fold(line, |line, (name, value)| with_member(&line, name, value)))
     }
 }
 

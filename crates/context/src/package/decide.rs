@@ -76,6 +76,7 @@ pub fn deposit(
         asks: head.asks,
         at: None,
         renamed_from: None,
+        origin_hash: None,
         imported_by: None,
         trace: command.trace.clone(),
         raw: package.raw.clone(),

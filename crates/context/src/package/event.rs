@@ -55,6 +55,9 @@ pub struct PackageDeposited {
     /// Its original id, if an import renamed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<String>,
+    /// The hash of its first deposit at its origin, if an import changed its id or its parent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin_hash: Option<ContentHash>,
     /// The importer, if that is not `by`; the importer's owner is charged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported_by: Option<Actor>,

@@ -60,6 +60,7 @@ async fn put(log: &Log, project: &str, id: &str) {
         asks: false,
         at: None,
         renamed_from: None,
+        origin_hash: None,
         imported_by: None,
         trace: None,
         raw,

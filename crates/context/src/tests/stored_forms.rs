@@ -95,6 +95,7 @@ fn packages() {
         asks: full,
         at: full.then(|| moment("2026-04-19T08:00:00Z")),
         renamed_from: full.then(|| "pkg_a".into()),
+        origin_hash: None,
         imported_by: None,
         trace: full.then(|| TRACE.into()),
         raw: "{ \"a\":1.0}".into(),
@@ -118,11 +119,12 @@ fn packages() {
     }
     assert_frozen(
         &PackageEvent::PackageDeposited(PackageDeposited {
+            origin_hash: Some(hash),
             imported_by: Some(Actor::Operator),
             ..deposited(false)
         }),
         "PackageDeposited",
-        &format!("{head}}},\"imported_by\":\"operator\"}}"),
+        &format!("{head}}},\"origin_hash\":\"{HASH}\",\"imported_by\":\"operator\"}}"),
         "{ \"a\":1.0}",
     );
 }

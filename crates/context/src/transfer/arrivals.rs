@@ -51,6 +51,8 @@ pub(crate) struct ArrivingPackage {
     pub(crate) history: History,
     /// Its original id, if an import renamed it.
     pub(crate) renamed_from: Option<String>,
+    /// The hash of its first deposit there, if an import changed its id or its parent.
+    pub(crate) origin_hash: Option<ContentHash>,
 }
 
 /// A session.
@@ -120,7 +122,13 @@ impl ArrivingPackage {
             Some(reviews) => History::read(&package, reviews, by)?,
             None => History::without_log(&package),
         };
-        Ok(Self { package, history, renamed_from: record.renamed_from.clone() })
+        let renamed_from = record.renamed_from.clone();
+        Ok(Self { package, history, renamed_from, origin_hash: record.origin_hash })
+    }
+
+    /// The id that it had where it was first deposited.
+    pub(super) fn origin_id(&self) -> &str {
+        self.renamed_from.as_deref().unwrap_or(&self.package.head.package_id)
     }
 
     /// The same package with another id, and optionally another parent.
@@ -133,7 +141,7 @@ impl ArrivingPackage {
         let values: Vec<_> = values.iter().filter_map(|(name, value)| Some((*name, (*value)?))).collect();
         let package = Package::read(&object.with(&values))?;
         let history = self.history.for_package(&package)?;
-        Ok(Self { package, history, renamed_from: self.renamed_from.clone() })
+        Ok(Self { package, history, renamed_from: self.renamed_from.clone(), origin_hash: self.origin_hash })
     }
 }
 

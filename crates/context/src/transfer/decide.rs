@@ -108,12 +108,12 @@ impl Import<'_> {
         (project, earlier): (&InProject, &[ContentHash]),
         arrival: &ArrivingPackage,
     ) -> TransferDecision<PackageEvent> {
-        let ArrivingPackage { package, history, renamed_from } = arrival;
+        let ArrivingPackage { package, history, renamed_from, origin_hash } = arrival;
         self.enter(project)?;
         let author = Some((package.head.created_by.id.as_str(), "created_by.id"));
         let by = &self.authority.by;
         let Some(present) = &state.0 else {
-            let events = history.events(package, renamed_from.as_deref(), by)?;
+            let events = history.events(package, (renamed_from.as_deref(), *origin_hash), by)?;
             return self.writes(author, events, Outcome::New);
         };
         if present.hash == package.hash || earlier.contains(&package.hash) {

@@ -99,6 +99,7 @@ impl Exporter {
             hash: None,
             reviews: None,
             renamed_from: None,
+            origin_hash: None,
             cursor: Some(&self.cursor.write()),
         }
         .write(&mut self.piece);
@@ -149,6 +150,7 @@ impl Exporter {
             hash: None,
             reviews: None,
             renamed_from: None,
+            origin_hash: None,
             cursor: None,
         }
         .write(&mut self.piece);
@@ -245,6 +247,7 @@ impl Exporter {
                 hash: Some(hash),
                 reviews: package.reviews.as_deref(),
                 renamed_from: package.renamed_from.as_deref(),
+                origin_hash: package.origin_hash,
                 cursor: Some(&cursor),
             }
             .write(&mut self.piece);
@@ -274,8 +277,9 @@ impl Exporter {
     fn write(&mut self, kind: &'static str, project: &str, data: &str) {
         let (cursor, project) = (self.cursor.write(), self.reference(project));
         let (project, cursor) = (project.as_deref(), Some(cursor.as_str()));
-        let (hash, reviews, renamed_from) = (None, None, None);
-        OutgoingRecord { kind, project, data, hash, reviews, renamed_from, cursor }.write(&mut self.piece);
+        let (hash, reviews, renamed_from, origin_hash) = (None, None, None, None);
+        OutgoingRecord { kind, project, data, hash, reviews, renamed_from, origin_hash, cursor }
+            .write(&mut self.piece);
     }
 
     /// The full reference of a project, by its key, for a record of it.
@@ -304,6 +308,8 @@ pub(super) struct WholePackage {
     reviews: Option<String>,
     /// Its original id, if it was renamed.
     renamed_from: Option<String>,
+    /// The hash of its first deposit there.
+    origin_hash: Option<ContentHash>,
     pub(super) created_at: String,
 }
 
@@ -324,7 +330,15 @@ impl WholePackage {
         let ids = (quoted(package_id), quoted(&state.project_id));
         let text = format!("{{\"package_id\":{},\"project_id\":{}}}", ids.0, ids.1);
         let (project, created_at) = (project.to_owned(), String::new());
-        Ok(Self { project, text, hash: None, reviews: None, renamed_from: None, created_at })
+        Ok(Self {
+            project,
+            text,
+            hash: None,
+            reviews: None,
+            renamed_from: None,
+            origin_hash: None,
+            created_at,
+        })
     }
 }
 
@@ -352,8 +366,9 @@ async fn read_whole(context: &Context, id: &str) -> Result<Option<WholePackage>,
         steps.iter_mut().for_each(|step| step.note = None);
         reviews = Some(json(&steps));
     }
-    let (hash, renamed_from) = (Some(present.hash), deposited.renamed_from);
-    Ok(Some(WholePackage { project, text, hash, reviews, renamed_from, created_at }))
+    let hash = Some(present.hash);
+    let (renamed_from, origin_hash) = (deposited.renamed_from, deposited.origin_hash);
+    Ok(Some(WholePackage { project, text, hash, reviews, renamed_from, origin_hash, created_at }))
 }
 
 /// The fact that a row of [`FACT_TIMES`](crate::index::FACT_TIMES) refers to.

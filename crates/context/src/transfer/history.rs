@@ -124,6 +124,33 @@ impl History {
         self.is_known && self.hashes().any(|known| known == hash)
     }
 
+    /// The hash of the first known state.
+    pub(crate) fn first_hash(&self) -> ContentHash {
+        self.steps[0].hash
+    }
+
+    /// The first known state.
+    pub(crate) fn first_state(&self) -> (Status, ReviewType) {
+        let Step { status, review_type, .. } = self.steps[0];
+        (status, review_type)
+    }
+
+    /// The hash of the package in a state, if its log was not sent.
+    pub(crate) fn hash_without_log(
+        &self,
+        package: &Package,
+        (status, review_type): (Status, ReviewType),
+    ) -> Option<ContentHash> {
+        let hash = || in_state(package, status, review_type).ok().map(|(_, hash)| hash);
+        (!self.is_known).then(hash).flatten()
+    }
+
+    /// The package in its first known state.
+    pub(crate) fn first_text(&self, package: &Package) -> String {
+        let (status, review_type) = self.first_state();
+        in_state(package, status, review_type).map_or_else(|_| String::new(), |(text, _)| text)
+    }
+
     /// The known hashes of the package, oldest first.
     pub(crate) fn hashes(&self) -> impl Iterator<Item = ContentHash> {
         self.steps.iter().map(|step| step.hash)
@@ -133,7 +160,7 @@ impl History {
     pub(crate) fn events(
         &self,
         package: &Package,
-        renamed_from: Option<&str>,
+        (renamed_from, origin_hash): (Option<&str>, Option<ContentHash>),
         by: &Actor,
     ) -> Result<Vec<PackageEvent>, ContextFault> {
         let Some(first) = self.steps.first() else { return Ok(Vec::new()) };
@@ -154,6 +181,7 @@ impl History {
             asks: head.asks,
             at: first.at,
             renamed_from: renamed_from.map(str::to_owned),
+            origin_hash,
             trace: None,
             raw: raw.into(),
         };

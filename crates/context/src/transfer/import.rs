@@ -37,6 +37,8 @@ pub(super) struct PendingRecord {
     pub(super) project: String,
     pub(super) stream: String,
     arrival: ArrivingRecord,
+    /// Whether it is of a package that exists here, so that it gets no other id.
+    exists: bool,
 }
 
 /// A running import.
@@ -55,6 +57,8 @@ pub(crate) struct Importer<'a> {
     archived: BTreeMap<String, TimestampMs>,
     /// The new ids of packages, by the project's key and the id in the import.
     pub(super) renamed: HashMap<(String, String), String>,
+    /// Whether a project has renamed packages, by its key.
+    pub(super) with_renamed: HashMap<String, bool>,
     record_counts: Counts,
     announced_counts: Option<Counts>,
     has_envelopes: bool,
@@ -76,6 +80,7 @@ impl<'a> Importer<'a> {
             homes: HashMap::new(),
             archived: BTreeMap::new(),
             renamed: HashMap::new(),
+            with_renamed: HashMap::new(),
             record_counts: Counts::default(),
             announced_counts: None,
             has_envelopes: false,
@@ -155,16 +160,16 @@ impl<'a> Importer<'a> {
             Err(failure) => return self.report_outcome((line, record.kind, &name), Err(failure)),
         };
         if let ArrivingRecord::Package(package) = &arrival
-            && package.renamed_from.is_some()
+            && self.waits(&project, package.origin_id())
         {
-            // The original may still wait to be written.
             self.flush().await?;
-            if let Some(outcome) = self.outcome_of_original(&project, package).await.transpose() {
-                return self.report_outcome((line, record.kind, &name), outcome);
-            }
         }
+        let (arrival, exists) = match self.looked_up(&project, arrival).await {
+            Ok(found) => found,
+            Err(failure) => return self.report_outcome((line, record.kind, &name), Err(failure)),
+        };
         let stream = arrival.stream(&project);
-        self.pending.push(PendingRecord { line, kind: record.kind, name, project, stream, arrival });
+        self.pending.push(PendingRecord { line, kind: record.kind, name, project, stream, arrival, exists });
         self.bytes_waiting += record.data.len();
         let is_alone = self.import.mode == Mode::Rename && record.kind == Kind::Package;
         if is_alone || self.pending.len() >= IMPORTS_AT_ONCE || self.bytes_waiting >= IMPORT_BYTES_WAITING_MAX
@@ -172,6 +177,15 @@ impl<'a> Importer<'a> {
             self.flush().await?;
         }
         Ok(())
+    }
+
+    /// Whether a package with this original id waits to be written.
+    fn waits(&self, project: &str, origin_id: &str) -> bool {
+        let is_it = |pending: &PendingRecord| {
+            pending.project == project
+                && matches!(&pending.arrival, ArrivingRecord::Package(it) if it.origin_id() == origin_id)
+        };
+        self.pending.iter().any(is_it)
     }
 
     /// The place of a record: an owner's records are in its own namespace; the operator's are where they say, or where
@@ -294,7 +308,7 @@ impl<'a> Importer<'a> {
         for (pending, outcome) in outcomes {
             match (&pending.arrival, &outcome) {
                 (ArrivingRecord::Package(package), Ok(Outcome::Differs))
-                    if self.import.mode == Mode::Rename =>
+                    if self.import.mode == Mode::Rename && !pending.exists =>
                 {
                     let outcome = self.rename(&pending, package).await;
                     self.report_outcome((pending.line, pending.kind, &pending.name), outcome)?;

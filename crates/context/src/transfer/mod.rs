@@ -8,6 +8,7 @@ mod decide;
 mod export;
 mod fact;
 mod history;
+mod identity;
 mod import;
 mod merge;
 mod news;

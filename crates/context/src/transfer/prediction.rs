@@ -14,6 +14,7 @@ use super::{
     arrivals::{ArrivingPackage, ArrivingSession},
     decide::Outcome,
     fact::ArrivingFact,
+    identity::LocalPackage,
     merge::{ExistingFact, Neighbours},
     placement::{NamedProject, Placement},
 };
@@ -33,6 +34,8 @@ use crate::{
 pub(super) struct Prediction {
     projects: HashMap<String, ProjectState>,
     packages: HashMap<String, PackageState>,
+    /// Packages that would be new or get further states.
+    known_packages: HashMap<String, LocalPackage>,
     facts: HashMap<String, FactState>,
     sessions: HashMap<String, SessionState>,
     /// The fact with an id, by the project's key and that id: the id of its stream, and its `valid_from`.
@@ -103,8 +106,8 @@ async fn predict<R: Room, C: Command<R, Reply = Outcome, Rejection = Rejection>>
     if states.len() >= PREDICTED_STREAMS_MAX {
         states.clear();
     }
-    let mut state = match states.remove(id) {
-        Some(state) => state,
+    let mut state = match states.get(id) {
+        Some(state) => state.clone(),
         None => (*streams.fresh(id).await?.0).clone(),
     };
     let mut facts = command.facts(&state, &mut Vec::new()).await?;
@@ -146,11 +149,47 @@ impl Prediction {
     ) -> Result<Outcome, Failure> {
         let Placement { context, id, .. } = *placing;
         let mut states = std::mem::take(&mut self.packages);
-        let adjust = |facts: &mut (InProject, Vec<_>)| self.use_predicted_project(id, &mut facts.0);
+        let adjust = |facts: &mut (InProject, Vec<_>)| {
+            self.use_predicted_project(id, &mut facts.0);
+            if let Some(known) = self.known_packages.get(id) {
+                facts.1.clone_from(&known.hashes);
+            }
+        };
         let outcome =
             predict::<PackageRoom, _>(context, context.packages(), (id, &mut states), placing, adjust).await;
         self.packages = states;
+        if let Ok(outcome) = &outcome {
+            self.note_package(placing, *outcome).await?;
+        }
         outcome
+    }
+
+    /// Notes a package that would be new or get further states.
+    async fn note_package(
+        &mut self,
+        Placement { context, id, record, .. }: &Placement<'_, ArrivingPackage>,
+        outcome: Outcome,
+    ) -> Result<(), Failure> {
+        let local = match outcome {
+            Outcome::New => Some(LocalPackage::from_arrival(record)),
+            Outcome::Continued => match self.known_packages.remove(*id) {
+                Some(local) => Some(local),
+                None => context.local_package(id).await?,
+            },
+            Outcome::Same | Outcome::Differs | Outcome::Renamed | Outcome::Ahead => None,
+        };
+        if let Some(mut local) = local
+            && self.known_packages.len() < PREDICTED_STREAMS_MAX
+        {
+            local.hashes.extend(record.history.hashes());
+            self.known_packages.insert((*id).to_owned(), local);
+        }
+        Ok(())
+    }
+
+    /// A package that the import would write, in the state that it would have.
+    pub(super) fn known_package(&self, stream: &str) -> Option<&LocalPackage> {
+        self.known_packages.get(stream)
     }
 
     pub(super) async fn fact(&mut self, placing: &Placement<'_, ArrivingFact>) -> Result<Outcome, Failure> {

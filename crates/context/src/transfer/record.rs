@@ -1,4 +1,4 @@
-//! One line of an export: `{record, data, content_hash?, reviews?, cursor?}`, or a bare object, as other
+//! One line of an export: `{record, data, content_hash?, reviews?, renamed_from?, origin_hash?, cursor?}`, or a bare object, as other
 //! implementations store them in one file per kind (wire.md D.7, 0.5).
 //! Must not know: the decision on a record.
 
@@ -30,6 +30,8 @@ words! {
     }
 }
 
+/// The member with the identity of a package whose id or parent an import changed.
+const ORIGIN_HASH: &str = "origin_hash";
 /// The record that ends an export; without it the export is incomplete.
 pub(crate) const END: &str = "end";
 /// The kind of a record that names a damaged project, package or session instead of including it.
@@ -71,6 +73,8 @@ pub(crate) struct OutgoingRecord<'a> {
     pub(crate) reviews: Option<&'a str>,
     /// The original id of a renamed package.
     pub(crate) renamed_from: Option<&'a str>,
+    /// The hash of its first deposit there, if an import changed its id or its parent.
+    pub(crate) origin_hash: Option<ContentHash>,
     pub(crate) cursor: Option<&'a str>,
 }
 
@@ -97,6 +101,9 @@ impl OutgoingRecord<'_> {
             out.push_str(",\"renamed_from\":");
             out.push_str(&quoted(origin));
         }
+        if let Some(hash) = self.origin_hash {
+            out.push_str(&format!(",\"{ORIGIN_HASH}\":\"{hash}\""));
+        }
         if let Some(cursor) = self.cursor {
             out.push_str(",\"cursor\":");
             out.push_str(&quoted(cursor));
@@ -119,6 +126,8 @@ pub(crate) struct IncomingRecord {
     pub(crate) reviews: Option<String>,
     /// The original id of a package that an import renamed.
     pub(crate) renamed_from: Option<String>,
+    /// The hash of its first deposit there, if an import changed its id or its parent.
+    pub(crate) origin_hash: Option<ContentHash>,
     /// Whether it has the envelope of an export.
     pub(crate) has_envelope: bool,
 }
@@ -158,13 +167,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<ImportLine, ContextFault> {
     }
     let Some(kind) = Kind::parse(&word) else { return Ok(ImportLine::Other) };
     let data = data.ok_or_else(|| ContextFault::field("data", "an object"))?.to_owned();
-    let claim = match object.get(CONTENT_HASH) {
-        None | Some("null") => None,
-        Some(claim) => Some(
-            serde_json::from_str(claim)
-                .map_err(|_| ContextFault::field(CONTENT_HASH, "sha256:<64 hex digits>"))?,
-        ),
-    };
+    let (claim, origin_hash) = (hash(&object, CONTENT_HASH)?, hash(&object, ORIGIN_HASH)?);
     let project = match object.get("project") {
         None | Some("null") => None,
         Some(text) => Some(home(text).ok_or_else(|| ContextFault::field("project", "OWNER:ID"))?),
@@ -182,6 +185,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<ImportLine, ContextFault> {
         claim,
         reviews,
         renamed_from,
+        origin_hash,
         has_envelope,
     })))
 }
@@ -201,7 +205,8 @@ fn bare(object: &Object<'_>) -> Result<ImportLine, ContextFault> {
         return Err(ContextFault::missing("record"));
     };
     let data = object.text().to_owned();
-    let (project, claim, reviews, renamed_from, has_envelope) = (None, None, None, None, false);
+    let (project, claim, reviews, has_envelope) = (None, None, None, false);
+    let (renamed_from, origin_hash) = (None, None);
     Ok(ImportLine::Record(Box::new(IncomingRecord {
         kind,
         project,
@@ -209,8 +214,19 @@ fn bare(object: &Object<'_>) -> Result<ImportLine, ContextFault> {
         claim,
         reviews,
         renamed_from,
+        origin_hash,
         has_envelope,
     })))
+}
+
+/// Reads the hash in a member of the line.
+fn hash(object: &Object<'_>, name: &str) -> Result<Option<ContentHash>, ContextFault> {
+    match object.get(name) {
+        None | Some("null") => Ok(None),
+        Some(hash) => serde_json::from_str(hash)
+            .map(Some)
+            .map_err(|_| ContextFault::field(name, "sha256:<64 hex digits>")),
+    }
 }
 
 /// Reads the id of a package from a JSON string.

@@ -1,22 +1,23 @@
-//! Renamed packages: packages that get a new id in an import because theirs is taken, and packages that were renamed
-//! elsewhere and come back. The latter, and references to them, are resolved to their originals.
+//! Renamed packages: packages that get a new id in an import because theirs is taken by another. A record of a package
+//! that exists here, under whatever id, is found by its identity, and references to it mean the id here.
 //! Must not know: how a record is decided.
 
 use plenary_kernel::json::digest;
-use plenary_log::{Batch, Charge, Fault, Order, RowOp, Usage};
+use plenary_log::{Batch, Charge, Fault, IndexRow, Order, RowOp, Usage};
 
 use super::{
     arrivals::{ArrivingPackage, ArrivingRecord},
     decide::Outcome,
+    identity::{Identity, LocalPackage},
     import::{Importer, PendingRecord, place},
-    report::RenamedPackage,
+    report::{Mode, RenamedPackage},
 };
 use crate::{
     Context, Failure,
     hash::ContentHash,
     index::RENAMED,
     key,
-    limits::{RENAMED_LOOKED_AT_MAX, RENAMES_MAX},
+    limits::{EXPORT_PROJECTS_MAX, NEW_IDS_MAX, RENAMED_LOOKED_AT_MAX, RENAMES_MAX},
     package::event::PackageEvent,
     rejection::Rejection,
 };
@@ -24,6 +25,16 @@ use crate::{
 /// The row that maps a package id of another server to the id here.
 fn renamed_row(project: &str, id: &str) -> String {
     format!("context.package_known_as/{}", key::join(&[project, &key::part(id)]))
+}
+
+/// The new ids that a package may get, in the order in which they are tried. Only if somebody has deposited a package under
+/// the first one, another is needed.
+fn new_ids(project_id: &str, identity: &Identity) -> impl Iterator<Item = String> {
+    let next = move |id: &str| {
+        let text = format!("{project_id}\0{id}\0{}", identity.hash);
+        format!("pkg_{}", &hex::encode(digest(text.as_bytes()))[..32])
+    };
+    std::iter::successors(Some(next(&identity.id)), move |id| Some(next(id))).take(NEW_IDS_MAX)
 }
 
 impl Context {
@@ -50,10 +61,12 @@ impl Importer<'_> {
         Ok(match arrival {
             ArrivingRecord::Package(package) => {
                 let head = &package.package.head;
-                match self.local_id(project, head.parent_package_id.as_deref()).await? {
+                let parent = head.parent_package_id.as_deref().filter(|parent| **parent != *head.package_id);
+                match self.local_id(project, parent).await? {
                     Some(parent) => {
-                        let relinked =
+                        let mut relinked =
                             package.with_ids(&head.package_id, Some(&parent)).map_err(Rejection::from)?;
+                        relinked.origin_hash = Some(Identity::of(&package).hash);
                         ArrivingRecord::Package(Box::new(relinked))
                     }
                     None => ArrivingRecord::Package(package),
@@ -79,34 +92,101 @@ impl Importer<'_> {
         Ok(row.map(|row| String::from_utf8_lossy(&row.value).into_owned()))
     }
 
-    /// The outcome for a package that was renamed elsewhere and whose original exists here: the outcome for the
-    /// original. `None` if it does not apply.
-    pub(super) async fn outcome_of_original(
+    /// Whether the package may exist here under another id or with another parent. In a project without renamed packages
+    /// that is never so, and its packages need not be looked up.
+    async fn may_be_elsewhere(&mut self, project: &str, package: &ArrivingPackage) -> Result<bool, Fault> {
+        if package.renamed_from.is_some() || package.origin_hash.is_some() {
+            self.with_renamed.insert(project.to_owned(), true);
+            return Ok(true);
+        }
+        if self.import.mode == Mode::Rename {
+            return Ok(true);
+        }
+        if let Some(known) = self.with_renamed.get(project) {
+            return Ok(*known);
+        }
+        let prefix = format!("{project}/");
+        let rows = self.context.log().read_index(RENAMED, &prefix, None, 1, Order::Ascending).await?;
+        if self.with_renamed.len() < EXPORT_PROJECTS_MAX {
+            self.with_renamed.insert(project.to_owned(), !rows.is_empty());
+        }
+        Ok(!rows.is_empty())
+    }
+
+    /// A record of a package that exists here, with the id and the parent that the package has here; other records
+    /// unchanged. Also whether it is one. Later references to the package mean the id here.
+    pub(super) async fn looked_up(
         &mut self,
         project: &str,
-        package: &ArrivingPackage,
-    ) -> Result<Option<Outcome>, Failure> {
-        let Some(origin) = package.renamed_from.as_deref() else { return Ok(None) };
-        let id = &package.package.head.package_id;
-        let existing_hashes = self.context.hashes(&key::join(&[project, &key::part(id)])).await?;
-        let is_another = !existing_hashes.is_empty() && !existing_hashes.contains(&package.package.hash);
-        let Ok(original) = package.with_ids(origin, None) else { return Ok(None) };
-        let arrival = ArrivingRecord::Package(Box::new(original));
-        let stream = arrival.stream(project);
-        if is_another || self.context.hashes(&stream).await?.is_empty() {
-            return Ok(None);
+        arrival: ArrivingRecord,
+    ) -> Result<(ArrivingRecord, bool), Failure> {
+        let ArrivingRecord::Package(package) = arrival else { return Ok((arrival, false)) };
+        let name = package.package.head.package_id.clone();
+        self.renamed.remove(&(project.to_owned(), name.clone()));
+        if !self.may_be_elsewhere(project, &package).await? {
+            return Ok((ArrivingRecord::Package(package), false));
         }
-        let outcome = place(self.context, &self.import, &stream, &arrival, self.dry_run.as_mut()).await;
-        let outcome = match outcome {
-            Ok(Outcome::Differs) | Err(Failure::Rejected(Rejection::DuplicatePackageId)) => return Ok(None),
-            outcome => outcome?,
+        if self.import.mode == Mode::Overwrite
+            && package.renamed_from.is_none()
+            && self.local(project, &name).await?.is_some_and(|local| local.may_become(&package))
+        {
+            return Ok((ArrivingRecord::Package(package), false));
+        }
+        let Some(restated) = self.find(project, &package).await? else {
+            return Ok((ArrivingRecord::Package(package), false));
         };
-        self.remember(project, id, origin)?;
-        if self.dry_run.is_none() {
-            // A later import may refer to it.
-            self.store_local_id(project, id, origin).await?;
+        let local_id = &restated.package.head.package_id;
+        if *local_id != name {
+            self.remember(project, &name, local_id)?;
+            // Only a new id means the same package on every server. A later import may refer to it.
+            let is_new_id = package.renamed_from.as_deref().is_some_and(|origin| origin != name);
+            if is_new_id && self.dry_run.is_none() && self.local(project, &name).await?.is_none() {
+                self.store_local_id(project, &name, local_id).await?;
+            }
         }
-        Ok(Some(outcome))
+        Ok((ArrivingRecord::Package(Box::new(restated)), true))
+    }
+
+    /// The record in the words of the package here, if it exists: under the id of the record, its original id, or a new
+    /// id.
+    async fn find(&self, project: &str, package: &ArrivingPackage) -> Result<Option<ArrivingPackage>, Fault> {
+        let (head, identity) = (&package.package.head, Identity::of(package));
+        let mut ids = vec![head.package_id.clone()];
+        if identity.id != head.package_id {
+            ids.push(identity.id.clone());
+        }
+        for row in self.renamed_from(project, &identity.id).await? {
+            ids.push(String::from_utf8_lossy(&row.value).into_owned());
+        }
+        for id in &ids {
+            let local = self.local(project, id).await?;
+            if let Some(restated) = local.and_then(|local| local.restated(package, &identity)) {
+                return Ok(Some(restated));
+            }
+        }
+        for id in new_ids(&head.project_id, &identity) {
+            let Some(local) = self.local(project, &id).await? else { break };
+            if let Some(restated) = local.restated(package, &identity) {
+                return Ok(Some(restated));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The rows of the packages that were renamed from an id.
+    async fn renamed_from(&self, project: &str, id: &str) -> Result<Vec<IndexRow>, Fault> {
+        let prefix = format!("{}/", key::join(&[project, &key::part(id)]));
+        let (max, order) = (RENAMED_LOOKED_AT_MAX, Order::Ascending);
+        self.context.log().read_index(RENAMED, &prefix, None, max, order).await
+    }
+
+    /// The package here with this id; in a dry run, as it would be.
+    async fn local(&self, project: &str, id: &str) -> Result<Option<LocalPackage>, Fault> {
+        let stream = key::join(&[project, &key::part(id)]);
+        match self.dry_run.as_ref().and_then(|prediction| prediction.known_package(&stream)) {
+            Some(local) => Ok(Some(local.clone())),
+            None => self.context.local_package(&stream).await,
+        }
     }
 
     /// Maps a package id of another server to the id here. An importer can create any number of such rows, so each is
@@ -141,7 +221,7 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Gives a package a new id: always the same for the same package, so that a repeated import finds it.
+    /// Gives a package a new id: always the same for the same package, on every server, so that every import finds it.
     pub(super) async fn rename(
         &mut self,
         pending: &PendingRecord,
@@ -150,12 +230,15 @@ impl Importer<'_> {
         if self.exists_below_renamed_parent(pending, package).await? {
             return Ok(Outcome::Same);
         }
-        let head = &package.package.head;
-        let renamed_to = self.new_id(pending, package).await?;
+        let (head, identity) = (&package.package.head, Identity::of(package));
+        let renamed_to = self.free_id(pending, (&head.project_id, &identity)).await?;
         self.remember(&pending.project, &pending.name, &renamed_to)?;
-        let mut relinked = package.with_ids(&renamed_to, None).map_err(Rejection::from)?;
-        relinked.renamed_from.get_or_insert_with(|| pending.name.clone());
-        let arrival = ArrivingRecord::Package(Box::new(relinked));
+        let names_itself = head.parent_package_id.as_deref() == Some(head.package_id.as_str());
+        let parent = names_itself.then_some(renamed_to.as_str());
+        let mut renamed = package.with_ids(&renamed_to, parent).map_err(Rejection::from)?;
+        renamed.renamed_from = Some(identity.id);
+        renamed.origin_hash = Some(identity.hash);
+        let arrival = ArrivingRecord::Package(Box::new(renamed));
         let stream = arrival.stream(&pending.project);
         let outcome = place(self.context, &self.import, &stream, &arrival, self.dry_run.as_mut()).await?;
         if outcome == Outcome::Differs {
@@ -173,24 +256,22 @@ impl Importer<'_> {
         Ok(outcome)
     }
 
-    /// The new id of a package, existing or to be given. It is derived from the first hash of the package, which
-    /// reviews do not change; imports by older versions may have used a later hash.
-    async fn new_id(&self, pending: &PendingRecord, package: &ArrivingPackage) -> Result<String, Fault> {
-        let head = &package.package.head;
-        let mut first_id = None;
-        for hash in package.history.hashes() {
-            let identity = format!("{}\0{}\0{hash}", head.project_id, head.package_id);
-            let id = format!("pkg_{}", &hex::encode(digest(identity.as_bytes()))[..32]);
-            if !self.context.hashes(&key::join(&[&pending.project, &id])).await?.is_empty() {
+    /// The first new id of the package that no package has.
+    async fn free_id(
+        &self,
+        pending: &PendingRecord,
+        (project_id, identity): (&str, &Identity),
+    ) -> Result<String, Failure> {
+        for id in new_ids(project_id, identity) {
+            if self.local(&pending.project, &id).await?.is_none() {
                 return Ok(id);
             }
-            first_id.get_or_insert(id);
         }
-        first_id.ok_or_else(|| Fault::Corrupt("a package without a first step".to_owned()))
+        Err(Rejection::DuplicatePackageId.into())
     }
 
     /// Whether the package exists here under another parent: one that was renamed from the parent that it
-    /// names.
+    /// names. Needed for packages from before identities were stored.
     async fn exists_below_renamed_parent(
         &self,
         pending: &PendingRecord,
@@ -198,9 +279,7 @@ impl Importer<'_> {
     ) -> Result<bool, Failure> {
         let head = &package.package.head;
         let Some(parent) = &head.parent_package_id else { return Ok(false) };
-        let prefix = format!("{}/", key::join(&[&pending.project, &key::part(parent)]));
-        let (max, order) = (RENAMED_LOOKED_AT_MAX, Order::Ascending);
-        let parents = self.context.log().read_index(RENAMED, &prefix, None, max, order).await?;
+        let parents = self.renamed_from(&pending.project, parent).await?;
         if parents.is_empty() {
             return Ok(false);
         }

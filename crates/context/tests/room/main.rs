@@ -9,6 +9,7 @@ mod house;
 mod limits;
 mod packages;
 mod projects;
+mod renames;
 mod sessions;
 mod sharing;
 mod transfer;

@@ -100,7 +100,7 @@ proptest! {
         );
         let hash = ContentHash::of_text(&text).unwrap();
         let mut line = String::new();
-        OutgoingRecord { kind: "package", project: Some("nick:p"), data: &text, hash: Some(hash), reviews: None, renamed_from: Some("o"), cursor: Some("c/%") }.write(&mut line);
+        OutgoingRecord { kind: "package", project: Some("nick:p"), data: &text, hash: Some(hash), reviews: None, renamed_from: Some("o"), origin_hash: None, cursor: Some("c/%") }.write(&mut line);
         prop_assert_eq!(line.matches('\n').count(), 1);
         let Ok(ImportLine::Record(record)) = read(line.trim_end().as_bytes()) else { panic!("{line}") };
         prop_assert_eq!(ContentHash::of_text(&record.data), Some(hash));
