@@ -23,12 +23,27 @@ impl JsonSchema for AnyFrame {
         "Frame".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let mut schema = object(&ENVELOPE);
-        schema.insert("description".into(), "An agent-channel frame, at most 32 KiB of JSON.".into());
-        schema.insert("oneOf".into(), Kind::all().map(of_kind).collect());
-        Schema::from(schema)
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mapping: Map<String, Value> =
+            Kind::all().map(|kind| (kind.def().name.to_owned(), of_kind(kind).0.into())).collect();
+        json_schema!({
+            "description": "An agent-channel frame, at most 32 KiB of JSON.",
+            "oneOf": forms(generator),
+            "discriminator": {"propertyName": "kind", "mapping": mapping},
+        })
     }
+}
+
+/// References to the schemas of all kinds.
+fn forms(generator: &mut SchemaGenerator) -> Vec<Value> {
+    Kind::all().map(of_kind).map(|(name, schema)| defined(generator, name, schema.into())).collect()
+}
+
+/// A reference to a schema, which is defined under this name.
+fn defined(generator: &mut SchemaGenerator, name: String, schema: Value) -> Value {
+    let target = format!("#{}/{name}", generator.settings().definitions_path);
+    generator.definitions_mut().insert(name, schema);
+    json!({"$ref": target})
 }
 
 /// The body of a submission in the API description: the bare frame, or the scope and the frame.
@@ -42,24 +57,31 @@ impl JsonSchema for AnySubmission {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let frame = generator.subschema_for::<AnyFrame>();
-        let wrapped = json!({
+        let scoped = json!({
             "type": "object",
+            "description": "A frame with its scope.",
             "properties": {"scope": value(&Form::Scope), "frame": frame},
             "required": ["frame"],
             "additionalProperties": false,
         });
-        json_schema!({"oneOf": [frame, wrapped]})
+        let mut forms = forms(generator);
+        forms.push(defined(generator, "ScopedFrame".to_owned(), scoped));
+        json_schema!({"oneOf": forms})
     }
 }
 
-/// The parts that a kind adds to the envelope: its name and its payload.
-fn of_kind(kind: Kind) -> Value {
+/// The name and the schema of the frames of a kind. Each kind has a whole schema of its own: generators of clients drop
+/// forms without a name, and those that complete an envelope.
+fn of_kind(kind: Kind) -> (String, Map<String, Value>) {
     let def = kind.def();
-    json!({
-        "title": def.name,
-        "description": def.description,
-        "properties": {"kind": {"const": def.name}, "payload": object(&def.shape)},
-    })
+    let words = def.name.split('_').filter_map(|word| word.split_at_checked(1));
+    let name: String = words.map(|(first, rest)| first.to_ascii_uppercase() + rest).collect();
+    let mut schema = object(&ENVELOPE);
+    schema.insert("title".into(), def.name.into());
+    schema.insert("description".into(), def.description.into());
+    schema["properties"]["kind"] = json!({"type": "string", "const": def.name});
+    schema["properties"]["payload"] = object(&def.shape).into();
+    (format!("Frame{name}"), schema)
 }
 
 fn object(shape: &Shape) -> Map<String, Value> {
