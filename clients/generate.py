@@ -281,7 +281,9 @@ class Model:
 
     def _collect_codes(self, operation: Any) -> None:
         for response in operation["responses"].values():
-            self.codes.update(self._resolved(response).get("x-plenary-codes", []))
+            codes = self._resolved(response).get("x-plenary-codes", [])
+            # The numbers are those of JSON-RPC, for which there are no methods.
+            self.codes.update(code for code in codes if not code.startswith("-"))
 
     def _resolved(self, response: Any) -> Any:
         return self.responses[response["$ref"].rsplit("/", 1)[1]] if "$ref" in response else response

@@ -68,7 +68,10 @@ fn card_operations() -> Vec<Operation<A2a>> {
         "Show an agent's card (A2A 1.0)",
     )
     .description("Without a token only for agents with a public profile; with a token for all agents that it may contact.")
-    .reply::<Map<String, Value>>();
+    .token_optional()
+    .reply::<Map<String, Value>>()
+    .has_etag()
+    .or_empty(StatusCode::NOT_MODIFIED);
     let own_doc = OperationDoc::new(
         "a2a.server_card",
         Method::GET,
@@ -76,11 +79,14 @@ fn card_operations() -> Vec<Operation<A2a>> {
         "Show the card of the one agent that the operator has named (A2A 1.0)",
     )
     .auth(Auth::Any)
+    .token_optional()
     .no_tool(NO_TOOL)
     .errors(Class::Unauthenticated, &["UNAUTHENTICATED"])
     .errors(Class::NotFound, &["AGENT_NOT_FOUND"])
     .error_body::<Map<String, Value>>()
-    .reply::<Map<String, Value>>();
+    .reply::<Map<String, Value>>()
+    .has_etag()
+    .or_empty(StatusCode::NOT_MODIFIED);
     let keys_doc = OperationDoc::new(
         "a2a.keys",
         Method::GET,
@@ -109,6 +115,7 @@ fn binding_operations() -> Vec<Operation<A2a>> {
         .request::<Map<String, Value>>()
         .reply::<Map<String, Value>>()
         .or_reply_type("text/event-stream")
+        .continues()
         .answers_page();
     let read_doc = doc("a2a.read", Method::GET, "/a2a/{agent}/{*path}", "Read an agent's tasks (A2A 1.0, HTTP+JSON)")
         .description(
@@ -119,6 +126,7 @@ fn binding_operations() -> Vec<Operation<A2a>> {
         .reply::<Map<String, Value>>()
         .reply_type("application/a2a+json")
         .or_reply_type("text/event-stream")
+        .continues()
         .errors(Class::Malformed, &["INVALID_PARAMS", "VERSION_NOT_SUPPORTED", "UNSUPPORTED_OPERATION"])
         .errors(Class::NotFound, &["TASK_NOT_FOUND", "METHOD_NOT_FOUND"])
         .answers_page();
@@ -133,6 +141,7 @@ fn binding_operations() -> Vec<Operation<A2a>> {
         .reply::<Map<String, Value>>()
         .reply_type("application/a2a+json")
         .or_reply_type("text/event-stream")
+        .continues()
         .errors(Class::Malformed, &["INVALID_PARAMS", "VERSION_NOT_SUPPORTED", "UNSUPPORTED_OPERATION"])
         .errors(Class::Malformed, &["CONTENT_TYPE_NOT_SUPPORTED"])
         .errors(Class::NotFound, &["TASK_NOT_FOUND", "METHOD_NOT_FOUND"])

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use self::{answers::Answers, schemas::Schemas};
-use crate::operation::{Auth, OperationDoc};
+use crate::operation::{Auth, HeaderDoc, OperationDoc};
 
 /// The head of the description.
 #[derive(Debug, Clone, Copy)]
@@ -71,11 +71,16 @@ fn operation(doc: &OperationDoc, schemas: &mut Schemas, answers: &mut Answers) -
         described.insert("description".into(), doc.description.into());
     }
     described.insert("x-plenary-auth".into(), doc.auth.as_str().into());
-    let security = if doc.auth == Auth::None { json!([]) } else { json!([{"bearer": []}]) };
+    let security = match doc.auth {
+        Auth::None => json!([]),
+        _ if doc.token_optional => json!([{}, {"bearer": []}]),
+        _ => json!([{"bearer": []}]),
+    };
     described.insert("security".into(), security);
     let mut parameters = path_parameters(doc, schemas);
     parameters.extend(query_parameters(doc, schemas));
     parameters.extend(doc.takes_key.then(key_parameter));
+    parameters.extend(doc.reads_headers.iter().map(header_parameter));
     if !parameters.is_empty() {
         described.insert("parameters".into(), parameters.into());
     }
@@ -139,15 +144,22 @@ fn key_parameter() -> Value {
         "required": false,
         "description": "1 to 255 visible ASCII characters. A request is carried out once for each key, even after a \
                         crash; a repetition gets the first response with `Idempotency-Replayed: true`.",
-        "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+    })
+}
+
+fn header_parameter(header: &HeaderDoc) -> Value {
+    json!({
+        "name": header.name,
+        "in": "header",
+        "required": false,
+        "description": header.description,
+        "schema": {"type": "string"},
     })
 }
 
 fn without_null(mut schema: Value) -> Value {
     let null = json!({"type": "null"});
-    if schema.get("default").is_some_and(Value::is_null) {
-        schema.as_object_mut().map(|schema| schema.remove("default"));
-    }
     if let Some(types) = schema.get_mut("type").and_then(Value::as_array_mut) {
         types.retain(|one| one != "null");
         if let [only] = types.as_slice() {

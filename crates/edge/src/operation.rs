@@ -70,6 +70,13 @@ pub(crate) struct PathParameter {
     pub(crate) schema: SchemaOf,
 }
 
+/// A header that an operation reads, or that its successes have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HeaderDoc {
+    pub(crate) name: &'static str,
+    pub(crate) description: &'static str,
+}
+
 /// A protocol's form of a refusal.
 pub type RefusalForm = fn(Refusal) -> Response;
 
@@ -82,6 +89,8 @@ pub struct OperationDoc {
     pub(crate) summary: &'static str,
     pub(crate) description: &'static str,
     pub(crate) auth: Auth,
+    /// Whether it also answers some callers without a token.
+    pub(crate) token_optional: bool,
     pub(crate) success: StatusCode,
     /// Other successes with the same body.
     pub(crate) other_successes: Vec<StatusCode>,
@@ -99,6 +108,10 @@ pub struct OperationDoc {
     pub(crate) other_reply_types: Vec<&'static str>,
     pub(crate) query: Option<SchemaOf>,
     pub(crate) path_parameters: Vec<PathParameter>,
+    /// The headers that it reads.
+    pub(crate) reads_headers: Vec<HeaderDoc>,
+    /// The headers of its successes.
+    pub(crate) sends_headers: Vec<HeaderDoc>,
     pub(crate) errors: Vec<ErrorDoc>,
     /// Whether it is carried out once for an `Idempotency-Key`.
     pub(crate) takes_key: bool,
@@ -131,6 +144,7 @@ impl OperationDoc {
             summary,
             description: "",
             auth: Auth::Agent,
+            token_optional: false,
             success: StatusCode::OK,
             other_successes: Vec::new(),
             empty_successes: Vec::new(),
@@ -144,6 +158,8 @@ impl OperationDoc {
             other_reply_types: Vec::new(),
             query: None,
             path_parameters: Vec::new(),
+            reads_headers: Vec::new(),
+            sends_headers: Vec::new(),
             errors: Vec::new(),
             takes_key,
             error_body: |generator| generator.subschema_for::<ErrorBody<'static>>(),
@@ -167,6 +183,12 @@ impl OperationDoc {
     /// Who may call it; an agent by default.
     pub fn auth(mut self, auth: Auth) -> Self {
         self.auth = auth;
+        self
+    }
+
+    /// It also answers some callers without a token.
+    pub fn token_optional(mut self) -> Self {
+        self.token_optional = true;
         self
     }
 
@@ -208,7 +230,7 @@ impl OperationDoc {
         self
     }
 
-    /// The media type of a body that is not JSON; it may be empty.
+    /// The media type of a body that is not JSON; it may be empty, unless [`OperationDoc::request`] requires it.
     pub fn request_type(mut self, media_type: &'static str) -> Self {
         self.request_type = media_type;
         self.request = self.request.or(Some(|_| schemars::json_schema!({"type": "string"})));
@@ -251,6 +273,45 @@ impl OperationDoc {
         let schema: SchemaOf = |generator| generator.subschema_for::<T>();
         self.path_parameters.push(PathParameter { name, description, schema });
         self
+    }
+
+    /// A header that it reads.
+    pub fn reads_header(mut self, name: &'static str, description: &'static str) -> Self {
+        self.reads_headers.push(HeaderDoc { name, description });
+        self
+    }
+
+    /// A header of its successes.
+    pub fn sends_header(mut self, name: &'static str, description: &'static str) -> Self {
+        self.sends_headers.push(HeaderDoc { name, description });
+        self
+    }
+
+    /// Its answer has an `ETag`, and `If-None-Match` is compared with it.
+    pub fn has_etag(self) -> Self {
+        self.sends_header("ETag", "The version of the answer.")
+            .reads_header("If-None-Match", "The `ETag` of a known answer: 304 if it is still the same.")
+    }
+
+    /// Its answer is bytes, of which a client may ask for a part.
+    pub fn answers_ranges(self) -> Self {
+        self.has_etag()
+            .reads_header("Range", "The part that is wanted, such as `bytes=0-1023`.")
+            .sends_header("Accept-Ranges", "`bytes`.")
+            .sends_header("Content-Range", "Which part this is; with 206 only.")
+    }
+
+    /// Its stream of server-sent events continues where an earlier one ended.
+    pub fn continues(self) -> Self {
+        self.reads_header(
+            "Last-Event-ID",
+            "The id of the last event that was received: the stream continues after it.",
+        )
+    }
+
+    /// Its answer is a page; a `Link` leads to the next one.
+    pub fn links_pages(self) -> Self {
+        self.sends_header("Link", "`<URL>; rel=\"next\"`: the next page, if there is one.")
     }
 
     /// Its answer is a page of a list, or a stream of that size: budget is reserved before it is made.

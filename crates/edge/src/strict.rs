@@ -59,6 +59,13 @@ impl Shape {
         Self { root, definitions: generator.take_definitions(true) }
     }
 
+    /// Whether it can refuse any body.
+    pub(crate) fn is_closed(&self) -> bool {
+        let variants = self.variants(&[&self.root]);
+        variants.iter().any(|variant| variant.get("properties").is_some())
+            && !variants.iter().any(|variant| is_open(variant))
+    }
+
     /// Refuses a body for its first unknown member.
     pub(crate) fn check(&self, body: &[u8]) -> Result<(), Refusal> {
         // The reader of the body refuses invalid JSON.

@@ -86,7 +86,7 @@ struct SubmitQuery {
     /// when absent.
     scope: Option<String>,
     /// `0` leaves out the session that `X-Agent-Session` names.
-    #[schemars(with = "Option<u8>")]
+    #[schemars(with = "Option<u8>", range(max = 1))]
     echo: Option<String>,
 }
 
@@ -132,6 +132,9 @@ pub fn operations() -> Vec<Operation<Frames>> {
              set is not an error. `X-Agent-Instrument`, `X-Agent-Session` and `X-Agent-Tool` name the sending session.",
         )
         .query::<SubmitQuery>()
+        .reads_header("X-Agent-Instrument", "The instrument of the sending session.")
+        .reads_header("X-Agent-Session", "The sending session.")
+        .reads_header("X-Agent-Tool", "The tool of the sending session.")
         .request::<AnySubmission>()
         .reply::<Submitted>()
         .errors(
@@ -158,6 +161,7 @@ pub fn operations() -> Vec<Operation<Frames>> {
         )
         .query::<StreamQuery>()
         .reply_type("text/event-stream")
+        .continues()
         .errors(Class::Malformed, &["filter-axis-unknown", "filter-value-invalid"])
         .errors(Class::Forbidden, &["scope-unauthorised"])
         .errors(Class::TooMany, &["rate-limited"]);

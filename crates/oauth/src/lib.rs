@@ -8,6 +8,7 @@ mod code;
 mod consent;
 mod document;
 mod foreign;
+mod forms;
 pub mod limits;
 mod oauth;
 mod page;

@@ -20,11 +20,17 @@ const EXAMPLES: &[Example] = &[
         || json!({"client_name": "Claude", "redirect_uris": ["https://claude.ai/api/mcp/auth_callback"]}),
     ),
     ("oauth.decide", || {
-        json!("request=REQUEST&csrf=CSRF&agent=%40nick.claude&scope=sessions&days=30&decision=allow")
+        json!({
+            "request": "REQUEST", "csrf": "CSRF", "agent": "@nick.claude", "scope": "sessions", "days": "30",
+            "decision": "allow",
+        })
     }),
-    ("oauth.revoke", || json!("token=TOKEN&client_id=CLIENT")),
-    ("oauth.token", || json!("grant_type=refresh_token&client_id=CLIENT&refresh_token=TOKEN")),
-    ("oauth.sign_in", || json!("link=LINK&request=REQUEST")),
+    ("oauth.revoke", || json!({"token": "TOKEN", "client_id": "CLIENT"})),
+    (
+        "oauth.token",
+        || json!({"grant_type": "refresh_token", "client_id": "CLIENT", "refresh_token": "TOKEN"}),
+    ),
+    ("oauth.sign_in", || json!({"link": "LINK", "request": "REQUEST"})),
 ];
 
 impl ServedRoom for OAuth {

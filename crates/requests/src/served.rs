@@ -7,7 +7,8 @@ use axum::Router;
 use http::Method;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::RegistryFault;
-use plenary_engine::recount_event;
+use plenary_engine::{SystemClock, recount_event};
+use plenary_kernel::Clock as _;
 use plenary_log::{Charge, Fault, StoredEvent};
 use plenary_room::{Example, Mount, PeriodicTask, RoomDescription, ServedRoom, async_trait, house_error};
 use serde_json::json;
@@ -32,10 +33,11 @@ const EXAMPLES: &[Example] = &[
         "request.answer_many",
         || json!({"answers": [{"request_id": "ask_01JD7Z5QK0000000000000000A", "type": "accept", "version": 1}]}),
     ),
-    ("request.snooze", || json!({"until": 4_102_444_800_000_u64})),
+    // A day after the description is made: a later end than 30 days is refused, and a fixed one passes.
+    ("request.snooze", || json!({"until": SystemClock.now().0 + 24 * 60 * 60 * 1_000})),
     ("request.delegate", || json!({"to": "@nick.maria"})),
     ("request.interrupt_response", || json!({"type": "response", "args": "Use the second one."})),
-    ("request.tapped", || json!("answer=accept")),
+    ("request.tapped", || json!({"answer": "accept"})),
 ];
 
 /// How operations answer a repeated request.

@@ -21,6 +21,7 @@ use crate::{
 
 /// An agent and its path, as `GET /` lists them.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(extend("items" = {"type": "string"}))]
 pub struct AgentPath(pub String, pub String);
 
 /// `GET /agent/{name}/describe` (SC-20).

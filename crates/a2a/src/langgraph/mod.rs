@@ -180,6 +180,8 @@ fn doc(id: &'static str, method: Method, summary: &'static str) -> OperationDoc 
         .path_parameter::<String>("path", "The path of LangGraph's API.")
         .reply::<Value>()
         .or_reply_type("text/event-stream")
+        .continues()
+        .sends_header("Location", "The stream of the run, for an answer that begins or follows one.")
         .answers_page()
         .errors(Class::Unauthenticated, &["invalid_authorization"])
         .errors(Class::NotFound, &["assistant_not_found", "thread_not_found", "run_not_found", "not_found"])

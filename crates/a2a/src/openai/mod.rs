@@ -20,6 +20,7 @@ use plenary_edge::{
 };
 use plenary_kernel::{Class, Refusal};
 use plenary_room::Example;
+use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -121,6 +122,29 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
         .reply::<Map<String, Value>>()
 }
 
+/// The members of a chat that are needed; the others are OpenAI's.
+#[derive(JsonSchema)]
+#[schemars(rename = "OpenAiChat", extend("additionalProperties" = true))]
+#[expect(dead_code, reason = "only its schema is used")]
+struct ChatBody {
+    /// The agent: its name, or its handle.
+    model: String,
+    /// What was said, the oldest first.
+    #[schemars(length(min = 1))]
+    messages: Vec<Map<String, Value>>,
+}
+
+/// The members of a request for a response that are needed; the others are OpenAI's.
+#[derive(JsonSchema)]
+#[schemars(rename = "OpenAiResponse", extend("additionalProperties" = true))]
+#[expect(dead_code, reason = "only its schema is used")]
+struct ResponseBody {
+    /// The agent: its name, or its handle.
+    model: String,
+    /// A text, or a list of messages.
+    input: Value,
+}
+
 pub(crate) fn operations() -> Vec<Operation<A2a>> {
     run_operations().into_iter().chain(stored_operations()).collect()
 }
@@ -133,8 +157,7 @@ fn run_operations() -> Vec<Operation<A2a>> {
             .path_parameter::<String>("model", "The agent: its name, or its handle.")
             .errors(Class::NotFound, &["model_not_found"]);
     let starting_run = |doc: OperationDoc| {
-        doc.request::<Map<String, Value>>()
-            .or_reply_type("text/event-stream")
+        doc.or_reply_type("text/event-stream")
             .errors(Class::Malformed, &["invalid_value", "unsupported_parameter", "invalid_json"])
             .errors(Class::NotFound, &["model_not_found"])
             .errors(Class::Conflict, &["agent_stopped", "thread_full", "run_not_active"])
@@ -142,12 +165,14 @@ fn run_operations() -> Vec<Operation<A2a>> {
             .answers_page()
     };
     let chat_doc = starting_run(doc("openai.chat", Method::POST, "/v1/chat/completions", "Ask an agent (OpenAI, chat)"))
+        .request::<ChatBody>()
         .description(
             "Each request is a run in a new thread. Of several messages the agent gets the whole conversation as one text, \
              and the messages in `request_metadata.openai`.",
         )
         .errors(Class::Unprocessable, &["run_failed"]);
     let response_doc = starting_run(doc("openai.response", Method::POST, "/v1/responses", "Ask an agent (OpenAI, responses)"))
+        .request::<ResponseBody>()
         .description(
             "`previous_response_id` continues the same thread, and answers a question at the end of that response. With \
              `background` the answer comes at once, and the response is read later.",

@@ -24,8 +24,10 @@ pub(crate) struct AccountView {
     /// The owner's name.
     display_name: OwnerName,
     /// Always null.
+    #[schemars(with = "Option<String>")]
     bio: (),
     /// Always null: images are not stored.
+    #[schemars(with = "Option<String>")]
     image_url: (),
     /// Always `self-hosted`.
     tier: &'static str,
@@ -150,6 +152,7 @@ impl NewAccountAgent {
 
 /// `PATCH /agents/{owner}/{name}`: at least one member.
 #[derive(Debug, JsonSchema)]
+#[schemars(extend("minProperties" = 1))]
 pub(crate) struct SetAccountAgent {
     /// The contact policy.
     pub(crate) inbound_policy: Option<Policy>,

@@ -64,10 +64,13 @@ pub struct ListingProfile {
     /// Its owner's name.
     pub owner_display_name: OwnerName,
     /// Always null: images are not stored.
+    #[schemars(with = "Option<String>")]
     pub image_url: (),
     /// Always null.
+    #[schemars(with = "Option<String>")]
     pub owner_image_url: (),
     /// Always null: the card describes what an agent can do.
+    #[schemars(with = "Option<Vec<String>>")]
     pub skills: (),
 }
 
@@ -172,6 +175,7 @@ pub struct FoundAgent {
     /// Its display name; its handle if it has none.
     pub display_name: String,
     /// Always null.
+    #[schemars(with = "Option<String>")]
     pub image_url: (),
 }
 

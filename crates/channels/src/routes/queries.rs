@@ -40,6 +40,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
         .query::<ListQuery>()
         .reply::<Vec<Channel>>()
         .answers_page()
+        .links_pages()
         .errors(Class::Unprocessable, &["invalid_limit", "invalid_include_closed", "invalid_cursor", "invalid_query"]);
     let events_doc = of_channel(
         "channel.events",
@@ -55,6 +56,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     .query::<EventsQuery>()
     .reply::<Vec<Event>>()
     .answers_page()
+    .links_pages()
     .errors(
         Class::Unprocessable,
         &["invalid_limit", "invalid_before_id", "invalid_after_id", "invalid_query"],
@@ -72,6 +74,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     )
     .query::<WatchQuery>()
     .reply_type("text/event-stream")
+    .continues()
     .errors(Class::Unprocessable, &["invalid_after_id", "invalid_query"])
     .errors(Class::TooMany, &["too_many_streams"])
     .errors(Class::Unavailable, &["stopping"]);

@@ -27,6 +27,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     .or_reply_type("text/html")
     .or_reply_type("image/svg+xml")
     .or_empty(StatusCode::NOT_MODIFIED)
+    .has_etag()
     .errors(Class::NotFound, &["not_found"]);
     vec![Operation::new(doc, file)]
 }

@@ -62,6 +62,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
         )
         .query::<WatchQuery>()
         .reply_type("text/event-stream")
+        .continues()
         .or_refusal(StatusCode::GONE)
         .errors(
             Class::Malformed,

@@ -46,6 +46,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         )
         .query::<EventsQuery>()
         .reply_type("text/event-stream")
+        .continues()
         .errors(Class::Malformed, &["invalid_parameter"])
         .errors(Class::TooMany, &["too_many_streams"])
         .errors(Class::Unavailable, &["stopping"]);

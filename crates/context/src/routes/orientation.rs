@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State};
 use http::Method;
-use plenary_edge::{Auth, Operation};
+use plenary_edge::{Auth, Operation, OperationDoc};
 use plenary_kernel::Class;
 use plenary_retrieval::{Query, QueryFault};
 use prometheus_client::metrics::gauge::Gauge;
@@ -25,7 +25,7 @@ use crate::{
 #[expect(dead_code, reason = "describes what `Parameters` reads")]
 struct OrientQuery {
     /// How many days to look back on; 14 when absent.
-    #[schemars(range(min = 1, max = 36500))]
+    #[schemars(range(min = 1, max = WINDOW_DAYS_MAX))]
     window_days: Option<u64>,
 }
 
@@ -38,9 +38,10 @@ struct DigestQuery {
     /// The focus of the snippets.
     focus: Option<String>,
     /// 0 to 200; 25 when absent.
+    #[schemars(range(max = SNIPPETS_MAX))]
     snippets: Option<u64>,
     /// How many days to look back on; 14 when absent.
-    #[schemars(range(min = 1, max = 36500))]
+    #[schemars(range(min = 1, max = WINDOW_DAYS_MAX))]
     window_days: Option<u64>,
     /// Include archived projects, if the digest covers all projects.
     include_archived: Option<bool>,
@@ -68,7 +69,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .errors(Class::NotFound, &["project_not_found"])
         .errors(Class::Conflict, &["ambiguous_project_id"])
         .errors(Class::TooMany, &["too_many_searches"]);
-    let conformance_doc = doc(
+    let conformance_doc = OperationDoc::new(
         "context.conformance",
         Method::GET,
         "/v1/conformance",
@@ -76,6 +77,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     )
     .no_tool("for programs that choose a server")
     .auth(Auth::None)
+    .error_body::<ContextError<'_>>()
     .reply::<Conformance>();
     vec![
         Operation::new(orient_doc, orient),

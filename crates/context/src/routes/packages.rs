@@ -47,6 +47,9 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     lists().into_iter().chain(single()).collect()
 }
 
+/// The header `ETag` of a package.
+const VERSION: &str = "The hash of the package, quoted.";
+
 /// Operations on one package.
 fn single() -> Vec<Operation<Context>> {
     let deposit_doc = writing(
@@ -59,6 +62,7 @@ fn single() -> Vec<Operation<Context>> {
     .or_status(StatusCode::OK)
     .request::<ContextPackage>()
     .reply::<ContextPackage>()
+    .sends_header("ETag", VERSION)
     .errors(Class::Malformed, &["hash_mismatch"])
     .errors(Class::Conflict, &["duplicate_package_id"])
     .errors(Class::Internal, &["content_damaged"]);
@@ -66,6 +70,7 @@ fn single() -> Vec<Operation<Context>> {
         .tool("context")
         .reply::<ContextPackage>()
         .or_empty(StatusCode::NOT_MODIFIED)
+        .has_etag()
         .errors(Class::Internal, &["content_damaged"]);
     let flag_doc = writing(
         one("context.flag", Method::POST, "/v1/packages/{package_id}/flag", "Ask for a review")
@@ -73,6 +78,7 @@ fn single() -> Vec<Operation<Context>> {
     )
     .request::<Flag>()
     .reply::<ContextPackage>()
+    .sends_header("ETag", VERSION)
     .errors(Class::Malformed, &["invalid_transition"])
     .errors(Class::Conflict, &["too_many_steps"])
     .errors(Class::Internal, &["content_damaged"]);
@@ -82,6 +88,7 @@ fn single() -> Vec<Operation<Context>> {
     )
     .request::<Review>()
     .reply::<ContextPackage>()
+    .sends_header("ETag", VERSION)
     .errors(Class::Malformed, &["invalid_transition"])
     .errors(Class::Conflict, &["too_many_steps"])
     .errors(Class::Internal, &["content_damaged"]);
@@ -94,12 +101,17 @@ fn single() -> Vec<Operation<Context>> {
     .action("context", "context_reviews")
     .reply::<Reviews>();
     vec![
-        Operation::new(deposit_doc.answers_item(), deposit),
-        Operation::new(get_doc.answers_item(), get),
-        Operation::new(flag_doc.answers_item(), flag),
-        Operation::new(review_doc.answers_item(), review),
+        Operation::new(hashed(deposit_doc), deposit),
+        Operation::new(hashed(get_doc), get),
+        Operation::new(hashed(flag_doc), flag),
+        Operation::new(hashed(review_doc), review),
         Operation::new(log_doc, log),
     ]
+}
+
+/// Its answer is a package and its hash.
+fn hashed(doc: OperationDoc) -> OperationDoc {
+    doc.answers_item().sends_header("X-Content-Hash", "The hash of the package, `sha256:` and 64 hex digits.")
 }
 
 /// Operations that list packages.

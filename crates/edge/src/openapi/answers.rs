@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 use super::schemas::Schemas;
 use crate::{
     error::ErrorBody,
-    operation::{Auth, OperationDoc, SchemaOf},
+    operation::{Auth, HeaderDoc, OperationDoc, SchemaOf},
+    strict::Shape,
 };
 
 /// The edge's refusals in the common form, for every operation: invalid HTTP, a foreign page, a head
@@ -25,6 +26,9 @@ const OF_A_TOKEN: &[u16] = &[401, 403];
 const OF_WRITING: u16 = 507;
 
 const EVENT_STREAM: &str = "text/event-stream";
+const JSON: &str = "application/json";
+/// The common form of a refusal.
+const HOUSE: SchemaOf = |generator| generator.subschema_for::<ErrorBody<'static>>();
 
 /// Answers that several operations share, by their names in `components.responses`.
 #[derive(Default)]
@@ -41,7 +45,13 @@ impl Answers {
         let mut responses = successes(doc, schemas);
         let room = schemas.sent(doc.error_body);
         let mut codes: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
+        let is_checked = doc.request_type == "application/json"
+            && doc.request.is_some_and(|request| Shape::of(request).is_closed());
         for error in doc.documented_errors() {
+            // Strict handling can refuse no member of a body that may have any.
+            if error.code == "unknown_member" && !is_checked {
+                continue;
+            }
             codes.entry(error.class.status()).or_default().push(error.code);
         }
         for (status, codes) in &codes {
@@ -54,8 +64,14 @@ impl Answers {
         let room_statuses = implied(doc);
         for status in room_statuses.iter().chain(EDGE_STATUSES) {
             let form = room_statuses.contains(status).then_some(&room);
-            if !responses.contains_key(&status.to_string()) {
+            let Some(answer) = responses.get_mut(&status.to_string()) else {
                 responses.insert(status.to_string(), self.share(*status, form, schemas));
+                continue;
+            };
+            // A page for people with this status; the refusals of the edge are JSON.
+            let content = answer.get_mut("content").and_then(Value::as_object_mut);
+            if let Some(content) = content.filter(|content| !content.contains_key(JSON)) {
+                content.insert(JSON.to_owned(), json!({"schema": schemas.sent(HOUSE)}));
             }
         }
         responses.into()
@@ -101,7 +117,24 @@ fn successes(doc: &OperationDoc, schemas: &mut Schemas) -> Map<String, Value> {
     for status in &doc.empty_successes {
         responses.insert(status.as_str().into(), json!({"description": reason(*status)}));
     }
+    let headers = headers(doc);
+    for response in responses.values_mut().filter(|_| !headers.is_empty()) {
+        response["headers"] = json!(headers);
+    }
     responses
+}
+
+/// The headers of the successes.
+fn headers(doc: &OperationDoc) -> Map<String, Value> {
+    let replayed = HeaderDoc {
+        name: "Idempotency-Replayed",
+        description: "`true` if this is the first response to the same `Idempotency-Key`.",
+    };
+    let headers = doc.sends_headers.iter().chain(doc.takes_key.then_some(&replayed));
+    let described = |header: &HeaderDoc| {
+        (header.name.into(), json!({"description": header.description, "schema": {"type": "string"}}))
+    };
+    headers.map(described).collect()
 }
 
 /// A body of this type. The schema of a stream of events would apply to each event, and those are
@@ -130,10 +163,9 @@ fn implied(doc: &OperationDoc) -> BTreeSet<u16> {
 
 /// The forms of a refusal with this status: the room's, the common one, or either.
 fn forms(status: u16, room: Option<&Value>, schemas: &mut Schemas) -> Vec<Value> {
-    let house: SchemaOf = |generator| generator.subschema_for::<ErrorBody<'static>>();
     let mut forms: Vec<Value> = room.cloned().into_iter().collect();
     if EDGE_STATUSES.contains(&status) || forms.is_empty() {
-        let house = schemas.sent(house);
+        let house = schemas.sent(HOUSE);
         if !forms.contains(&house) {
             forms.push(house);
         }
@@ -148,7 +180,7 @@ fn refusal(status: u16, forms: &[Value]) -> Value {
     };
     let mut described = json!({
         "description": StatusCode::from_u16(status).map_or("Refused", reason),
-        "content": {"application/json": {"schema": schema}},
+        "content": {JSON: {"schema": schema}},
     });
     match status {
         401 => {

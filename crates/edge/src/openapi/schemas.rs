@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use schemars::{
     Schema, SchemaGenerator,
     generate::SchemaSettings,
-    transform::{ReplaceBoolSchemas, Transform as _},
+    transform::{RecursiveTransform, ReplaceBoolSchemas, Transform as _},
 };
 use serde_json::{Map, Value};
 
@@ -36,6 +36,7 @@ impl Schemas {
                     settings.meta_schema = None;
                 })
                 .with_transform(booleans())
+                .with_transform(RecursiveTransform(without_null_default))
         };
         Self {
             sent: settings(SENT).for_serialize().into_generator(),
@@ -75,8 +76,16 @@ fn booleans() -> ReplaceBoolSchemas {
     booleans
 }
 
+/// Removes the default `null`: a client would send it for an absent member, and where the two differ, it erases.
+fn without_null_default(schema: &mut Schema) {
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.remove("default");
+    }
+}
+
 fn object(mut schema: Schema) -> Value {
     booleans().transform(&mut schema);
+    RecursiveTransform(without_null_default).transform(&mut schema);
     schema.into()
 }
 

@@ -24,6 +24,7 @@ struct Thing {
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct Part {
+    #[schemars(default)]
     weight: Option<u8>,
 }
 
@@ -50,7 +51,9 @@ fn docs() -> Vec<OperationDoc> {
             .or_empty(StatusCode::ACCEPTED),
         OperationDoc::new("part.show", Method::GET, "/things/{id}/parts/{*rest}", "Show a part")
             .path_parameter::<u64>("id", "The thing's number.")
+            .token_optional()
             .reply::<Part>()
+            .has_etag()
             .errors(Class::NotFound, &["not_found"]),
         OperationDoc::new("metrics.show", Method::GET, "/metrics", "What is counted")
             .auth(Auth::None)

@@ -167,6 +167,7 @@ pub fn operations() -> Vec<Operation<AttachState>> {
     .path_parameter::<String>("name", "The agent's name.")
     .query::<AttachQuery>()
     .success(StatusCode::SWITCHING_PROTOCOLS)
+    .or_refusal(StatusCode::UPGRADE_REQUIRED)
     .error_body::<ErrorBody<'static>>()
     .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
     .errors(Class::NotFound, &["agent_not_found"])

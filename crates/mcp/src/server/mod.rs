@@ -204,10 +204,12 @@ pub fn operations() -> Vec<Operation<Mcp>> {
             .without_key()
             .auth(Auth::Any)
             .query::<McpQuery>()
-            .errors(Class::Unauthenticated, &["unauthenticated"])
-            .errors(Class::Forbidden, &["foreign_host", "foreign_origin"])
-            .errors(Class::TooMany, &["too_many"])
-            .errors(Class::Malformed, &["malformed"])
+            .reads_header("Mcp-Session-Id", "The session, as the answer to `initialize` has it.")
+            .errors(Class::Unauthenticated, &["-32000"])
+            .errors(Class::Forbidden, &["-32000"])
+            .errors(Class::TooMany, &["-32000"])
+            .errors(Class::Malformed, &["-32600", "-32602"])
+            .errors(Class::NotFound, &["-32000"])
             .error_body::<envelope::ErrorBody>()
     };
     let metadata = |id, path| {
@@ -229,14 +231,15 @@ pub fn operations() -> Vec<Operation<Mcp>> {
                 .reply::<Map<String, Value>>()
                 .or_reply_type("text/event-stream")
                 .or_empty(http::StatusCode::ACCEPTED)
-                .errors(Class::NotFound, &["not_found"])
-                .errors(Class::TooLarge, &["body_too_large"]),
+                .sends_header("Mcp-Session-Id", "The session that `initialize` has begun.")
+                .errors(Class::Malformed, &["-32700", "-32000"])
+                .errors(Class::TooLarge, &["-32000"]),
             entry::enter,
         ),
         Operation::new(
             doc("mcp.listen", Method::GET, "Receive the server's own messages in a session")
                 .reply_type("text/event-stream")
-                .errors(Class::NotFound, &["not_found"]),
+                .continues(),
             entry::enter,
         ),
         Operation::new(

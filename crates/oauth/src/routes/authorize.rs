@@ -22,6 +22,7 @@ use crate::{
     client::Client,
     code::{Code, make},
     consent::{AuthorizationRequest, Back, Denial},
+    forms,
     limits::{AGENTS_SHOWN_MAX, CODE_MS_MAX, GRANT_DAYS_MAX},
     oauth::At,
     page::{Page, Question, answer},
@@ -52,10 +53,17 @@ pub(super) fn operations() -> Vec<Operation<At>> {
          code_challenge, code_challenge_method=S256, state, scope, resource.",
     );
     let decide = page(doc("oauth.decide", Method::POST, "/oauth/authorize", "The form of that page"))
-        .request_type(FORM);
+        .request::<forms::Decision>()
+        .request_type(FORM)
+        .or_status(StatusCode::PAYLOAD_TOO_LARGE)
+        .or_status(StatusCode::UNSUPPORTED_MEDIA_TYPE);
     let sign_in =
         doc("oauth.sign_in", Method::POST, "/oauth/sign-in", "Sign in with a link of `plenary console`");
-    let sign_in = page(sign_in).request_type(FORM);
+    let sign_in = page(sign_in)
+        .request::<forms::SignIn>()
+        .request_type(FORM)
+        .or_status(StatusCode::PAYLOAD_TOO_LARGE)
+        .or_status(StatusCode::UNSUPPORTED_MEDIA_TYPE);
     vec![Operation::new(show, authorize), Operation::new(decide, decided), Operation::new(sign_in, signed_in)]
 }
 

@@ -20,6 +20,7 @@ use crate::{
     client::{Client, document_url},
     code::{find, take, verifies},
     consent::{Denial, is_within, requested_scope, resource_of},
+    forms,
     limits::ACCESS_MS_MAX,
     oauth::At,
     parameters::Parameters,
@@ -41,6 +42,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
              description begins with a code.",
         )
         .for_pages()
+        .request::<forms::TokenRequest>()
         .request_type(FORM)
         .reply::<Tokens>()
         .errors(Class::Malformed, CODES)
@@ -49,6 +51,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
     let revoke = doc("oauth.revoke", Method::POST, "/oauth/revoke", "Give a token back")
         .description("A refresh token ends its grant. An unknown token gets the same answer.")
         .for_pages()
+        .request::<forms::Revocation>()
         .request_type(FORM)
         .errors(Class::Malformed, &["invalid_request"])
         .errors(Class::TooLarge, &["invalid_request"]);

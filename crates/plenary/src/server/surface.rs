@@ -115,8 +115,18 @@ const ITSELF: (&str, &str) = ("server", "Health, readiness, metrics, and this de
 /// The tag and purpose of the Model Context Protocol.
 const MCP: (&str, &str) = ("mcp", "The Model Context Protocol.");
 /// Example bodies for the operations of the Model Context Protocol that take one.
-const MCP_EXAMPLES: &[Example] =
-    &[("mcp.post", || json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}))];
+const MCP_EXAMPLES: &[Example] = &[("mcp.post", || {
+    json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "example", "version": "1"},
+        },
+    })
+})];
 
 /// The settings of the Model Context Protocol server.
 pub(super) struct McpSettings {
@@ -410,6 +420,37 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A boolean as a schema, a type that is null alone, and a default of null, which an object of a client sends and which then
+    /// erases what an absent member leaves.
+    fn obstacles(value: &Value, path: &str, found: &mut Vec<String>) {
+        match value {
+            Value::Array(items) => items.iter().for_each(|item| obstacles(item, path, found)),
+            Value::Object(members) => {
+                for (name, member) in members {
+                    let path = format!("{path}/{name}");
+                    let is_schema = matches!(name.as_str(), "schema" | "items")
+                        || path.rsplit('/').nth(1) == Some("properties");
+                    let is_null = member["type"] == "null" && is_schema;
+                    if name == "default" && member.is_null() || is_schema && member.is_boolean() || is_null {
+                        found.push(path.clone());
+                    }
+                    if name != "example" {
+                        obstacles(member, &path, found);
+                    }
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    #[test]
+    fn generators_of_clients_can_use_the_description() {
+        let info = ApiInfo { title: "", version: "", description: "", server_url: "/", rooms: &listed() };
+        let mut found = Vec::new();
+        obstacles(&openapi(info, &descriptions()), "", &mut found);
+        assert_eq!(found, [""; 0]);
     }
 
     #[test]

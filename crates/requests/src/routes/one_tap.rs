@@ -12,6 +12,7 @@ use plenary_accounts::{Authority, Decider};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc, read_bytes};
 use plenary_engine::ExecuteError;
 use plenary_kernel::{AskId, Class, TimestampMs};
+use schemars::JsonSchema;
 
 use super::{OnePath, PEOPLE, People, UNAUTHENTICATED, of_people, refusal_for, request_id};
 use crate::{
@@ -71,12 +72,24 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
                  `arg.NAME` to edit: a value of the form, or an argument of the action, as text or JSON.",
     )
     .path_parameter::<String>("secret", "The last part of the link.")
+    .request::<TapForm>()
     .request_type("application/x-www-form-urlencoded")
     .reply_type("text/html; charset=utf-8")
     .or_status(StatusCode::NOT_FOUND)
     .or_status(StatusCode::CONFLICT)
     .or_status(StatusCode::BAD_REQUEST);
     vec![Operation::new(link_doc, link), Operation::new(page_doc, show_page), Operation::new(tap_doc, tap)]
+}
+
+/// The form of the page of a one-tap link.
+#[derive(JsonSchema)]
+#[schemars(extend("additionalProperties" = {"type": "string"}))]
+#[expect(dead_code, reason = "described; `answer_of_form` reads it")]
+struct TapForm {
+    /// accept, ignore, respond or edit.
+    answer: String,
+    /// The text of a response.
+    text: Option<String>,
 }
 
 async fn link(

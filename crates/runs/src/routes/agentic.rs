@@ -87,6 +87,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         "Read a thread's events (agentic-framework)",
     )
     .description("If there are more, `Link: <…>; rel=\"next\"` gives the next page.")
+    .links_pages()
     .path_parameter::<ThreadId>("thread_id", "The thread.")
     .query::<LogsQuery>()
     .reply::<Vec<Map<String, Value>>>()

@@ -48,6 +48,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
             .errors(Class::Forbidden, &["forbidden"])
             .errors(Class::Unprocessable, &["invalid_body", "invalid_type", "invalid_args", "args_too_large"])
             .errors(Class::Conflict, &["idempotency_key_reused"]);
+    let configure_doc = super::names_run(configure_doc);
     vec![
         Operation::new(list_doc, list),
         Operation::new(discovery_doc, discovery),

@@ -32,6 +32,9 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
             .reply::<Vec<Base>>()
             .or_reply_type("text/event-stream")
             .answers_page()
+            .continues()
+            .links_pages()
+            .reads_header("X-Reader", "Names the reader of a run; each reader gets each event once.")
             .errors(Class::NotFound, &["run_not_found", "thread_not_found"])
             .errors(
                 Class::Unprocessable,

@@ -97,6 +97,13 @@ fn of_agent(id: &'static str, method: Method, path: &'static str, summary: &'sta
         .errors(Class::NotFound, &["agent_not_found"])
 }
 
+/// Its successes name the run (wire.md D.4).
+fn names_run(doc: OperationDoc) -> OperationDoc {
+    doc.sends_header("X-Run-Id", "The run.")
+        .sends_header("X-Thread-Id", "Its thread.")
+        .sends_header("Location", "The path of the run's report.")
+}
+
 /// A response with already encoded JSON.
 fn json(text: impl Into<axum::body::Body>) -> Response {
     let mut response = text.into().into_response();

@@ -43,6 +43,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     .query::<ThreadsQuery>()
     .reply::<Vec<ThreadReport>>()
     .answers_page()
+    .links_pages()
     .errors(Class::NotFound, &["thread_not_found"])
     .errors(Class::Unprocessable, &["invalid_limit", "invalid_query"]);
     let thread_doc = super::doc(

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Answer, REPLAYED, discovery::configured, json, of_agent, query, set_run_headers};
+use super::{Answer, REPLAYED, discovery::configured, json, names_run, of_agent, query, set_run_headers};
 use crate::{
     Runs,
     agentic::{Dialect, Shape, TranslatedStream, prompt_of},
@@ -68,7 +68,8 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     .request::<RunBody>()
     .reply_type("text/event-stream")
     .errors(Class::TooMany, &["too_many_streams"]);
-    vec![Operation::new(begins(run_doc), run), Operation::new(begins(stream_doc), stream_request)]
+    let [run_doc, stream_doc] = [run_doc, stream_doc].map(|doc| names_run(begins(doc)));
+    vec![Operation::new(run_doc, run), Operation::new(stream_doc, stream_request)]
 }
 
 /// Adds the refusals of an operation that starts a run.
@@ -111,6 +112,7 @@ pub(super) fn begins(doc: OperationDoc) -> OperationDoc {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct RunQuery {
     /// `true`, `false` or `result`; false when absent.
+    #[schemars(extend("enum" = ["true", "false", "result"]))]
     wait: Option<String>,
     /// As in the body, which overrides it.
     run_id: Option<String>,

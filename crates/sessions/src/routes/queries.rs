@@ -65,6 +65,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     )
     .query::<ConnectQuery>()
     .success(StatusCode::SWITCHING_PROTOCOLS)
+    .or_refusal(StatusCode::UPGRADE_REQUIRED)
     .errors(Class::Malformed, &["invalid_events", "invalid_query", "websocket_required"]);
     vec![
         Operation::new(list_doc, list),
@@ -78,7 +79,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct ListQuery {
     /// Maximum number; 1000 when absent, at most 1000.
-    #[schemars(with = "Option<u64>", range(min = 1, max = 1000))]
+    #[schemars(with = "Option<u64>", range(min = 1, max = LIST_MAX))]
     limit: Option<String>,
     /// The `next_cursor` of the previous page. `cursor`, its name in most lists, is accepted too.
     #[serde(alias = "cursor")]
@@ -92,7 +93,7 @@ pub(super) struct EventsQuery {
     #[schemars(with = "Option<u64>")]
     after_sequence: Option<String>,
     /// Maximum number; 1000 when absent, at most 1000.
-    #[schemars(with = "Option<u64>", range(min = 1, max = 1000))]
+    #[schemars(with = "Option<u64>", range(min = 1, max = LIST_MAX))]
     limit: Option<String>,
 }
 
