@@ -15,7 +15,10 @@ use serde::Serialize;
 use crate::{
     AgentKind, AgentState, Attention, AttentionLevel, KnownAgent, Policy, ProfileChange, Token,
     fields::Fields,
-    limits::{CONTACT_MESSAGE_BYTES_MAX, ENTRIES_PER_REQUEST_MAX},
+    limits::{
+        CONTACT_MESSAGE_BYTES_MAX, ENTRIES_PER_REQUEST_MAX, ROLES_PER_MEMBER_MAX, TOKEN_BYTES_MAX,
+        TOKEN_BYTES_MIN,
+    },
     org::state::Role,
 };
 
@@ -46,11 +49,12 @@ pub struct NewAgent {
     /// Its contact policy; `allowlist` when absent (ASP-6).
     pub policy: Option<Policy>,
     /// Its allowlist; empty when absent.
+    #[schemars(length(max = ENTRIES_PER_REQUEST_MAX))]
     pub allowlist: Option<Vec<AllowEntry>>,
     /// Whether the agent may configure itself; false when absent.
     pub self_service: Option<bool>,
     /// Its token, 16 to 512 printable ASCII characters without spaces; generated when absent.
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<String>", length(min = TOKEN_BYTES_MIN, max = TOKEN_BYTES_MAX), regex(pattern = "^[!-~]*$"))]
     pub token: Option<Token>,
     /// Its profile.
     #[schemars(flatten)]
@@ -59,6 +63,7 @@ pub struct NewAgent {
 
 /// `PATCH /_admin/agents/{handle}`: at least one member.
 #[derive(Debug, JsonSchema)]
+#[schemars(extend("minProperties" = 1))]
 pub struct AgentChanges {
     /// The contact policy.
     pub policy: Option<Policy>,
@@ -82,6 +87,7 @@ pub struct AgentChanges {
 
 /// `PATCH /agents/me`: at least one member.
 #[derive(Debug, JsonSchema)]
+#[schemars(extend("minProperties" = 1))]
 pub struct OwnChanges {
     /// The contact policy.
     pub policy: Option<Policy>,
@@ -99,7 +105,7 @@ pub struct OwnChanges {
 #[derive(Debug, JsonSchema)]
 pub struct NewEntries {
     /// Handles and `@owner.*`, one or more.
-    #[schemars(length(min = 1, max = 1000))]
+    #[schemars(length(min = 1, max = ENTRIES_PER_REQUEST_MAX))]
     pub entries: Vec<AllowEntry>,
 }
 
@@ -114,7 +120,7 @@ pub struct NewBlock {
 #[derive(Debug, JsonSchema)]
 pub struct NewMember {
     /// All roles of the member; none when absent. Duplicates count once.
-    #[schemars(with = "Option<Vec<Role>>")]
+    #[schemars(with = "Option<Vec<Role>>", length(max = ROLES_PER_MEMBER_MAX))]
     pub roles: Option<BTreeSet<Role>>,
 }
 
@@ -124,6 +130,7 @@ pub struct NewContact {
     /// The agent to ask.
     pub to: AgentHandle,
     /// A message for the request, 1 to 4096 bytes.
+    #[schemars(length(min = 1, max = CONTACT_MESSAGE_BYTES_MAX))]
     pub message: Option<String>,
 }
 

@@ -1,7 +1,11 @@
 //! The requests and responses of the console. Pure.
 //! Must not know: HTTP, or permissions.
 
-use plenary_accounts::{AgentKind, ConsoleRole, KnownPasskey, OpenSession, wire::ReachedBy};
+use plenary_accounts::{
+    AgentKind, ConsoleRole, KnownPasskey, OpenSession,
+    limits::{DISPLAY_NAME_CHARS_MAX, PASSKEY_NAME_CHARS_MAX},
+    wire::ReachedBy,
+};
 use plenary_kernel::{AgentHandle, OwnerName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,7 +65,7 @@ pub(crate) struct ChallengeMade {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct PasskeyMade {
     /// The name that people see, one line of 1 to 60 characters.
-    #[schemars(length(min = 1, max = 60))]
+    #[schemars(length(min = 1, max = PASSKEY_NAME_CHARS_MAX))]
     pub(crate) name: String,
     /// `response.clientDataJSON`.
     pub(crate) client_data: String,
@@ -237,7 +241,7 @@ pub(crate) struct NewPerson {
     /// The handle, `@owner.name`.
     pub(crate) handle: AgentHandle,
     /// The person's name, one line of 1 to 100 characters.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = DISPLAY_NAME_CHARS_MAX))]
     #[serde(default)]
     pub(crate) display_name: Option<String>,
 }

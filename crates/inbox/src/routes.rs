@@ -164,7 +164,7 @@ struct ReadQuery {
     /// The `cursor` of an earlier page: only items after it, seen or not.
     after: Option<String>,
     /// Maximum number; 20 when absent, at most 100.
-    #[schemars(with = "Option<u64>", range(min = 1, max = 100))]
+    #[schemars(with = "Option<u64>", range(min = 1, max = LIMIT_MAX))]
     limit: Option<String>,
     /// Only these kinds, separated by commas.
     kinds: Option<String>,
@@ -178,14 +178,14 @@ struct WaitQuery {
     /// The `cursor` of an earlier page: only items after it, seen or not.
     after: Option<String>,
     /// Maximum number; 20 when absent, at most 100.
-    #[schemars(with = "Option<u64>", range(min = 1, max = 100))]
+    #[schemars(with = "Option<u64>", range(min = 1, max = LIMIT_MAX))]
     limit: Option<String>,
     /// Only these kinds, separated by commas.
     kinds: Option<String>,
     /// A coding session of the agent: leaves out items for its other coding sessions.
     coding_session: Option<String>,
     /// Seconds to wait; 30 when absent, at most 60.
-    #[schemars(with = "Option<u64>", range(max = 60))]
+    #[schemars(with = "Option<u64>", range(max = WAIT_SECONDS_MAX))]
     timeout_s: Option<String>,
 }
 
@@ -193,10 +193,11 @@ struct WaitQuery {
 #[derive(Debug, Deserialize, JsonSchema)]
 struct StatusQuery {
     /// Seconds to wait, at most 60; no wait when absent.
-    #[schemars(with = "Option<u64>", range(max = 60))]
+    #[schemars(with = "Option<u64>", range(max = WAIT_SECONDS_MAX))]
     timeout_s: Option<String>,
     /// The state that every recipient must reach to end the wait: `delivered`, `shown`, `in_context` (`seen` is the same),
     /// `answered` or `acknowledged`; `in_context` when absent. Recipients that can never get it do not count.
+    #[schemars(extend("enum" = ["delivered", "shown", "in_context", "seen", "answered", "acknowledged"]))]
     until: Option<String>,
 }
 

@@ -180,6 +180,7 @@ pub struct AckRequest {
     sequence: Option<u64>,
     /// With a cursor and `seen`: items of which only the beginning is in the model's context; at most 100.
     #[serde(default)]
+    #[schemars(length(max = SHOWN_AT_ONCE_MAX))]
     cut: Vec<CutText>,
 }
 
@@ -230,8 +231,10 @@ pub struct AckReceipt {
 #[schemars(rename = "SessionMoment")]
 pub struct MomentRequest {
     /// The coding agent's own id of its session, 1 to 128 characters.
+    #[schemars(length(min = 1, max = SESSION_CHARS_MAX))]
     session: String,
     /// The coding agent, 1 to 64 characters.
+    #[schemars(length(min = 1, max = CLIENT_CHARS_MAX))]
     client: String,
     /// The event.
     event: Moment,
@@ -244,20 +247,25 @@ pub struct MomentRequest {
 #[schemars(rename = "ShowInbox")]
 pub struct ShownRequest {
     /// The coding agent's own id of its session, 1 to 128 characters.
+    #[schemars(length(min = 1, max = SESSION_CHARS_MAX))]
     session: String,
     /// The coding agent, 1 to 64 characters.
+    #[schemars(length(min = 1, max = CLIENT_CHARS_MAX))]
     client: String,
     /// The event at which it was handed over: `start`, `prompt`, `tool`, `stop` or `wake`.
     event: Moment,
     /// The `cursor` of the page.
     cursor: String,
     /// The `id` of each item of the page, at most 100.
+    #[schemars(length(min = 1, max = SHOWN_AT_ONCE_MAX))]
     items: Vec<String>,
     /// `held` of the page: these items stay unread.
+    #[schemars(length(max = HELD_MAX))]
     #[serde(default)]
     held: Vec<String>,
     /// Those of `items` of which only the beginning was handed over.
     #[serde(default)]
+    #[schemars(length(max = SHOWN_AT_ONCE_MAX))]
     cut: Vec<CutText>,
     /// Whether the session also got the page's `attention`; it will not get that again.
     #[serde(default)]

@@ -10,6 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::limits::{INVITATION_SECONDS_MAX, URL_BYTES_MAX};
+
 /// `GET /.well-known/plenary`: the document of this network.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkDocument {
@@ -41,6 +43,7 @@ pub type GrantsSent = BTreeMap<String, Vec<String>>;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct NewPeer {
     /// The origin of the network's public URL, such as `https://plenary.example`.
+    #[schemars(length(min = 1, max = URL_BYTES_MAX))]
     pub network: String,
     /// Its name here.
     pub peer: String,
@@ -48,6 +51,7 @@ pub struct NewPeer {
     #[serde(default)]
     pub grants: GrantsSent,
     /// The lifetime of the invitation in seconds; one day by default.
+    #[schemars(range(min = 1, max = INVITATION_SECONDS_MAX))]
     #[serde(default)]
     pub expires_in_s: Option<u64>,
 }
@@ -56,6 +60,7 @@ pub struct NewPeer {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct PeerAcceptance {
     /// The origin of the public URL of the network that invited this one.
+    #[schemars(length(min = 1, max = URL_BYTES_MAX))]
     pub network: String,
     /// The code that its operator received when inviting this network.
     pub code: String,

@@ -6,6 +6,8 @@ use plenary_requests::{Allow, AnswerType, Kind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::{AGENTS_MAX, DIGEST_MINUTES_MAX, URL_BYTES_MAX, WORD_CHARS_MAX};
+
 /// A change of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "NotifiedEvent")]
@@ -80,11 +82,13 @@ pub enum Target {
     /// A program: Standard Webhooks, signed.
     Webhook {
         /// The URL.
+        #[schemars(length(min = 1, max = URL_BYTES_MAX))]
         url: String,
     },
     /// A topic of ntfy.
     Ntfy {
         /// The topic's URL, such as `https://ntfy.sh/TOPIC`.
+        #[schemars(length(min = 1, max = URL_BYTES_MAX))]
         url: String,
         /// An access token for the topic.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,13 +97,16 @@ pub enum Target {
     /// An incoming webhook of Slack, or of a service with the same format.
     Slack {
         /// The URL.
+        #[schemars(length(min = 1, max = URL_BYTES_MAX))]
         url: String,
     },
     /// A chat with a Telegram bot.
     Telegram {
         /// The bot's token.
+        #[schemars(length(min = 1, max = WORD_CHARS_MAX), regex(pattern = "^[!-~]*$"))]
         bot_token: String,
         /// The chat.
+        #[schemars(length(min = 1, max = WORD_CHARS_MAX), regex(pattern = "^[!-~]*$"))]
         chat_id: String,
         /// The Bot API, if not `https://api.telegram.org`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,6 +120,7 @@ pub enum Target {
     /// A browser: the result of `PushManager.subscribe`.
     WebPush {
         /// The URL of the push service.
+        #[schemars(length(min = 1, max = URL_BYTES_MAX))]
         endpoint: String,
         /// The browser's key, base64url.
         p256dh: String,
@@ -186,16 +194,19 @@ pub struct NewSubscription {
     /// The receiver of notifications.
     pub target: Target,
     /// A name, for people.
+    #[schemars(length(min = 1, max = WORD_CHARS_MAX))]
     #[serde(default)]
     pub name: Option<String>,
     /// The events to send; `request.created` when absent.
     #[serde(default = "created")]
+    #[schemars(length(min = 1))]
     pub events: Vec<Event>,
     /// The kinds of requests; all when empty.
     #[serde(default)]
     pub kinds: Vec<Kind>,
     /// The agents whose requests are sent; all when empty.
     #[serde(default)]
+    #[schemars(length(max = AGENTS_MAX))]
     pub agents: Vec<AgentHandle>,
     /// A person: requests to other people are not sent. For everybody when absent.
     #[serde(default)]
@@ -207,6 +218,7 @@ pub struct NewSubscription {
     #[serde(default)]
     pub quiet: Option<Quiet>,
     /// Collect notifications for this many minutes, and send them together.
+    #[schemars(range(min = 1, max = DIGEST_MINUTES_MAX))]
     #[serde(default)]
     pub digest_minutes: Option<u32>,
     /// Whether notifications are sent.
@@ -227,13 +239,15 @@ pub struct SubscriptionChange {
     pub target: Option<Target>,
     /// A name, for people; `null` for none.
     #[serde(deserialize_with = "present")]
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<String>", length(min = 1, max = WORD_CHARS_MAX))]
     pub name: Option<Option<String>>,
     /// The events to send.
+    #[schemars(length(min = 1))]
     pub events: Option<Vec<Event>>,
     /// The kinds of requests; all when empty.
     pub kinds: Option<Vec<Kind>>,
     /// The agents whose requests are sent; all when empty.
+    #[schemars(length(max = AGENTS_MAX))]
     pub agents: Option<Vec<AgentHandle>>,
     /// The person; `null` for everybody.
     #[serde(deserialize_with = "present")]
@@ -247,7 +261,7 @@ pub struct SubscriptionChange {
     pub quiet: Option<Option<Quiet>>,
     /// Collect notifications for this many minutes; `null` to send each at once.
     #[serde(deserialize_with = "present")]
-    #[schemars(with = "Option<u32>")]
+    #[schemars(with = "Option<u32>", range(min = 1, max = DIGEST_MINUTES_MAX))]
     pub digest_minutes: Option<Option<u32>>,
     /// Whether notifications are sent.
     pub enabled: Option<bool>,

@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::{BATCH_MAX, CHOICES_MAX, NAME_CHARS_MAX, RULE_DAYS_MAX, TITLE_CHARS_MAX, UNDO_SECONDS_MAX};
+
 /// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -180,6 +182,7 @@ impl Allow {
 #[schemars(rename = "RequestedAction")]
 pub struct Action {
     /// The tool's name.
+    #[schemars(length(min = 1, max = NAME_CHARS_MAX))]
     pub name: String,
     /// Its arguments; `null` counts as none.
     #[serde(default)]
@@ -211,10 +214,13 @@ pub struct Detail {
 #[schemars(rename = "RequestSource")]
 pub struct SourceView {
     /// The room (sessions, runs, context, accounts), or the program that asks.
+    #[schemars(length(min = 1, max = NAME_CHARS_MAX))]
     pub room: String,
     /// Its id there.
+    #[schemars(length(min = 1, max = NAME_CHARS_MAX))]
     pub id: String,
     /// The URL at which it can be read.
+    #[schemars(length(min = 1, max = NAME_CHARS_MAX))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
@@ -253,6 +259,7 @@ pub struct NewRequest {
     /// permission, question or hold.
     pub kind: Kind,
     /// The question, one line.
+    #[schemars(length(min = 1, max = TITLE_CHARS_MAX))]
     pub title: String,
     /// The agent in whose name it is asked, if it is another.
     #[serde(default)]
@@ -270,12 +277,14 @@ pub struct NewRequest {
     #[serde(default)]
     pub source: Option<SourceView>,
     /// The agent's working directory, an absolute path.
+    #[schemars(length(min = 1, max = NAME_CHARS_MAX))]
     #[serde(default)]
     pub directory: Option<String>,
     /// The types of answer that it allows; all but `edit` when absent, and for a question with choices all but `edit` and `accept`.
     #[serde(default)]
     pub allow: Option<Allow>,
     /// The choices; a free answer is accepted too.
+    #[schemars(length(max = CHOICES_MAX), inner(length(min = 1, max = TITLE_CHARS_MAX)))]
     #[serde(default)]
     pub choices: Vec<String>,
     /// The requested values: the flat JSON Schema of an elicitation, with at most 50 fields. They are the `args` of
@@ -419,11 +428,14 @@ pub struct NewRule {
     /// An agent of the owner.
     pub agent: AgentHandle,
     /// The tool: the name of the action.
+    #[schemars(length(min = 1, max = NAME_CHARS_MAX))]
     pub tool: String,
     /// Only in this directory and below it.
+    #[schemars(length(min = 1, max = NAME_CHARS_MAX))]
     #[serde(default)]
     pub directory: Option<String>,
     /// Validity in days, 1 to 365.
+    #[schemars(range(min = 1, max = RULE_DAYS_MAX))]
     pub expires_in_days: u64,
 }
 
@@ -443,6 +455,7 @@ pub struct NewAnswer {
     /// The `version` of the request that the answer is for.
     pub version: u64,
     /// Seconds during which the answer can be undone and the agent does not get it; 0 when absent, at most 60.
+    #[schemars(range(max = UNDO_SECONDS_MAX))]
     #[serde(default)]
     pub undo_seconds: Option<u64>,
     /// Answers later requests of this kind in the same way.
@@ -464,6 +477,7 @@ pub struct OneOfBatch {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Batch {
     /// 1 to 100.
+    #[schemars(length(min = 1, max = BATCH_MAX))]
     pub answers: Vec<OneOfBatch>,
 }
 

@@ -21,7 +21,7 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 #[expect(dead_code, reason = "describes what `SearchFilter::read` reads")]
 pub(crate) struct SearchQuery {
     /// What to search for, 2 to 1000 characters.
-    #[schemars(length(min = 2, max = 1000))]
+    #[schemars(length(min = QUERY_CHARS_MIN, max = QUERY_CHARS_MAX))]
     q: String,
     /// Only in these rooms, with commas between or sent several times: agents, sessions, channels, runs, context.
     room: Option<String>,
@@ -32,7 +32,7 @@ pub(crate) struct SearchQuery {
     /// Older than this: RFC 3339 UTC, or up to the end of a day.
     until: Option<String>,
     /// Maximum number of hits, and of agents; 20 when absent, at most 50.
-    #[schemars(range(min = 1, max = 50))]
+    #[schemars(range(min = 1, max = RESULTS_PAGE_MAX))]
     limit: Option<u64>,
     /// The `next_cursor` of the previous page.
     cursor: Option<String>,

@@ -30,9 +30,10 @@ pub(crate) fn header_key(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
 #[schemars(rename = "CreateSession")]
 pub struct CreateRequest {
     /// Agents to invite; each learns only the inviter and the topic.
+    #[schemars(length(max = INVITE_MAX))]
     pub invite: Option<Vec<AgentHandle>>,
     /// What it is about.
-    #[schemars(length(max = 512))]
+    #[schemars(length(max = TOPIC_CHARS_MAX))]
     pub topic: Option<String>,
     /// The first message, sequence 1.
     pub initial_message: Option<InitialMessage>,
@@ -72,7 +73,7 @@ pub enum Content {
     /// Short for one text part.
     Text(#[schemars(length(min = 1))] String),
     /// Typed parts.
-    Parts(#[schemars(length(min = 1, max = 256))] Vec<Part>),
+    Parts(#[schemars(length(min = 1, max = content::PARTS_MAX))] Vec<Part>),
 }
 
 /// A part of a message.
@@ -82,13 +83,16 @@ pub enum Part {
     /// Plain text.
     Text {
         /// The text.
+        #[schemars(length(min = 1))]
         text: String,
     },
     /// By reference or inline: `url`, `data_uri` or `file_id`.
     Image {
         /// Where it is.
+        #[schemars(length(min = 1))]
         url: Option<String>,
         /// The image itself, `data:…`.
+        #[schemars(length(min = 1))]
         data_uri: Option<String>,
         /// One that was uploaded with `POST /files`.
         file_id: Option<FileId>,
@@ -104,6 +108,7 @@ pub enum Part {
     /// Always by reference: `url` or `file_id`.
     File {
         /// Where it is.
+        #[schemars(length(min = 1))]
         url: Option<String>,
         /// One that was uploaded with `POST /files`.
         file_id: Option<FileId>,
@@ -126,7 +131,7 @@ pub enum Part {
 #[schemars(rename = "InviteAgents")]
 pub struct InviteRequest {
     /// Agents to invite.
-    #[schemars(length(min = 1, max = 50))]
+    #[schemars(length(min = 1, max = INVITE_MAX))]
     pub invite: Vec<AgentHandle>,
 }
 
@@ -135,6 +140,7 @@ pub struct InviteRequest {
 #[schemars(rename = "ReopenSession")]
 pub struct ReopenRequest {
     /// Agents to invite; absent: everyone else who was joined at the end.
+    #[schemars(length(max = INVITE_MAX))]
     pub invite: Option<Vec<AgentHandle>>,
     /// A message that is sent with it.
     pub initial_message: Option<InitialMessage>,

@@ -35,7 +35,7 @@ pub(super) struct ItemsQuery {
     /// The item after which the list starts.
     after: Option<String>,
     /// 1 to 100; 20 when absent.
-    #[schemars(with = "Option<usize>")]
+    #[schemars(with = "Option<usize>", range(min = 1, max = INPUT_ITEMS_MAX))]
     limit: Option<String>,
 }
 

@@ -4,6 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{CARD_BYTES_MAX, DESCRIPTION_CHARS_MAX, DISPLAY_NAME_CHARS_MAX};
+
 /// The visibility of an agent's profile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -50,14 +52,15 @@ pub struct Profile {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileChange {
     /// Its display name, one line of 1 to 100 characters; null removes it.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = DISPLAY_NAME_CHARS_MAX))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
     /// Its description, one line of at most 500 characters; null removes it.
-    #[schemars(length(max = 500))]
+    #[schemars(length(max = DESCRIPTION_CHARS_MAX))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Its card, in Markdown, at most 16 KiB; null removes it.
+    #[schemars(length(max = CARD_BYTES_MAX))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card_body: Option<String>,
     /// Who may read its profile; `private` at first.

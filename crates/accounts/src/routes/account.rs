@@ -104,7 +104,7 @@ pub(super) struct OwnedQuery {
     /// Only agents whose handle, display name or description contains this text, ignoring case.
     q: Option<String>,
     /// Maximum number; 50 when absent, at most 100.
-    #[schemars(with = "Option<u64>", range(min = 1, max = 100))]
+    #[schemars(with = "Option<u64>", range(min = 1, max = REACHABLE_PAGE_MAX))]
     limit: Option<String>,
     /// The `next_cursor` of the previous page.
     cursor: Option<String>,

@@ -61,7 +61,7 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
                 Method::GET,
                 "List agents by handle: all for the operator, an owner's own for an owner",
             )
-            .query::<PageQuery>()
+            .query::<PageQuery<LIST_PAGE_MAX>>()
             .reply::<AgentPage>()
             .answers_page()
             .errors(Class::Malformed, super::BAD_PAGE),
@@ -185,14 +185,14 @@ async fn create(
 async fn list(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
-    query: PageSent,
+    query: PageSent<LIST_PAGE_MAX>,
 ) -> Result<Json<AgentPage>, AccountRefusal> {
     let prefix = match &principal.who {
         TokenOwner::Operator => String::new(),
         TokenOwner::Owner(owner) => format!("{owner}/"),
         TokenOwner::Agent(_) => return Err(Refusal::not_found().into()),
     };
-    let page = page::<AgentHandle>(query, LIST_PAGE_MAX)?;
+    let page = page::<AgentHandle, LIST_PAGE_MAX>(query)?;
     let after = page.after.as_ref().map(|handle| list_key(handle.as_str()));
     let log = accounts.log();
     let rows = log.read_index(AGENTS, &prefix, after.as_deref(), page.limit + 1, Order::Ascending).await?;

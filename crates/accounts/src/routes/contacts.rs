@@ -102,11 +102,12 @@ fn list_doc() -> OperationDoc {
 #[derive(Debug, Deserialize, JsonSchema)]
 struct ListQuery {
     /// `incoming` (when absent) or `outgoing`.
+    #[schemars(extend("enum" = ["incoming", "outgoing"]))]
     direction: Option<String>,
     /// The agent; with an agent's own token, the agent itself.
     agent: Option<String>,
     /// Maximum number; 100 when absent, at most 100.
-    #[schemars(with = "Option<u64>", range(min = 1, max = 100))]
+    #[schemars(with = "Option<u64>", range(min = 1, max = CONTACTS_PAGE_MAX))]
     limit: Option<String>,
     /// The `next_cursor` of the previous page.
     cursor: Option<String>,

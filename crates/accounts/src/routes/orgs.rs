@@ -42,7 +42,7 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
         ),
         Operation::new(
             doc("org.get", Method::GET, ORG, "Show an organisation and its members")
-                .query::<PageQuery>()
+                .query::<PageQuery<LIST_PAGE_MAX>>()
                 .reply::<OrgView>()
                 .answers_page()
                 .errors(Class::Malformed, super::BAD_PAGE),
@@ -129,10 +129,10 @@ async fn get(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: OnePath,
-    query: PageSent,
+    query: PageSent<LIST_PAGE_MAX>,
 ) -> Result<Json<OrgView>, AccountRefusal> {
     let known_org = visible_org(&accounts, &principal, &path_subject(path)?).await?;
-    let page = page::<SovereignHandle>(query, LIST_PAGE_MAX)?;
+    let page = page::<SovereignHandle, LIST_PAGE_MAX>(query)?;
     let is_after =
         |(handle, _): &(&SovereignHandle, _)| page.after.as_ref().is_none_or(|after| *handle > after);
     let mut rows = known_org.state.members().iter().filter(is_after);

@@ -22,6 +22,7 @@ use crate::{
     },
     answer::AccountRefusal,
     fields::Fields,
+    limits::BLOCKS_PAGE_MAX,
     wire::{
         AgentView, BlockPage, BlockView, EntriesView, ListingProfile, NewBlock, NewEntries, OwnChanges,
         OwnView, UnblockReceipt,
@@ -101,7 +102,7 @@ fn blocking() -> Vec<Operation<Accounts>> {
     vec![
         Operation::new(
             read("me.blocks", BLOCKS, "List the agents that the agent blocks")
-                .query::<PageQuery>()
+                .query::<PageQuery<BLOCKS_PAGE_MAX>>()
                 .reply::<BlockPage>()
                 .errors(Class::Malformed, super::BAD_PAGE),
             blocks,
@@ -214,7 +215,7 @@ async fn disallow(
 async fn blocks(
     State(accounts): State<Accounts>,
     caller: AgentCaller,
-    query: PageSent,
+    query: PageSent<BLOCKS_PAGE_MAX>,
 ) -> Result<Json<BlockPage>, AccountRefusal> {
     Ok(Json(block_page(&accounts.fresh_agent(&caller.handle).await?, query)?))
 }

@@ -37,7 +37,7 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
         ),
         Operation::new(
             doc("owner.list", Method::GET, "/_admin/owners", "List owners by name")
-                .query::<PageQuery>()
+                .query::<PageQuery<LIST_PAGE_MAX>>()
                 .reply::<OwnerPage>()
                 .answers_page()
                 .errors(Class::Malformed, super::BAD_PAGE)
@@ -89,10 +89,10 @@ async fn create(
 async fn list(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
-    query: PageSent,
+    query: PageSent<LIST_PAGE_MAX>,
 ) -> Result<Json<OwnerPage>, AccountRefusal> {
     operator(&principal)?;
-    let page = page::<OwnerName>(query, LIST_PAGE_MAX)?;
+    let page = page::<OwnerName, LIST_PAGE_MAX>(query)?;
     let after = page.after.as_ref().map(OwnerName::as_str);
     let mut rows = accounts.log().read_index(OWNERS, "", after, page.limit + 1, Order::Ascending).await?;
     let has_more = rows.len() > page.limit;

@@ -57,7 +57,7 @@ pub struct ReachableQuery {
     /// Only agents of this owner.
     owner: Option<String>,
     /// Maximum number; 50 when absent, at most 100.
-    #[schemars(with = "Option<u64>")]
+    #[schemars(with = "Option<u64>", range(min = 1, max = REACHABLE_PAGE_MAX))]
     limit: Option<String>,
     /// The `next_cursor` of the previous page.
     cursor: Option<String>,

@@ -15,8 +15,8 @@ use serde::Deserialize;
 pub(crate) type OnePath = Result<Path<String>, PathRejection>;
 /// The two parameters of a path.
 pub(crate) type TwoPath = Result<Path<(String, String)>, PathRejection>;
-/// The query of a list.
-pub(crate) type PageSent = Result<Query<PageQuery>, QueryRejection>;
+/// The query of a list with pages of at most `MAX` rows.
+pub(crate) type PageSent<const MAX: usize> = Result<Query<PageQuery<MAX>>, QueryRejection>;
 
 /// The subject of the path. An invalid name gets the same 404 as an absent one.
 pub(crate) fn path_subject<T: FromStr>(path: OnePath) -> Result<T, Refusal> {
@@ -35,11 +35,11 @@ pub(crate) fn path_subject_and_part<A: FromStr, B: FromStr<Err = MalformedText>>
     Ok((first.parse().map_err(|_| Refusal::not_found())?, second))
 }
 
-/// The page of a list.
+/// The page of a list, of at most `MAX` rows.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct PageQuery {
+pub(crate) struct PageQuery<const MAX: usize> {
     /// Maximum number of rows.
-    #[schemars(with = "Option<u32>", range(min = 1))]
+    #[schemars(with = "Option<u32>", range(min = 1, max = MAX))]
     limit: Option<String>,
     /// The `next_cursor` of the previous page.
     cursor: Option<String>,
@@ -51,11 +51,11 @@ pub(crate) struct Page<T> {
     pub(crate) after: Option<T>,
 }
 
-/// Reads the query of a list whose pages have at most `limit_max` rows, which is also the default.
-pub(crate) fn page<T: FromStr>(query: PageSent, limit_max: usize) -> Result<Page<T>, Refusal> {
+/// Reads the query of a list whose pages have at most `MAX` rows, which is also the default.
+pub(crate) fn page<T: FromStr, const MAX: usize>(query: PageSent<MAX>) -> Result<Page<T>, Refusal> {
     let Query(page_query) =
         query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
-    let limit = limit(page_query.limit.as_deref(), limit_max, limit_max)?;
+    let limit = limit(page_query.limit.as_deref(), MAX, MAX)?;
     Ok(Page { limit, after: cursor(page_query.cursor.as_deref())? })
 }
 

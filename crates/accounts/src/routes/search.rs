@@ -21,7 +21,7 @@ use crate::{
     Accounts, Actor, Caller, KnownAgent, Principal, Profile,
     answer::AccountRefusal,
     fields::searched_text,
-    limits::{AGENTS_READ_MAX, RESULTS_DEFAULT, RESULTS_PAGE_MAX},
+    limits::{AGENTS_READ_MAX, RESULTS_DEFAULT, RESULTS_PAGE_MAX, SEARCH_CHARS_MAX, SEARCH_CHARS_MIN},
     wire::{FoundAgent, FoundAgents},
 };
 
@@ -47,10 +47,10 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
 #[derive(Debug, Deserialize, JsonSchema)]
 struct AgentsQuery {
     /// What to search for, 2 to 100 characters.
-    #[schemars(with = "String", length(min = 2, max = 100))]
+    #[schemars(with = "String", length(min = SEARCH_CHARS_MIN, max = SEARCH_CHARS_MAX))]
     q: Option<String>,
     /// Maximum number; 20 when absent, at most 50.
-    #[schemars(with = "Option<u64>", range(min = 1, max = 50))]
+    #[schemars(with = "Option<u64>", range(min = 1, max = RESULTS_PAGE_MAX))]
     limit: Option<String>,
     /// The `next_cursor` of the previous page.
     cursor: Option<String>,

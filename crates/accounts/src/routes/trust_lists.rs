@@ -54,7 +54,7 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
         ),
         Operation::new(
             doc("agent.blocks", Method::GET, BLOCKS, "List the agents that an agent blocks")
-                .query::<PageQuery>()
+                .query::<PageQuery<BLOCKS_PAGE_MAX>>()
                 .reply::<BlockPage>()
                 .errors(Class::Malformed, super::BAD_PAGE),
             blocks,
@@ -94,8 +94,11 @@ pub(super) fn block_view(agent: &KnownAgent, blocked_agent: AgentHandle) -> Bloc
 }
 
 /// A page of an agent's blocks, by handle.
-pub(super) fn block_page(agent: &KnownAgent, query: PageSent) -> Result<BlockPage, AccountRefusal> {
-    let page = page::<AgentHandle>(query, BLOCKS_PAGE_MAX)?;
+pub(super) fn block_page(
+    agent: &KnownAgent,
+    query: PageSent<BLOCKS_PAGE_MAX>,
+) -> Result<BlockPage, AccountRefusal> {
+    let page = page::<AgentHandle, BLOCKS_PAGE_MAX>(query)?;
     let is_after = |handle: &&AgentHandle| page.after.as_ref().is_none_or(|after| *handle > after);
     let mut rows = agent.state.blocked().keys().filter(is_after);
     let blocks: Vec<_> = rows
@@ -145,7 +148,7 @@ async fn blocks(
     State(accounts): State<Accounts>,
     Caller(principal): Caller,
     path: OnePath,
-    query: PageSent,
+    query: PageSent<BLOCKS_PAGE_MAX>,
 ) -> Result<Json<BlockPage>, AccountRefusal> {
     let agent = visible_agent(&accounts, &principal, &path_subject(path)?).await?;
     Ok(Json(block_page(&agent, query)?))

@@ -19,13 +19,13 @@ pub(crate) struct TokenRequest {
     /// Its scope: words with spaces between, `read` and `write` for every room, `ROOM:read` and `ROOM:write` for one
     /// of accounts, sessions, frames, channels, context, runs, requests, inbox. With `session:ID` or `project:ID` it is
     /// limited to those.
-    #[schemars(with = "String", length(min = 1, max = 4096))]
+    #[schemars(with = "String", length(min = 1, max = SCOPE_BYTES_MAX))]
     pub scope: Scope,
     /// Its validity in seconds; when absent it ends with the token that creates it.
-    #[schemars(range(min = 1, max = 31_622_400))]
+    #[schemars(range(min = 1, max = TOKEN_LASTS_S_MAX))]
     pub expires_in: Option<u64>,
     /// The name that its creator chose.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = TOKEN_NAME_CHARS_MAX))]
     pub name: Option<String>,
 }
 

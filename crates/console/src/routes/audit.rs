@@ -26,7 +26,7 @@ struct AuditQuery {
     /// The `next_cursor` of the previous page.
     cursor: Option<String>,
     /// Maximum number; 100 when absent, at most 500.
-    #[schemars(with = "Option<u32>", range(min = 1, max = 500))]
+    #[schemars(with = "Option<u32>", range(min = 1, max = AUDIT_PAGE_MAX))]
     limit: Option<String>,
 }
 

@@ -4,23 +4,36 @@
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-use crate::lifecycle::{ReviewType, Status};
+use crate::{
+    lifecycle::{ReviewType, Status},
+    limits::{ID_BYTES_MAX, LIST_MAX, NOTE_BYTES_MAX, TITLE_CHARACTERS_MAX},
+    schema::{PACKAGE_TYPES, RELAY_VERSION},
+};
+
+/// The pattern of the type of a package.
+fn type_pattern() -> String {
+    format!("^({}|x-.+)$", PACKAGE_TYPES.join("|"))
+}
 
 /// A package with its hash.
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "describes what is kept as bytes")]
 pub(super) struct ContextPackage {
     /// Unique within the project.
+    #[schemars(length(min = 1, max = ID_BYTES_MAX))]
     package_id: String,
     /// The project.
     project_id: String,
     /// `0.1`.
+    #[schemars(extend("const" = RELAY_VERSION))]
     relay_version: String,
     /// 1 to 200 characters.
+    #[schemars(length(min = 1, max = TITLE_CHARACTERS_MAX))]
     title: String,
     /// Its state.
     status: Status,
     /// One of the named types, or `x-…`.
+    #[schemars(regex(pattern = type_pattern()))]
     package_type: String,
     /// Who is to review it.
     review_type: ReviewType,
@@ -82,9 +95,10 @@ enum ListMode {
 #[expect(dead_code, reason = "describes what `Parameters` reads")]
 pub(super) struct AwaitingQuery {
     /// 1 to 1000; 5 when absent.
-    #[schemars(range(min = 1, max = 1000))]
+    #[schemars(range(min = 1, max = LIST_MAX))]
     limit: Option<u64>,
     /// Only packages of this type.
+    #[schemars(regex(pattern = type_pattern()))]
     package_type: Option<String>,
     /// Only packages with this parent.
     parent: Option<String>,
@@ -101,13 +115,15 @@ pub(super) struct ListQuery {
     /// The text that `mode=relevant` searches for: any of its words, and its meaning if there is a model.
     query: Option<String>,
     /// `lexical`, `semantic`, `hybrid` or `reranked`; when absent the best that the server has at that moment.
+    #[schemars(extend("enum" = ["lexical", "semantic", "hybrid", "reranked"]))]
     ranking: Option<String>,
     /// 1 to 1000; 5 when absent.
-    #[schemars(range(min = 1, max = 1000))]
+    #[schemars(range(min = 1, max = LIST_MAX))]
     limit: Option<u64>,
     /// Only packages with this status.
     status: Option<Status>,
     /// Only packages of this type.
+    #[schemars(regex(pattern = type_pattern()))]
     package_type: Option<String>,
     /// Only packages with this parent.
     parent: Option<String>,
@@ -130,6 +146,7 @@ pub(super) struct Flag {
     /// `human` or `agent`.
     review_type: ReviewType,
     /// The reason, stored in the review log.
+    #[schemars(length(max = NOTE_BYTES_MAX))]
     note: Option<String>,
 }
 
@@ -140,5 +157,6 @@ pub(super) struct Review {
     /// `complete`, `revision_requested` or `awaiting_review`.
     status: Status,
     /// The reason, stored in the review log.
+    #[schemars(length(max = NOTE_BYTES_MAX))]
     note: Option<String>,
 }

@@ -16,7 +16,7 @@ use crate::{
         document::{Assertion, shown},
     },
     history::FactSelection,
-    limits::LIST_MAX,
+    limits::{LIST_MAX, TERM_BYTES_MAX, VALUE_BYTES_MAX},
     malformed::ContextFault,
     members::Object,
     parameters::Parameters,
@@ -29,10 +29,13 @@ use crate::{
 #[expect(dead_code, reason = "describes what `Asserted` reads")]
 struct NewFact {
     /// The entity.
+    #[schemars(length(min = 1, max = TERM_BYTES_MAX))]
     subject: String,
     /// The property.
+    #[schemars(length(min = 1, max = TERM_BYTES_MAX))]
     predicate: String,
     /// Its value; a number is a string too.
+    #[schemars(length(max = VALUE_BYTES_MAX))]
     value: String,
     /// The package it comes from, of the same project.
     source_package_id: Option<String>,
@@ -89,11 +92,12 @@ struct FactQuery {
     /// Include ended facts.
     include_ended: Option<bool>,
     /// Only facts with at least this confidence.
+    #[schemars(range(min = 0.0, max = 1.0))]
     min_confidence: Option<f64>,
     /// Only with this tag.
     tag: Option<String>,
     /// 1 to 1000; 1000 when absent.
-    #[schemars(range(min = 1, max = 1000))]
+    #[schemars(range(min = 1, max = LIST_MAX))]
     limit: Option<u64>,
     /// The `next_cursor` of an earlier page.
     cursor: Option<String>,
@@ -104,8 +108,10 @@ struct FactQuery {
 #[expect(dead_code, reason = "describes what `Parameters` reads")]
 struct InvalidateQuery {
     /// Of this subject.
+    #[schemars(length(min = 1))]
     subject: String,
     /// With this predicate.
+    #[schemars(length(min = 1))]
     predicate: String,
     /// Only with this value.
     object: Option<String>,

@@ -14,7 +14,9 @@ use crate::{
     access::Role,
     cursor::is_of_projects,
     extensions::Extensions,
-    limits::{ABOUT_BYTES_MAX, NAME_CHARACTERS_MAX, PROJECTS_LISTED_BYTES_MAX, PROJECTS_LISTED_MAX},
+    limits::{
+        ABOUT_BYTES_MAX, ID_BYTES_MAX, NAME_CHARACTERS_MAX, PROJECTS_LISTED_BYTES_MAX, PROJECTS_LISTED_MAX,
+    },
     malformed::ContextFault,
     package_reader::in_order,
     parameters::Parameters,
@@ -33,6 +35,7 @@ use crate::{
 #[expect(dead_code, reason = "describes what `Shape` reads")]
 struct NewProject {
     /// Its id.
+    #[schemars(length(min = 1, max = ID_BYTES_MAX))]
     project_id: String,
     /// The owner of the project; for the operator only.
     owner_id: Option<OwnerName>,
@@ -47,8 +50,10 @@ struct NewProject {
 #[expect(dead_code, reason = "describes what `Shape` reads")]
 struct AboutProject {
     /// A name for people.
+    #[schemars(length(min = 1, max = NAME_CHARACTERS_MAX))]
     name: Option<String>,
     /// What it is.
+    #[schemars(length(max = ABOUT_BYTES_MAX))]
     description: Option<String>,
     /// Data that clients store with it.
     settings: Option<Map<String, Value>>,

@@ -12,7 +12,7 @@ use crate::{
     cursor::is_by_time,
     key,
     lifecycle::ActorType,
-    limits::LIST_MAX,
+    limits::{ID_BYTES_MAX, LIST_MAX},
     parameters::Parameters,
     project_names::ResolvedProject,
     refusals::ContextRefusal,
@@ -30,6 +30,7 @@ use crate::{
 #[expect(dead_code, reason = "describes what `Shape` reads")]
 struct NewSession {
     /// The actor; when absent, the holder of the token.
+    #[schemars(length(min = 1, max = ID_BYTES_MAX))]
     actor_id: Option<String>,
     /// What that is.
     actor_type: Option<ActorType>,
@@ -51,7 +52,7 @@ struct SessionQuery {
     /// Only with this callsign.
     callsign: Option<String>,
     /// 1 to 1000; 100 when absent.
-    #[schemars(range(min = 1, max = 1000))]
+    #[schemars(range(min = 1, max = LIST_MAX))]
     limit: Option<u64>,
     /// The `next_cursor` of an earlier page.
     cursor: Option<String>,

@@ -45,8 +45,10 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct ListQuery {
     /// open, snoozed, answered, withdrawn or expired; open when absent.
+    #[schemars(with = "Option<Phase>")]
     pub(super) state: Option<String>,
     /// Only requests of this kind.
+    #[schemars(with = "Option<Kind>")]
     pub(super) kind: Option<String>,
     /// Only requests of this agent.
     pub(super) agent: Option<String>,
@@ -55,7 +57,7 @@ pub(super) struct ListQuery {
     /// For the operator: only requests to this owner.
     pub(super) owner: Option<String>,
     /// Maximum number; 50 when absent, at most 100.
-    #[schemars(with = "Option<u64>", range(min = 1, max = 100))]
+    #[schemars(with = "Option<u64>", range(min = 1, max = LIMIT_MAX))]
     pub(super) limit: Option<String>,
     /// The `next_cursor` of the previous page.
     pub(super) cursor: Option<String>,

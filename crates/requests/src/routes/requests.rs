@@ -81,7 +81,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetQuery {
     /// Seconds to wait for an answer; 0 when absent, at most 60.
-    #[schemars(with = "Option<u64>", range(max = 60))]
+    #[schemars(with = "Option<u64>", range(max = WAIT_SECONDS_MAX))]
     wait: Option<String>,
 }
 

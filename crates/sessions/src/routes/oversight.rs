@@ -116,7 +116,7 @@ struct OwnedQuery {
     /// The owner; for the operator, all owners when absent.
     owner: Option<OwnerName>,
     /// Maximum number; 1000 when absent, at most 1000.
-    #[schemars(with = "Option<u64>", range(min = 1, max = 1000))]
+    #[schemars(with = "Option<u64>", range(min = 1, max = LIST_MAX))]
     limit: Option<String>,
     /// The `next_cursor` of the previous page. `cursor`, its name in most lists, is accepted too.
     #[serde(alias = "cursor")]
@@ -130,7 +130,7 @@ struct AccountQuery {
     #[schemars(with = "Option<String>")]
     state: Option<Phase>,
     /// Maximum number; 50 when absent, at most 100.
-    #[schemars(with = "Option<u64>", range(min = 1, max = 100))]
+    #[schemars(with = "Option<u64>", range(min = 1, max = ACCOUNT_PAGE_MAX))]
     limit: Option<String>,
     /// The `next_cursor` of the previous page.
     cursor: Option<String>,

@@ -50,7 +50,7 @@ struct MessagesQuery {
     #[schemars(with = "String", length(min = 2, max = 100))]
     q: Option<String>,
     /// Maximum number; 20 when absent, at most 100.
-    #[schemars(with = "Option<u64>", range(min = 1, max = 100))]
+    #[schemars(with = "Option<u64>", range(min = 1, max = RESULTS_MAX))]
     limit: Option<String>,
     /// Only in this session.
     #[schemars(with = "Option<SessionId>")]
