@@ -9,7 +9,7 @@ use std::{
 };
 
 use plenary_retrieval::Fault;
-use rusqlite::{Connection, OpenFlags, Result};
+use rusqlite::{Connection, OpenFlags, Result, config::DbConfig};
 
 use crate::{documents::Head, entries, shelf::Shelf, unavailable};
 
@@ -113,13 +113,20 @@ fn settle(connection: &Connection, cache_kib: i64) -> Result<()> {
     connection.execute_batch(&format!(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY;
          PRAGMA cache_size = -{cache_kib}; PRAGMA journal_size_limit = {WAL_KEPT_BYTES};"
-    ))
+    ))?;
+    keep_plans(connection)
+}
+
+/// Otherwise a statement is planned again for every new value that bounds a range, as for each page of a merge.
+fn keep_plans(connection: &Connection) -> Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
 /// A read-only connection.
 pub(crate) fn reader(file: &Path) -> Result<Connection> {
     let connection = open(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
+    keep_plans(&connection)?;
     Ok(connection)
 }
 
@@ -171,4 +178,27 @@ fn existing(file: &Path) -> Result<(Connection, Head), OpenFailure> {
     }
     let head = entries::head(&connection)?;
     Ok((connection, head))
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+
+    #[test]
+    fn a_statement_is_planned_once_for_all_values() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("index").join(FILE);
+        make(file.parent().unwrap()).unwrap();
+        for connection in [anew(&file).unwrap(), reader(&file).unwrap()] {
+            let mut pages = connection
+                .prepare("SELECT count FROM page WHERE run = ? AND (project, first) > (?, ?)")
+                .unwrap();
+            for nth in 0..9 {
+                assert!(!pages.exists((nth, nth, nth.to_string())).unwrap());
+            }
+            assert_eq!(pages.get_status(StatementStatus::RePrepare), 0);
+        }
+    }
 }

@@ -12,9 +12,7 @@ pub(super) fn runs(text: &str, purpose: Purpose, give: &mut dyn FnMut(&str)) {
     while let Some(begin) = rest.find(char::is_alphanumeric) {
         rest = &rest[begin..];
         let spaceless = rest.starts_with(is_without_spaces);
-        let goes_on = |c: char| c.is_alphanumeric() && is_without_spaces(c) == spaceless;
-        let end = rest.find(|c| !goes_on(c)).unwrap_or(rest.len());
-        let (run, remainder) = rest.split_at(end);
+        let (run, remainder) = rest.split_at(end_of_run(rest, spaceless));
         rest = remainder;
         if spaceless {
             pairs(run, purpose, give);
@@ -34,6 +32,17 @@ pub(super) fn runs(text: &str, purpose: Purpose, give: &mut dyn FnMut(&str)) {
             Some(_) | None => parts(run, give),
         }
     }
+}
+
+/// Where the letters and digits end that a text begins with, of scripts without spaces or of others.
+fn end_of_run(text: &str, spaceless: bool) -> usize {
+    // Most words are of ASCII characters only, and stand before one.
+    let ascii = text.bytes().take_while(u8::is_ascii_alphanumeric).count();
+    if !spaceless && text.as_bytes().get(ascii).is_none_or(u8::is_ascii) {
+        return ascii;
+    }
+    let goes_on = |c: char| c.is_alphanumeric() && is_without_spaces(c) == spaceless;
+    text.find(|c| !goes_on(c)).unwrap_or(text.len())
 }
 
 /// A word, and its parts if it is written in camel case.
