@@ -13,7 +13,7 @@ use crate::Presence;
 const SPACING: Duration = Duration::from_millis(1);
 /// Each event of a round delays the next round by this much: under load, a reader gets more events with
 /// one wake-up.
-const SPACING_PER_EVENT: Duration = Duration::from_micros(25);
+const SPACING_PER_EVENT: Duration = Duration::from_micros(100);
 /// The longest delay of a round.
 const SPACING_MAX: Duration = Duration::from_millis(10);
 /// Most events that are dispatched together; a single larger group is not split.
