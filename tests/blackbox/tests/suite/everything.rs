@@ -469,7 +469,7 @@ async fn what_strangers_begin_displaces_nothing_from_a_search() {
     run(&owner, "a quagga").await;
     run(&nick, "a moa").await;
     for _ in 0..500 {
-        eve.create(&["@nick.bot"]).await;
+        eve.create(&[&nick]).await;
         run(&eve, "an auk").await;
     }
     for searcher in [&owner, &*nick] {

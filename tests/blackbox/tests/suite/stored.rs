@@ -347,8 +347,6 @@ async fn filled(server: &Server) -> (Agent, Agent, String) {
     let open = channel(&alice).await;
     assert_eq!(post(&alice, &open, "x").await.status, 200);
     parroted(&alice).await;
-    let owner = server.owner("alice").await;
-    owner.post("/_admin/agents/@alice.bot/allowlist", json!({"entries": ["@bob.bot"]})).await.ok(200);
     (alice, bob, session)
 }
 
@@ -444,6 +442,7 @@ async fn filled_with_files(server: &Server) -> (Agent, Agent) {
     alice.say(&session, parts).await;
     let gone = server.agent("@alice.gone").await;
     let open = server.owner("alice").await;
+    open.post("/_admin/agents/@alice.bot/allowlist", json!({"entries": ["@bob.bot"]})).await.ok(200);
     let lost = gone.upload_file("b", &[7; 5_000]).await;
     let (before, _) = usage(&alice).await;
     open.delete("/_admin/agents/@alice.gone").await;
