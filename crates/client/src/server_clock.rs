@@ -71,7 +71,8 @@ mod tests {
     #[test]
     fn the_time_of_the_last_response_is_that_of_the_server() {
         let clock = ServerClock::default();
-        let headers = |date: &str| HeaderMap::from_iter([(header::DATE, date.parse().unwrap())]);
+        let headers =
+            |date: &str| -> HeaderMap { HeaderMap::from_iter([(header::DATE, date.parse().unwrap())]) };
         clock.note(&headers("yesterday"));
         assert!(!clock.is_known());
         assert_eq!(clock.at(TimestampMs(5)), TimestampMs(5));
