@@ -17,7 +17,7 @@ use crate::{
     parameters::Parameters,
     refusals::ContextRefusal,
     schema::RELAY_VERSION,
-    wire::{Capabilities, Conformance, Digest, Implementation, Orientation, SearchState},
+    wire::{Capabilities, Conformance, ContextError, Digest, Implementation, Orientation, SearchState},
 };
 
 /// The query of an orientation.
