@@ -87,7 +87,7 @@ test('a run of long ago is in the list when it is read on, and a link to it show
   await page.locator('#run-title').getByText('release 0.1', { exact: true }).waitFor();
   await page.locator('.step.end.success').waitFor();
   await page.evaluate(() => (location.hash = '#/runs?q=0.1'));
-  await page.getByText('No runs yet.').waitFor();
+  await page.getByText('No run fits.').waitFor();
   await page.getByRole('button', { name: 'Older runs' }).click();
   await page.locator('.list-row', { hasText: 'release 0.1' }).waitFor();
   await page.evaluate(() => (location.hash = '#/runs/01a20945-3b63-7f25-bd0f-487a05a5345d'));

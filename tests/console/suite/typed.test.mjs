@@ -392,7 +392,7 @@ test('what was typed into a dialog or a post and not sent is there again', async
     await page.locator('.list-row').first().waitFor();
     for (let round = 0; round < 2; round++) {
       await page.keyboard.press('n');
-      const field = page.getByRole('dialog').getByLabel(label);
+      const field = page.getByRole('dialog').getByRole('textbox', { name: label });
       assert.equal(await field.inputValue(), round ? 'Half a thought' : '');
       await field.fill('Half a thought');
       await page.keyboard.press('Escape');

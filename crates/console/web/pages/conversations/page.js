@@ -50,7 +50,7 @@ export function Page() {
         row=${(/** @type {any} */ item) => html`<${Row} one=${item} />`} />
     </section>
     <section class="split-detail" aria-label="The conversation">
-      ${one ? html`<${Talk} key=${one.id} session=${one} agents=${agents} />` : html`<p class="quiet-note center">${id && !reading.value ? failure.value ? 'The conversations cannot be read now.' : 'None of your agents may read this conversation, or it cannot be read.' : 'Your agents’ conversations appear here.'}</p>`}
+      ${one ? html`<${Talk} key=${one.id} session=${one} agents=${agents} />` : html`<p class="quiet-note center">${id && !reading.value ? failure.value ? 'The conversations cannot be read now.' : 'None of your agents may read this conversation.' : 'Your agents’ conversations appear here.'}</p>`}
     </section>
     ${beginning ? html`<${Begin} agents=${agents} close=${() => setBeginning(false)} />` : null}
   </div>`;

@@ -16,6 +16,7 @@ import { inputOf, reportOf, titleOf } from './runs.js';
 import { Step, steps } from './steps.js';
 
 const KEPT_MAX = 5_000;
+/** Events that come within this time are drawn together. */
 const DRAW_MS = 50;
 const RETRY_MS = 1_500;
 /** The status of a run with this end. @param {string} reason */
