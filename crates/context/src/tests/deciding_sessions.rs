@@ -169,7 +169,7 @@ fn ap_89_given_an_ended_session_when_other_extensions_are_sent_then_they_are_ref
         (Extensions::default(), Ok(())),
         (extensions(2), Ok(())),
         (extensions(3), Err(Rejection::SessionEnded)),
-        (json!({"x-other": 1}).as_object().cloned().unwrap(), Err(Rejection::SessionEnded)),
+        (json!({"x-other": 1}).as_object().cloned().unwrap().into(), Err(Rejection::SessionEnded)),
     ] {
         let command = EndSession { extensions: sent.clone(), ..ending("@nick.a", None) };
         let decided = end(&ended, &inside(project()), &command, &stamp(NOW)).map(|_| ());
