@@ -340,10 +340,10 @@ mod tests {
         let outcomes = StoredOutcomes::of(&[Ok(plenary_log::Outcome::KeyReused)]);
         let answers = vec![RecordedAnswer { node: NodeId(3), serial: 9, outcomes }];
         let pen = Some(Pen { node: NodeId(2), epoch: 5 });
-        let notes = Notes { pen, answers };
+        let notes = Notes { pen, answers, continues: true };
         let body = encode(&writes(), &LAST, [1; 16], &notes);
         assert_eq!(read(&body, &LAST).expect("it follows").2, notes);
-        let taking = Notes { pen: Some(Pen { node: NodeId(2), epoch: 0 }), answers: Vec::new() };
+        let taking = Notes { pen: Some(Pen { node: NodeId(2), epoch: 0 }), ..Notes::default() };
         let body = encode(&Writes::default(), &LAST, [1; 16], &taking);
         let (writes, link, notes) = read(&body, &LAST).expect("it follows");
         assert!(writes.is_empty());

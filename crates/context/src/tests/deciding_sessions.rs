@@ -3,7 +3,7 @@
 
 use plenary_accounts::Actor;
 use plenary_kernel::TimestampMs;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::samples::{archived, authority, inside, project, stamp};
 use crate::{

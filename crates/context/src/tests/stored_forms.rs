@@ -3,7 +3,7 @@
 use plenary_accounts::Actor;
 use plenary_engine::golden::assert_frozen;
 use plenary_kernel::TimestampMs;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::{
     access::Role,

@@ -93,7 +93,7 @@ pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, stat
         let noted = state.set_watcher(session, process, program.pid);
         if noted.is_err() {
             // Unknown to the next event, which would start another.
-            let _ended = program::Program::of(process).request_end();
+            let _ended = Program::of(process).request_end();
         }
         noted
     });
