@@ -39,8 +39,11 @@ fn forms(generator: &mut SchemaGenerator) -> Vec<Value> {
     Kind::all().map(of_kind).map(|(name, schema)| defined(generator, name, schema.into())).collect()
 }
 
-/// A reference to a schema, which is defined under this name.
+/// A reference to a schema, which is defined under this name; the schema itself if there are no references.
 fn defined(generator: &mut SchemaGenerator, name: String, schema: Value) -> Value {
+    if generator.settings().inline_subschemas {
+        return schema;
+    }
     let target = format!("#{}/{name}", generator.settings().definitions_path);
     generator.definitions_mut().insert(name, schema);
     json!({"$ref": target})

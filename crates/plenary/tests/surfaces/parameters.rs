@@ -222,6 +222,10 @@ fn parameters(description: &Value) -> BTreeMap<String, BTreeSet<String>> {
     let operations = paths.values().flat_map(|path| path.as_object().expect("methods").values());
     let parameters_of = |operation: &Value| {
         let listed = operation["parameters"].as_array().into_iter().flatten();
+        // The client sets the other headers by itself.
+        let is_its_own =
+            |parameter: &&Value| parameter["in"] == "header" && parameter["name"] != "Idempotency-Key";
+        let listed = listed.filter(|parameter| !is_its_own(parameter));
         let mut names: BTreeSet<String> =
             listed.filter_map(|parameter| Some(parameter["name"].as_str()?.to_owned())).collect();
         members(description, &operation["requestBody"]["content"]["application/json"]["schema"], &mut names);

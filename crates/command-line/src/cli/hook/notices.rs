@@ -195,9 +195,9 @@ mod tests {
         let server = "http://127.0.0.1:7420".parse().unwrap();
         assert!(unready("store_full", &server).is_some_and(|text| text.contains("127.0.0.1:7420 is full")));
         assert_eq!(unready("store_overloaded", &server), None);
-        let text = unwritable("/home/n/.local/state/plenary/hooks: Read-only file system (os error 30)");
+        let text = unwritable("/srv/n/.local/state/plenary/hooks: Read-only file system (os error 30)");
         assert!(
-            text.starts_with("Plenary: /home/n/.local/state/plenary/hooks: Read-only file system. "),
+            text.starts_with("Plenary: /srv/n/.local/state/plenary/hooks: Read-only file system. "),
             "{text}"
         );
     }

@@ -131,11 +131,11 @@ fn tool(name: &str, description: &str, hints: Hints, input: Map<String, Value>, 
 /// The payload schema of each kind, from the operation's description.
 fn payloads(request: &Value) -> BTreeMap<&str, &Value> {
     let mut found = BTreeMap::new();
-    let bare = request["oneOf"].as_array().and_then(|forms| forms.first());
-    let kinds = bare.and_then(|frame| frame["oneOf"].as_array()).map(Vec::as_slice).unwrap_or_default();
-    for kind in kinds {
-        if let Some(name) = kind["properties"]["kind"]["const"].as_str() {
-            found.insert(name, &kind["properties"]["payload"]);
+    for form in request["oneOf"].as_array().map(Vec::as_slice).unwrap_or_default() {
+        let properties = &form["properties"];
+        // The form with a scope has no kind.
+        if let Some(name) = properties["kind"]["const"].as_str() {
+            found.insert(name, &properties["payload"]);
         }
     }
     found
