@@ -713,7 +713,7 @@ class ContextPackage(TypedDict):
     """One of the named types, or `x-…`."""
     project_id: str
     """The project."""
-    relay_version: str
+    relay_version: Literal['0.1']
     """`0.1`."""
     review_type: ReviewType
     """Who is to review it."""
@@ -969,7 +969,7 @@ class FoundAgent(TypedDict):
     """Its display name; its handle if it has none."""
     id: AgentHandle
     """The handle."""
-    image_url: None
+    image_url: str | None
     """Always null."""
     type: str
     """Always `agent`."""
@@ -1763,13 +1763,7 @@ class FrameRetention(TypedDict):
     """Maximum number of events of one handle."""
 
 
-FrameSubmission: TypeAlias = "Frame | FrameSubmission2"
-
-
-class FrameSubmission2(TypedDict):
-    frame: Frame
-    scope: NotRequired[str]
-
+FrameSubmission: TypeAlias = "FrameAgentAdvisory | FrameAgentBroadcast | FrameAgentHandover | FrameAgentLockRequest | FrameAgentQuery | FrameAgentReturnEvent | FrameAgentBindingMoment | FramePeerDiagnosticRequest | FrameIntentDeclare | FrameIntentWithdraw | FrameFlushExecuted | FrameAgentLockRelease | FrameAgentLeaseExtend | FrameAgentResponse | FramePeerDiagnosticResponse | ScopedFrame"
 
 
 class FrameSubmitted(TypedDict):
@@ -2463,7 +2457,7 @@ class OtherView(TypedDict):
     """The agent's display name; its handle if it has none."""
     id: AgentHandle
     """The handle."""
-    image_url: None
+    image_url: str | None
     """Always null: images are not stored."""
     inactive: bool
     """Always false: inactive agents are not shown."""
@@ -2479,7 +2473,7 @@ class OtherView(TypedDict):
     """Its owner's name."""
     owner_id: OwnerName
     """Its owner's name."""
-    owner_image_url: None
+    owner_image_url: str | None
     """Always null."""
     owner_label: str
     """Its owner, `@owner`."""
@@ -2489,7 +2483,7 @@ class OtherView(TypedDict):
     """Always false: agents cannot be paused."""
     scope: str
     """Always `personal`."""
-    skills: None
+    skills: List[str] | None
     """Always null: the card describes what an agent can do."""
     updated_at: int
     """When its settings, its profile or its lists last changed, in ms since the epoch."""
@@ -2558,7 +2552,7 @@ class OwnView(TypedDict):
     """Whether runs that others ask for wait until a person of its owner releases them; absent if not."""
     id: AgentHandle
     """The handle."""
-    image_url: None
+    image_url: str | None
     """Always null: images are not stored."""
     inactive: bool
     """Always false: inactive agents are not shown."""
@@ -2576,7 +2570,7 @@ class OwnView(TypedDict):
     """Its owner's name."""
     owner_id: OwnerName
     """Its owner's name."""
-    owner_image_url: None
+    owner_image_url: str | None
     """Always null."""
     owner_label: str
     """Its owner, `@owner`."""
@@ -2590,7 +2584,7 @@ class OwnView(TypedDict):
     """Always `personal`."""
     self_service: bool
     """Whether it may configure itself."""
-    skills: None
+    skills: List[str] | None
     """Always null: the card describes what an agent can do."""
     tokens_issued: int
     """The number of its additional tokens and grants."""
@@ -3030,6 +3024,7 @@ class ProjectSession(TypedDict):
 Projects = TypedDict(
     "Projects",
     {
+        "next_cursor": NotRequired["str | None"],
         "projects": "List[Project]",
         "x-truncated": NotRequired["List[str]"],
     },
@@ -3555,6 +3550,13 @@ class RunRequest(TypedDict):
 
 RunStatus: TypeAlias = "Literal['queued', 'running', 'waiting', 'completed', 'error', 'canceled']"
 """The state of a run (wire.md 4.2)."""
+
+
+class ScopedFrame(TypedDict):
+    """A frame with its scope."""
+    frame: Frame
+    scope: NotRequired[str]
+
 
 
 class SearchSnippet(TypedDict):
@@ -4089,8 +4091,6 @@ ErrorCode = Literal[
     "filter-axis-unknown",
     "filter-value-invalid",
     "forbidden",
-    "foreign_host",
-    "foreign_origin",
     "hash_mismatch",
     "idempotency_key_reused",
     "insufficient_scope",
@@ -4207,7 +4207,6 @@ ErrorCode = Literal[
     "invitation_held",
     "kind-unknown",
     "link_invalid",
-    "malformed",
     "members_full",
     "missing_authorization",
     "missing_request_id",
@@ -4274,7 +4273,6 @@ ErrorCode = Literal[
     "token_exists",
     "token_required",
     "too_late",
-    "too_many",
     "too_many_agents",
     "too_many_attempts",
     "too_many_changes",

@@ -704,7 +704,7 @@ export class ContactOperations {
       /** The `next_cursor` of the previous page. */
       cursor?: string;
       /** `incoming` (when absent) or `outgoing`. */
-      direction?: string;
+      direction?: "incoming" | "outgoing";
       /** Maximum number; 100 when absent, at most 100. */
       limit?: number;
     } & CallOptions = {},
@@ -785,11 +785,7 @@ export class ContextOperations {
     return (await this.transport.call("context.awaiting_review", "GET", pathOf("/v1/projects/{project_id}/reviews", { project_id: projectId }), "json", "read", { ...options, query: { cursor: options.cursor, limit: options.limit, package_type: options.packageType, parent: options.parent } })) as types.Packages;
   }
 
-  /**
-   * Show which parts of the Agentic Protocol this server implements.
-   *
-   * Refused with: missing_authorization, invalid_authorization.
-   */
+  /** Show which parts of the Agentic Protocol this server implements. */
   async conformance(
     options: CallOptions = {},
   ): Promise<types.Conformance> {
@@ -814,9 +810,9 @@ export class ContextOperations {
    *
    * Stored, hashed and returned exactly as sent. For a known id: 200 if the package is equal, else 409.
    *
-   * Refused with: invalid_json, invalid_schema, unknown_member, hash_mismatch, invalid_idempotency_key,
-   * missing_authorization, invalid_authorization, unauthorized, project_archived, project_not_found,
-   * ambiguous_project_id, duplicate_package_id, idempotency_key_reused, body_too_large, overloaded.
+   * Refused with: invalid_json, invalid_schema, hash_mismatch, invalid_idempotency_key, missing_authorization,
+   * invalid_authorization, unauthorized, project_archived, project_not_found, ambiguous_project_id,
+   * duplicate_package_id, idempotency_key_reused, body_too_large, overloaded, content_damaged.
    */
   async deposit(
     projectId: string,
@@ -931,7 +927,7 @@ export class ContextOperations {
    * Refused with: invalid_json, invalid_schema, unknown_member, invalid_transition, invalid_idempotency_key,
    * missing_authorization, invalid_authorization, unauthorized, project_archived, package_not_found,
    * project_not_found, ambiguous_package_id, ambiguous_project_id, too_many_steps, idempotency_key_reused,
-   * body_too_large, overloaded.
+   * body_too_large, overloaded, content_damaged.
    */
   async flag(
     packageId: string,
@@ -1086,15 +1082,17 @@ export class ContextOperations {
   /**
    * List the projects that the caller may read.
    *
-   * Refused with: invalid_parameter, missing_authorization, invalid_authorization, overloaded.
+   * Refused with: invalid_parameter, invalid_cursor, missing_authorization, invalid_authorization, overloaded.
    */
   async projects(
     options: {
       /** Only projects of the agent's own owner, and of owners that its policy or its allowlist admits. */
       admitted?: boolean;
+      /** The `next_cursor` of an earlier page. */
+      cursor?: string;
     } & CallOptions = {},
   ): Promise<types.Projects> {
-    return (await this.transport.call("context.projects", "GET", "/v1/projects", "json", "read", { ...options, query: { admitted: options.admitted } })) as types.Projects;
+    return (await this.transport.call("context.projects", "GET", "/v1/projects", "json", "read", { ...options, query: { admitted: options.admitted, cursor: options.cursor } })) as types.Projects;
   }
 
   /**
@@ -1119,7 +1117,7 @@ export class ContextOperations {
       /** The text that `mode=relevant` searches for: any of its words, and its meaning if there is a model. */
       query?: string;
       /** `lexical`, `semantic`, `hybrid` or `reranked`; when absent the best that the server has at that moment. */
-      ranking?: string;
+      ranking?: "lexical" | "semantic" | "hybrid" | "reranked";
       /** Only packages with this status. */
       status?: types.Status;
     } & CallOptions = {},
@@ -1151,7 +1149,7 @@ export class ContextOperations {
    * Refused with: invalid_json, invalid_schema, unknown_member, invalid_transition, invalid_idempotency_key,
    * missing_authorization, invalid_authorization, unauthorized, project_archived, package_not_found,
    * project_not_found, ambiguous_package_id, ambiguous_project_id, too_many_steps, idempotency_key_reused,
-   * body_too_large, overloaded.
+   * body_too_large, overloaded, content_damaged.
    */
   async review(
     packageId: string,
@@ -1302,9 +1300,9 @@ export class FileOperations {
    * The body is multipart/form-data with one part, `file`, which has a file name. A message names the file by
    * `file_id` in a part of the type `file` or `image`. A file that no message names by `expires_at` is removed.
    *
-   * Refused with: unknown_member, invalid_multipart, invalid_filename, invalid_idempotency_key, quota_exceeded,
-   * request_timeout, idempotency_key_reused, body_too_large, unsupported_media_type, too_many_uploads,
-   * not_implemented, too_many_puts, overloaded.
+   * Refused with: invalid_multipart, invalid_filename, invalid_idempotency_key, quota_exceeded, request_timeout,
+   * idempotency_key_reused, body_too_large, unsupported_media_type, too_many_uploads, not_implemented,
+   * too_many_puts, overloaded.
    */
   async upload(
     file: Blob,
@@ -1723,7 +1721,7 @@ export class MessageOperations {
        * same),
        * `answered` or `acknowledged`; `in_context` when absent. Recipients that can never get it do not count.
        */
-      until?: string;
+      until?: "delivered" | "shown" | "in_context" | "seen" | "answered" | "acknowledged";
     } & CallOptions = {},
   ): Promise<types.MessageStatus> {
     return (await this.transport.call("message.status", "GET", pathOf("/sessions/{id}/messages/{sequence}/status", { id: sessionId, sequence }), "json", "read", { ...options, query: { timeout_s: options.timeoutS, until: options.until } })) as types.MessageStatus;
@@ -2303,13 +2301,13 @@ export class RequestOperations {
       /** The `next_cursor` of the previous page. */
       cursor?: string;
       /** Only requests of this kind. */
-      kind?: string;
+      kind?: types.RequestKind;
       /** Maximum number; 50 when absent, at most 100. */
       limit?: number;
       /** For the operator: only requests to this owner. */
       owner?: string;
       /** open, snoozed, answered, withdrawn or expired; open when absent. */
-      state?: string;
+      state?: types.RequestState;
       /** Only requests to this person. */
       to?: string;
     } & CallOptions = {},
@@ -2348,13 +2346,13 @@ export class RequestOperations {
       /** The `next_cursor` of the previous page. */
       cursor?: string;
       /** Only requests of this kind. */
-      kind?: string;
+      kind?: types.RequestKind;
       /** Maximum number; 50 when absent, at most 100. */
       limit?: number;
       /** For the operator: only requests to this owner. */
       owner?: string;
       /** open, snoozed, answered, withdrawn or expired; open when absent. */
-      state?: string;
+      state?: types.RequestState;
       /** Only requests to this person. */
       to?: string;
     } & CallOptions = {},
@@ -2501,9 +2499,8 @@ export class RunOperations {
    *
    * For its owner or the operator. The response is a RunCompleted with its own run id.
    *
-   * Refused with: unknown_member, invalid_json, invalid_idempotency_key, missing_authorization,
-   * invalid_authorization, forbidden, agent_not_found, idempotency_key_reused, invalid_body, invalid_type,
-   * invalid_args, args_too_large.
+   * Refused with: invalid_json, invalid_idempotency_key, missing_authorization, invalid_authorization, forbidden,
+   * agent_not_found, idempotency_key_reused, invalid_body, invalid_type, invalid_args, args_too_large.
    */
   async configure(
     name: string,
@@ -2621,20 +2618,20 @@ export class RunOperations {
    * without a body, with `X-Run-Id`, `X-Thread-Id` and `Location`; with `wait=true` 200 and the RunStarted, with
    * `wait=result` 200 and the RunCompleted or the WaitForInput. The runs of a thread are active one at a time.
    *
-   * Refused with: unknown_member, invalid_json, missing_authorization, invalid_authorization, forbidden,
-   * agent_not_found, thread_not_found, run_not_found, run_not_active, thread_full, agent_stopped,
-   * idempotency_key_reused, missing_run_id, invalid_run_id, invalid_request_keys, invalid_event_id, invalid_args,
-   * args_too_large, invalid_body, unknown_request_type, invalid_type, invalid_input, invalid_thread_id,
-   * invalid_if_not_exists, invalid_logging_level, invalid_request_metadata, invalid_run_context, invalid_depth,
-   * depth_exceeded, invalid_wait, invalid_query, invalid_idempotency_key, too_many_streams, too_many_queued_runs,
-   * too_many_runs, too_many_runs_of_owner, too_many_queued_runs_of_owner, stopping.
+   * Refused with: invalid_json, missing_authorization, invalid_authorization, forbidden, agent_not_found,
+   * thread_not_found, run_not_found, run_not_active, thread_full, agent_stopped, idempotency_key_reused,
+   * missing_run_id, invalid_run_id, invalid_request_keys, invalid_event_id, invalid_args, args_too_large,
+   * invalid_body, unknown_request_type, invalid_type, invalid_input, invalid_thread_id, invalid_if_not_exists,
+   * invalid_logging_level, invalid_request_metadata, invalid_run_context, invalid_depth, depth_exceeded,
+   * invalid_wait, invalid_query, invalid_idempotency_key, too_many_streams, too_many_queued_runs, too_many_runs,
+   * too_many_runs_of_owner, too_many_queued_runs_of_owner, stopping.
    */
   async run(
     name: string,
     body: types.RunRequest,
     options: {
       /** `true`, `false` or `result`; false when absent. */
-      wait?: string;
+      wait?: "true" | "false" | "result";
     } & KeyedOptions = {},
   ): Promise<types.RunEvent | null> {
     return (await this.transport.call("run.run", "POST", pathOf("/agent/{name}/run", { name }), "json", "key", { ...options, body, query: { wait: options.wait } })) as types.RunEvent | null;

@@ -677,7 +677,7 @@ export interface ContextPackage {
   /** The project. */
   project_id: string;
   /** `0.1`. */
-  relay_version: string;
+  relay_version: "0.1";
   /** Who is to review it. */
   review_type: ReviewType;
   /** Its state. */
@@ -917,7 +917,7 @@ export interface FoundAgent {
   /** The handle. */
   id: AgentHandle;
   /** Always null. */
-  image_url: null;
+  image_url: string | null;
   /** Always `agent`. */
   type: string;
 }
@@ -1672,12 +1672,7 @@ export interface FrameRetention {
   max_events: number;
 }
 
-export type FrameSubmission = Frame | FrameSubmission2;
-
-export interface FrameSubmission2 {
-  frame: Frame;
-  scope?: string;
-}
+export type FrameSubmission = FrameAgentAdvisory | FrameAgentBroadcast | FrameAgentHandover | FrameAgentLockRequest | FrameAgentQuery | FrameAgentReturnEvent | FrameAgentBindingMoment | FramePeerDiagnosticRequest | FrameIntentDeclare | FrameIntentWithdraw | FrameFlushExecuted | FrameAgentLockRelease | FrameAgentLeaseExtend | FrameAgentResponse | FramePeerDiagnosticResponse | ScopedFrame;
 
 /** The answer to a submission. */
 export interface FrameSubmitted {
@@ -2332,7 +2327,7 @@ export interface OtherView {
   /** The handle. */
   id: AgentHandle;
   /** Always null: images are not stored. */
-  image_url: null;
+  image_url: string | null;
   /** Always false: inactive agents are not shown. */
   inactive: boolean;
   /** Its contact policy. */
@@ -2348,7 +2343,7 @@ export interface OtherView {
   /** Its owner's name. */
   owner_id: OwnerName;
   /** Always null. */
-  owner_image_url: null;
+  owner_image_url: string | null;
   /** Its owner, `@owner`. */
   owner_label: string;
   /** Always `account`. */
@@ -2358,7 +2353,7 @@ export interface OtherView {
   /** Always `personal`. */
   scope: string;
   /** Always null: the card describes what an agent can do. */
-  skills: null;
+  skills: string[] | null;
   /** When its settings, its profile or its lists last changed, in ms since the epoch. */
   updated_at: number;
   /** Its visibility. */
@@ -2425,7 +2420,7 @@ export interface OwnView {
   /** The handle. */
   id: AgentHandle;
   /** Always null: images are not stored. */
-  image_url: null;
+  image_url: string | null;
   /** Always false: inactive agents are not shown. */
   inactive: boolean;
   /** Its contact policy. */
@@ -2443,7 +2438,7 @@ export interface OwnView {
   /** Its owner's name. */
   owner_id: OwnerName;
   /** Always null. */
-  owner_image_url: null;
+  owner_image_url: string | null;
   /** Its owner, `@owner`. */
   owner_label: string;
   /** Always `account`. */
@@ -2457,7 +2452,7 @@ export interface OwnView {
   /** Whether it may configure itself. */
   self_service: boolean;
   /** Always null: the card describes what an agent can do. */
-  skills: null;
+  skills: string[] | null;
   /** The number of its additional tokens and grants. */
   tokens_issued: number;
   /** When its settings, its profile or its lists last changed, in ms since the epoch. */
@@ -2873,6 +2868,8 @@ export interface ProjectSession {
 
 /** Projects, by id. */
 export interface Projects {
+  /** The cursor of the next page. */
+  next_cursor?: string | null;
   /** Those that the token may read. */
   projects: Project[];
   /** `projects` if a limit left some out; otherwise absent. An extension. */
@@ -3388,6 +3385,12 @@ export interface RunRequest {
 /** The state of a run (wire.md 4.2). */
 export type RunStatus = "queued" | "running" | "waiting" | "completed" | "error" | "canceled";
 
+/** A frame with its scope. */
+export interface ScopedFrame {
+  frame: Frame;
+  scope?: string;
+}
+
 /** A part of what was found. */
 export interface SearchSnippet {
   /** Where words of the query stand in it: from and to, in Unicode characters. */
@@ -3886,8 +3889,6 @@ export type ErrorCode =
   | "filter-axis-unknown"
   | "filter-value-invalid"
   | "forbidden"
-  | "foreign_host"
-  | "foreign_origin"
   | "hash_mismatch"
   | "idempotency_key_reused"
   | "insufficient_scope"
@@ -4004,7 +4005,6 @@ export type ErrorCode =
   | "invitation_held"
   | "kind-unknown"
   | "link_invalid"
-  | "malformed"
   | "members_full"
   | "missing_authorization"
   | "missing_request_id"
@@ -4071,7 +4071,6 @@ export type ErrorCode =
   | "token_exists"
   | "token_required"
   | "too_late"
-  | "too_many"
   | "too_many_agents"
   | "too_many_attempts"
   | "too_many_changes"

@@ -1266,7 +1266,7 @@ class ContactOperations:
         *,
         agent: str | Omit = OMIT,
         cursor: str | Omit = OMIT,
-        direction: str | Omit = OMIT,
+        direction: Literal['incoming', 'outgoing'] | Omit = OMIT,
         limit: int | Omit = OMIT,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
@@ -1450,10 +1450,7 @@ class ContextOperations:
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Conformance:
-        """Show which parts of the Agentic Protocol this server implements.
-
-        Refused with: missing_authorization, invalid_authorization.
-        """
+        """Show which parts of the Agentic Protocol this server implements."""
         answer = self._transport.call(
             "context.conformance",
             "GET",
@@ -1516,9 +1513,10 @@ class ContextOperations:
 
         Stored, hashed and returned exactly as sent. For a known id: 200 if the package is equal, else 409.
 
-        Refused with: invalid_json, invalid_schema, unknown_member, hash_mismatch, invalid_idempotency_key,
+        Refused with: invalid_json, invalid_schema, hash_mismatch, invalid_idempotency_key,
         missing_authorization, invalid_authorization, unauthorized, project_archived, project_not_found,
-        ambiguous_project_id, duplicate_package_id, idempotency_key_reused, body_too_large, overloaded.
+        ambiguous_project_id, duplicate_package_id, idempotency_key_reused, body_too_large, overloaded,
+        content_damaged.
         """
         answer = self._transport.call(
             "context.deposit",
@@ -1724,7 +1722,7 @@ class ContextOperations:
         Refused with: invalid_json, invalid_schema, unknown_member, invalid_transition,
         invalid_idempotency_key, missing_authorization, invalid_authorization, unauthorized, project_archived,
         package_not_found, project_not_found, ambiguous_package_id, ambiguous_project_id, too_many_steps,
-        idempotency_key_reused, body_too_large, overloaded.
+        idempotency_key_reused, body_too_large, overloaded, content_damaged.
         """
         answer = self._transport.call(
             "context.flag",
@@ -1981,6 +1979,7 @@ class ContextOperations:
         self,
         *,
         admitted: bool | Omit = OMIT,
+        cursor: str | Omit = OMIT,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Projects:
@@ -1988,8 +1987,10 @@ class ContextOperations:
 
         admitted: Only projects of the agent's own owner, and of owners that its policy or its allowlist
         admits.
+        cursor: The `next_cursor` of an earlier page.
 
-        Refused with: invalid_parameter, missing_authorization, invalid_authorization, overloaded.
+        Refused with: invalid_parameter, invalid_cursor, missing_authorization, invalid_authorization,
+        overloaded.
         """
         answer = self._transport.call(
             "context.projects",
@@ -1997,7 +1998,7 @@ class ContextOperations:
             "/v1/projects",
             answer="json",
             repeat="read",
-            query={"admitted": admitted},
+            query={"admitted": admitted, "cursor": cursor},
             timeout=timeout,
             headers=headers,
         )
@@ -2014,7 +2015,7 @@ class ContextOperations:
         package_type: str | Omit = OMIT,
         parent: str | Omit = OMIT,
         query: str | Omit = OMIT,
-        ranking: str | Omit = OMIT,
+        ranking: Literal['lexical', 'semantic', 'hybrid', 'reranked'] | Omit = OMIT,
         status: Status | Omit = OMIT,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
@@ -2100,7 +2101,7 @@ class ContextOperations:
         Refused with: invalid_json, invalid_schema, unknown_member, invalid_transition,
         invalid_idempotency_key, missing_authorization, invalid_authorization, unauthorized, project_archived,
         package_not_found, project_not_found, ambiguous_package_id, ambiguous_project_id, too_many_steps,
-        idempotency_key_reused, body_too_large, overloaded.
+        idempotency_key_reused, body_too_large, overloaded, content_damaged.
         """
         answer = self._transport.call(
             "context.review",
@@ -2372,9 +2373,9 @@ class FileOperations:
         by `file_id` in a part of the type `file` or `image`. A file that no message names by `expires_at` is
         removed.
 
-        Refused with: unknown_member, invalid_multipart, invalid_filename, invalid_idempotency_key,
-        quota_exceeded, request_timeout, idempotency_key_reused, body_too_large, unsupported_media_type,
-        too_many_uploads, not_implemented, too_many_puts, overloaded.
+        Refused with: invalid_multipart, invalid_filename, invalid_idempotency_key, quota_exceeded,
+        request_timeout, idempotency_key_reused, body_too_large, unsupported_media_type, too_many_uploads,
+        not_implemented, too_many_puts, overloaded.
         """
         answer = self._transport.call(
             "file.upload",
@@ -3159,7 +3160,7 @@ class MessageOperations:
         /,
         *,
         timeout_s: int | Omit = OMIT,
-        until: str | Omit = OMIT,
+        until: Literal['delivered', 'shown', 'in_context', 'seen', 'answered', 'acknowledged'] | Omit = OMIT,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> MessageStatus:
@@ -4253,10 +4254,10 @@ class RequestOperations:
         *,
         agent: str | Omit = OMIT,
         cursor: str | Omit = OMIT,
-        kind: str | Omit = OMIT,
+        kind: RequestKind | Omit = OMIT,
         limit: int | Omit = OMIT,
         owner: str | Omit = OMIT,
-        state: str | Omit = OMIT,
+        state: RequestState | Omit = OMIT,
         to: str | Omit = OMIT,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
@@ -4322,10 +4323,10 @@ class RequestOperations:
         *,
         agent: str | Omit = OMIT,
         cursor: str | Omit = OMIT,
-        kind: str | Omit = OMIT,
+        kind: RequestKind | Omit = OMIT,
         limit: int | Omit = OMIT,
         owner: str | Omit = OMIT,
-        state: str | Omit = OMIT,
+        state: RequestState | Omit = OMIT,
         to: str | Omit = OMIT,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
@@ -4644,9 +4645,9 @@ class RunOperations:
         args: The arguments to set; null removes an argument.
         more: Further members of the body.
 
-        Refused with: unknown_member, invalid_json, invalid_idempotency_key, missing_authorization,
-        invalid_authorization, forbidden, agent_not_found, idempotency_key_reused, invalid_body, invalid_type,
-        invalid_args, args_too_large.
+        Refused with: invalid_json, invalid_idempotency_key, missing_authorization, invalid_authorization,
+        forbidden, agent_not_found, idempotency_key_reused, invalid_body, invalid_type, invalid_args,
+        args_too_large.
         """
         answer = self._transport.call(
             "run.configure",
@@ -4848,7 +4849,7 @@ class RunOperations:
         thread_id: str | None | Omit = OMIT,
         type: str | None | Omit = OMIT,
         more: Mapping[str, Any] | None = None,
-        wait: str | Omit = OMIT,
+        wait: Literal['true', 'false', 'result'] | Omit = OMIT,
         idempotency_key: str | None = None,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
@@ -4878,14 +4879,13 @@ class RunOperations:
         more: Further members of the body.
         wait: `true`, `false` or `result`; false when absent.
 
-        Refused with: unknown_member, invalid_json, missing_authorization, invalid_authorization, forbidden,
-        agent_not_found, thread_not_found, run_not_found, run_not_active, thread_full, agent_stopped,
-        idempotency_key_reused, missing_run_id, invalid_run_id, invalid_request_keys, invalid_event_id,
-        invalid_args, args_too_large, invalid_body, unknown_request_type, invalid_type, invalid_input,
-        invalid_thread_id, invalid_if_not_exists, invalid_logging_level, invalid_request_metadata,
-        invalid_run_context, invalid_depth, depth_exceeded, invalid_wait, invalid_query,
-        invalid_idempotency_key, too_many_streams, too_many_queued_runs, too_many_runs,
-        too_many_runs_of_owner, too_many_queued_runs_of_owner, stopping.
+        Refused with: invalid_json, missing_authorization, invalid_authorization, forbidden, agent_not_found,
+        thread_not_found, run_not_found, run_not_active, thread_full, agent_stopped, idempotency_key_reused,
+        missing_run_id, invalid_run_id, invalid_request_keys, invalid_event_id, invalid_args, args_too_large,
+        invalid_body, unknown_request_type, invalid_type, invalid_input, invalid_thread_id,
+        invalid_if_not_exists, invalid_logging_level, invalid_request_metadata, invalid_run_context,
+        invalid_depth, depth_exceeded, invalid_wait, invalid_query, invalid_idempotency_key, too_many_streams,
+        too_many_queued_runs, too_many_runs, too_many_runs_of_owner, too_many_queued_runs_of_owner, stopping.
         """
         answer = self._transport.call(
             "run.run",
