@@ -91,7 +91,8 @@ impl Serialize for Extensions {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (name, text) in &self.0 {
             let value = value(text);
-            if value.to_string() == **text {
+            let written = value.to_string();
+            if written == **text {
                 map.serialize_entry(name, &value)?;
             } else {
                 map.serialize_entry(&format!("{VERBATIM}{name}"), text)?;

@@ -74,7 +74,7 @@ fn operation(doc: &OperationDoc, schemas: &mut Schemas, answers: &mut Answers) -
     let security = match doc.auth {
         Auth::None => json!([]),
         _ if doc.token_optional => json!([{}, {"bearer": []}]),
-        _ => json!([{"bearer": []}]),
+        Auth::Agent | Auth::Owner | Auth::Operator | Auth::Any => json!([{"bearer": []}]),
     };
     described.insert("security".into(), security);
     let mut parameters = path_parameters(doc, schemas);

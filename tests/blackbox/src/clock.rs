@@ -61,7 +61,7 @@ impl ShiftedClock {
         let made =
             Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(&source).status();
         assert!(made.expect("there is a C compiler").success(), "the library can be made");
-        Some(Self { library, dir: dir })
+        Some(Self { library, dir })
     }
 
     /// From its next start on, the server's clock is this far ahead.

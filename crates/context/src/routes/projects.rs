@@ -235,7 +235,7 @@ async fn list(
         let project = Project { reference, ..Project::from(&**project) };
         bytes += written(&project);
         if bytes > PROJECTS_LISTED_BYTES_MAX && !projects.is_empty() {
-            next_cursor = last.map(String::clone);
+            next_cursor = last.cloned();
             break;
         }
         projects.push(project);

@@ -150,7 +150,7 @@ async fn play(server: &Server, operator: &OperatorToken, out: &Out, args: &DemoA
     stage.scene("An agent that the server runs").await?;
     runs::play(&mut stage).await.context("runs")?;
     stage.scene("Another network").await?;
-    networks::play(&mut stage).await.context("networks")?;
+    Box::pin(networks::play(&mut stage)).await.context("networks")?;
     stage.scene("Two models with nothing but their tools").await?;
     mcp::play(&mut stage).await.context("tools")?;
     stage.note(&format!(

@@ -117,5 +117,5 @@ async fn null_is_described_where_it_is_taken() {
         }
     }
     assert!(asked > 100, "{asked} members");
-    assert_eq!(wrong, [String::new(); 0], "described as nullable, and refused");
+    assert!(wrong.is_empty(), "described as nullable, and refused: {wrong:?}");
 }
