@@ -149,6 +149,8 @@ test('a deadline and an age are those of the server, whatever the clock of the b
     await show(page, other);
     await page.keyboard.press('z');
     await become(other, 'snoozed');
+    // The page goes on to the next request by itself.
+    await page.waitForFunction((id) => !location.hash.includes(id), other.request_id);
     await page.evaluate((id) => (location.hash = `#/inbox/${id}?state=snoozed`), other.request_id);
     await page.getByLabel('Later, or by somebody else').selectOption('now');
     await become(other, 'open');
