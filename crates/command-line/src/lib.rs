@@ -5,6 +5,7 @@ pub mod browser;
 pub mod cli;
 pub mod duration;
 pub mod guide;
+pub mod interrupts;
 pub mod listen_address;
 pub mod out;
 pub mod paths;

@@ -113,6 +113,11 @@ impl Failure {
         Self::Local { what: what.into(), next: None }
     }
 
+    /// Signals cannot be watched.
+    pub(crate) fn signals(error: &io::Error) -> Self {
+        Self::local(format!("signals cannot be watched: {error}"))
+    }
+
     pub(crate) fn local_with(what: impl Into<String>, next: impl Into<String>) -> Self {
         Self::Local { what: what.into(), next: Some(next.into()) }
     }

@@ -27,7 +27,6 @@ mod host;
 mod identity;
 mod inbox;
 mod input;
-mod interrupts;
 mod lines;
 mod listen;
 mod mcp;

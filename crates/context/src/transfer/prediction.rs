@@ -172,16 +172,21 @@ impl Prediction {
     ) -> Result<(), Failure> {
         let local = match outcome {
             Outcome::New => Some(LocalPackage::from_arrival(record)),
-            Outcome::Continued => match self.known_packages.remove(*id) {
-                Some(local) => Some(local),
-                None => context.local_package(id).await?,
-            },
+            Outcome::Continued => {
+                let known = match self.known_packages.remove(*id) {
+                    Some(local) => Some(local),
+                    None => context.local_package(id).await?,
+                };
+                known.map(|mut local| {
+                    local.hashes.extend(record.history.hashes());
+                    local
+                })
+            }
             Outcome::Same | Outcome::Differs | Outcome::Renamed | Outcome::Ahead => None,
         };
-        if let Some(mut local) = local
+        if let Some(local) = local
             && self.known_packages.len() < PREDICTED_STREAMS_MAX
         {
-            local.hashes.extend(record.history.hashes());
             self.known_packages.insert((*id).to_owned(), local);
         }
         Ok(())

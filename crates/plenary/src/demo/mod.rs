@@ -22,7 +22,7 @@ use std::{future::pending, io::IsTerminal as _, net::SocketAddr, time::Duration}
 
 use anyhow::Context as _;
 use clap::Args;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use plenary_command_line::interrupts::Interrupts;
 
 use crate::{
     browser,
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &DemoArgs, out: &Out) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let played = runtime.block_on(async {
         // Before there is a directory, which is removed also after an interruption.
-        let mut signals = StopSignals::listen()?;
+        let mut signals = Interrupts::with_hangup()?;
         let directory = tempfile::Builder::new().prefix("plenary-demo-").tempdir()?;
         let mut operator = OperatorToken::of_directory(directory.path())?;
         let mut settings = Settings { grace: GRACE, ..Settings::ephemeral() };
@@ -79,30 +79,6 @@ pub(crate) fn run(args: &DemoArgs, out: &Out) -> anyhow::Result<()> {
     // A read of the keyboard may never end.
     runtime.shutdown_background();
     played
-}
-
-/// The signals that stop the demonstration; once this exists, they do not end the process.
-struct StopSignals {
-    interrupt: Signal,
-    terminate: Signal,
-    hang_up: Signal,
-}
-
-impl StopSignals {
-    fn listen() -> std::io::Result<Self> {
-        let [interrupt, terminate, hang_up] =
-            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
-        Ok(Self { interrupt: interrupt?, terminate: terminate?, hang_up: hang_up? })
-    }
-
-    /// Waits for any of them.
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
-        }
-    }
 }
 
 /// Only a demonstration that stops by itself is incomplete when somebody stops it.

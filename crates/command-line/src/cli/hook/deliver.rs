@@ -105,7 +105,7 @@ fn can_notify(event: &Event) -> bool {
     takes_answer(event) && somebody_reads()
 }
 
-/// The state of the hooks; the user is told if it cannot be written.
+/// Takes the state of the hooks, and notifies the user if it cannot be written.
 async fn taken(
     context: &Context,
     event: &Event,
@@ -142,7 +142,7 @@ async fn announce(
     Ok(())
 }
 
-/// Refuses to show what the server cannot mark as shown, because it would be shown again at each event; the user is told.
+/// Shows nothing, and notifies the user, if the server cannot store what was shown: each event would show it again.
 async fn check_store(
     context: &Context,
     event: &Event,

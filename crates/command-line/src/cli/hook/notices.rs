@@ -1,5 +1,4 @@
-//! What a hook tells the user of a session, and not the model: that messages do not arrive there until somebody acts. Once in a
-//! session.
+//! Notices to the user of a session, not to the model: messages do not arrive there until somebody acts. Each session shows one.
 //! Must not know: the messages.
 
 use std::{
@@ -85,7 +84,7 @@ pub(super) fn unready(reason: &str, server: &BaseUrl) -> Option<String> {
     })
 }
 
-/// Tells the user once in a session.
+/// Shows the user a notice, once in a session.
 pub(super) fn notify_once(
     context: &Context,
     event: &Event,
@@ -101,7 +100,7 @@ pub(super) fn notify_once(
     if is_first { print_notice(&notice) } else { Ok(()) }
 }
 
-/// The result of writing the state; the user is told if that failed.
+/// Notifies the user if the state could not be written, and returns the result.
 pub(super) fn or_notify(
     context: &Context,
     event: &Event,

@@ -12,7 +12,10 @@ use plenary_kernel::AskId;
 use serde_json::Value;
 
 use super::{event::Event, journal};
-use crate::cli::{context::Context, interrupts::Interrupts};
+use crate::{
+    cli::{context::Context, failure::Failure},
+    interrupts::Interrupts,
+};
 
 /// Maximum length of a line on the server, in characters.
 const LINE_CHARS_MAX: usize = 200;
@@ -32,7 +35,8 @@ pub(super) async fn ask(
 ) -> Result<(), String> {
     let failed = |error: plenary_client::Error| journal::describe(&error.into());
     let client = context.agent_client().map_err(|failure| journal::describe(&failure))?;
-    let mut interrupts = Interrupts::with_hangup().map_err(|failure| journal::describe(&failure))?;
+    let mut interrupts =
+        Interrupts::with_hangup().map_err(|error| journal::describe(&Failure::signals(&error)))?;
     let open_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX).saturating_add(GRACE_MS);
     body["deadline_at"] = client.server_now().await.0.saturating_add(open_ms).into();
     let created = client.make_request(&body, &IdempotencyKey::random()).await.map_err(failed)?;

@@ -19,7 +19,8 @@ use plenary_hosts::{
 use plenary_kernel::AgentHandle;
 use plenary_runs::Runner;
 
-use super::{context::Context, failure::Failure, interrupts::Interrupts};
+use super::{context::Context, failure::Failure};
+use crate::interrupts::Interrupts;
 use reporter::HostReporter;
 use session::ServedHost;
 
@@ -104,7 +105,15 @@ pub(crate) async fn run(context: &Context, args: Host) -> Result<(), Failure> {
     let attachment = client.attach(&args.handle, &options);
     let host = AgentHost::new(runner, args.handle.as_str(), usize::from(args.runs_max));
     let server = client.base().to_string();
-    ServedHost::new(attachment, host, teller, server, Interrupts::with_hangup()?).serve().await
+    ServedHost::new(
+        attachment,
+        host,
+        teller,
+        server,
+        Interrupts::with_hangup().map_err(|error| Failure::signals(&error))?,
+    )
+    .serve()
+    .await
 }
 
 fn runner(args: &Host) -> Result<Arc<dyn Runner>, Failure> {

@@ -11,8 +11,8 @@ use tokio::{
 };
 
 use super::reporter::HostReporter;
-use crate::cli::{
-    failure::{Exit, Failure},
+use crate::{
+    cli::failure::{Exit, Failure},
     interrupts::Interrupts,
 };
 

@@ -14,8 +14,8 @@ use crate::{
     cli::{
         context::Context,
         failure::{Exit, Failure},
-        interrupts::Interrupts,
     },
+    interrupts::Interrupts,
     out::clean,
 };
 
@@ -38,7 +38,7 @@ enum FollowInput {
 
 impl<'a> Follower<'a> {
     pub(super) fn new(context: &'a Context, client: &'a Client, agent: &'a str) -> Result<Self, Failure> {
-        let interrupts = Interrupts::new()?;
+        let interrupts = Interrupts::new().map_err(|error| Failure::signals(&error))?;
         Ok(Self { context, client, agent, run: None, interrupts, canceling: false })
     }
 

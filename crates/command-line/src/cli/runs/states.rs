@@ -12,7 +12,8 @@ use plenary_client::{
 
 use super::{agents::AgentName, follow, render::RunPrinter};
 use crate::{
-    cli::{context::Context, failure::Failure, interrupts::Interrupts},
+    cli::{context::Context, failure::Failure},
+    interrupts::Interrupts,
     out::{Table, clean},
 };
 
@@ -145,7 +146,7 @@ pub(super) async fn events(context: &Context, args: &Events) -> Result<(), Failu
     if !args.follow {
         return print_events(context, &client, &which.agent, RunOrThread::Run(run)).await;
     }
-    let mut interrupts = Interrupts::new()?;
+    let mut interrupts = Interrupts::new().map_err(|error| Failure::signals(&error))?;
     let mut stream = client.follow_run(&which.agent, run, None, StreamOptions::default());
     let mut printer = RunPrinter::new(context.out, client.base().clone());
     let following = async {

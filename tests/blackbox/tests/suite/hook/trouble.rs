@@ -163,7 +163,7 @@ async fn what_was_printed_and_not_marked_comes_again() {
     assert_eq!(by(&home, &codex, itself, "").await, "");
 }
 
-/// An invitation and a message that nobody can mark as shown are not shown at each event: the person is told why.
+/// Where shown items cannot be marked, hooks show neither the invitation nor the message, and notify the person once.
 #[tokio::test]
 async fn a_server_whose_disk_is_full_is_told_to_the_person_once_and_shows_nothing() {
     let (server, home, claude, codex) = delivery::two().await;

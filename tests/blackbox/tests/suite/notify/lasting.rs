@@ -11,6 +11,26 @@ use super::{House, config, house, json_of};
 const IMPATIENT: &str = "retry_first = \"50ms\"\nretry_for = \"400ms\"";
 const PATIENT: &str = "retry_first = \"50ms\"\nretry_for = \"1h\"";
 
+/// The order in which both were made counts, not their times.
+#[tokio::test]
+async fn a_subscription_gets_requests_after_the_clock_was_set_back_and_none_from_before_it() {
+    let Some(clock) = ShiftedClock::make() else { return };
+    let server =
+        clock.moving().into_iter().fold(config(""), |builder, (name, value)| builder.env(name, &value));
+    let server = server.start().await;
+    let (owner, agent) = (server.owner("nick").await, server.agent("@nick.cc").await);
+    let house = House { server, owner, agent, receiver: Collector::start().await };
+    clock.move_to(-7_200);
+    house.ask("before").await;
+    clock.move_to(0);
+    house.subscribe(house.hook()).await;
+    clock.move_to(-3_600);
+    let request = house.ask("after").await;
+    let calls = house.taken(1).await;
+    assert_eq!(json_of(&calls[0])["data"]["request"]["request_id"], json!(request));
+    assert_eq!(calls.len(), 1);
+}
+
 #[tokio::test]
 async fn a_receiver_that_was_down_gets_it_under_the_same_id() {
     let house = house(PATIENT).await;

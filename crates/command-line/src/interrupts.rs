@@ -1,43 +1,45 @@
 //! Ctrl-C and SIGTERM, any number of times, and optionally the hang-up of the terminal.
 //! Must not know: the interrupted work.
 
-use std::{fs, future::pending};
+use std::{fs, future::pending, io};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::failure::Failure;
-
 /// The signals; once this exists, they do not end the process.
-pub(crate) struct Interrupts {
+#[derive(Debug)]
+pub struct Interrupts {
     interrupt: Signal,
     terminate: Signal,
     hangup: Option<Signal>,
 }
 
 impl Interrupts {
-    pub(crate) fn new() -> Result<Self, Failure> {
-        let (interrupt, terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);
+    /// Watches Ctrl-C and SIGTERM.
+    ///
+    /// # Errors
+    /// When the signals cannot be watched.
+    pub fn new() -> io::Result<Self> {
+        let (interrupt, terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         Ok(Self { interrupt, terminate, hangup: None })
     }
 
-    /// Includes SIGHUP, unless the parent process has made it ignored, as `nohup` does.
-    pub(crate) fn with_hangup() -> Result<Self, Failure> {
-        let hangup = if ignores_hangup() { None } else { Some(watch(SignalKind::hangup())?) };
+    /// Watches SIGHUP too, unless the parent process has made it ignored, as `nohup` does.
+    ///
+    /// # Errors
+    /// When the signals cannot be watched.
+    pub fn with_hangup() -> io::Result<Self> {
+        let hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
         Ok(Self { hangup, ..Self::new()? })
     }
 
     /// Waits for the next signal. May be dropped and called again.
-    pub(crate) async fn next(&mut self) {
+    pub async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
             () = hung_up(&mut self.hangup) => {}
         }
     }
-}
-
-fn watch(kind: SignalKind) -> Result<Signal, Failure> {
-    signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")))
 }
 
 async fn hung_up(hangup: &mut Option<Signal>) {
