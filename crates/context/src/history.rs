@@ -15,6 +15,9 @@ use crate::{
     moment::Moment,
 };
 
+/// Rows of one read of what was current at a moment: nearly always the first two decide.
+const ROWS_AT_MOMENT: usize = 16;
+
 /// The filters of a list of facts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FactSelection<'a> {
@@ -65,8 +68,18 @@ impl Context {
         selection: &FactSelection<'_>,
         limit: usize,
     ) -> Result<FactPage, Fault> {
-        let index = if selection.include_ended || selection.as_of.is_some() { FACTS } else { CURRENT };
         let base = format!("{project}/");
+        if let (Some(subject), Some(predicate), Some(at), None) =
+            (selection.subject, selection.predicate, selection.as_of, selection.cursor)
+        {
+            let prefix = format!("{base}{}/{}/", key::part(subject), key::part(predicate));
+            let mut builder = PageBuilder::new(selection, limit, base.len());
+            if let Some(fact) = self.last_fact_until(&prefix, at).await? {
+                builder.is_full_with(fact);
+            }
+            return Ok(builder.page);
+        }
+        let index = if selection.include_ended || selection.as_of.is_some() { FACTS } else { CURRENT };
         let prefix = match selection.subject.map(key::part) {
             None => base.clone(),
             Some(subject) => {
@@ -131,6 +144,41 @@ impl Context {
                     builder.page.next_cursor = builder.last_cursor.filter(|_| has_more_rows);
                     return Ok(builder.page);
                 }
+            }
+        }
+    }
+}
+
+impl Context {
+    /// The last fact of a subject and predicate that began until a moment. Facts of one predicate do not overlap, so no
+    /// other one was current then.
+    async fn last_fact_until(&self, prefix: &str, at: Moment) -> Result<Option<Row>, Fault> {
+        // Behind all keys of this moment.
+        let mut before = format!("{prefix}{}{}", at.as_str(), char::MAX);
+        let mut last_end = None::<(String, Option<String>)>;
+        loop {
+            let (log, max) = (self.log(), ROWS_AT_MOMENT);
+            let rows =
+                log.read_index_past_damage(FACTS, prefix, Some(&before), max, Order::Descending).await?;
+            for row in &rows {
+                if is_outranked(&row.key) {
+                    continue;
+                }
+                let value = row.value.as_deref().map(text).transpose()?.map(str::to_owned);
+                if let Some(fact_key) = row.key.strip_suffix("/end") {
+                    last_end = Some((fact_key.to_owned(), value));
+                    continue;
+                }
+                let end = last_end.filter(|(fact_key, _)| *fact_key == row.key).map(|(_, end)| end);
+                // A fact whose end is damaged must not be shown as if it had none.
+                let is_damaged = end.as_ref().is_some_and(Option::is_none);
+                let document = value.filter(|_| !is_damaged);
+                let key = row.key.clone();
+                return Ok(document.map(|document| Row { key, document, end: end.flatten() }));
+            }
+            match rows.last() {
+                Some(last) if rows.len() == max => before.clone_from(&last.key),
+                _ => return Ok(None),
             }
         }
     }

@@ -23,6 +23,7 @@ pub mod state;
 #[cfg(test)]
 mod stored_forms;
 mod tap;
+mod underway;
 mod watch_events;
 pub mod wire;
 

@@ -21,8 +21,9 @@ use crate::{
     },
     decide::Rejection,
     event::RequestEvent,
-    room::{CommandContext, RequestRoom},
+    room::{CommandContext, RequestRoom, limited_lists},
     rules::{RemoveRule, RuleRejection, RuleRoom},
+    underway::Underway,
 };
 
 /// Why a command was not carried out.
@@ -37,6 +38,7 @@ pub(crate) struct Inner {
     streams: Streams<RequestRoom>,
     rules: Streams<RuleRoom>,
     pub(crate) waiting: Watchers<OwnerName>,
+    pub(crate) underway: Underway,
     /// When the next timer is due, as far as known; zero if it must be looked up.
     pub(crate) next_due: AtomicU64,
     /// When the timers were last looked at; 0 before the first look.
@@ -52,6 +54,7 @@ impl Requests {
             streams: Streams::new(log.clone(), clock.clone()),
             rules: Streams::new(log, clock),
             waiting: Watchers::new(WAITS_PER_OWNER_MAX),
+            underway: Underway::default(),
             next_due: AtomicU64::new(0),
             looked_at: AtomicU64::new(0),
             origin: std::sync::OnceLock::new(),
@@ -78,6 +81,7 @@ impl Requests {
     /// Makes a request to a person.
     pub(crate) async fn make(&self, id: &AskId, command: MakeRequest) -> Result<AskId, CommandError> {
         let deadline = command.deadline;
+        let _counted = self.0.underway.begin(limited_lists(&command.agent, command.stranger.as_ref()));
         let context = CommandContext { requests: self, id: id.clone(), command };
         let outcome = self.0.streams.begin(id.as_str(), &context, None).await?;
         self.note_due(deadline);

@@ -25,6 +25,7 @@ use crate::{
         event::{RuleEvent, RuleMade},
     },
     state::RequestState,
+    underway::List,
     wire::{Kind, Phase},
 };
 
@@ -45,6 +46,16 @@ pub(crate) const OUTCOMES: &str = "requests.told";
 pub(crate) const LINKS: &str = "requests.links";
 /// The owner part of the keys of all requests; not a valid owner name.
 pub(crate) const EVERYBODY: &str = "*";
+
+/// The lists in which a new request counts towards a limit: that of its agent, or of the stranger that causes it, and
+/// that of all.
+pub(crate) fn limited_lists(agent: &AgentHandle, stranger: Option<&OwnerName>) -> [List; 2] {
+    let all = format!("{}/", agent.owner());
+    match stranger {
+        Some(stranger) => [(WAITING_OF_STRANGERS, format!("{all}{stranger}/")), (WAITING_OF_STRANGERS, all)],
+        None => [(WAITING_OF, format!("{agent}/")), (WAITING, all)],
+    }
+}
 
 /// A time as part of a key, in sortable form.
 pub(crate) fn time(at: TimestampMs) -> String {
@@ -249,36 +260,38 @@ impl<C> CommandContext<'_, C> {
     /// Whether the limit of waiting requests is reached. Requests of strangers have their own limit, so that they
     /// leave room for those of the owner's agents.
     async fn is_full(&self, agent: &AgentHandle, stranger: Option<&OwnerName>) -> Result<bool, Fault> {
-        let all = format!("{}/", agent.owner());
-        if let Some(stranger) = stranger {
-            let of_stranger = format!("{all}{stranger}/");
-            return Ok(self.has(WAITING_OF_STRANGERS, &of_stranger, OPEN_PER_STRANGER_MAX).await?
-                || self.has(WAITING_OF_STRANGERS, &all, OPEN_OF_STRANGERS_MAX).await?);
+        let [of_one, of_all] = limited_lists(agent, stranger);
+        if stranger.is_some() {
+            return Ok(self.has(&of_one, OPEN_PER_STRANGER_MAX).await?
+                || self.has(&of_all, OPEN_OF_STRANGERS_MAX).await?);
         }
-        if self.has(WAITING_OF, &format!("{agent}/"), OPEN_PER_AGENT_MAX).await? {
+        if self.has(&of_one, OPEN_PER_AGENT_MAX).await? {
             return Ok(true);
         }
-        let of_strangers = self.count(WAITING_OF_STRANGERS, &all, OPEN_OF_STRANGERS_MAX).await?;
-        self.has(WAITING, &all, OPEN_PER_OWNER_MAX + of_strangers).await
+        let of_strangers = self.count(WAITING_OF_STRANGERS, &of_all.1, OPEN_OF_STRANGERS_MAX).await?;
+        self.has(&of_all, OPEN_PER_OWNER_MAX + of_strangers).await
     }
 
-    async fn has(&self, index: &str, prefix: &str, limit: usize) -> Result<bool, Fault> {
-        Ok(self.count(index, prefix, limit).await? >= limit)
+    /// Whether a list has no room, if all requests that are being made find theirs.
+    async fn has(&self, list: &List, limit: usize) -> Result<bool, Fault> {
+        let room = limit.saturating_sub(self.requests.0.underway.others(list));
+        Ok(self.count(list.0, &list.1, room).await? >= room)
     }
 
     /// The number of rows, up to `max`.
     async fn count(&self, index: &str, prefix: &str, max: usize) -> Result<usize, Fault> {
         let (mut count, mut after) = (0, None::<String>);
-        loop {
+        while count < max {
             let page = READ_ROWS_MAX.min(max - count);
             let log = self.requests.log();
             let rows = log.read_index(index, prefix, after.as_deref(), page, Order::Ascending).await?;
             count += rows.len();
-            if rows.len() < page || count >= max {
-                return Ok(count);
+            if rows.len() < page {
+                break;
             }
             after = rows.into_iter().next_back().map(|row| row.key);
         }
+        Ok(count)
     }
 }
 

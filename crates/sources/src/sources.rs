@@ -118,8 +118,9 @@ impl Sources {
             log.clone(),
             "sources/place",
             |event| concern(event).is_some(),
-            // One key for all events: they are handled one at a time, so that no two use the same room.
-            |_| String::new(),
+            // Each handler reads the current state, so that only events of one stream need their order. Owners do not
+            // delay each other, and their appends share a flush.
+            |event| event.stream.to_string(),
         );
         let room = Notify::new();
         Self(Arc::new(Inner { accounts, context, runs, requests, sessions, reactor, log, room }))

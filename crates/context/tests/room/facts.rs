@@ -57,6 +57,20 @@ async fn ap_47_ap_48_ap_51_ap_85_now_and_then() {
 }
 
 #[tokio::test]
+async fn ap_51_the_fact_of_a_moment_is_found_in_a_history_of_any_length() {
+    let house = House::new().await;
+    let of = "subject=dash%2Fboard&predicate=status";
+    // Two rows for each ended version: more than one read of a list examines.
+    for nth in 0..5_100 {
+        house.post(&house.nick, PATH, &fact(&nth.to_string(), &json!({}))).await.ok(201);
+    }
+    let page = house.get(&house.nick, &format!("{PATH}?{of}&as_of=2999-01-01")).await.ok(200);
+    assert_eq!(page["facts"].as_array().unwrap().len(), 1);
+    assert_eq!(page["facts"][0]["value"], json!("5099"));
+    assert!(page["next_cursor"].is_null());
+}
+
+#[tokio::test]
 async fn ap_52_ap_66_ap_67_invalidation_keeps_history() {
     let house = House::new().await;
     let of = "subject=dash%2Fboard&predicate=status";
