@@ -8,7 +8,7 @@ use std::{
 };
 
 use http::StatusCode;
-use plenary_kernel::{AccordId, OwnerName, SessionId, Version, limits::READ_ROWS_MAX};
+use plenary_kernel::{AccordId, OwnerName, SessionId, TimestampMs, Version, limits::READ_ROWS_MAX};
 use plenary_log::Fault;
 use plenary_sessions::crossing::{
     COPIES_PER_PEER_MAX, CopyError, CopyProgress,
@@ -75,8 +75,9 @@ impl From<CopyError> for NotPulled {
 #[derive(Default)]
 struct PullTasks {
     tasks: JoinMap<AccordId, ()>,
-    /// Accords that are over and whose participations are ended.
-    parted: HashMap<OwnerName, AccordId>,
+    /// Since when the accords are over whose participations are ended. An accord has the id of its invitation, so the id does not
+    /// tell them apart.
+    parted: HashMap<OwnerName, TimestampMs>,
     /// The active accords of the last round.
     active: HashMap<OwnerName, AccordId>,
 }
@@ -112,10 +113,10 @@ impl Links {
                 pulling.active.remove(name);
                 self.0.full.forget(&peer.accord);
                 self.0.outages.end(&peer.accord);
-                let is_over = peer.was_linked && pulling.parted.get(name) != Some(&peer.accord);
+                let is_over = peer.was_linked && pulling.parted.get(name) != Some(&peer.since);
                 if is_over {
                     self.0.sessions.part_with(name).await?;
-                    pulling.parted.insert(name.clone(), peer.accord.clone());
+                    pulling.parted.insert(name.clone(), peer.since);
                 }
                 continue;
             }

@@ -271,9 +271,10 @@ async fn a_guest_invites_reopens_and_ends_like_everybody() {
 
 #[tokio::test]
 async fn an_accord_that_is_revoked_ends_what_it_carried_on_both_sides_within_a_second() {
-    for own_side in [true, false] {
-        let scene = Scene::new().await;
-        let Scene { nick, ida, acme, rose } = &scene;
+    let scene = Scene::new().await;
+    let Scene { nick, ida, acme, rose } = &scene;
+    // Also under the second accord, and those after it.
+    for own_side in [true, false, true, false] {
         let id = scene.joined().await;
         nick.say(&id, "before").await;
         sees(ida, &id, 3).await;
@@ -304,5 +305,6 @@ async fn an_accord_that_is_revoked_ends_what_it_carried_on_both_sides_within_a_s
         let next = scene.joined().await;
         nick.say(&next, "anew").await;
         sees(ida, &next, 3).await;
+        nick.end(&next).await;
     }
 }
