@@ -135,13 +135,17 @@ text_type!(
 );
 
 impl AgentHandle {
-    /// The handle of a recipient: `@owner.name`, or `@owner` for the owner's own person, `@owner.owner`.
+    /// The handle of a recipient: `@owner.name`, or `@owner` for the owner's own person, `@owner.owner`. The person of
+    /// `@owner-at-peer` is `@owner-at-peer.owner`.
     ///
     /// # Errors
     /// The text has neither form.
     pub fn of_recipient(text: &str) -> Result<Self, MalformedText> {
         match text.strip_prefix('@') {
-            Some(owner) if is_name(owner) => format!("@{owner}.{owner}").parse(),
+            Some(owner) if is_name(owner) => {
+                let person = owner.rsplit_once(AT).map_or(owner, |(own, _)| own);
+                format!("@{owner}.{person}").parse()
+            }
             Some(_) | None => text.parse(),
         }
     }
@@ -344,6 +348,11 @@ mod tests {
     }
 
     #[test]
+        assert_eq!(
+            recipient("@ida-at-rose").as_deref(),
+            Ok("@ida-at-rose.ida"),
+            "in its own network @ida.ida"
+        );
     fn asp_7_an_entry_is_a_handle_or_an_owner_glob() {
         let agent: AgentHandle = "@acme.support".parse().unwrap();
         let matches = |entry: &str| entry.parse::<AllowEntry>().unwrap().matches(&agent);
