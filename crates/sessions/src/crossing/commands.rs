@@ -27,6 +27,7 @@ use crate::{
     files::{named_too_often, unknown_file},
     request::digest,
     room::{CommandContext, OfAgent},
+    state::SessionState,
 };
 
 /// A command that can be forwarded to a peer.
@@ -324,7 +325,8 @@ impl Sessions {
         {
             return Ok(refusal_outcome(DIVERGED));
         }
-        let local_command = self.localize(&naming, command);
+        let (state, _) = self.0.streams.fresh(id.as_str()).await?;
+        let local_command = self.localize(&naming, &state, command);
         let mut outcome = match local_command {
             Some(local_command) => match self.execute_for_peer(peer, &id, local_command).await {
                 Ok(outcome) => outcome,
@@ -346,15 +348,27 @@ impl Sessions {
     }
 
     /// Translates the command into the names of this network. Returns `None` if the peer may not speak for one of the names.
-    fn localize(&self, naming: &Naming, command: CrossingCommand) -> Option<PeerCommand> {
+    fn localize(
+        &self,
+        naming: &Naming,
+        state: &SessionState,
+        command: CrossingCommand,
+    ) -> Option<PeerCommand> {
         let is_of_peer = |handle: &AgentHandle| handle.of_peer().is_some_and(|(_, at)| at == naming.peer);
-        let agent = naming.local_name(&command.agent)?;
         let blocker = match &command.blocker {
             Some(blocker) if command.action == CrossingAction::Evict => Some(naming.local_name(blocker)?),
             Some(_) | None => None,
         };
-        // Only an eviction has a blocker.
+        let agent = match &blocker {
+            // Whoever is blocked may be of a third network, or be known to the peer by a stand-in.
+            Some(_) => {
+                let is_named = |own: &&AgentHandle| naming.name_there(own).as_ref() == Some(&command.agent);
+                state.participants.keys().find(is_named)?.clone()
+            }
+            None => naming.local_name(&command.agent)?,
+        };
         let may_speak = is_of_peer(blocker.as_ref().unwrap_or(&agent));
+        // Only an eviction has a blocker.
         let invite = match &command.invite {
             Some(invite) => Some(naming.local_names(invite)?),
             None => None,

@@ -25,6 +25,15 @@ impl Naming {
 
     /// The local names of all agents; `None` if one is missing.
     pub fn local_names(&self, peer_names: &[AgentHandle]) -> Option<Vec<AgentHandle>> {
+    /// The peer's name of an agent as it is called here: the reverse of [`Self::local_name`], also for an agent of a third
+    /// network.
+    pub fn name_there(&self, local_name: &AgentHandle) -> Option<AgentHandle> {
+        match local_name.of_peer() {
+            Some((own, at)) if at == self.peer => Some(own),
+            _ => local_name.elsewhere(&self.us),
+        }
+    }
+
         peer_names.iter().map(|handle| self.local_name(handle)).collect()
     }
 }
