@@ -137,8 +137,7 @@ impl Sessions {
             }
             let (state, _) = self.0.streams.state(id.as_str()).await?;
             match state.host() {
-                Some(peer) if accepted => self.accept_at_host((peer, id), &command).await,
-                Some(peer) => self.evict_at_host((peer, id), agent, None).await.map(drop),
+                Some(peer) => self.settle_at_host((peer, id), &command).await,
                 None => Ok(()),
             }
         })

@@ -295,14 +295,15 @@ impl Sessions {
         Ok(self.send_to_host(peer, id, command).await?.is_some())
     }
 
-    /// Forwards a person's acceptance of an invitation into a peer's session.
-    pub(crate) async fn accept_at_host(
+    /// Forwards a person's decision about an invitation into a peer's session: the agent joins or leaves.
+    pub(crate) async fn settle_at_host(
         &self,
         (peer, id): (&OwnerName, &SessionId),
         decision: &SettleInvitation,
     ) -> Result<(), Fault> {
-        let mut command = command(peer, id, &decision.agent, CrossingAction::Accept);
-        command.sequence = Some(sequence(decision.at));
+        let action = if decision.accepted { CrossingAction::Accept } else { CrossingAction::Evict };
+        let mut command = command(peer, id, &decision.agent, action);
+        command.sequence = decision.accepted.then(|| sequence(decision.at));
         match self.send_to_host(peer, id, command).await? {
             Some(_) => Ok(()),
             None => Err(Fault::Unavailable("the network whose session it is did not answer".into())),
