@@ -101,10 +101,31 @@ impl FromStr for OwnerName {
 /// Separates an owner of another network from the local name of that network.
 const AT: &str = "-at-";
 
+/// Begins the stand-in for an owner of another network whose name is too long here.
+const LONG: &str = "long-";
+/// The hex digits of a stand-in, of a SHA-256.
+const LONG_DIGITS: usize = 20;
+/// Longest name of another network, in characters: a stand-in for each of its owners fits before it.
+pub const PEER_NAME_CHARS_MAX: usize = 32;
+
 impl OwnerName {
-    /// The local name of a peer's owner, `owner-at-peer`; `None` if it would be too long.
+    /// The local name of a peer's owner, `owner-at-peer`. If that would be too long, a stand-in for the owner comes before
+    /// `-at-`, always the same one. `None` if that does not fit either.
     pub fn elsewhere(owner: &Self, peer: &Self) -> Option<Self> {
-        format!("{owner}{AT}{peer}").parse().ok()
+        let name = format!("{owner}{AT}{peer}").parse().ok().filter(|_| !owner.is_stand_in());
+        name.or_else(|| format!("{}{AT}{peer}", owner.stand_in()).parse().ok())
+    }
+
+    fn stand_in(&self) -> String {
+        let digest = crate::json::digest(self.0.as_bytes());
+        let digits: String = digest.iter().take(LONG_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect();
+        format!("{LONG}{digits}")
+    }
+
+    /// Whether this looks like a stand-in. An owner with such a name gets a stand-in, too, so that it is taken for nobody else.
+    pub fn is_stand_in(&self) -> bool {
+        let digits = self.0.strip_prefix(LONG).unwrap_or_default();
+        digits.len() == LONG_DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit())
     }
 
     /// Whether this is the local name of an owner of another network.
@@ -112,7 +133,8 @@ impl OwnerName {
         self.0.contains(AT)
     }
 
-    /// Splits the local name of a foreign owner into the owner and the peer; the reverse of [`Self::elsewhere`].
+    /// Splits the local name of a foreign owner into the owner, or its stand-in, and the peer; the reverse of
+    /// [`Self::elsewhere`].
     pub fn of_peer(&self) -> Option<(Self, Self)> {
         // The last `-at-` is the separator: no peer's name contains `-at-` or begins with `at-`.
         let (owner, peer) = self.0.rsplit_once(AT)?;
@@ -167,7 +189,7 @@ impl AgentHandle {
 }
 
 impl AgentHandle {
-    /// The local handle of a peer's agent; `None` if it would be too long.
+    /// The local handle of a peer's agent, see [`OwnerName::elsewhere`].
     pub fn elsewhere(&self, peer: &OwnerName) -> Option<Self> {
         let owner = OwnerName::elsewhere(&self.owner_name(), peer)?;
         format!("@{owner}.{}", self.name()).parse().ok()
@@ -280,12 +302,32 @@ mod tests {
         let there = OwnerName::elsewhere(&name("nick"), &name("acme")).unwrap();
         assert_eq!(there.as_str(), "nick-at-acme");
         assert!(there.is_elsewhere() && !name("nick").is_elsewhere() && !name("at-home").is_elsewhere());
-        assert_eq!(OwnerName::elsewhere(&name(&"x".repeat(60)), &name("acme")), None);
         let entry = |text: &str| text.parse::<AllowEntry>().unwrap().is_elsewhere();
         assert!(entry("@nick-at-acme.cc") && entry("@nick-at-acme.*") && !entry("@nick.c-at-c"));
         // `nick-at-a-at-b` would read as an owner of `b`, and `nick-at-at-a` as `nick-at` of `a`.
         assert!(name("acme").may_name_peer() && name("at").may_name_peer());
         assert!(!name("a-at-b").may_name_peer() && !name("at-a").may_name_peer());
+    }
+
+    #[test]
+    fn an_owner_whose_name_is_too_long_here_has_a_stand_in_that_is_nobody_elses() {
+        let name = |text: &str| text.parse::<OwnerName>().unwrap();
+        let here = |owner: &str, peer: &str| OwnerName::elsewhere(&name(owner), &name(peer));
+        let (long, acme) = ("x".repeat(57), name("acme"));
+        assert_eq!(here(&"x".repeat(56), "acme").unwrap().as_str(), format!("{}-at-acme", "x".repeat(56)));
+        let stand_in = here(&long, "acme").unwrap();
+        assert_eq!(stand_in.as_str(), "long-ae14a2563ccf969d99ac-at-acme");
+        let (own, at) = stand_in.of_peer().unwrap();
+        assert_eq!(at, acme, "it is one of that network");
+        assert!(stand_in.is_elsewhere());
+        let impostor = here(own.as_str(), "acme").unwrap();
+        assert_ne!(impostor, stand_in, "an owner with the name of a stand-in is another one");
+        assert_eq!(
+            here("long-ae14a2563ccf969d99a", "acme").unwrap().as_str(),
+            "long-ae14a2563ccf969d99a-at-acme"
+        );
+        assert!(here(&"x".repeat(64), &"p".repeat(PEER_NAME_CHARS_MAX)).is_some());
+        assert_eq!(here("x", &"p".repeat(60)), None);
     }
 
     #[test]
@@ -306,6 +348,11 @@ mod tests {
         let recipient = |text| AgentHandle::of_recipient(text).map(|handle| handle.to_string());
         assert_eq!(recipient("@nick").as_deref(), Ok("@nick.nick"));
         assert_eq!(recipient("@nick.bot").as_deref(), Ok("@nick.bot"));
+        assert_eq!(
+            recipient("@ida-at-rose").as_deref(),
+            Ok("@ida-at-rose.ida"),
+            "in its own network @ida.ida"
+        );
         for bad in ["nick", "@", "@Nick", "@nick.", "~nick", "@a.b.c"] {
             assert!(recipient(bad).is_err(), "{bad}");
         }
@@ -348,11 +395,6 @@ mod tests {
     }
 
     #[test]
-        assert_eq!(
-            recipient("@ida-at-rose").as_deref(),
-            Ok("@ida-at-rose.ida"),
-            "in its own network @ida.ida"
-        );
     fn asp_7_an_entry_is_a_handle_or_an_owner_glob() {
         let agent: AgentHandle = "@acme.support".parse().unwrap();
         let matches = |entry: &str| entry.parse::<AllowEntry>().unwrap().matches(&agent);

@@ -20,7 +20,9 @@ pub mod text;
 
 pub use clock::Clock;
 pub use first_message::{first_message_key, is_untitled, opening, takes_untitled};
-pub use handle::{AgentHandle, AllowEntry, DOCTOR_NAME, MalformedText, OwnerName, SovereignHandle};
+pub use handle::{
+    AgentHandle, AllowEntry, DOCTOR_NAME, MalformedText, OwnerName, PEER_NAME_CHARS_MAX, SovereignHandle,
+};
 pub use id::{
     AccordId, AskId, ContactId, EventId, FileId, MessageId, NoticeId, RuleId, SessionId, SubscriptionId,
     ulid_time,

@@ -2,7 +2,7 @@
 //! Must not know: the caller.
 
 use plenary_accounts::Accounts;
-use plenary_kernel::{OwnerName, Refusal};
+use plenary_kernel::{OwnerName, PEER_NAME_CHARS_MAX, Refusal};
 
 use crate::{
     Links, NetworkUrl,
@@ -29,11 +29,14 @@ pub(crate) async fn parse_peer(
     if network == *own {
         return Err(malformed("invalid_network", "`network` is this network itself.").into());
     }
-    let peer = peer.parse().ok().filter(OwnerName::may_name_peer).ok_or_else(|| {
+    let fits = |name: &OwnerName| name.may_name_peer() && name.as_str().len() <= PEER_NAME_CHARS_MAX;
+    let peer = peer.parse().ok().filter(fits).ok_or_else(|| {
         malformed(
             "invalid_peer",
-            "`peer` must be a name like an owner's (a-z, 0-9, - and _, at most 64 characters), without `-at-` in it or `at-` \
-             in front.",
+            format!(
+                "`peer` must be a name like an owner's (a-z, 0-9, - and _), of at most {PEER_NAME_CHARS_MAX} characters, \
+                 without `-at-` in it or `at-` in front."
+            ),
         )
     })?;
     let grants =

@@ -17,14 +17,14 @@ impl Naming {
     /// The local name of an agent, from its name at the peer; `None` if it has none.
     pub fn local_name(&self, peer_name: &AgentHandle) -> Option<AgentHandle> {
         match peer_name.of_peer() {
-            // An agent of a third network has no local name.
-            Some((own, at)) if at == self.us => Some(own).filter(|own| !own.is_elsewhere()),
+            // An agent of a third network has no local name, and a stand-in names no agent of this network.
+            Some((own, at)) if at == self.us => {
+                Some(own).filter(|own| !own.is_elsewhere() && !own.owner_name().is_stand_in())
+            }
             _ => peer_name.elsewhere(&self.peer),
         }
     }
 
-    /// The local names of all agents; `None` if one is missing.
-    pub fn local_names(&self, peer_names: &[AgentHandle]) -> Option<Vec<AgentHandle>> {
     /// The peer's name of an agent as it is called here: the reverse of [`Self::local_name`], also for an agent of a third
     /// network.
     pub fn name_there(&self, local_name: &AgentHandle) -> Option<AgentHandle> {
@@ -34,6 +34,8 @@ impl Naming {
         }
     }
 
+    /// The local names of all agents; `None` if one is missing.
+    pub fn local_names(&self, peer_names: &[AgentHandle]) -> Option<Vec<AgentHandle>> {
         peer_names.iter().map(|handle| self.local_name(handle)).collect()
     }
 }
@@ -51,6 +53,21 @@ mod tests {
         assert_eq!(local_name("@ida-at-rose.bot").as_deref(), Some("@ida.bot"));
         assert_eq!(local_name("@zoe-at-third.x").as_deref(), Some("@zoe-at-third-at-acme.x"));
         assert_eq!(local_name("@zoe-at-third-at-rose.x"), None, "no network says who is of a third one here");
-        assert_eq!(local_name(&format!("@{}.cc", "x".repeat(60))), None, "there is no such name");
+        let long = local_name(&format!("@{}.cc", "x".repeat(60))).unwrap();
+        assert!(long.starts_with("@long-") && long.ends_with("-at-acme.cc"), "{long}");
+        assert_eq!(local_name("@long-0123456789abcdef0123-at-rose.x"), None, "it stands for another owner");
+    }
+
+    #[test]
+    fn a_host_knows_whom_a_peer_names() {
+        let (acme, rose) = ("acme".parse().unwrap(), "rose".parse().unwrap());
+        let at_rose = Naming { peer: acme, us: rose };
+        let at_acme = Naming { peer: at_rose.us.clone(), us: at_rose.peer.clone() };
+        let long = format!("@{}.cc", "x".repeat(64));
+        for own in ["@nick.cc", "@ida-at-rose.bot", "@zoe-at-blue.bot", &long] {
+            let own = own.parse().unwrap();
+            let there = at_rose.local_name(&own);
+            assert_eq!(at_acme.name_there(&own), there, "as rose calls it in its copy");
+        }
     }
 }

@@ -124,6 +124,7 @@ async fn what_an_operator_says_wrongly_is_told_by_its_code() {
         ("peer", json!("@other.bot"), "invalid_peer"),
         ("peer", json!("a-at-b"), "invalid_peer"),
         ("peer", json!("at-home"), "invalid_peer"),
+        ("peer", json!("x".repeat(33)), "invalid_peer"),
         ("grants", json!({"support": ["nobody-there"]}), "invalid_grants"),
         ("grants", json!({"Support": ["nick"]}), "invalid_grants"),
         ("grants", json!({"support": ["nick-at-other"]}), "invalid_grants"),
