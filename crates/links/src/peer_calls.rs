@@ -125,12 +125,16 @@ impl Links {
         network: &NetworkUrl,
         request: Request<Full<Bytes>>,
         limits: AnswerLimits,
-    ) -> Result<Bytes, CallFailure> {
+    ) -> Result<(StatusCode, Bytes), CallFailure> {
         let exchange = async {
             let answer = self.send(network, request).await?;
             let status = answer.status();
             let body = within(answer.into_body(), limits.bytes).await.map_err(unreachable)?;
-            if status.is_success() { Ok(body) } else { Err(CallFailure::Refused(status, code_of(&body))) }
+            if status.is_success() {
+                Ok((status, body))
+            } else {
+                Err(CallFailure::Refused(status, code_of(&body)))
+            }
         };
         let timed_out = || unreachable(format!("no answer within {} seconds", limits.within.as_secs()));
         timeout(limits.within, exchange).await.map_err(|_| timed_out())?
@@ -139,13 +143,12 @@ impl Links {
     /// The keys that a network publishes at its own domain.
     pub(crate) async fn keys_of(&self, network: &NetworkUrl) -> Result<Vec<PublicKey>, CallFailure> {
         let request = request(Method::GET, &format!("{network}{DOCUMENT_PATH}"), Bytes::new())?;
-        let body =
-            self.exchange(network, request, AnswerLimits::default()).await.map_err(
-                |failure| match failure {
-                    CallFailure::Refused(..) => unreachable("it does not say who it is"),
-                    CallFailure::Unreachable(_) => failure,
-                },
-            )?;
+        let (_, body) = self.exchange(network, request, AnswerLimits::default()).await.map_err(
+            |failure| match failure {
+                CallFailure::Refused(..) => unreachable("it does not say who it is"),
+                CallFailure::Unreachable(_) => failure,
+            },
+        )?;
         let document: NetworkDocument =
             serde_json::from_slice(&body).map_err(|_| unreachable("it does not say who it is"))?;
         if document.network.parse::<NetworkUrl>() != Ok(network.clone()) {
@@ -174,9 +177,18 @@ impl Links {
     ) -> Result<T, CallFailure> {
         let body = body.map(|body| serde_json::to_vec(body).expect("texts and lists can be written"));
         let request = self.signed_request(network, (&method, path), body.unwrap_or_default().into()).await?;
-        let answer = self.exchange(network, request, limits).await?;
+        let (_, answer) = self.exchange(network, request, limits).await?;
         let answer = if answer.is_empty() { Bytes::from_static(b"null") } else { answer };
         serde_json::from_slice(&answer).map_err(|_| unreachable("its answer cannot be read"))
+    }
+
+    /// Tells a network something. Only 204 confirms it: whatever is in front of that network may answer anything else.
+    pub(crate) async fn tell(&self, network: &NetworkUrl, path: &str) -> Result<(), CallFailure> {
+        let request = self.signed_request(network, (&Method::POST, path), Bytes::new()).await?;
+        match self.exchange(network, request, AnswerLimits::default()).await? {
+            (StatusCode::NO_CONTENT, _) => Ok(()),
+            (status, _) => Err(CallFailure::Refused(status, None)),
+        }
     }
 }
 

@@ -4,11 +4,9 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use http::{Method, StatusCode};
 use plenary_engine::ExecuteError;
 use plenary_kernel::AccordId;
 use plenary_log::Fault;
-use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::{sync::CancellationToken, task::JoinMap};
 
@@ -16,8 +14,13 @@ use crate::{
     Links, NetworkUrl,
     accord::decide::AccordStep,
     limits::{TELL_FOR_MS, TELL_LATE_FOR, TELL_PAUSE, TELL_PAUSE_MAX},
-    peer_calls::{ACCORDS_PATH, CallFailure},
+    peer_calls::ACCORDS_PATH,
 };
+
+/// Where a peer hears that an accord is revoked.
+pub(crate) fn revocation_path(accord: &AccordId) -> String {
+    format!("{ACCORDS_PATH}/{accord}/revoke")
+}
 
 /// The attempts of this process.
 #[derive(Default)]
@@ -92,15 +95,10 @@ impl Links {
 
     /// One attempt. True if the peer has confirmed and that is recorded.
     async fn notify(&self, network: &NetworkUrl, accord: &AccordId) -> bool {
-        let path = format!("{ACCORDS_PATH}/{accord}/revoke");
-        let answer: Result<Value, _> = self.call(network, (Method::POST, &path), None::<&Value>).await;
-        match answer {
-            // The peer has no such accord, so there is nothing left to revoke.
-            Ok(_) | Err(CallFailure::Refused(StatusCode::NOT_FOUND, _)) => {}
-            Err(failure) => {
-                tracing::info!(%network, %failure, "a peer was not told of a revocation yet");
-                return false;
-            }
+        // A 404 may be that of a server in front of the peer, which never hears of it then.
+        if let Err(failure) = self.tell(network, &revocation_path(accord)).await {
+            tracing::info!(%network, %failure, "a peer was not told of a revocation yet");
+            return false;
         }
         match self.end_notification(accord.clone(), true).await {
             Ok(()) => true,

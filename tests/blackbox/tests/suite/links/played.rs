@@ -123,6 +123,11 @@ impl Played {
         self.answers.lock().expect("nobody panics with it").insert(end, body.to_string());
     }
 
+    /// From now on it answers such requests with 204 again.
+    pub(super) fn agree(&self, end: &'static str) {
+        self.answers.lock().expect("nobody panics with it").remove(end);
+    }
+
     /// From now on it reads what it is asked under an accord, and says nothing.
     pub(super) fn stall(&self) {
         self.stalls.store(true, Ordering::SeqCst);

@@ -91,6 +91,21 @@ async fn a_peer_is_told_once() {
     assert_eq!(played.asked(), asked + 1, "once");
 }
 
+/// Whatever is in front of a peer may answer in its place.
+#[tokio::test]
+async fn a_peer_has_heard_of_a_revocation_only_if_it_confirms_it() {
+    let (acme, played) = (Network::start().await, Played::start().await);
+    played.link(&acme, "played").await;
+    played.answer("/revoke", &json!({}));
+    let asked = played.asked();
+    acme.revoke("played").await;
+    blackbox::eventually("it is told again", async || (played.asked() >= asked + 2).then_some(())).await;
+    assert_eq!(acme.peer("played").await["told"], false);
+    played.agree("/revoke");
+    let told = async || (acme.peer("played").await["told"] == true).then_some(());
+    blackbox::eventually("that it was told is recorded", told).await;
+}
+
 #[tokio::test]
 async fn a_revocation_of_an_earlier_accord_does_not_end_the_next() {
     let (acme, played) = (Network::start().await, Played::start().await);
