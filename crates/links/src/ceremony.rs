@@ -2,10 +2,13 @@
 //! domain.
 //! Must not know: HTTP, except the responses of the other network.
 
+use std::collections::HashSet;
+
 use http::{Method, StatusCode};
+use parking_lot::Mutex;
 use plenary_accounts::{Authority, TokenDigest};
 use plenary_engine::ExecuteError;
-use plenary_kernel::{OwnerName, TimestampMs};
+use plenary_kernel::{AccordId, OwnerName, TimestampMs};
 use plenary_log::Fault;
 
 use crate::{
@@ -18,6 +21,7 @@ use crate::{
     nonces::NotGood,
     peer_calls::{ACCORDS_PATH, CallFailure},
     quota::QuotaUsed,
+    revocations::revocation_path,
     signature::SentSignature,
     wire::{LinkAcceptance, LinkAccord},
 };
@@ -49,6 +53,27 @@ pub(crate) struct NamedPeer {
     pub(crate) peer: OwnerName,
     pub(crate) network: NetworkUrl,
     pub(crate) grants: Grants,
+}
+
+/// The ceremonies of this process: one with each network at a time.
+#[derive(Debug)]
+struct Accepting<'a> {
+    all: &'a Mutex<HashSet<NetworkUrl>>,
+    network: NetworkUrl,
+}
+
+impl<'a> Accepting<'a> {
+    fn begin(all: &'a Mutex<HashSet<NetworkUrl>>, network: &NetworkUrl) -> Option<Self> {
+        let is_first = all.lock().insert(network.clone());
+        // Only the first one takes the network out again.
+        is_first.then(|| Self { all, network: network.clone() })
+    }
+}
+
+impl Drop for Accepting<'_> {
+    fn drop(&mut self) {
+        self.all.lock().remove(&self.network);
+    }
 }
 
 /// Why an accord was not made.
@@ -114,6 +139,7 @@ impl Links {
         code: String,
     ) -> Result<AffectedAccord, CeremonyFailure> {
         let NamedPeer { peer, network, grants } = peer;
+        let _accepting = Accepting::begin(&self.0.accepting, &network).ok_or(Fault::Overloaded)?;
         // Check first what would be rejected here, before the other network is asked.
         let peers = self.peers().await?;
         may_accept(&peers, self.now(), &peer, &network).map_err(ExecuteError::Rejected)?;
@@ -125,8 +151,23 @@ impl Links {
         let accord: LinkAccord = self.call(&network, (Method::POST, ACCORDS_PATH), Some(&acceptance)).await?;
         let unreadable = || CeremonyFailure::Unreachable("its grants cannot be read".into());
         let peer_grants = parse_grant_names(&accord.grants).ok_or_else(unreadable)?;
-        let new = NewAccord { peer, network, accord: accord.accord_id, key, grants, peer_grants };
-        Ok(self.execute(Some(authority), AccordStep::Make(new)).await?)
+        let (accord, url) = (accord.accord_id, network.clone());
+        let new = NewAccord { peer, network, accord: accord.clone(), key, grants, peer_grants };
+        let made = self.execute(Some(authority), AccordStep::Make(new)).await;
+        let is_refused = |rejection: &Rejection| !matches!(rejection, Rejection::Unauthenticated);
+        if matches!(&made, Err(ExecuteError::Rejected(rejection)) if is_refused(rejection)) {
+            self.take_back(&url, &accord).await;
+        }
+        Ok(made?)
+    }
+
+    /// Revokes an accord at a network that has made it, because it is refused here.
+    async fn take_back(&self, network: &NetworkUrl, accord: &AccordId) {
+        if self.peers().await.is_ok_and(|peers| peers.of_accord(accord).is_none())
+            && let Err(failure) = self.tell(network, &revocation_path(accord)).await
+        {
+            tracing::warn!(%network, %failure, "an accord that is refused here holds at the other network: revoke it there");
+        }
     }
 
     /// Accepts on behalf of a network that redeems an invitation of this one. The server fetches the network's keys from its
@@ -143,6 +184,9 @@ impl Links {
         let is_open = |peer: &Peer| peer.invitation().is_some_and(|invitation| self.now() < invitation.until);
         let invited_peer = peers.of_code(&code).filter(|(_, peer)| peer.network == network && is_open(peer));
         let (_, peer) = invited_peer.ok_or_else(absent)?;
+        // Two operators who invite each other and accept at the same moment would get two accords. The other server says that
+        // the request can be repeated.
+        let _accepting = Accepting::begin(&self.0.accepting, &network).ok_or(Fault::Overloaded)?;
         let peer_grants = parse_grant_names(&acceptance.grants).ok_or_else(absent)?;
         self.0.quotas.take(&peer.accord, self.now()).map_err(CeremonyFailure::TooMany)?;
         let _turn = self.0.redemptions.try_acquire().map_err(|_| CeremonyFailure::from(Fault::Overloaded))?;
@@ -161,6 +205,17 @@ impl Links {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn there_is_one_ceremony_with_a_network_at_a_time() {
+        let (all, network) = (Mutex::default(), "https://rose.example".parse().unwrap());
+        let first = Accepting::begin(&all, &network).unwrap();
+        assert!(Accepting::begin(&all, &network).is_none());
+        assert!(Accepting::begin(&all, &network).is_none(), "one that is refused ends none");
+        assert!(Accepting::begin(&all, &"https://acme.example".parse().unwrap()).is_some());
+        drop(first);
+        assert!(Accepting::begin(&all, &network).is_some());
+    }
 
     #[test]
     fn a_code_is_told_from_what_is_none() {

@@ -1,9 +1,9 @@
 //! The room's handle, and its observer of committed events.
 //! Must not know: HTTP.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use plenary_accounts::{Accounts, Authority};
 use plenary_edge::operations::Operations;
 use plenary_engine::{ExecuteError, Streams};
@@ -20,7 +20,7 @@ use plenary_sessions::Sessions;
 use tokio::sync::{OnceCell, Semaphore, watch};
 
 use crate::{
-    Config,
+    Config, NetworkUrl,
     accord::{
         AccordRoom, DoAccord, PEERS,
         decide::{AccordStep, AffectedAccord, Rejection},
@@ -54,6 +54,8 @@ pub(crate) struct Inner {
     pub(crate) at_once: Shares<AccordId>,
     pub(crate) redemptions: Semaphore,
     pub(crate) frames: Frames,
+    /// The networks with which this process is making an accord.
+    pub(crate) accepting: Mutex<HashSet<NetworkUrl>>,
     /// Outgoing frames and session requests, counted by the owner of their agent and by the peer.
     pub(crate) outgoing_calls: Shares<OwnerName>,
     pub(crate) outgoing_calls_to: Shares<AccordId>,
@@ -112,6 +114,7 @@ impl Links {
             redemptions: Semaphore::new(REDEEMED_AT_ONCE_MAX),
             frames,
             outgoing_calls: Shares::new(LEAVING_MAX, LEAVING_PER_OWNER_MAX),
+            accepting: Mutex::default(),
             outgoing_calls_to: Shares::new(LEAVING_MAX, LEAVING_PER_PEER_MAX),
             changed: watch::Sender::new(()),
             sessions,

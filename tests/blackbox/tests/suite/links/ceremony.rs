@@ -227,3 +227,38 @@ async fn the_command_line_says_of_an_expired_invitation_that_it_has_expired() {
         assert!(ran.err.contains("plenary peer invite rose http://127.0.0.1:1"), "{ran:?}");
     }
 }
+
+/// Both operators invite, and both accept at the same moment.
+#[tokio::test]
+async fn networks_that_invite_each_other_get_one_accord() {
+    let (acme, rose) = (Network::start().await, Network::start().await);
+    for _ in 0..5 {
+        let to_rose = acme.invite(&rose.url(), "rose").await;
+        let to_acme = rose.invite(&acme.url(), "acme").await;
+        let by_acme = async || acme.accept(&rose.url(), "rose", &to_acme).await;
+        let by_rose = async || rose.accept(&acme.url(), "acme", &to_rose).await;
+        for answer in <[_; 2]>::from(tokio::join!(by_acme(), by_rose())) {
+            assert!([201, 503].contains(&answer.status), "made, or to be repeated: {answer}");
+        }
+        by_acme().await.ok(201);
+        by_rose().await.ok(201);
+        assert_eq!(acme.peer("rose").await["accord_id"], rose.peer("acme").await["accord_id"]);
+        assert!(acme.is_alive("rose").await && rose.is_alive("acme").await);
+        acme.revoke("rose").await;
+        let heard = async || (rose.peer("acme").await["standing"] == "revoked").then_some(());
+        eventually("the other side hears of it", heard).await;
+    }
+}
+
+/// The accord holds here and not there, as after a restore: the invitation that replaces it there is refused here, and is over.
+#[tokio::test]
+async fn an_accord_that_is_refused_here_is_not_left_active_there() {
+    let acme = Network::start().await;
+    let played = Played::start().await;
+    played.link(&acme, "played").await;
+    let agreed = json!({"accord_id": "acc_01J0000000000000000000000A", "grants": []});
+    played.answer("/accords", &agreed);
+    let (code, asked) = (format!("plp_{}", "0".repeat(64)), played.asked());
+    acme.accept(&played.url(), "played", &code).await.assert_refused(409, "already_linked");
+    assert_eq!(played.asked(), asked + 3, "who it is, whether it agrees, and that the accord is revoked");
+}
