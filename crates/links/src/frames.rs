@@ -15,7 +15,7 @@ use crate::{
     Links,
     grant::GrantName,
     peer_calls::{ACCORDS_PATH, CallFailure},
-    refusals::{HouseRefusal, invalid_frame, not_granted, unavailable},
+    refusals::{HouseRefusal, invalid_frame, not_granted, not_handed_out},
     routes::PeerCall,
     wire::{LinkFrame, LinkFrameTaken},
 };
@@ -88,7 +88,7 @@ impl Links {
             Ok(count) => Ok(LinkFrameTaken { count }),
             Err(ReceiveError::Unauthorised) => Err(not_granted().into()),
             Err(ReceiveError::Malformed) => Err(invalid_frame().into()),
-            Err(ReceiveError::Failed) => Err(unavailable().into()),
+            Err(ReceiveError::Failed) => Err(not_handed_out().into()),
         }
     }
 }

@@ -105,8 +105,13 @@ pub(crate) fn invalid_frame() -> Refusal {
 }
 
 /// 503: the frame did not reach all processes of this network.
-pub(crate) fn unavailable() -> Refusal {
+pub(crate) fn not_handed_out() -> Refusal {
     Refusal::new(Class::Unavailable, "unavailable", "The frame was not handed out to all; try again later.")
+}
+
+/// 503: this server starts or stops.
+pub(crate) fn unavailable() -> Refusal {
+    Refusal::new(Class::Unavailable, "unavailable", "The server starts or stops; try again later.")
 }
 
 /// 503: the other network gave no usable response.

@@ -12,7 +12,7 @@ use super::{ANSWERED, CROSSING, HOPS, RETURNING, body::ending, copy_headers, tar
 use crate::{
     Links,
     limits::GUEST_BYTES_PER_MINUTE_MAX,
-    refusals::{HouseRefusal, too_many_requests},
+    refusals::{HouseRefusal, too_many_requests, unavailable},
     routes::PeerCall,
 };
 
@@ -37,7 +37,8 @@ impl Links {
         let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
         let is_own = !agent.is_elsewhere();
         let guest = agent.elsewhere(&call.peer).filter(|_| is_own).ok_or_else(Refusal::not_found)?;
-        let operations = self.0.operations.read().clone().ok_or_else(Refusal::not_found)?;
+        // While the server starts or stops, nothing is known of the path.
+        let operations = self.0.operations.read().clone().ok_or_else(unavailable)?;
         let requested = (&parts.method, path, query);
         let target = guest_target(operations.docs(), requested, &call.grants.owners())
             .ok_or_else(Refusal::not_found)?;

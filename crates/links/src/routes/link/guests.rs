@@ -26,6 +26,7 @@ fn guest_doc(id: &'static str, method: Method, summary: &'static str) -> Operati
         .reply::<Value>()
         .or_reply_type("text/event-stream")
         .errors(Class::TooMany, BUSY)
+        .errors(Class::Unavailable, &["unavailable"])
 }
 
 pub(super) fn operations() -> Vec<Operation<Door>> {
