@@ -69,6 +69,9 @@ pub struct Peer {
     /// How many sessions have other events here than at the peer.
     #[serde(default)]
     pub diverged_sessions: u64,
+    /// How many copies of its sessions are behind.
+    #[serde(default)]
+    pub sessions_behind: u64,
     /// Since when it tells no news of its sessions.
     #[serde(default)]
     pub no_news_since: Option<TimestampMs>,

@@ -80,6 +80,20 @@ pub const COPIED_BYTES_PER_MINUTE_MAX: usize = 64 << 20;
 pub const PULL_PAUSE: Duration = Duration::from_millis(250);
 /// Maximum of this pause.
 pub const PULL_PAUSE_MAX: Duration = Duration::from_secs(5);
+/// Maximum number of copies of one peer's sessions that are updated concurrently.
+pub const PULLS_AT_ONCE_MAX: usize = 8;
+/// Maximum number of them whose last attempt failed.
+pub const RETRIES_AT_ONCE_MAX: usize = 2;
+/// Pause after the first unusable answer of a peer about a session; it doubles after each further one.
+pub const REFUSED_PAUSE: Duration = Duration::from_secs(1);
+/// Maximum of this pause.
+pub const REFUSED_PAUSE_MAX: Duration = Duration::from_mins(5);
+/// How many unusable answers about a session are followed by another attempt without news of it.
+pub const REFUSALS_MAX: u32 = 20;
+/// How often the log warns of unusable answers of one peer.
+pub const REFUSED_WARNED_EVERY: Duration = Duration::from_hours(1);
+/// Pause before the next request for news, for each session in the last answer that this network knows nothing of.
+pub const UNKNOWN_PAUSE: Duration = Duration::from_millis(1);
 /// Maximum number of agents in one request for delivery states of a message; the states of further agents stay unknown.
 pub const STATES_ASKED_MAX: usize = 256;
 /// Maximum number of invitations of one peer that this network takes for its agents; beyond it the oldest is dropped.

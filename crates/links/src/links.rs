@@ -35,6 +35,7 @@ use crate::{
         SESSION_REQUESTS_PER_MINUTE_MAX, SESSION_REQUESTS_PER_PEER_MAX,
     },
     quota::{FullPeers, Outages, PeerUsage, Quotas},
+    sessions::due::DueCopies,
 };
 
 /// Links to other networks. Cheap to clone.
@@ -53,9 +54,9 @@ pub(crate) struct Inner {
     pub(crate) quotas: Quotas,
     pub(crate) at_once: Shares<AccordId>,
     pub(crate) redemptions: Semaphore,
-    pub(crate) frames: Frames,
     /// The networks with which this process is making an accord.
     pub(crate) accepting: Mutex<HashSet<NetworkUrl>>,
+    pub(crate) frames: Frames,
     /// Outgoing frames and session requests, counted by the owner of their agent and by the peer.
     pub(crate) outgoing_calls: Shares<OwnerName>,
     pub(crate) outgoing_calls_to: Shares<AccordId>,
@@ -68,6 +69,7 @@ pub(crate) struct Inner {
     pub(crate) copied_bytes: PeerUsage,
     pub(crate) full: FullPeers,
     pub(crate) outages: Outages,
+    pub(crate) due: DueCopies,
     /// The operations that guests call, while the server runs.
     pub(crate) operations: RwLock<Option<Operations>>,
     pub(crate) guest_quotas: Quotas,
@@ -112,9 +114,9 @@ impl Links {
             quotas: Quotas::default(),
             at_once: Shares::new(REQUESTS_AT_ONCE_MAX, REQUESTS_PER_PEER_MAX),
             redemptions: Semaphore::new(REDEEMED_AT_ONCE_MAX),
+            accepting: Mutex::default(),
             frames,
             outgoing_calls: Shares::new(LEAVING_MAX, LEAVING_PER_OWNER_MAX),
-            accepting: Mutex::default(),
             outgoing_calls_to: Shares::new(LEAVING_MAX, LEAVING_PER_PEER_MAX),
             changed: watch::Sender::new(()),
             sessions,
@@ -124,6 +126,7 @@ impl Links {
             copied_bytes: PeerUsage::default(),
             full: FullPeers::default(),
             outages: Outages::default(),
+            due: DueCopies::default(),
             operations: RwLock::default(),
             guest_quotas: Quotas::new(GUEST_REQUESTS_PER_MINUTE_MAX),
             guests_at_once: Shares::new(GUEST_REQUESTS_AT_ONCE_MAX, GUEST_REQUESTS_PER_PEER_MAX),

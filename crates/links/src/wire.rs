@@ -135,6 +135,9 @@ pub struct PeerView {
     /// How many sessions have other events here than at the peer, because one of the networks was restored from a backup; at
     /// most 1,000. They are over between the networks.
     pub diverged_sessions: usize,
+    /// How many copies of the peer's sessions are behind, because the last attempt to update them failed, in the view of the
+    /// process that answers.
+    pub sessions_behind: usize,
     /// Since when the peer tells no news of its sessions, in the view of the process that answers; absent if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_news_since: Option<u64>,

@@ -1,7 +1,7 @@
 //! The sessions of a server: commands in, states and events out.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
@@ -29,7 +29,6 @@ use crate::{
     files::{FILE_BYTES_MAX, FILE_UNNAMED_MS_MAX, Files, UPLOADS_AT_ONCE_MAX, UPLOADS_PER_OWNER_MAX},
     room::{CommandContext, EVERY_PART, OfAgent, Offers, SessionRoom},
     seen_ranges::Reads,
-    state::Participant,
     transport::Transport,
     wire::EncodedEvent,
 };
@@ -358,47 +357,28 @@ impl Sessions {
         let command = EvictAgent { agent: agent.clone(), blocker: blocker.cloned() };
         let has_local_agent =
             [Some(agent), blocker].into_iter().flatten().any(|handle| !handle.is_elsewhere());
-        let (mut after, mut peer_session_ids) = (None, Vec::new());
+        let mut after = None;
         loop {
             let ids = self.ids_of(agent, after.as_deref(), Order::Ascending, READ_ROWS_MAX).await?;
             for id in &ids {
                 if !self.note_with_reply(id, &command).await?.ok && has_local_agent {
-                    peer_session_ids.push(id.clone());
+                    self.note_copy_due(id).await?;
                 }
             }
             if ids.len() < READ_ROWS_MAX {
-                break;
+                return Ok(());
             }
             after = ids.into_iter().next_back();
         }
-        // In the background: a slow peer must not delay the caller.
-        if !peer_session_ids.is_empty() {
-            let sessions = self.clone();
-            tokio::spawn(async move { sessions.evict_at_hosts(peer_session_ids, &command).await });
-        }
-        Ok(())
     }
 
-    /// Asks peers to make the agent leave the sessions that they host. A peer that is unreachable is asked again when
-    /// it returns.
-    async fn evict_at_hosts(&self, ids: Vec<String>, command: &EvictAgent) {
-        let (agent, blocker) = (&command.agent, command.blocker.as_ref());
-        let mut unreachable_peers = BTreeSet::new();
-        for id in ids {
-            let Ok((state, _)) = self.0.streams.state(&id).await else { continue };
-            let is_present = |handle| state.participant(handle).is_some_and(Participant::is_present);
-            let (Some(peer), Ok(id)) = (state.host(), id.parse()) else { continue };
-            let is_due =
-                is_present(agent) && blocker.is_none_or(is_present) && !unreachable_peers.contains(peer);
-            if is_due
-                && !self
-                    .evict_at_host((peer, &id), agent, blocker)
-                    .await
-                    .is_ok_and(|has_answered| has_answered)
-            {
-                unreachable_peers.insert(peer.clone());
-            }
+    /// Somebody has to leave a session of a peer, which is asked in the background: a slow peer must not delay the caller.
+    async fn note_copy_due(&self, id: &str) -> Result<(), Fault> {
+        let (state, _) = self.0.streams.state(id).await?;
+        if let (Some(peer), Some(carrier), Ok(id)) = (state.host(), self.0.crossings.carrier(), id.parse()) {
+            carrier.copy_due(peer, &id);
         }
+        Ok(())
     }
 }
 

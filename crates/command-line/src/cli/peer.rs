@@ -195,6 +195,9 @@ fn row(peer: &Peer) -> [String; 7] {
     if peer.diverged_sessions > 0 {
         standing = format!("{standing}; sessions that differ after a restore: {}", peer.diverged_sessions);
     }
+    if peer.sessions_behind > 0 {
+        standing = format!("{standing}; sessions that are behind here: {}", peer.sessions_behind);
+    }
     let grants = peer.grants.iter().map(|(name, owners)| format!("{name}={}", owners.join(",")));
     [
         peer.peer.to_string(),

@@ -151,6 +151,7 @@ fn view(
         stored_events: used.events,
         stored_events_max: max.map(|max| max.events),
         diverged_sessions: 0,
+        sessions_behind: 0,
         no_news_since: None,
         no_news_because: None,
     }
@@ -173,6 +174,7 @@ impl Links {
         let (name, Peer { accord, .. }) = named;
         let mut view = view(peers, named, self.stored_for(name).await?, self.now());
         view.diverged_sessions = diverged::count(self.log(), accord).await?;
+        view.sessions_behind = self.0.due.behind(name);
         if let Some((since, why)) = self.0.outages.of(accord) {
             (view.no_news_since, view.no_news_because) = (Some(since.0), Some(why));
         }

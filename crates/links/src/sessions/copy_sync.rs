@@ -1,12 +1,10 @@
-//! Keeps the copies of peers' sessions up to date. One task for each peer asks it for news, and reads new events from the end
-//! of the copy. A lost response is requested again.
+//! Keeps the copies of peers' sessions up to date. One task for each peer asks it for news, and beside that reads new events
+//! from the end of each copy that is due. A lost or unusable response is requested again.
 //! Must not know: the rules of a session.
 
-use std::{
-    collections::{HashMap, HashSet},
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use http::StatusCode;
 use plenary_kernel::{AccordId, OwnerName, SessionId, TimestampMs, Version, limits::READ_ROWS_MAX};
 use plenary_log::Fault;
@@ -20,12 +18,12 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::{sync::CancellationToken, task::JoinMap};
 
-use super::{LinkedPeer, offers};
+use super::{LinkedPeer, due::Attempt, offers};
 use crate::{
     Links,
     limits::{
         ANSWER_WITHIN, COPIED_BYTES_PER_MINUTE_MAX, EVENTS_ANSWER_BYTES_MAX, NEWS_ANSWER_BYTES_MAX,
-        NEWS_APART, NEWS_WAIT_MS_MAX, PULL_PAUSE, PULL_PAUSE_MAX,
+        NEWS_APART, NEWS_WAIT_MS_MAX, PULL_PAUSE, PULL_PAUSE_MAX, UNKNOWN_PAUSE,
     },
     peer_calls::{AnswerLimits, CallFailure},
 };
@@ -36,23 +34,25 @@ const OFFERS_CHECKED_EVERY: Duration = Duration::from_secs(5);
 /// Why a copy is not up to date.
 #[derive(Debug)]
 pub(super) enum NotPulled {
-    /// The peer was not reached, or the store of this network failed: retry later.
-    Later(String),
-    /// The peer sent invalid events, or it has no such session for this network: do not retry until it has news.
-    Never(String),
+    /// The peer was not reached, or the store of this network failed.
+    Unanswered(String),
+    /// The peer sent invalid events, or it has no such session for this network.
+    Refused(String),
 }
 
 impl From<Fault> for NotPulled {
     fn from(fault: Fault) -> Self {
-        Self::Later(fault.to_string())
+        Self::Unanswered(fault.to_string())
     }
 }
 
 impl From<CallFailure> for NotPulled {
     fn from(failure: CallFailure) -> Self {
         match failure {
-            CallFailure::Refused(StatusCode::NOT_FOUND, _) => Self::Never("there is no such session".into()),
-            CallFailure::Refused(..) | CallFailure::Unreachable(_) => Self::Later(failure.to_string()),
+            CallFailure::Refused(StatusCode::NOT_FOUND, _) => {
+                Self::Refused("there is no such session".into())
+            }
+            CallFailure::Refused(..) | CallFailure::Unreachable(_) => Self::Unanswered(failure.to_string()),
         }
     }
 }
@@ -61,12 +61,12 @@ impl From<CopyError> for NotPulled {
     fn from(error: CopyError) -> Self {
         match error {
             CopyError::Fault(fault) => fault.into(),
-            CopyError::OverQuota => Self::Later("the peer stores as much here as it may".into()),
-            CopyError::Refused(CopyRefusal::Ended) => Self::Later("the accord ended".into()),
-            CopyError::Refused(CopyRefusal::NotForwarded) => Self::Never(
+            CopyError::OverQuota => Self::Unanswered("the peer stores as much here as it may".into()),
+            CopyError::Refused(CopyRefusal::Ended) => Self::Unanswered("the accord ended".into()),
+            CopyError::Refused(CopyRefusal::NotForwarded) => Self::Refused(
                 "an agent of this network joined, invited or reopened there, which this network did not forward".into(),
             ),
-            CopyError::Refused(refusal) => Self::Never(format!("{refusal:?}")),
+            CopyError::Refused(refusal) => Self::Refused(format!("{refusal:?}")),
         }
     }
 }
@@ -113,6 +113,7 @@ impl Links {
                 pulling.active.remove(name);
                 self.0.full.forget(&peer.accord);
                 self.0.outages.end(&peer.accord);
+                self.0.due.forget(name);
                 let is_over = peer.was_linked && pulling.parted.get(name) != Some(&peer.since);
                 if is_over {
                     self.0.sessions.part_with(name).await?;
@@ -144,7 +145,15 @@ impl Links {
 
     /// Follows a peer while its accord is active.
     async fn follow(&self, linked: &LinkedPeer) {
-        let (mut after, mut mark, mut pause, mut due) = (0, None, PULL_PAUSE, HashSet::new());
+        tokio::select! {
+            () = self.hear_news(linked) => {}
+            () = self.catch_up(linked) => {}
+        }
+    }
+
+    /// Notes which copies are due, by the news of the peer.
+    async fn hear_news(&self, linked: &LinkedPeer) {
+        let (mut after, mut mark, mut pause) = (0, None, PULL_PAUSE);
         let limits = AnswerLimits {
             bytes: NEWS_ANSWER_BYTES_MAX,
             within: Duration::from_millis(NEWS_WAIT_MS_MAX) + ANSWER_WITHIN,
@@ -154,8 +163,7 @@ impl Links {
             {
                 return;
             }
-            let wait_ms = if due.is_empty() { NEWS_WAIT_MS_MAX } else { 0 };
-            let ask = CrossingNewsAsk { after, mark: mark.clone(), wait_ms };
+            let ask = CrossingNewsAsk { after, mark: mark.clone(), wait_ms: NEWS_WAIT_MS_MAX };
             let started_at = Instant::now();
             let page: Result<CrossingNewsPage, _> = self.ask_linked(linked, "news", &ask, limits).await;
             let page = match page {
@@ -167,21 +175,90 @@ impl Links {
                     continue;
                 }
             };
+            pause = PULL_PAUSE;
             if self.0.outages.end(&linked.accord) {
                 tracing::info!(peer = %linked.peer, "a peer tells news of sessions again");
-                self.settle_all(linked).await;
+                self.0.due.hasten(&linked.peer, Instant::now());
+                self.note_leaving(linked).await;
             }
-            due.extend(page.sessions.into_iter().take(COPIES_PER_PEER_MAX.saturating_sub(due.len())));
+            let mut unknown = 0;
+            for id in page.sessions.iter().take(COPIES_PER_PEER_MAX) {
+                if self.is_known(linked, id).await.unwrap_or(true) {
+                    self.0.due.add(&linked.peer, id, Instant::now());
+                } else {
+                    unknown += 1;
+                }
+            }
             (after, mark) = (page.at, page.mark);
-            self.pull_due(linked, &mut due).await;
-            // A session that could not be copied is retried after a pause.
-            if due.is_empty() {
-                pause = PULL_PAUSE;
-                sleep_until(started_at + NEWS_APART).await;
-            } else {
-                sleep(jittered(pause)).await;
-                pause = (pause * 2).min(PULL_PAUSE_MAX);
+            // A peer that names what it never offered is asked less often.
+            sleep_until(started_at + NEWS_APART + UNKNOWN_PAUSE * unknown).await;
+        }
+    }
+
+    /// Whether this network took an invitation into a session of a peer, or has a copy of it.
+    async fn is_known(&self, linked: &LinkedPeer, id: &SessionId) -> Result<bool, Fault> {
+        Ok(offers::has(self.log(), &linked.peer, id).await?
+            || self.0.sessions.has_copy(&linked.peer, id).await?)
+    }
+
+    /// Updates the copies that are due.
+    async fn catch_up(&self, linked: &LinkedPeer) {
+        let LinkedPeer { peer, accord, .. } = linked;
+        let (due, mut changes, mut running) = (&self.0.due, self.0.due.subscribe(), FuturesUnordered::new());
+        due.restart(peer);
+        loop {
+            changes.mark_unchanged();
+            while let Some(id) = due.begin(peer, Instant::now()) {
+                running.push(async move {
+                    let updated = self.update(linked, &id).await;
+                    (id, updated)
+                });
             }
+            let next_retry = due.next_retry(peer);
+            tokio::select! {
+                Some((id, updated)) = running.next() => {
+                    let attempt = match updated {
+                        Ok(()) => Attempt::Done,
+                        Err(NotPulled::Unanswered(reason)) => {
+                            tracing::debug!(%peer, session = %id, why = %reason, "a copy is behind");
+                            Attempt::Unanswered
+                        }
+                        Err(NotPulled::Refused(reason)) => {
+                            self.0.full.clear(accord, &id);
+                            self.say_refused(linked, &id, &reason);
+                            Attempt::Refused
+                        }
+                    };
+                    due.end(peer, &id, attempt, Instant::now());
+                }
+                Ok(()) = changes.changed() => {}
+                () = sleep_until(next_retry.unwrap_or_else(Instant::now)), if next_retry.is_some() => {}
+            }
+        }
+    }
+
+    /// Says in the log that events of a peer are refused: once an hour, because a peer may send any number of them.
+    fn say_refused(&self, linked: &LinkedPeer, id: &SessionId, reason: &str) {
+        if self.0.due.is_to_warn(&linked.peer, Instant::now()) {
+            tracing::warn!(
+                peer = %linked.peer, session = %id, why = %reason,
+                "events of a peer are refused, so the copy of a session is behind; for an hour the log says this of no other session \
+                 of the peer, and `plenary peer list` counts them"
+            );
+        } else {
+            tracing::debug!(peer = %linked.peer, session = %id, why = %reason, "events of a peer are refused");
+        }
+    }
+
+    /// Updates a copy, and asks the host to remove who may no longer share the session.
+    async fn update(&self, linked: &LinkedPeer, id: &SessionId) -> Result<(), NotPulled> {
+        let pulled = self.pull(linked, id, None).await;
+        let has_decided = self.0.sessions.settle_copy(id).await?;
+        match pulled {
+            Ok(()) if !has_decided => {
+                Err(NotPulled::Unanswered("its host has not decided about an agent that has to leave".into()))
+            }
+            pulled => pulled,
         }
     }
 
@@ -193,8 +270,8 @@ impl Links {
         }
     }
 
-    /// After an outage of a peer, asks it to remove participants that were blocked or deleted meanwhile.
-    async fn settle_all(&self, linked: &LinkedPeer) {
+    /// After an outage of a peer, notes the copies with participants that were blocked or deleted meanwhile.
+    async fn note_leaving(&self, linked: &LinkedPeer) {
         let mut after = None::<String>;
         loop {
             let ids = match self.0.sessions.copies_of(&linked.peer, after.as_deref()).await {
@@ -204,34 +281,12 @@ impl Links {
                 }
             };
             for id in &ids {
-                if let Err(fault) = self.0.sessions.settle_copy(id).await {
-                    tracing::warn!(%fault, "who may not share a peer's session is not asked to leave yet");
+                if self.0.sessions.has_to_settle(id).await.unwrap_or(true) {
+                    self.0.due.add(&linked.peer, id, Instant::now());
                 }
             }
             let Some(last) = ids.last().filter(|_| ids.len() == READ_ROWS_MAX) else { return };
             after = Some(last.as_str().to_owned());
-        }
-    }
-
-    /// Updates the copies of these sessions. Sessions to retry stay in the set.
-    async fn pull_due(&self, linked: &LinkedPeer, due: &mut HashSet<SessionId>) {
-        for id in due.clone() {
-            match self.pull(linked, &id, None).await {
-                Ok(()) => {
-                    due.remove(&id);
-                    if let Err(fault) = self.0.sessions.settle_copy(&id).await {
-                        tracing::warn!(%fault, "who may not share a peer's session is not asked to leave yet");
-                    }
-                }
-                Err(NotPulled::Later(reason)) => {
-                    tracing::debug!(peer = %linked.peer, session = %id, why = %reason, "a copy is behind");
-                }
-                Err(NotPulled::Never(reason)) => {
-                    due.remove(&id);
-                    self.0.full.clear(&linked.accord, &id);
-                    tracing::warn!(peer = %linked.peer, session = %id, why = %reason, "events of a peer are refused");
-                }
-            }
         }
     }
 
@@ -249,7 +304,11 @@ impl Links {
                 CopyProgress::Open { version, last } => (version, last),
                 // The session goes on at the host without this network.
                 CopyProgress::Over => return Ok(()),
-                CopyProgress::Impossible => return Err(NotPulled::Never("its id is taken".into())),
+                CopyProgress::Impossible => {
+                    return Err(NotPulled::Refused(
+                        "its id is taken, or the peer has too many copies here".into(),
+                    ));
+                }
             };
             if until.is_some_and(|until| version >= until) {
                 return Ok(());
@@ -257,7 +316,7 @@ impl Links {
             self.wait_for_share(linked).await;
             let ask = CrossingAsk { session_id: id.clone(), after: version.0, last };
             let answer: Box<RawValue> = self.ask_linked(linked, "events", &ask, limits).await?;
-            let unreadable = || NotPulled::Never("an event is not what it should be".into());
+            let unreadable = || NotPulled::Refused("an event is not what it should be".into());
             let page: CrossingEvents = serde_json::from_str(answer.get()).map_err(|_| unreadable())?;
             if page.diverged {
                 return Ok(self.end_diverged(linked, id).await?);

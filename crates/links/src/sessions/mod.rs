@@ -4,6 +4,7 @@
 
 mod copy_sync;
 pub(crate) mod diverged;
+pub(crate) mod due;
 mod offers;
 mod peer_calls;
 mod peer_requests;

@@ -26,7 +26,7 @@ use plenary_sessions::{
     files::file_not_sent,
 };
 use serde::{Serialize, de::DeserializeOwned};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::{LinkedPeer, tickets::Ticket};
 use crate::{
@@ -100,6 +100,10 @@ impl SessionCarrier for Links {
         let peers = self.peers().await?;
         let peer = peers.all.get(peer).filter(|peer| peer.active().is_some());
         Ok(peer.is_some_and(|peer| peer.grants.owners().contains(owner)))
+    }
+
+    fn copy_due(&self, peer: &OwnerName, session: &SessionId) {
+        self.0.due.add(peer, session, Instant::now());
     }
 
     async fn file(

@@ -282,8 +282,8 @@ impl Sessions {
     }
 
     /// Tells the host that an agent has to leave: an agent of this network blocks it, or it is an agent of this network
-    /// that was removed or declined. Returns whether the host answered. Best effort: such agents are searched again
-    /// whenever the peer is in contact.
+    /// that was removed. Returns whether the host has decided; a refusal is a decision. If not, it is to be
+    /// repeated.
     pub(crate) async fn evict_at_host(
         &self,
         (peer, id): (&OwnerName, &SessionId),
@@ -368,8 +368,8 @@ impl Sessions {
             }
             None => naming.local_name(&command.agent)?,
         };
-        let may_speak = is_of_peer(blocker.as_ref().unwrap_or(&agent));
         // Only an eviction has a blocker.
+        let may_speak = is_of_peer(blocker.as_ref().unwrap_or(&agent));
         let invite = match &command.invite {
             Some(invite) => Some(naming.local_names(invite)?),
             None => None,

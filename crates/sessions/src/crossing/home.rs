@@ -18,7 +18,7 @@ use crate::{
     command::PartWithPeer,
     event::{LeftReason, SessionEvent},
     room::{BY_PEER, COPIES, SessionRoom},
-    state::{Participant, SessionState, Standing},
+    state::{Participant, Phase, SessionState, Standing},
 };
 
 /// How far a copy has come.
@@ -193,6 +193,16 @@ impl Sessions {
         })
     }
 
+    /// Whether there is a copy of a peer's session.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn has_copy(&self, peer: &OwnerName, id: &SessionId) -> Result<bool, Fault> {
+        let key = format!("{peer}/{id}");
+        let rows = self.log().read_index(COPIES, &key, None, 1, Order::Ascending).await?;
+        Ok(rows.first().is_some_and(|row| row.key == key))
+    }
+
     /// Adds events of a peer's session to its copy, each once.
     ///
     /// # Errors
@@ -209,30 +219,53 @@ impl Sessions {
     }
 
     /// Asks the host to make agents leave that may no longer share the session: agents that an agent of this network
-    /// blocks, and agents of this network that no longer exist.
+    /// blocks, and agents of this network that no longer exist. Returns whether it has decided about all of them.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn settle_copy(&self, id: &SessionId) -> Result<(), Fault> {
+    pub async fn settle_copy(&self, id: &SessionId) -> Result<bool, Fault> {
         let (state, _) = self.0.streams.fresh(id.as_str()).await?;
-        let Some(peer) = state.host() else { return Ok(()) };
+        let Some(peer) = state.host() else { return Ok(true) };
+        for (agent, blocker) in self.who_has_to_leave(&state).await? {
+            if !self.evict_at_host((peer, id), &agent, blocker.as_ref()).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether somebody in the copy of a peer's session may no longer share it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn has_to_settle(&self, id: &SessionId) -> Result<bool, Fault> {
+        let (state, _) = self.0.streams.fresh(id.as_str()).await?;
+        Ok(state.host().is_some() && !self.who_has_to_leave(&state).await?.is_empty())
+    }
+
+    /// The agents that may no longer share a session, each with the agent of this network that blocks it.
+    async fn who_has_to_leave(
+        &self,
+        state: &SessionState,
+    ) -> Result<Vec<(AgentHandle, Option<AgentHandle>)>, Fault> {
+        let mut leaving = Vec::new();
+        // From an ended session nobody leaves.
+        if state.phase == Phase::Ended || state.closed {
+            return Ok(leaving);
+        }
         let is_present = |part: &Participant| part.is_present();
         let local_participants =
             state.participants.iter().filter(|(_, part)| is_present(part) && !part.elsewhere);
         for (handle, _) in local_participants {
             let agent = self.accounts().agent(handle).await?;
-            if !agent.state.is_live() && !self.evict_at_host((peer, id), handle, None).await? {
-                return Ok(());
+            if !agent.state.is_live() {
+                leaving.push((handle.clone(), None));
             }
-            for blocked_agent in
-                agent.state.blocked().keys().filter(|other| state.participant(other).is_some_and(is_present))
-            {
-                if !self.evict_at_host((peer, id), blocked_agent, Some(handle)).await? {
-                    return Ok(());
-                }
-            }
+            let blocked = agent.state.blocked();
+            let blocked = blocked.keys().filter(|other| state.participant(other).is_some_and(is_present));
+            leaving.extend(blocked.map(|other| (other.clone(), Some(handle.clone()))));
         }
-        Ok(())
+        Ok(leaving)
     }
 
     /// A page of the copies of a peer's sessions.

@@ -131,6 +131,9 @@ pub trait SessionCarrier: Send + Sync {
         session: &SessionId,
         command: CrossingCommand,
     ) -> Result<Option<CrossingOutcome>, Fault>;
+    /// Soon brings the copy of a peer's session up to date, and makes agents leave that may no longer share it, however
+    /// often the peer must be asked.
+    fn copy_due(&self, peer: &OwnerName, session: &SessionId);
     /// The states of a message for a peer's agents, as far as they are known.
     async fn states(
         &self,

@@ -15,6 +15,7 @@ mod revoking;
 mod sessions;
 mod sessions_faults;
 mod sessions_refused;
+mod sessions_retried;
 mod signatures;
 mod strangers;
 
