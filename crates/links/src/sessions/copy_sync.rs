@@ -153,7 +153,7 @@ impl Links {
 
     /// Notes which copies are due, by the news of the peer.
     async fn hear_news(&self, linked: &LinkedPeer) {
-        let (mut after, mut mark, mut pause) = (0, None, PULL_PAUSE);
+        let (mut after, mut mark, mut pause, mut is_first) = (0, None, PULL_PAUSE, true);
         let limits = AnswerLimits {
             bytes: NEWS_ANSWER_BYTES_MAX,
             within: Duration::from_millis(NEWS_WAIT_MS_MAX) + ANSWER_WITHIN,
@@ -183,13 +183,14 @@ impl Links {
             }
             let mut unknown = 0;
             for id in page.sessions.iter().take(COPIES_PER_PEER_MAX) {
-                if self.is_known(linked, id).await.unwrap_or(true) {
+                // At first also those that a backup of this network does not know: their events show who was invited.
+                if is_first || self.is_known(linked, id).await.unwrap_or(true) {
                     self.0.due.add(&linked.peer, id, Instant::now());
                 } else {
                     unknown += 1;
                 }
             }
-            (after, mark) = (page.at, page.mark);
+            (after, mark, is_first) = (page.at, page.mark, false);
             // A peer that names what it never offered is asked less often.
             sleep_until(started_at + NEWS_APART + UNKNOWN_PAUSE * unknown).await;
         }
@@ -255,6 +256,10 @@ impl Links {
         let pulled = self.pull(linked, id, None).await;
         let has_decided = self.0.sessions.settle_copy(id).await?;
         match pulled {
+            Err(NotPulled::Refused(reason)) if !self.is_known(linked, id).await? => {
+                tracing::debug!(peer = %linked.peer, session = %id, why = %reason, "there is no invitation into a session");
+                Ok(())
+            }
             Ok(()) if !has_decided => {
                 Err(NotPulled::Unanswered("its host has not decided about an agent that has to leave".into()))
             }
@@ -298,9 +303,9 @@ impl Links {
         until: Option<Version>,
     ) -> Result<(), NotPulled> {
         let limits = AnswerLimits { bytes: EVENTS_ANSWER_BYTES_MAX, within: ANSWER_WITHIN };
-        let may_begin = offers::has(self.log(), &linked.peer, id).await?;
+        let is_offered = offers::has(self.log(), &linked.peer, id).await?;
         loop {
-            let (version, last) = match self.0.sessions.copy_progress(&linked.peer, id, may_begin).await? {
+            let (version, last) = match self.0.sessions.copy_progress(&linked.peer, id).await? {
                 CopyProgress::Open { version, last } => (version, last),
                 // The session goes on at the host without this network.
                 CopyProgress::Over => return Ok(()),
@@ -333,7 +338,8 @@ impl Links {
             let events: Option<Vec<_>> =
                 page.events.into_iter().map(|event| local_event(event, &naming)).collect();
             let events = events.ok_or_else(unreadable)?;
-            let mut command = CopyEvents { peer: linked.peer.clone(), first: version.next(), events };
+            let peer = linked.peer.clone();
+            let mut command = CopyEvents { peer, first: version.next(), events, is_offered };
             let mut appended = self.0.sessions.append_to_copy(id, command.clone()).await;
             // Where not all events fit into the room that is left, fewer may.
             while matches!(appended, Err(CopyError::OverQuota)) && command.events.len() > 1 {

@@ -28,6 +28,8 @@ pub struct CopyEvents {
     pub first: Version,
     /// The events, in the names of this network.
     pub events: Vec<SessionEvent>,
+    /// Whether this network took an invitation into the session. Otherwise a copy begins only with one that it would take.
+    pub is_offered: bool,
 }
 
 /// An act of an agent of this network in a peer's session. The host alone cannot claim it: it counts only if this network has
@@ -92,6 +94,8 @@ pub enum CopyRefusal {
     /// The next event is an act of an agent of this network that this network has not forwarded. The events before it are
     /// added, so that the agent can repeat its command.
     NotForwarded,
+    /// The copy would begin without an invitation for an agent of this network.
+    Uninvited,
     /// The events are impossible in a session.
     Impossible(&'static str),
 }
@@ -132,7 +136,15 @@ pub fn copy(
         state.evolve(version, plenary_kernel::TimestampMs(0), &event);
         events.push(event);
     }
+    if is_new && !command.is_offered && !events.iter().any(is_taken_invitation) {
+        return Err(CopyRefusal::Uninvited);
+    }
     Ok(Decision::new(events, CopyReceipt { version }))
+}
+
+/// Whether this is an invitation of an agent of this network, which it takes.
+fn is_taken_invitation(event: &SessionEvent) -> bool {
+    matches!(event, SessionEvent::AgentInvited(invited) if !invited.invitee.is_elsewhere() && !invited.denied)
 }
 
 /// The invitation of an agent of this network by another one.

@@ -170,23 +170,18 @@ impl Sessions {
         Ok(is_timely && self.is_within(COPIES, peer, id, COPIES_PER_PEER_MAX).await?)
     }
 
-    /// How far the copy of a peer's session has come. With `may_begin` a new copy counts.
+    /// How far the copy of a peer's session has come.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn copy_progress(
-        &self,
-        peer: &OwnerName,
-        id: &SessionId,
-        may_begin: bool,
-    ) -> Result<CopyProgress, Fault> {
+    pub async fn copy_progress(&self, peer: &OwnerName, id: &SessionId) -> Result<CopyProgress, Fault> {
         let (state, version) = self.0.streams.fresh(id.as_str()).await?;
         Ok(match state.host() {
             Some(host) if host == peer && state.closed => CopyProgress::Over,
             Some(host) if host == peer => {
                 CopyProgress::Open { version, last: self.event_id(id, version).await? }
             }
-            None if may_begin && version == Version::ZERO && self.may_begin(peer, id).await? => {
+            None if version == Version::ZERO && self.may_begin(peer, id).await? => {
                 CopyProgress::Open { version, last: None }
             }
             Some(_) | None => CopyProgress::Impossible,

@@ -141,7 +141,7 @@ fn copy_result(
     new: &[SessionEvent],
 ) -> Result<Decision<SessionEvent, crate::crossing::copy::CopyReceipt>, CopyRefusal> {
     let (state, at) = fold(before);
-    let command = CopyEvents { peer: peer(), first: Version(first), events: new.to_vec() };
+    let command = CopyEvents { peer: peer(), first: Version(first), events: new.to_vec(), is_offered: true };
     copy(&state, at, &command, &facts(true), &stamp())
 }
 
@@ -156,12 +156,27 @@ fn given_no_copy_when_events_come_then_each_is_taken_once_and_in_order() {
 }
 
 #[test]
+fn given_no_offer_when_the_events_have_an_invitation_that_its_invitee_takes_then_a_copy_begins() {
+    let copied = |events: &[SessionEvent]| {
+        let (peer, first) = (peer(), Version(1));
+        let command = CopyEvents { peer, first, events: events.to_vec(), is_offered: false };
+        copy(&SessionState::default(), Version::ZERO, &command, &facts(true), &stamp())
+    };
+    assert_eq!(copied(&events()).unwrap().events, events());
+    let foreign = invitation("@ida.other", "@nick-at-acme.cc", false);
+    for uninvited in [&events()[..1], &[events()[0].clone(), foreign][..]] {
+        assert_eq!(copied(uninvited), Err(CopyRefusal::Uninvited), "{uninvited:?}");
+    }
+}
+
+#[test]
 fn given_a_copy_when_the_accord_is_over_or_the_session_another_ones_then_nothing_is_taken() {
     let (state, at) = fold(&events());
     let command = |peer: &str| CopyEvents {
         peer: peer.parse().unwrap(),
         first: Version(4),
         events: vec![message("@nick-at-acme.cc")],
+        is_offered: true,
     };
     assert_eq!(copy(&state, at, &command("acme"), &facts(false), &stamp()), Err(CopyRefusal::Ended));
     assert_eq!(copy(&state, at, &command("other"), &facts(true), &stamp()), Err(CopyRefusal::Taken));
@@ -249,7 +264,12 @@ fn given_a_copy_when_its_host_claims_what_no_agent_did_then_it_takes_only_what_c
     for (before, claim, needed) in claims {
         let (state, at) = fold(before);
         let said = leaving("@pia-at-acme.cc", LeftReason::Left);
-        let both = CopyEvents { peer: peer(), first: at.next(), events: vec![said.clone(), claim.clone()] };
+        let both = CopyEvents {
+            peer: peer(),
+            first: at.next(),
+            events: vec![said.clone(), claim.clone()],
+            is_offered: true,
+        };
         let alone = CopyEvents { events: vec![claim.clone()], ..both.clone() };
         let others = [act("@ida.second", Deed::Join), act("@ida.bot", Deed::Invite(handle("@ida.third")))];
         let taken = copy(&state, at, &both, &with(&others), &stamp()).unwrap().events;
@@ -258,7 +278,7 @@ fn given_a_copy_when_its_host_claims_what_no_agent_did_then_it_takes_only_what_c
         assert_eq!(copy(&state, at, &alone, &with(&needed), &stamp()).unwrap().events, [claim]);
     }
     let (state, at) = fold(&events());
-    let new = CopyEvents { peer: peer(), first: at.next(), events: vec![by_ida] };
+    let new = CopyEvents { peer: peer(), first: at.next(), events: vec![by_ida], is_offered: true };
     let reopened = with(&[act("@ida.bot", Deed::InviteReturning)]);
     assert_eq!(copy(&state, at, &new, &reopened, &stamp()), Err(CopyRefusal::NotForwarded));
 }
@@ -397,7 +417,12 @@ fn given_a_copy_when_the_accord_ends_then_its_members_leave_and_it_is_complete_f
     let (state, at) = fold(&all);
     assert!(state.closed);
     assert_eq!(state.participant(&handle("@ida.bot")).map(|part| part.standing), Some(Standing::Left));
-    let command = CopyEvents { peer: peer(), first: at.next(), events: vec![message("@nick-at-acme.cc")] };
+    let command = CopyEvents {
+        peer: peer(),
+        first: at.next(),
+        events: vec![message("@nick-at-acme.cc")],
+        is_offered: true,
+    };
     assert_eq!(copy(&state, at, &command, &facts(true), &stamp()), Err(CopyRefusal::Taken));
 }
 
@@ -412,6 +437,11 @@ fn given_a_copy_when_its_host_was_restored_then_it_is_over_and_says_so() {
     people.caller.handle = caller.handle.clone();
     let join = JoinSession(caller);
     assert_eq!(decide::join(&state, &join, &people, &stamp()).unwrap_err(), Rejection::CopyOver);
-    let command = CopyEvents { peer: peer(), first: at.next(), events: vec![message("@nick-at-acme.cc")] };
+    let command = CopyEvents {
+        peer: peer(),
+        first: at.next(),
+        events: vec![message("@nick-at-acme.cc")],
+        is_offered: true,
+    };
     assert_eq!(copy(&state, at, &command, &facts(true), &stamp()), Err(CopyRefusal::Taken));
 }

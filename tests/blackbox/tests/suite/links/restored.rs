@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     CONFIG, Network,
-    sessions::{IDA, Scene, sees},
+    sessions::{IDA, Scene, arrives, sees},
 };
 
 /// Runs a command of the system that must succeed.
@@ -168,6 +168,25 @@ async fn a_restored_home_catches_up() {
     scene.ida.say(&id, "two").await;
     restored(&mut scene.rose, &backup).await;
     scene.rose.relay.point_at(&scene.rose.server);
+    let both = async || (content_of(&scene.ida.history(&id).await) == ["one", "two"]).then_some(());
+    eventually("the copy is whole again", both).await;
+    scene.ida.say(&id, "three").await;
+    assert_eq!(content_of(&scene.nick.history(&id).await), ["one", "two", "three"]);
+}
+
+#[tokio::test]
+async fn a_restored_home_gets_a_session_again_into_which_it_was_invited_after_the_backup() {
+    let mut scene = Scene::new().await;
+    scene.joined().await;
+    let backup = backed_up(&scene.rose).await;
+    let id = scene.joined().await;
+    scene.nick.say(&id, "one").await;
+    scene.ida.say(&id, "two").await;
+    restored(&mut scene.rose, &backup).await;
+    scene.rose.relay.point_at(&scene.rose.server);
+    arrives(&scene.ida, &id).await;
+    assert_eq!(scene.ida.status_of(&id, "@ida.bot").await, "invited");
+    scene.ida.join(&id).await;
     let both = async || (content_of(&scene.ida.history(&id).await) == ["one", "two"]).then_some(());
     eventually("the copy is whole again", both).await;
     scene.ida.say(&id, "three").await;
