@@ -2853,6 +2853,11 @@ class PeerInvitation(TypedDict):
     """Its name here."""
     revoked_by: NotRequired[RevokedBy | None]
     """The side that revoked the accord."""
+    sessions_behind: int
+    """How many copies of the peer's sessions are behind, because the last attempt to update them failed, in the
+    view of the
+    process that answers.
+    """
     since: int
     """When this state began."""
     standing: PeerStanding
@@ -2910,6 +2915,11 @@ class PeerView(TypedDict):
     """Its name here."""
     revoked_by: NotRequired[RevokedBy | None]
     """The side that revoked the accord."""
+    sessions_behind: int
+    """How many copies of the peer's sessions are behind, because the last attempt to update them failed, in the
+    view of the
+    process that answers.
+    """
     since: int
     """When this state began."""
     standing: PeerStanding

@@ -2701,6 +2701,12 @@ export interface PeerInvitation {
   peer: OwnerName;
   /** The side that revoked the accord. */
   revoked_by?: RevokedBy | null;
+  /**
+   * How many copies of the peer's sessions are behind, because the last attempt to update them failed, in the view
+   * of the
+   * process that answers.
+   */
+  sessions_behind: number;
   /** When this state began. */
   since: number;
   /** The state of the accord. */
@@ -2756,6 +2762,12 @@ export interface PeerView {
   peer: OwnerName;
   /** The side that revoked the accord. */
   revoked_by?: RevokedBy | null;
+  /**
+   * How many copies of the peer's sessions are behind, because the last attempt to update them failed, in the view
+   * of the
+   * process that answers.
+   */
+  sessions_behind: number;
   /** When this state began. */
   since: number;
   /** The state of the accord. */
