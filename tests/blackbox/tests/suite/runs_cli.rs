@@ -116,6 +116,27 @@ async fn sc_44_a_question_is_left_and_answered_later() {
     assert!(late.code == 1 && late.err.contains("plenary runs show"), "{late:?}");
 }
 
+/// The agent names the keys: none of them ends the command that answers it, or becomes an option of it.
+#[tokio::test]
+async fn sc_44_no_key_becomes_another_command() {
+    let (_server, cli) = desk().await;
+    let steps = json!([{"wait_for_input": {"x; touch made #": "What?"}}]);
+    let left = self::steps(&cli, steps, "hi").await;
+    let run = after(&left.err, "--resume ");
+    let command = format!("plenary run echo --resume {run} 'x; touch made #'=…");
+    assert!(left.code == 5 && left.err.contains(&format!("`{command}`")), "{left:?}");
+    assert_eq!(
+        cli.run_ok(&["run", "echo", "--resume", run, "x; touch made #=1"]).await.lines().last(),
+        Some("hi")
+    );
+    for key in ["--url", "a` or `b", "a\u{200b}b", "a=b"] {
+        let left = self::steps(&cli, json!([{"wait_for_input": {key: "What?"}}]), "hi").await;
+        let run = after(&left.err, "--resume ");
+        let told = format!("answer it at a terminal with `plenary run echo --resume {run}`, or stop it");
+        assert!(left.code == 5 && left.err.contains(&told), "{key}: {left:?}");
+    }
+}
+
 /// SC-12: text in the making reaches who looks on, and the whole is not told once more.
 #[tokio::test]
 async fn sc_12_text_in_the_making_is_told_as_it_comes() {

@@ -8,15 +8,16 @@ use plenary_client::{
     frames::StreamOptions,
     runs::{EventBody, FinishReason, RunEvent, RunStream, Signal},
 };
+use plenary_kernel::text::hidden;
 
 use super::{prompt::Prompt, render::RunPrinter};
 use crate::{
     cli::{
         context::Context,
         failure::{Exit, Failure},
+        shell::quoted,
     },
     interrupts::Interrupts,
-    out::clean,
 };
 
 /// Follows a run at the terminal.
@@ -144,15 +145,29 @@ impl<'a> Follower<'a> {
     }
 
     fn left_waiting(&self, run: &str, keys: &[String]) -> Failure {
-        let keys: Vec<String> = keys.iter().map(|key| format!(" {}=…", clean(key))).collect();
-        let keys = if keys.is_empty() { " key=…".to_owned() } else { keys.concat() };
+        let agent = quoted(self.agent);
+        let how = match pairs(keys) {
+            Some(pairs) => format!("answer with `plenary run {agent} --resume {run} {pairs}`"),
+            None => format!("answer it at a terminal with `plenary run {agent} --resume {run}`"),
+        };
         self.context.out.note(&format!(
-            "the run waits for input; answer with `plenary run {} --resume {run}{keys}`, or stop it with `plenary runs cancel {0} \
-             {run}`",
-            self.agent
+            "the run waits for input; {how}, or stop it with `plenary runs cancel {agent} {run}`"
         ));
         Failure::Reported(Exit::Unanswered)
     }
+}
+
+/// The keys as words of a command, to which the values are added; `None` if a key cannot be written as one. The agent chose the keys.
+fn pairs(keys: &[String]) -> Option<String> {
+    if keys.is_empty() {
+        return Some("key=…".to_owned());
+    }
+    let pair = |key: &String| {
+        // As an option, with another end, or with a backtick that ends the command in the note, it would be another command.
+        let is_word = !key.is_empty() && !key.starts_with('-') && !key.contains(['=', '`']);
+        (is_word && hidden(key).next().is_none()).then(|| format!("{}=…", quoted(key)))
+    };
+    Some(keys.iter().map(pair).collect::<Option<Vec<_>>>()?.join(" "))
 }
 
 async fn next(stream: &mut RunStream, prompt: &mut Prompt) -> Result<FollowInput, Failure> {
@@ -187,4 +202,21 @@ pub(super) fn report_signal(
         Some(Signal::Opened | Signal::Keepalive | Signal::Event(_)) => {}
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_ends_the_command_that_answers_it() {
+        let of = |keys: &[&str]| pairs(&keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&[]).as_deref(), Some("key=…"));
+        assert_eq!(of(&["colour", "the size"]).as_deref(), Some("colour=… 'the size'=…"));
+        assert_eq!(of(&["x; rm -rf ~ #"]).as_deref(), Some("'x; rm -rf ~ #'=…"));
+        assert_eq!(of(&["$(id)'"]).as_deref(), Some(r"'$(id)'\'''=…"));
+        for key in ["", "--url", "a=b", "a` and `b", "a\nb", "a\u{1b}[2J"] {
+            assert_eq!(of(&["colour", key]), None, "{key:?}");
+        }
+    }
 }
