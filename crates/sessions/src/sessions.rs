@@ -229,7 +229,8 @@ impl Sessions {
         CommandContext<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
     {
         let named_agents = parking_lot::Mutex::default();
-        let readable_files = self.readable_files(&command.caller().handle, command.files()).await?;
+        let readable_files = self.readable_files(command.caller(), command.files()).await?;
+        let readable_files = readable_files.into_keys().collect();
         let mut context = CommandContext {
             sessions: self.clone(),
             readable_files,

@@ -208,7 +208,7 @@ impl Sessions {
             return Err(ExecuteError::Rejected(Rejection::Body(refusal)));
         }
         command.key = key.map(|key| key.key.clone());
-        command.files = self.declare_files(peer, agent, request.files()).await?;
+        command.files = self.declare_files(peer, request.caller(), request.files()).await?;
         let outcome = if command.files.is_empty() {
             self.send_to_host(peer, id, command).await?
         } else {

@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     Sessions,
+    command::Caller,
     decide::Rejection,
     files::{ContentDeclaration, command::FileDeclaration, file_not_sent, name_of, store_refusal},
     refusals::SessionRefusal,
@@ -42,16 +43,15 @@ impl Sessions {
     pub(super) async fn declare_files(
         &self,
         peer: &OwnerName,
-        agent: &AgentHandle,
+        sender: &Caller,
         files: &[FileId],
     ) -> Result<Vec<CrossingFile>, Fault> {
         let mut declarations = Vec::new();
         let Some(carrier) = self.0.crossings.carrier() else { return Ok(declarations) };
-        for id in files {
-            let Some(row) = self.file_for(&TokenOwner::Agent(agent.clone()), id).await? else { continue };
-            let Some(ticket) = carrier.ticket(peer, agent, id).await? else { continue };
+        for (id, row) in self.readable_files(sender, files).await? {
+            let Some(ticket) = carrier.ticket(peer, &sender.handle, &id).await? else { continue };
             declarations.push(CrossingFile {
-                file_id: id.clone(),
+                file_id: id,
                 name: row.name,
                 media_type: row.media_type,
                 bytes: row.bytes,

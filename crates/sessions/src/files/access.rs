@@ -1,9 +1,9 @@
 //! Permissions to read a file: its uploader, its owner, and every agent that may read a message that names it.
 //! Must not know: HTTP, or the content of a file.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use plenary_accounts::TokenOwner;
+use plenary_accounts::{Principal, Scope, TokenOwner};
 use plenary_kernel::{AgentHandle, FileId, OwnerName, SessionId, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, Order};
 
@@ -13,25 +13,45 @@ use super::{
 };
 use crate::{
     Sessions,
+    command::Caller,
     room::{BY_AGENT, OFFERED},
 };
 
 impl Sessions {
     /// The file, if the caller may read it. Absent and denied files cost the same reads.
     pub(crate) async fn file_for(&self, reader: &TokenOwner, id: &FileId) -> Result<Option<Row>, Fault> {
+        self.file_within(reader, None, id).await
+    }
+
+    /// The file, if the caller may read it with a scope. If the scope is limited to sessions, a message of one of them must name
+    /// the file.
+    async fn file_within(
+        &self,
+        reader: &TokenOwner,
+        scope: Option<&Scope>,
+        id: &FileId,
+    ) -> Result<Option<Row>, Fault> {
         let rows = self.log().read_index(FILES, id.as_str(), None, 1, Order::Ascending).await?;
         let row = rows.first().filter(|row| row.key == id.as_str());
         let row: Option<Row> = row
             .map(|row| serde_json::from_slice(&row.value))
             .transpose()
             .map_err(|error| Fault::Corrupt(format!("{id} in {FILES}: {error}")))?;
-        let namings = self.namings_in(NAMED, id).await?;
+        let mut namings = self.namings_in(NAMED, id).await?;
         let now = self.0.streams.clock().now().0;
         let row = row.filter(|row| now < row.until || !namings.is_empty());
+        let limits = scope.and_then(|scope| scope.limits_in("sessions"));
+        if let Some(limits) = &limits {
+            namings.retain(|(session, _)| limits.contains(&session.as_str()));
+        }
         let may_read = match reader {
             TokenOwner::Operator => false,
             TokenOwner::Owner(owner) => row.as_ref().is_some_and(|row| row.by.owner_name() == *owner),
-            TokenOwner::Agent(agent) if row.as_ref().is_some_and(|row| row.by == *agent) => true,
+            TokenOwner::Agent(agent)
+                if limits.is_none() && row.as_ref().is_some_and(|row| row.by == *agent) =>
+            {
+                true
+            }
             TokenOwner::Agent(agent) => {
                 self.first_readable_session(agent, &namings).await?.is_some() && row.is_some()
             }
@@ -53,16 +73,21 @@ impl Sessions {
         Ok(state.host().map(|host| (agent.clone(), host.clone())))
     }
 
-    /// Those of these files that an agent may read.
+    /// Those of these files that an agent may read with its token.
     pub(crate) async fn readable_files(
         &self,
-        agent: &AgentHandle,
+        caller: &Caller,
         files: &[FileId],
-    ) -> Result<BTreeSet<FileId>, Fault> {
-        let mut readable_files = BTreeSet::new();
+    ) -> Result<BTreeMap<FileId, Row>, Fault> {
+        let mut readable_files = BTreeMap::new();
+        if files.is_empty() {
+            return Ok(readable_files);
+        }
+        let principal = Principal { who: TokenOwner::Agent(caller.handle.clone()), token: caller.token };
+        let scope = self.0.accounts.scope_of(&principal).await?;
         for id in files {
-            if self.file_for(&TokenOwner::Agent(agent.clone()), id).await?.is_some() {
-                readable_files.insert(id.clone());
+            if let Some(row) = self.file_within(&principal.who, scope.as_ref(), id).await? {
+                readable_files.insert(id.clone(), row);
             }
         }
         Ok(readable_files)

@@ -93,6 +93,27 @@ async fn a_token_is_held_to_its_sessions() {
     held.get("/agents/me/allowlist").await.ok(200);
 }
 
+/// One that is held to a session takes no file into it that another session or an upload of its agent has, and passes on those that
+/// the session has.
+#[tokio::test]
+async fn a_token_that_is_held_to_a_session_brings_no_file_from_elsewhere() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let other = alice.create(&[]).await;
+    let (held, _) = scoped(&server, &alice, scope(&format!("sessions:write session:{id}"))).await;
+    let files = [alice.upload_file("a", b"unnamed").await, alice.upload_file("b", b"elsewhere").await];
+    let message = |file: &str| json!({"content": [{"type": "file", "file_id": file}]});
+    let [here, there] = [&id, &other].map(|session| format!("/sessions/{session}/messages"));
+    alice.post(&there, message(&files[1])).await.ok(201);
+    for file in &files {
+        held.post(&here, message(file)).await.assert_refused(400, "unknown_file");
+        bob.get(&format!("/files/{file}")).await.assert_refused(404, "not_found");
+        alice.post(&here, message(file)).await.ok(201);
+        held.post(&here, message(file)).await.ok(201);
+        assert_eq!(bob.get(&format!("/files/{file}")).await.status, 200);
+    }
+}
+
 /// A token that is held to a project reaches its packages, also where the query names the project.
 #[tokio::test]
 async fn a_token_is_held_to_its_projects() {
