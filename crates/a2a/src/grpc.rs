@@ -12,8 +12,9 @@ use futures_util::{
     stream::{BoxStream, once},
 };
 use http::{Version, header, request::Parts};
+use http_body_util::BodyExt as _;
 use plenary_a2a_schema::{JsonCodec, SERVICE};
-use plenary_edge::LiveStream;
+use plenary_edge::{CountedBody, LiveStream, body_refusal};
 use plenary_kernel::limits::BODY_BYTES_MAX;
 use serde_json::Value;
 use tonic::{Status, server::Grpc};
@@ -52,6 +53,7 @@ pub(crate) async fn call(State(a2a): State<A2a>, Path(method): Path<String>, req
     });
     // A single response has the wire form of a stream with one message.
     let mut grpc = Grpc::new(JsonCodec::of(&method)).max_decoding_message_size(BODY_BYTES_MAX);
+    let body = CountedBody::new(&parts, body).map_err(|error| Failure::from(body_refusal(&error)).grpc());
     let mut response = grpc.server_streaming(ask, http::Request::from_parts(parts.clone(), body)).await;
     if method.is_server_streaming() && !response.headers().contains_key(Status::GRPC_STATUS) {
         response.extensions_mut().insert(LiveStream);

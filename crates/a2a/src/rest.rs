@@ -2,11 +2,13 @@
 //! Must not know: what an operation does.
 
 use axum::{
+    body::Body,
     extract::{Path, State},
     response::Response,
 };
 use http::{HeaderValue, Method, header, request::Parts};
 use plenary_edge::JsonBody;
+use plenary_kernel::Refusal;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -25,17 +27,16 @@ pub(crate) async fn read(
     Path((agent, path)): Path<(String, String)>,
     parts: Parts,
 ) -> Response {
-    answer(&a2a, &agent, &path, &parts, Ok(Value::Null)).await
+    answer(&a2a, &agent, &path, &parts, None).await
 }
 
 pub(crate) async fn write(
     State(a2a): State<A2a>,
     Path((agent, path)): Path<(String, String)>,
     parts: Parts,
-    JsonBody(body): JsonBody,
+    body: Body,
 ) -> Response {
-    let body = body.and_then(|body| if body.is_empty() { Ok(json!({})) } else { body.parse() });
-    answer(&a2a, &agent, &path, &parts, body.map_err(Failure::body)).await
+    answer(&a2a, &agent, &path, &parts, Some(body)).await
 }
 
 pub(crate) async fn delete(
@@ -43,14 +44,18 @@ pub(crate) async fn delete(
     Path((agent, path)): Path<(String, String)>,
     parts: Parts,
 ) -> Response {
-    answer(&a2a, &agent, &path, &parts, Ok(Value::Null)).await
+    answer(&a2a, &agent, &path, &parts, None).await
 }
 
-async fn answer(a2a: &A2a, agent: &str, path: &str, parts: &Parts, body: Result<Value, Failure>) -> Response {
+async fn answer(a2a: &A2a, agent: &str, path: &str, parts: &Parts, body: Option<Body>) -> Response {
     let result = async {
         let access = a2a.access(parts, agent).await?;
         version(&parts.headers, &parts.uri)?;
-        let (method, params) = method(&parts.method, path, query(parts.uri.query()), body?)?;
+        let body = match body {
+            Some(body) => sent(parts, body).await.map_err(Failure::body)?,
+            None => Value::Null,
+        };
+        let (method, params) = method(&parts.method, path, query(parts.uri.query()), body)?;
         access.carry_out(Call::read(method, params)?).await
     };
     match result.await {
@@ -62,6 +67,11 @@ async fn answer(a2a: &A2a, agent: &str, path: &str, parts: &Parts, body: Result<
         Ok(CallResult::Follow(follow)) => follow.into_response(None),
         Err(failure) => failure.rest_response(),
     }
+}
+
+/// The body of a request; an absent one is an empty object.
+async fn sent(parts: &Parts, body: Body) -> Result<Value, Refusal> {
+    JsonBody::read(parts, body).await?.parse_or_empty()
 }
 
 /// The method and the parameters of a request.

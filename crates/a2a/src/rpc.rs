@@ -2,6 +2,7 @@
 //! Must not know: what an operation does.
 
 use axum::{
+    body::Body,
     extract::{Path, State},
     response::Response,
 };
@@ -27,7 +28,7 @@ pub(crate) async fn call(
     State(a2a): State<A2a>,
     Path(agent): Path<String>,
     parts: Parts,
-    JsonBody(body): JsonBody,
+    body: Body,
 ) -> Response {
     let access = a2a.access(&parts, &agent).await;
     // Without a valid token the request is not read.
@@ -36,7 +37,7 @@ pub(crate) async fn call(
     {
         return failure.rpc_response(&Value::Null);
     }
-    let sent: Result<Value, _> = body.and_then(|body| body.parse());
+    let sent: Result<Value, _> = JsonBody::read(&parts, body).await.and_then(|body| body.parse());
     let access = match access {
         Ok(access) => access,
         Err(failure) => return failure.rpc_response(&sent.map(|sent| id_of(&sent)).unwrap_or_default()),

@@ -161,7 +161,7 @@ async fn answer_once(State(Room(room)): State<Room>, request: Request, next: Nex
 /// The key of a request and its body. Equal JSON is the same request.
 async fn key(parts: &Parts, principal: &Principal, body: Body) -> Result<(KeyUse, Bytes), Refusal> {
     let key = idempotency_key(&parts.headers).ok().flatten().ok_or_else(invalid_key)?.to_owned();
-    let body = read_bytes(&parts.headers, body, BODY_BYTES_MAX).await?;
+    let body = read_bytes(parts, body, BODY_BYTES_MAX).await?;
     let canonical_body = match serde_json::from_slice::<Value>(&body) {
         Ok(value) => canonical(&value, Nulls::Keep),
         Err(_) => body.to_vec(),

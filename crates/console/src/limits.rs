@@ -1,5 +1,7 @@
 //! All limits of the console.
 
+/// Maximum size of the body with which a browser signs in, in bytes; beyond it 413. It is read before its sender is known.
+pub const SIGN_IN_BYTES_MAX: usize = 16 << 10;
 /// Maximum number of entries in a page of the audit; beyond it 400 `invalid_limit`.
 pub const AUDIT_PAGE_MAX: usize = 500;
 /// Number of entries in a page of the audit without a `limit`.

@@ -23,6 +23,7 @@ use tokio::{
 };
 
 use crate::{
+    bodies::BodyBudget,
     config::{
         ANSWER_WAIT, ANSWERS_WAITING_MAX, ANSWERS_WAITING_PER_PAYER_MAX, Config, SMALL_ANSWER_BYTES_MAX,
         STALLED_BEFORE_CUT, STREAMED_ANSWER_BYTES,
@@ -72,6 +73,7 @@ pub(crate) struct AnswerBudget {
     shares: Shares<Payer>,
     waiting: Shares<Payer>,
     streams: Shares<Payer>,
+    bodies: BodyBudget,
     waiters: AtomicUsize,
     released: Notify,
     pub(crate) stalled: StalledReaders,
@@ -92,6 +94,8 @@ struct Inner {
 
 struct State {
     payer: Payer,
+    /// Whether the current request has named its payer.
+    is_known: bool,
     /// The address of the current request.
     address: Option<IpAddr>,
     /// The most that the current operation may need; 0 if its answers are small.
@@ -133,6 +137,7 @@ impl AnswerBudget {
             shares: Shares::new(config.answer_bytes_max, config.answer_bytes_per_payer_max),
             waiting: Shares::new(ANSWERS_WAITING_MAX, ANSWERS_WAITING_PER_PAYER_MAX),
             streams: Shares::new(config.streams_max, config.streams_per_payer_max),
+            bodies: BodyBudget::new(config),
             waiters: AtomicUsize::new(0),
             released: Notify::new(),
             stalled: StalledReaders::new(config.stalled_max),
@@ -181,6 +186,7 @@ impl Allowance {
             budget,
             state: Mutex::new(State {
                 payer: Payer::Anyone,
+                is_known: false,
                 address: None,
                 expected: 0,
                 reserved: None,
@@ -209,6 +215,7 @@ impl Allowance {
             state.payer = Payer::of(address);
         }
         (state.expected, state.reserved, state.is_overloaded) = (0, None, false);
+        state.is_known = false;
     }
 
     /// Sets the most that the current operation may answer with.
@@ -219,13 +226,13 @@ impl Allowance {
     /// A separate allowance for an inner request.
     pub fn within(&self) -> Self {
         let inner = Self::new(self.0.budget.clone());
-        let (payer, address) = {
+        let (payer, is_known, address) = {
             let state = self.state();
-            (state.payer.clone(), state.address)
+            (state.payer.clone(), state.is_known, state.address)
         };
         {
             let mut state = inner.state();
-            (state.payer, state.address) = (payer, address);
+            (state.payer, state.is_known, state.address) = (payer, is_known, address);
         }
         inner
     }
@@ -244,6 +251,7 @@ impl Allowance {
                 (BudgetCaller::Operator, _) => state.payer = Payer::Operator,
                 (BudgetCaller::Nobody, _) => state.payer = Payer::of(state.address),
             }
+            state.is_known = asker != BudgetCaller::Nobody;
             if state.expected == 0 || state.reserved.is_some() {
                 return Ok(());
             }
@@ -261,6 +269,21 @@ impl Allowance {
                 Err(overloaded(full))
             }
         }
+    }
+
+    /// A part of the budget of bodies. An earlier payer on the connection does not pay for a caller that is not known yet.
+    pub(crate) fn take_body(&self, amount: usize) -> Result<Share<Payer>, SharesFull> {
+        let payer = {
+            let state = self.state();
+            if state.is_known { state.payer.clone() } else { Payer::of(state.address) }
+        };
+        self.0.budget.bodies.take(payer, amount)
+    }
+
+    /// Notes that the request ends with this refusal, for want of memory.
+    pub(crate) fn overload(&self, refusal: Refusal) -> Refusal {
+        self.state().is_overloaded = true;
+        refusal
     }
 
     async fn reserve(&self, payer: &Payer, bytes: usize) -> Result<BudgetShare, SharesFull> {

@@ -9,13 +9,13 @@ use axum::{
 };
 use bytes::BytesMut;
 use futures_util::{Stream, TryStreamExt};
-use http::{HeaderMap, header};
+use http::{HeaderMap, header, request::Parts};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use plenary_kernel::{Class, Refusal, json, limits::BODY_BYTES_MAX};
 use serde::de::DeserializeOwned;
 
-use crate::{guard::Fault, objects, strict::Strict};
+use crate::{bodies::BodyShare, guard::Fault, objects, strict::Strict};
 
 /// A body that passed the strict check of [`json::check`], or an empty one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,30 +73,35 @@ impl StrictJson {
 ///
 /// # Errors
 /// 413 `body_too_large`, as soon as the length is known to exceed the limit; 415 for a compressed body;
-/// 400 `invalid_json`; 408 for one that came too slowly; 400 for broken framing.
-pub async fn read_json(headers: &HeaderMap, body: Body, bytes_max: usize) -> Result<StrictJson, Refusal> {
-    StrictJson::check(read_bytes(headers, body, bytes_max).await?)
+/// 400 `invalid_json`; 408 for one that came too slowly; 400 for broken framing; 429 or 503 `overloaded` without memory for it.
+pub async fn read_json(parts: &Parts, body: Body, bytes_max: usize) -> Result<StrictJson, Refusal> {
+    StrictJson::check(read_bytes(parts, body, bytes_max).await?)
 }
 
 /// Reads a body of at most `bytes_max` without checks.
 ///
 /// # Errors
 /// As [`read_json`], except `invalid_json`.
-pub async fn read_bytes(headers: &HeaderMap, mut body: Body, bytes_max: usize) -> Result<Bytes, Refusal> {
+pub async fn read_bytes(parts: &Parts, mut body: Body, bytes_max: usize) -> Result<Bytes, Refusal> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
-    check_coding(headers)?;
-    let announced = body.size_hint().lower();
-    if announced > bytes_max as u64 {
+    check_coding(&parts.headers)?;
+    if body.size_hint().lower() > bytes_max as u64 {
         return Err(too_large(bytes_max));
     }
+    let mut share = BodyShare::default();
     let mut read = Bytes::new();
     let mut joined = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|error| broken(&error))?.into_data() else { continue };
-        if read.len() + joined.len() + data.len() > bytes_max {
+        let Ok(data) = frame.map_err(|error| body_refusal(&error))?.into_data() else { continue };
+        let bytes = read.len() + joined.len() + data.len();
+        if bytes > bytes_max {
             return Err(too_large(bytes_max));
+        }
+        // What is complete is used at once; only a body that is awaited holds memory for long.
+        if !body.is_end_stream() {
+            share.count(bytes, parts.extensions.get())?;
         }
         // Nearly every body arrives in one piece, which is not copied.
         if joined.is_empty() && read.is_empty() {
@@ -104,7 +109,7 @@ pub async fn read_bytes(headers: &HeaderMap, mut body: Body, bytes_max: usize) -
             continue;
         }
         if joined.is_empty() {
-            joined.reserve(usize::try_from(announced).unwrap_or(0).max(read.len() + data.len()));
+            joined.reserve(bytes);
             joined.extend_from_slice(&std::mem::take(&mut read));
         }
         joined.extend_from_slice(&data);
@@ -126,7 +131,7 @@ pub fn read_stream(
     if body.size_hint().lower() > bytes_max {
         return Err(too_large(bytes_max));
     }
-    Ok(TryStreamExt::map_err(body.into_data_stream(), |error| broken(&error)))
+    Ok(TryStreamExt::map_err(body.into_data_stream(), |error| body_refusal(&error)))
 }
 
 /// Refuses a compressed body.
@@ -145,10 +150,13 @@ fn too_large(bytes_max: impl std::fmt::Display) -> Refusal {
     Refusal::new(Class::TooLarge, "body_too_large", format!("The body is larger than {bytes_max} bytes."))
 }
 
-pub(crate) fn broken(error: &axum::Error) -> Refusal {
-    match Fault::within(error) {
-        Some(fault) => fault.refusal(),
-        None => Refusal::malformed("incomplete_body", "The body ended before its announced length."),
+/// The refusal of a body that was not read to its end.
+pub fn body_refusal(error: &axum::Error) -> Refusal {
+    let source = std::error::Error::source(error);
+    match (Fault::within(error), source.and_then(|source| source.downcast_ref::<Refusal>())) {
+        (Some(fault), _) => fault.refusal(),
+        (None, Some(refusal)) => refusal.clone(),
+        (None, None) => Refusal::malformed("incomplete_body", "The body ended before its announced length."),
     }
 }
 
@@ -166,12 +174,30 @@ impl<S: Sync> FromRequest<S> for JsonBody {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
         let (parts, body) = request.into_parts();
+        Ok(Self(Self::read(&parts, body).await))
+    }
+}
+
+impl JsonBody {
+    /// Reads the body of a request: for handlers that identify their caller first, so that a stranger's body is not read.
+    ///
+    /// # Errors
+    /// As [`read_json`].
+    pub async fn read(parts: &Parts, body: Body) -> Result<StrictJson, Refusal> {
         let bytes_max = parts.extensions.get().map_or(BODY_BYTES_MAX, |BodyLimit(bytes_max)| *bytes_max);
-        let read = read_json(&parts.headers, body, bytes_max).await;
-        Ok(Self(match parts.extensions.get::<Strict>() {
-            Some(Strict(shape)) => read.and_then(|body| shape.check(body.bytes()).map(|()| body)),
-            None => read,
-        }))
+        Self::read_up_to(bytes_max, parts, body).await
+    }
+
+    /// The same with a limit.
+    ///
+    /// # Errors
+    /// As [`read_json`].
+    pub async fn read_up_to(bytes_max: usize, parts: &Parts, body: Body) -> Result<StrictJson, Refusal> {
+        let json = read_json(parts, body, bytes_max).await?;
+        if let Some(Strict(shape)) = parts.extensions.get::<Strict>() {
+            shape.check(json.bytes())?;
+        }
+        Ok(json)
     }
 }
 
@@ -183,8 +209,14 @@ mod tests {
 
     use super::*;
 
+    fn parts(headers: &[(&str, &str)]) -> Parts {
+        let with =
+            |request: http::request::Builder, (name, value): &(&str, &str)| request.header(*name, *value);
+        headers.iter().fold(http::Request::builder(), with).body(()).unwrap().into_parts().0
+    }
+
     fn read(body: Body, bytes_max: usize) -> Result<StrictJson, Refusal> {
-        read_json(&HeaderMap::new(), body, bytes_max).now_or_never().unwrap()
+        read_json(&parts(&[]), body, bytes_max).now_or_never().unwrap()
     }
 
     fn pieces(pieces: &[&'static str]) -> Body {
@@ -232,8 +264,8 @@ mod tests {
 
     #[test]
     fn a_compressed_body_is_415() {
-        let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, "gzip".parse().unwrap())]);
-        let refusal = read_json(&headers, Body::from("x"), 64).now_or_never().unwrap().unwrap_err();
+        let parts = parts(&[("content-encoding", "gzip")]);
+        let refusal = read_json(&parts, Body::from("x"), 64).now_or_never().unwrap().unwrap_err();
         assert_eq!(refusal.class, Class::UnsupportedMedia);
     }
 }

@@ -54,6 +54,11 @@ pub const UNREAD_BODY_BYTES_MAX: u64 = 64 << 10;
 /// How long such a body is awaited; beyond it the connection closes.
 pub const UNREAD_BODY_WAIT: Duration = Duration::from_secs(1);
 
+/// Of a body that arrives, this much is never counted: it is hardly more than the memory of a connection.
+pub const SMALL_BODY_BYTES_MAX: usize = 16 << 10;
+/// A larger one is counted in steps of this many bytes.
+pub const BODY_STEP_BYTES: usize = 64 << 10;
+
 /// Most concurrent requests on an HTTP/2 connection; beyond it a client waits, or is refused
 /// (`REFUSED_STREAM`). Each further one counts as an open connection.
 pub const HTTP2_REQUESTS_MAX: u32 = 100;
@@ -106,6 +111,14 @@ pub struct Config {
     pub answer_bytes_max: usize,
     /// Most such bytes for one owner, or for one address without a token; beyond it 429 `overloaded`.
     pub answer_bytes_per_payer_max: usize,
+    /// Most bytes of large bodies that arrive, of known callers; beyond it 503 `overloaded`.
+    pub body_bytes_max: usize,
+    /// Most such bytes for one owner; beyond it 429 `overloaded`.
+    pub body_bytes_per_payer_max: usize,
+    /// Most bytes of large bodies that are read before their caller is known; beyond it 503 `overloaded`.
+    pub unknown_body_bytes_max: usize,
+    /// Most such bytes of one address; beyond it 429 `overloaded`.
+    pub unknown_body_bytes_per_address_max: usize,
     /// Most concurrent live streams, which are WebSockets and Server-Sent Events; beyond it 503
     /// `too_many_streams`. The other connections are for requests.
     pub streams_max: usize,
@@ -139,6 +152,10 @@ impl Default for Config {
             streams_per_payer_max: 12_000,
             answer_bytes_max: 128 << 20,
             answer_bytes_per_payer_max: 48 << 20,
+            body_bytes_max: 128 << 20,
+            body_bytes_per_payer_max: 48 << 20,
+            unknown_body_bytes_max: 16 << 20,
+            unknown_body_bytes_per_address_max: 4 << 20,
             handshake_deadline: Duration::from_secs(10),
             drain_deadline: Duration::from_secs(8),
             tls: None,

@@ -4,6 +4,7 @@
 
 mod admission;
 mod answers;
+mod bodies;
 mod body;
 mod challenge;
 pub mod config;
@@ -43,7 +44,8 @@ mod tls;
 mod traced;
 
 pub use answers::{Allowance, BudgetCaller, LiveStream};
-pub use body::{BodyLimit, JsonBody, StrictJson, read_bytes, read_json, read_stream};
+pub use bodies::CountedBody;
+pub use body::{BodyLimit, JsonBody, StrictJson, body_refusal, read_bytes, read_json, read_stream};
 pub use challenge::ScopeChallenge;
 pub use config::Config;
 pub use elsewhere::see_other;

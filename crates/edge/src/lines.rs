@@ -3,11 +3,15 @@
 
 use axum::body::{Body, Bytes};
 use bytes::BytesMut;
-use http::HeaderMap;
+use http::request::Parts;
 use http_body_util::BodyExt;
 use plenary_kernel::Refusal;
 
-use crate::body::{broken, check_coding};
+use crate::{
+    answers::Allowance,
+    bodies::BodyShare,
+    body::{body_refusal, check_coding},
+};
 
 /// One line of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +33,8 @@ pub struct Lines {
     /// Whether the rest of the line is skipped.
     skips: bool,
     is_over: bool,
+    share: BodyShare,
+    allowance: Option<Allowance>,
 }
 
 impl Lines {
@@ -36,16 +42,18 @@ impl Lines {
     ///
     /// # Errors
     /// 415 for a compressed body.
-    pub fn new(headers: &HeaderMap, body: Body, bytes_max: usize) -> Result<Self, Refusal> {
-        check_coding(headers)?;
-        let buffer = BytesMut::new();
-        Ok(Self { body, buffer, looked: 0, bytes_max, skips: false, is_over: false })
+    pub fn new(parts: &Parts, body: Body, bytes_max: usize) -> Result<Self, Refusal> {
+        check_coding(&parts.headers)?;
+        let (buffer, share) = (BytesMut::new(), BodyShare::default());
+        let allowance = parts.extensions.get().cloned();
+        Ok(Self { body, buffer, looked: 0, bytes_max, skips: false, is_over: false, share, allowance })
     }
 
     /// The next line; `None` after the last. Cancel-safe.
     ///
     /// # Errors
-    /// 408 for a body that came too slowly; 400 for broken framing or one that ended too early.
+    /// 408 for a body that came too slowly; 400 for broken framing or one that ended too early; 429 or 503 `overloaded` without
+    /// memory for the line.
     pub async fn next(&mut self) -> Result<Option<Line>, Refusal> {
         loop {
             if let Some(end) = self.buffer[self.looked..].iter().position(|byte| *byte == b'\n') {
@@ -64,9 +72,10 @@ impl Lines {
                 let is_line = self.skips || !rest.is_empty();
                 return Ok(is_line.then(|| self.ended(&rest)));
             }
+            self.share.count(self.buffer.len(), self.allowance.as_ref())?;
             match self.body.frame().await {
                 None => self.is_over = true,
-                Some(Err(error)) => return Err(broken(&error)),
+                Some(Err(error)) => return Err(body_refusal(&error)),
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {
                         self.buffer.extend_from_slice(&data);
@@ -96,7 +105,8 @@ mod tests {
     fn lines(pieces: &[&'static str]) -> Vec<String> {
         let pieces: Vec<_> = pieces.iter().map(|piece| Ok::<_, Infallible>(*piece)).collect();
         let body = Body::from_stream(stream::iter(pieces));
-        let mut lines = Lines::new(&HeaderMap::new(), body, 4).unwrap();
+        let (parts, ()) = http::Request::new(()).into_parts();
+        let mut lines = Lines::new(&parts, body, 4).unwrap();
         let mut read = Vec::new();
         while let Some(line) = lines.next().now_or_never().unwrap().unwrap() {
             read.push(match line {

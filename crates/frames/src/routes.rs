@@ -243,14 +243,14 @@ async fn submit(
     State(frames): State<Frames>,
     Bearer(principal): Bearer,
     parameters: Parameters,
-    headers: HeaderMap,
+    parts: Parts,
     body: Body,
 ) -> Answer<Submitted> {
-    let body = read_bytes(&headers, body, BODY_BYTES_MAX).await?;
+    let body = read_bytes(&parts, body, BODY_BYTES_MAX).await?;
     let named = SessionNames {
-        instrument: header_of(&headers, INSTRUMENT, "instrument")?,
-        tool: header_of(&headers, TOOL, "tool")?,
-        session_id: header_of(&headers, SESSION, "session_id")?,
+        instrument: header_of(&parts.headers, INSTRUMENT, "instrument")?,
+        tool: header_of(&parts.headers, TOOL, "tool")?,
+        session_id: header_of(&parts.headers, SESSION, "session_id")?,
     };
     if let Some(name) = parameters.unknown(SUBMIT_PARAMETERS) {
         return Err(FrameFault::no_parameter(Code::FieldUnknown, name, SUBMIT_PARAMETERS).into());

@@ -61,17 +61,7 @@ impl<K: Eq + Hash + Clone> Shares<K> {
     /// The limit that would be exceeded; then nothing is taken.
     pub fn take(&self, key: K, amount: usize) -> Result<Share<K>, SharesFull> {
         let counts = &self.0;
-        let mut used = counts.used();
-        let of_key = used.by_key.get(&key).copied().unwrap_or(0);
-        if of_key.saturating_add(amount) > counts.per_key_max {
-            return Err(SharesFull::Key);
-        }
-        if used.total.saturating_add(amount) > counts.total_max {
-            return Err(SharesFull::Total);
-        }
-        used.total += amount;
-        *used.by_key.entry(key.clone()).or_default() += amount;
-        drop(used);
+        counts.take(&key, amount)?;
         Ok(Share { counts: counts.clone(), key, amount })
     }
 
@@ -89,6 +79,35 @@ impl<K: Eq + Hash + Clone> Shares<K> {
 impl<K> Counts<K> {
     fn used(&self) -> MutexGuard<'_, Usage<K>> {
         self.used.lock()
+    }
+}
+
+impl<K: Eq + Hash + Clone> Counts<K> {
+    fn take(&self, key: &K, amount: usize) -> Result<(), SharesFull> {
+        let mut used = self.used();
+        let of_key = used.by_key.get(key).copied().unwrap_or(0);
+        if of_key.saturating_add(amount) > self.per_key_max {
+            return Err(SharesFull::Key);
+        }
+        if used.total.saturating_add(amount) > self.total_max {
+            return Err(SharesFull::Total);
+        }
+        used.total += amount;
+        *used.by_key.entry(key.clone()).or_default() += amount;
+        Ok(())
+    }
+}
+
+impl<K: Eq + Hash + Clone> Share<K> {
+    /// Takes more until it holds at least `amount`.
+    ///
+    /// # Errors
+    /// The limit that would be exceeded; then nothing more is taken.
+    pub fn grow(&mut self, amount: usize) -> Result<(), SharesFull> {
+        let missing = amount.saturating_sub(self.amount);
+        self.counts.take(&self.key, missing)?;
+        self.amount += missing;
+        Ok(())
     }
 }
 
@@ -135,7 +154,11 @@ mod tests {
         assert_eq!(shares.take("c", 1).unwrap_err(), SharesFull::Total);
         drop(first);
         assert_eq!((shares.used(), shares.used_by(&"a")), (2, 1));
-        assert!(shares.take("c", 1).is_ok());
+        let mut grown = shares.take("c", 1).unwrap();
+        assert_eq!(grown.grow(2), Err(SharesFull::Total));
+        assert_eq!(grown.grow(1), Ok(()));
+        drop(grown);
+        assert_eq!((shares.used(), shares.used_by(&"c")), (2, 0));
     }
 
     #[test]

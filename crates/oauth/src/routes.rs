@@ -12,7 +12,7 @@ use axum::{
     body::Body,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderValue, StatusCode, header, request::Parts};
 use plenary_edge::{Auth, Operation, OperationDoc, read_bytes};
 use plenary_issuers::Issuer;
 use plenary_kernel::{Class, Refusal};
@@ -102,8 +102,8 @@ impl From<plenary_log::Fault> for OAuthError {
 }
 
 /// Reads a form.
-async fn form(headers: &HeaderMap, body: Body) -> Result<Parameters, OAuthError> {
-    let read = read_bytes(headers, body, FORM_BYTES_MAX).await?;
+async fn form(parts: &Parts, body: Body) -> Result<Parameters, OAuthError> {
+    let read = read_bytes(parts, body, FORM_BYTES_MAX).await?;
     Parameters::read(&read)
         .ok_or_else(|| OAuthError::new("invalid_request", "A parameter stands there twice."))
 }

@@ -12,6 +12,7 @@ mod threads;
 
 use axum::{
     Router,
+    body::Body,
     extract::{Path, State},
     response::Response,
 };
@@ -242,23 +243,20 @@ pub(crate) fn routes(metrics: &Metrics) -> Result<Router<A2a>, RegistryFault> {
 }
 
 async fn read(State(a2a): State<A2a>, Path(path): Path<String>, parts: Parts) -> Response {
-    answered(&a2a, &path, parts, Ok(Value::Null)).await
+    answered(&a2a, &path, parts, None).await
 }
 
-async fn write(
-    State(a2a): State<A2a>,
-    Path(path): Path<String>,
-    parts: Parts,
-    JsonBody(body): JsonBody,
-) -> Response {
-    let body = body.and_then(|body| if body.is_empty() { Ok(json!({})) } else { body.parse() });
-    answered(&a2a, &path, parts, body.map_err(LangGraphError::from)).await
+async fn write(State(a2a): State<A2a>, Path(path): Path<String>, parts: Parts, body: Body) -> Response {
+    answered(&a2a, &path, parts, Some(body)).await
 }
 
-async fn answered(a2a: &A2a, path: &str, mut parts: Parts, body: Result<Value, LangGraphError>) -> Response {
+async fn answered(a2a: &A2a, path: &str, mut parts: Parts, body: Option<Body>) -> Response {
     let answer = async {
         let rooms = rooms(a2a, &mut parts).await?;
-        let body = body?;
+        let body = match body {
+            Some(body) => JsonBody::read(&parts, body).await?.parse_or_empty()?,
+            None => Value::Null,
+        };
         if !(body.is_object() || body.is_null()) {
             return Err(LangGraphError::invalid("The body must be an object."));
         }

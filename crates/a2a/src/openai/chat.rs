@@ -1,7 +1,7 @@
 //! `POST /v1/chat/completions`: each request is a run in a new thread.
 //! Must not know: how a run is carried out.
 
-use axum::{extract::State, response::Response};
+use axum::{body::Body, extract::State, response::Response};
 use bytes::Bytes;
 use chrono::Utc;
 use http::request::Parts;
@@ -22,11 +22,11 @@ use crate::{
     rpc::{json_response, replayed},
 };
 
-pub(super) async fn complete(State(a2a): State<A2a>, parts: Parts, JsonBody(body): JsonBody) -> Response {
+pub(super) async fn complete(State(a2a): State<A2a>, parts: Parts, body: Body) -> Response {
     let answered = async {
         let rooms = rooms(&a2a, &parts).await?;
         let key = client_key(&parts.headers).map_err(OpenAiError::invalid_key)?;
-        let body: Value = body?.parse()?;
+        let body: Value = JsonBody::read(&parts, body).await?.parse()?;
         let model = model(&body)?.to_owned();
         check_supported(&body)?;
         let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();

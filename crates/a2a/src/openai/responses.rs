@@ -2,7 +2,7 @@
 //! read later.
 //! Must not know: how a run is carried out.
 
-use axum::{extract::State, response::Response};
+use axum::{body::Body, extract::State, response::Response};
 use bytes::Bytes;
 use chrono::Utc;
 use http::request::Parts;
@@ -29,11 +29,11 @@ use crate::{
 const STORED_MEMBERS: [&str; 6] =
     ["model", "input", "instructions", "metadata", "previous_response_id", "background"];
 
-pub(super) async fn respond(State(a2a): State<A2a>, parts: Parts, JsonBody(body): JsonBody) -> Response {
+pub(super) async fn respond(State(a2a): State<A2a>, parts: Parts, body: Body) -> Response {
     let answered = async {
         let rooms = rooms(&a2a, &parts).await?;
         let key = client_key(&parts.headers).map_err(OpenAiError::invalid_key)?;
-        let body: Value = body?.parse()?;
+        let body: Value = JsonBody::read(&parts, body).await?.parse()?;
         let (is_stream, is_background) = (switch(&body, "stream")?, switch(&body, "background")?);
         let mut answer = begin(rooms, body, key).await?;
         let is_replayed = answer.output.is_replayed;

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use axum::{
     Json,
+    body::Body,
     extract::{
         Path, Query, State,
         rejection::{PathRejection, QueryRejection},
@@ -105,7 +106,7 @@ async fn make_challenge(
 async fn add(
     State(state): State<ConsoleState>,
     parts: Parts,
-    JsonBody(body): JsonBody,
+    body: Body,
 ) -> Result<(StatusCode, Json<PasskeyView>), ConsoleRefusal> {
     let accounts = state.console.accounts();
     let (principal, open) = caller_and_session(accounts, &parts).await?;
@@ -116,7 +117,8 @@ async fn add(
     if super::is_viewer(Some(&open)) {
         return Err(Refusal::new(Class::Forbidden, "read_only", "This session may only read.").into());
     }
-    let PasskeyMade { name, client_data, authenticator_data } = body?.parse()?;
+    let body = JsonBody::read(&parts, body).await?;
+    let PasskeyMade { name, client_data, authenticator_data } = body.parse()?;
     let fits = (1..=PASSKEY_NAME_CHARS_MAX).contains(&name.chars().count());
     let checked = if fits {
         text::check_line(&name)

@@ -3,6 +3,7 @@
 
 use axum::{
     Json,
+    body::Body,
     extract::{
         Path, Query, State,
         rejection::{PathRejection, QueryRejection},
@@ -23,6 +24,7 @@ use serde::Deserialize;
 use super::{ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, caller_and_session, is_viewer, keyring, passkeys};
 use crate::{
     console::ConsoleState,
+    limits::SIGN_IN_BYTES_MAX,
     wire::{LinkMade, NewLink, NewSession, OwnSession, SessionList, SessionView},
 };
 
@@ -172,9 +174,10 @@ async fn sign_in(
     State(state): State<ConsoleState>,
     Peer(peer): Peer,
     parts: Parts,
-    JsonBody(body): JsonBody,
+    body: Body,
 ) -> Result<Response, ConsoleRefusal> {
-    let NewSession { link, passkey } = body?.parse()?;
+    let body = JsonBody::read_up_to(SIGN_IN_BYTES_MAX, &parts, body).await?;
+    let NewSession { link, passkey } = body.parse()?;
     // Another site's page must not sign a browser in to a session of its choice (login CSRF).
     if parts.headers.contains_key(header::ORIGIN) && parts.extensions.get::<OwnPage>().is_none() {
         return Err(Refusal::new(Class::Forbidden, "csrf", "Sign in from the console's own page.").into());

@@ -200,7 +200,7 @@ async fn import(
     let import = Import { authority: &authority, mode, attribution, own_agents };
     let mut importer = Importer::new(&context, import, dry_run).into_project(into);
     let (parts, body) = request.into_parts();
-    let mut lines = Lines::new(&parts.headers, body, LINE_BYTES_MAX)?;
+    let mut lines = Lines::new(&parts, body, LINE_BYTES_MAX)?;
     let mut nth = 0;
     while let Some(line) = lines.next().await? {
         nth += 1;

@@ -16,8 +16,8 @@ use crate::{
 /// The edge's refusals in the common form, for every operation: invalid HTTP, a foreign page, a head
 /// that is too slow or too large, too many requests, and an internal error.
 const EDGE_STATUSES: &[u16] = &[400, 403, 408, 429, 431, 500, 503];
-/// Refusals of any body: it ended early, came too slowly, is too large, or is compressed.
-const OF_A_BODY: &[u16] = &[400, 408, 413, 415];
+/// Refusals of any body: it ended early, came too slowly, is too large, is compressed, or there is no memory for it.
+const OF_A_BODY: &[u16] = &[400, 408, 413, 415, 429, 503];
 /// The answers of an operation if the store fails.
 const OF_THE_STORE: &[u16] = &[500, 503];
 /// The answers of an operation to a token: it is invalid, or its scope is too narrow.

@@ -69,7 +69,7 @@ impl FromRequest<Door> for Forwarded {
     async fn from_request(request: Request, door: &Door) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
         let caller = AgentCaller::from_request_parts(&mut parts, door).await?;
-        let body = read_bytes(&parts.headers, body, GUEST_BODY_BYTES_MAX).await.map_err(house_error)?;
+        let body = read_bytes(&parts, body, GUEST_BODY_BYTES_MAX).await.map_err(house_error)?;
         Ok(Self { caller, parts, body })
     }
 }

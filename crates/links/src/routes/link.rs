@@ -131,12 +131,17 @@ impl SignedCall {
     async fn read(request: Request, door: &Door, bytes_max: usize) -> Result<(Parts, Self), HouseRefusal> {
         let own_url = door.own.as_ref().ok_or_else(Refusal::not_found)?;
         let (parts, body) = request.into_parts();
-        let body = read_bytes(&parts.headers, body, bytes_max).await.map_err(|_| Refusal::not_found())?;
+        let body = read_bytes(&parts, body, bytes_max).await.map_err(unread)?;
         let target = format!("{own_url}{}", parts.uri.path_and_query().map_or("/", |path| path.as_str()));
         let signed_parts = SignedParts { method: parts.method.as_str(), target: &target, body: &body };
         let signature = SentSignature::read(&signed_parts, &parts.headers).ok_or_else(Refusal::not_found)?;
         Ok((parts, Self { signature, body }))
     }
+}
+
+/// Whoever has not signed gets the one 404, but a peer must not take a lack of memory for the end of the accord.
+fn unread(refusal: Refusal) -> Refusal {
+    if refusal.code == "overloaded" { refusal } else { Refusal::not_found() }
 }
 
 /// A call of a peer under an active accord.

@@ -70,7 +70,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let lease = mcp.0.registry.begin(&principal, session.as_deref()).ok_or_else(|| boxed(too_many()))?;
     let answering = (parts.method == Method::POST).then(|| mcp.0.answers.token());
     let bytes = match parts.method {
-        Method::POST => read_bytes(&parts.headers, body, MESSAGE_BYTES_MAX).await.map_err(body_refusal)?,
+        Method::POST => read_bytes(&parts, body, MESSAGE_BYTES_MAX).await.map_err(body_refusal)?,
         _ => bytes::Bytes::new(),
     };
     let envelope = (parts.method == Method::POST).then(|| Envelope::read(&bytes)).transpose()?;

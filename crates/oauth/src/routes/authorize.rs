@@ -206,7 +206,7 @@ async fn decide(at: &At, peer: SocketAddr, parts: &Parts, body: Body) -> Result<
     if let Some(issuer) = at.oauth.issuers().authorization() {
         return Err(OAuthError::elsewhere(issuer).into());
     }
-    let sent = form(&parts.headers, body).await?;
+    let sent = form(parts, body).await?;
     let forged = || Halt::Page(StatusCode::FORBIDDEN, ANOTHER_PAGE.to_owned());
     if parts.extensions.get::<OwnPage>().is_none() {
         return Err(forged());
@@ -296,7 +296,7 @@ async fn signed_in(State(at): State<At>, Peer(peer): Peer, parts: Parts, body: B
 }
 
 async fn sign_in(at: &At, peer: SocketAddr, parts: &Parts, body: Body) -> Result<Response, Halt> {
-    let sent = form(&parts.headers, body).await?;
+    let sent = form(parts, body).await?;
     // A page of another site must not sign a browser in to another account.
     if parts.extensions.get::<OwnPage>().is_none() {
         return Err(Halt::Page(StatusCode::FORBIDDEN, ANOTHER_PAGE.to_owned()));

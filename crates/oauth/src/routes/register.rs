@@ -7,7 +7,7 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderValue, Method, StatusCode, header, request::Parts};
 use plenary_edge::{Operation, read_bytes};
 use plenary_kernel::Class;
 
@@ -32,15 +32,15 @@ pub(super) fn operations() -> Vec<Operation<At>> {
     vec![Operation::new(doc, register)]
 }
 
-async fn register(State(at): State<At>, headers: HeaderMap, body: Body) -> Response {
-    registered(&at, &headers, body).await.unwrap_or_else(OAuthError::into_response)
+async fn register(State(at): State<At>, parts: Parts, body: Body) -> Response {
+    registered(&at, &parts, body).await.unwrap_or_else(OAuthError::into_response)
 }
 
-async fn registered(at: &At, headers: &HeaderMap, body: Body) -> Result<Response, OAuthError> {
+async fn registered(at: &At, parts: &Parts, body: Body) -> Result<Response, OAuthError> {
     if let Some(issuer) = at.oauth.issuers().authorization() {
         return Err(OAuthError::elsewhere(issuer));
     }
-    let body = read_bytes(headers, body, FORM_BYTES_MAX).await?;
+    let body = read_bytes(parts, body, FORM_BYTES_MAX).await?;
     let metadata: Metadata = serde_json::from_slice(&body)
         .map_err(|_| OAuthError::new("invalid_client_metadata", "The body is no metadata of a client."))?;
     let client = Client::register(metadata).map_err(|_| {

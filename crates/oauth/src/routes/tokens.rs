@@ -7,7 +7,7 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderValue, Method, StatusCode, header, request::Parts};
 use plenary_accounts::{
     Failure, Rejection, Scope, Token, TokenKind, TokenOwner,
     agent::tokens::{GrantEdit, GrantOutcome, Renewal},
@@ -58,9 +58,9 @@ pub(super) fn operations() -> Vec<Operation<At>> {
     vec![Operation::new(token, got), Operation::new(revoke, given_back)]
 }
 
-async fn got(State(at): State<At>, Peer(peer): Peer, headers: HeaderMap, body: Body) -> Response {
-    let base = at.origin.base_url(peer, &headers);
-    match get(&at, &base, &headers, body).await {
+async fn got(State(at): State<At>, Peer(peer): Peer, parts: Parts, body: Body) -> Response {
+    let base = at.origin.base_url(peer, &parts.headers);
+    match get(&at, &base, &parts, body).await {
         Ok(tokens) => {
             let mut answer = Json(tokens).into_response();
             answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -70,8 +70,8 @@ async fn got(State(at): State<At>, Peer(peer): Peer, headers: HeaderMap, body: B
     }
 }
 
-async fn get(at: &At, base: &str, headers: &HeaderMap, body: Body) -> Result<Tokens, OAuthError> {
-    let sent = form(headers, body).await?;
+async fn get(at: &At, base: &str, parts: &Parts, body: Body) -> Result<Tokens, OAuthError> {
+    let sent = form(parts, body).await?;
     match sent.get("grant_type") {
         Some(exchange::GRANT) => return exchange::exchanged(at, &sent, base).await,
         Some("authorization_code" | "refresh_token") if at.oauth.issuers().authorization().is_none() => {}
@@ -213,15 +213,15 @@ fn failed(failure: Failure) -> OAuthError {
     }
 }
 
-async fn given_back(State(at): State<At>, headers: HeaderMap, body: Body) -> Response {
-    match give_back(&at, &headers, body).await {
+async fn given_back(State(at): State<At>, parts: Parts, body: Body) -> Response {
+    match give_back(&at, &parts, body).await {
         Ok(()) => StatusCode::OK.into_response(),
         Err(no) => no.into_response(),
     }
 }
 
-async fn give_back(at: &At, headers: &HeaderMap, body: Body) -> Result<(), OAuthError> {
-    let sent = form(headers, body).await?;
+async fn give_back(at: &At, parts: &Parts, body: Body) -> Result<(), OAuthError> {
+    let sent = form(parts, body).await?;
     let token = sent.get("token").ok_or_else(|| OAuthError::new("invalid_request", "token is missing."))?;
     let accounts = at.oauth.accounts();
     let (agent, edit) = if let Some(refresh) = Refresh::read(token) {

@@ -150,7 +150,7 @@ async fn tap(
         return Ok(html(StatusCode::NOT_FOUND, &Page::Unknown));
     };
     let (parts, body) = request.into_parts();
-    let bytes = read_bytes(&parts.headers, body, FORM_BYTES_MAX).await?;
+    let bytes = read_bytes(&parts, body, FORM_BYTES_MAX).await?;
     let answer = match answer_of_form(&reading.view, &bytes) {
         Ok(answer) => answer,
         Err(refusal) => return Ok(html(StatusCode::BAD_REQUEST, &Page::InvalidAnswer(&refusal.message))),

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use axum::{
     Json,
+    body::Body,
     extract::{Path, Query, State, rejection::QueryRejection},
     response::IntoResponse,
 };
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, Method, header, request::Parts};
 use plenary_edge::{JsonBody, Operation, OperationDoc};
 use plenary_kernel::{Class, Version};
 use plenary_room::sse::pieces;
@@ -194,10 +195,11 @@ struct LogsQuery {
 /// An object whose members mean nothing. `null` is none, which a `Map` of `serde_json` takes for an empty one.
 type IgnoredObject = BTreeMap<String, IgnoredAny>;
 
-async fn login(State(runs): State<Runs>, headers: HeaderMap, JsonBody(body): JsonBody) -> Answer {
+async fn login(State(runs): State<Runs>, parts: Parts, body: Body) -> Answer {
+    let headers = &parts.headers;
     // A browser may ask its user for the password here, so the password counts also from browsers; only the sender
     // can use the response.
-    let token = password(&headers).or_else(|| {
+    let token = password(headers).or_else(|| {
         let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
     });
@@ -210,7 +212,7 @@ async fn login(State(runs): State<Runs>, headers: HeaderMap, JsonBody(body): Jso
         None => false,
     };
     if let (true, Some(token)) = (is_valid, token) {
-        body?.parse_or_empty::<IgnoredObject>()?;
+        JsonBody::read(&parts, body).await?.parse_or_empty::<IgnoredObject>()?;
         return Ok(Json(Login { token }).into_response());
     }
     let mut response = refusals::not_signed_in(headers.contains_key(header::AUTHORIZATION)).into_response();

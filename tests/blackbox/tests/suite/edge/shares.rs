@@ -1,10 +1,16 @@
-//! What one owner takes of what all share: its live streams and its unread answers stop at its own share, and every other
-//! owner has its own.
+//! What one owner takes of what all share: its live streams, its unread answers and its unfinished bodies stop at its own share,
+//! and every other owner has its own.
 
-use blackbox::{Agent, Pongs, Response, Server, Stream, eventually, render};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use blackbox::{Agent, Caller, Connection, Pongs, Response, Server, Stream, eventually, render};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
+use tokio::task::JoinSet;
 
 #[track_caller]
 fn full(refused: &Response, code: &str) {
@@ -94,4 +100,71 @@ async fn unread_answers_of_one_owner_leave_room_for_others() {
         carol.get("/v1/projects").await.ok(200);
     }
     drop(held);
+}
+
+/// The length of a body just below a mebibyte, which is the limit.
+const LARGE: usize = (1 << 20) - 8;
+
+/// A request with a large body that is sent without its last bytes; the answer that comes all the same.
+async fn unfinished(caller: &Caller, path: &str, missing: usize) -> Response {
+    let mut connection = Connection::open(caller.address().place()).await.expect("a connection");
+    let request = caller.request("POST", path, &[], Some(&vec![b' '; LARGE]));
+    // A refusal may come, and close the connection, before all is sent.
+    let _sent = connection.send(&request[..request.len() - missing]).await;
+    connection.response().await.expect("an answer")
+}
+
+/// Bodies that one owner does not finish fill its own share; its small requests pass, and so do others' large ones.
+#[tokio::test]
+async fn unfinished_bodies_of_one_owner_leave_room_for_others() {
+    let server = Server::start().await;
+    let (nick, carol) = (server.agent("@nick.bot").await, server.agent("@carol.bot").await);
+    project(&nick).await;
+    project(&carol).await;
+    let before = server.resident_kib();
+    let (mut held, refusals) = (JoinSet::new(), Arc::new(AtomicUsize::new(0)));
+    for path in ["/v1/projects", "/sessions", "/v1/responses", "/a2a/plenary.echo/message:send"]
+        .iter()
+        .cycle()
+        .take(80)
+    {
+        let (nick, refusals) = (nick.clone(), refusals.clone());
+        held.spawn(async move {
+            let answer = unfinished(&nick, path, 1).await;
+            assert_eq!((answer.status, answer.header("retry-after")), (429, Some("1")), "{path}: {answer}");
+            refusals.fetch_add(1, Ordering::SeqCst);
+        });
+    }
+    eventually("48 MiB are under way", async || (refusals.load(Ordering::SeqCst) >= 32).then_some(())).await;
+    let grown = server.resident_kib().saturating_sub(before);
+    assert!(grown < 120 << 10, "{grown} KiB");
+    nick.post("/sessions", json!({"invite": []})).await.ok(201);
+    let packages = "/v1/projects/atlas/packages";
+    carol.post(packages, package(1)).await.ok(201);
+    held.abort_all();
+    while let Some(ended) = held.join_next().await {
+        assert!(ended.is_ok() || ended.is_err_and(|error| error.is_cancelled()), "every refusal is the same");
+    }
+    let made = async || (nick.post(packages, package(1)).await.status == 201).then_some(());
+    eventually("the share is free again", made).await;
+}
+
+/// Whoever has no token is told so before the body, and a sign-in is small.
+#[tokio::test]
+async fn the_body_of_a_stranger_is_not_read() {
+    let server = Server::start().await;
+    server.agent("@nick.bot").await;
+    let stranger = server.stranger();
+    for path in [
+        "/v1/responses",
+        "/v1/chat/completions",
+        "/langgraph/threads",
+        "/a2a/plenary.echo",
+        "/a2a/plenary.echo/message:send",
+    ] {
+        let answer = unfinished(&stranger, path, LARGE).await;
+        assert_eq!(answer.status, 401, "{path}: {answer}");
+    }
+    let sign_in = json!({"link": "x".repeat(16 << 10)});
+    stranger.post("/console/sessions", sign_in).await.assert_refused(413, "body_too_large");
 }
