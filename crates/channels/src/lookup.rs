@@ -98,14 +98,20 @@ async fn standing(accounts: &Accounts, caller: &Caller) -> Result<Option<PeerSta
 
 impl Channels {
     /// A channel that the caller may use; `None` if it is absent or the caller may not use it, after the same work in both
-    /// cases. An owner that shows the key for the first time is admitted.
-    pub(crate) async fn found(&self, id: &ChannelId, caller: &Caller) -> Result<Option<OpenChannel>, Fault> {
+    /// cases. An owner that shows the key for the first time is admitted, unless the caller may only read: then the key opens
+    /// the channel for this request alone, because all agents of an admitted owner may write.
+    pub(crate) async fn found(
+        &self,
+        id: &ChannelId,
+        caller: &Caller,
+        may_write: bool,
+    ) -> Result<Option<OpenChannel>, Fault> {
         let LookedUp { was_read, .. } = self.0.streams.look_up(id.as_str()).await?;
         let (mut state, head) = self.fresh(id).await?;
         let mut access = self.access_of(&state, caller, &mut AgentCache::default()).await?;
         // A peer may have any number of owners, so its agents show the key each time.
         let is_new = access == Some(Access::Key) && owner_of(caller.via()).is_some() && !caller.is_guest();
-        if is_new && !self.admit(id, caller).await? {
+        if is_new && may_write && !self.admit(id, caller).await? {
             access = None;
         }
         let Some(access) = access else {

@@ -84,7 +84,7 @@ fn of_channel(id: &'static str, method: Method, path: &'static str, summary: &'s
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "the description is made from it; the key is read where the caller is")]
 struct KeyQuery {
-    /// The key of the channel's link; needed once per owner.
+    /// The key of the channel's link; needed once per owner, and each time by callers who may only read.
     key: Option<String>,
 }
 
@@ -96,7 +96,7 @@ impl Surface {
         let (misses, now) = (&self.channels.0.misses, self.channels.now());
         let used_up = misses.check(&requester.guessers, now).err();
         let found = match id.parse::<ChannelId>() {
-            Ok(id) => self.channels.found(&id, &requester.caller()).await?,
+            Ok(id) => self.channels.found(&id, &requester.caller(), requester.may_write).await?,
             Err(_) => None,
         };
         match (found, used_up) {

@@ -5,7 +5,10 @@ use blackbox::{Agent, Caller, Response, Server, eventually};
 use serde_json::{Value, json};
 
 use super::{append, configured, refused};
-use crate::sse::{Sent, Stream};
+use crate::{
+    console::sign_in,
+    sse::{Sent, Stream},
+};
 
 /// A channel that somebody created.
 struct Made {
@@ -259,6 +262,30 @@ async fn d_6_whoever_may_only_read_does_not_see_the_key() {
         let list = reader.get("/agent-channel").await;
         assert_eq!(list.status == 200 && list.text().contains(made.key()), shows_key && !scope.contains(' '));
     }
+}
+
+/// Who may only read reads with the key, each time, and opens the channel to no other agent of its owner.
+#[tokio::test]
+async fn d_6_a_key_shown_by_a_reader_admits_nobody_else() {
+    let server = Server::start().await;
+    let ann = server.agent("@nick.ann").await;
+    let (bob, mate) =
+        (server.closed_agent("@acme.bob", &[]).await, server.closed_agent("@acme.mate", &[]).await);
+    let token = bob.post("/agents/me/tokens", json!({"scope": "channels:read"})).await.ok(201);
+    let reader = server.bearer(token["token"].as_str().expect("a token"));
+    let viewer = sign_in(&server, &server.owner("acme").await, json!({"role": "viewer"})).await;
+    let made = Made::by(&ann).await;
+    append(&ann, &made.id, "spec", json!({"mission": "m"})).await;
+    for path in ["", "/spec", "/events"] {
+        let keyed = made.path(&format!("{path}?key={}", made.key()));
+        for read in [reader.get(&keyed).await, viewer.get(&keyed).await] {
+            assert_eq!(read.status, 200, "{read}");
+        }
+        refused(&reader.get(&made.path(path)).await, 404, "no_such_channel");
+        assert!(!made.shown_to(&mate).await && !made.shown_to(&bob).await);
+    }
+    assert_eq!(bob.get(&made.link).await.status, 200);
+    assert!(made.shown_to(&mate).await && made.shown_to(&reader).await);
 }
 
 #[tokio::test]

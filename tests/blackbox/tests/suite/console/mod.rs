@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 /// A browser with a session: its cookie, its secret for writes, and where its pages are from.
 #[derive(Debug, Clone)]
-struct Browser {
+pub(crate) struct Browser {
     caller: Caller,
     cookie: String,
     csrf: String,
@@ -43,7 +43,7 @@ async fn use_link_from(server: &Server, origin: &str, link: &str) -> Response {
 }
 
 /// Signs a browser in.
-async fn sign_in(server: &Server, caller: &Caller, body: Value) -> Browser {
+pub(crate) async fn sign_in(server: &Server, caller: &Caller, body: Value) -> Browser {
     sign_in_from(server, &server.url(), caller, body).await
 }
 
@@ -74,7 +74,7 @@ impl Browser {
         self.caller.call(method, path, &headers, body.as_ref()).await
     }
 
-    async fn get(&self, path: &str) -> Response {
+    pub(crate) async fn get(&self, path: &str) -> Response {
         self.caller.call("GET", path, &[("Cookie", &*self.cookie)], None).await
     }
 
