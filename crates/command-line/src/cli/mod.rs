@@ -15,6 +15,7 @@ mod connect;
 mod console;
 mod contact;
 mod context;
+mod destination;
 mod doctor;
 mod environment;
 mod everyday;

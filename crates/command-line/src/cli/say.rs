@@ -101,7 +101,7 @@ fn part(out: &Out, part: &Part) -> String {
         |text: &Option<String>| text.as_deref().map(|text| format!(" {}", clean(text))).unwrap_or_default();
     let bytes =
         |size: Option<u64>| size.map(|bytes| format!(", {}", counted(bytes, "byte"))).unwrap_or_default();
-    let get = |id: &FileId| out.suggestion(&format!("plenary session file {id}"));
+    let get = |id: &FileId| out.suggestion(&format!("plenary session file {id} -o PATH"));
     match part {
         Part::Text { text } => clean_block(text, INDENT),
         Part::Image { file_id: Some(id), name, size, .. } => {

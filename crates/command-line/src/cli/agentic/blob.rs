@@ -1,8 +1,6 @@
 //! `plenary context blob`: contents of deliverables, uploaded and downloaded by their hash.
 //! Must not know: packages.
 
-use std::path::PathBuf;
-
 use bytes::Bytes;
 use clap::{Args, Subcommand};
 use plenary_client::context::BlobId;
@@ -10,7 +8,7 @@ use serde_json::json;
 
 use super::{deliverable::DeliverableFile, target::ProjectTarget};
 use crate::{
-    cli::{context::Context, failure::Failure},
+    cli::{context::Context, destination::Destination, failure::Failure},
     out::{Progress, clean, counted},
 };
 
@@ -36,9 +34,8 @@ pub(crate) struct PutArguments {
 pub(crate) struct Get {
     /// SHA-256 hash of the content, as the deliverable states it
     hash: BlobId,
-    /// Write to this file [default: standard output]
-    #[arg(long, short, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    to: Destination,
 }
 
 pub(super) async fn run(context: &Context, target: &ProjectTarget, command: Command) -> Result<(), Failure> {
@@ -58,10 +55,11 @@ pub(super) async fn run(context: &Context, target: &ProjectTarget, command: Comm
             }
             Ok(())
         }
-        Command::Get(Get { hash, out }) => {
+        Command::Get(Get { hash, to }) => {
+            let path = to.file()?;
             let content = target.client.blob(target.project()?, hash).await?;
-            let Some(path) = out else { return Ok(context.out.bytes(&content)?) };
-            std::fs::write(&path, &content)
+            let Some(path) = path else { return Ok(context.out.bytes(&content)?) };
+            std::fs::write(path, &content)
                 .map_err(|error| Failure::local(format!("{} cannot be written: {error}", path.display())))?;
             context.out.note(&format!("{} in {}", counted(content.len() as u64, "byte"), path.display()));
             Ok(())

@@ -1,8 +1,6 @@
 //! `plenary runs`: the states of runs, their events, and the threads.
 //! Must not know: how a run is printed.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use plenary_client::{
     Client,
@@ -12,7 +10,7 @@ use plenary_client::{
 
 use super::{agents::AgentName, follow, render::RunPrinter};
 use crate::{
-    cli::{context::Context, failure::Failure},
+    cli::{context::Context, destination::Destination, failure::Failure},
     interrupts::Interrupts,
     out::{Table, clean},
 };
@@ -82,9 +80,8 @@ pub(crate) struct Fetch {
     /// Id or URL of the artifact
     #[arg(value_name = "ARTIFACT")]
     artifact: String,
-    /// Write to this file [default: standard output]
-    #[arg(long, short, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    to: Destination,
 }
 
 pub(super) async fn list(context: &Context, args: &List) -> Result<(), Failure> {
@@ -217,9 +214,10 @@ pub(super) async fn threads(context: &Context, args: &Threads) -> Result<(), Fai
 }
 
 pub(super) async fn fetch(context: &Context, args: &Fetch) -> Result<(), Failure> {
+    let path = args.to.file()?;
     let id = args.artifact.rsplit('/').next().unwrap_or_default();
     let artifact = super::client(context)?.artifact(id).await?;
-    let Some(path) = &args.out else { return Ok(context.out.bytes(&artifact.content)?) };
+    let Some(path) = path else { return Ok(context.out.bytes(&artifact.content)?) };
     std::fs::write(path, &artifact.content)
         .map_err(|error| Failure::local(format!("{} cannot be written: {error}", path.display())))?;
     context.out.note(&format!(

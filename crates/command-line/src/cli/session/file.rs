@@ -14,7 +14,7 @@ use plenary_client::{
 use plenary_kernel::FileId;
 
 use crate::{
-    cli::{context::Context, failure::Failure},
+    cli::{context::Context, destination::Destination, failure::Failure},
     out::clean,
 };
 
@@ -24,9 +24,8 @@ pub(crate) struct Get {
     /// The file, `file_…`
     #[arg(value_name = "FILE_ID")]
     id: FileId,
-    /// Write to this file [default: standard output]
-    #[arg(long, short, value_name = "PATH")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    to: Destination,
 }
 
 /// Media types by file extension; any other file is a byte stream.
@@ -83,19 +82,20 @@ pub(super) async fn uploaded(client: &Client, paths: &[PathBuf]) -> Result<Vec<P
 
 /// Downloads a file: it appears whole, or not at all.
 pub(super) async fn get(context: &Context, args: Get) -> Result<(), Failure> {
+    let path = args.to.file()?;
     let mut content = context.agent_client()?.file(&args.id).await?;
-    let Some(path) = args.out else {
+    let Some(path) = path else {
         while let Some(piece) = content.next().await? {
             context.out.bytes(&piece)?;
         }
         return Ok(());
     };
-    let mut part = path.clone().into_os_string();
+    let mut part = path.as_os_str().to_owned();
     part.push(".part");
     let part = PathBuf::from(part);
     let written = write(&mut content, &part).await;
     let saved = written.and_then(|bytes| {
-        std::fs::rename(&part, &path).map_err(|error| unwritable(&path, &error))?;
+        std::fs::rename(&part, path).map_err(|error| unwritable(path, &error))?;
         Ok(bytes)
     });
     match saved {

@@ -166,7 +166,7 @@ async fn the_command_line_sends_and_gets_files() {
     let other = Cli::of(&server, &bob, &id);
     let shown = other.run_ok(&["session", "events", &id]).await;
     assert!(
-        shown.contains(&format!("[file q3 final.pdf, 3000000 bytes, plenary session file {file}]")),
+        shown.contains(&format!("[file q3 final.pdf, 3000000 bytes, plenary session file {file} -o PATH]")),
         "{shown}"
     );
     other.run_ok(&["session", "file", file, "-o", "got.pdf"]).await;
