@@ -67,6 +67,37 @@ pub(crate) fn asset(name: &str) -> Option<&'static Asset> {
 mod tests {
     use super::*;
 
+    /// The first two classes of `HIDDEN` in `parts/text.js`, as ranges; the rest of it are joiners, which depend on their neighbours.
+    fn hidden_on_the_page() -> Vec<(u32, u32)> {
+        let script = include_str!("../web/parts/text.js");
+        let classes = script.split_once("HIDDEN =\n  /[").unwrap().1.split_once("|[\\ud800").unwrap().0;
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        for part in classes.split("\\u").skip(1) {
+            let digits = part.trim_start_matches('{').split(['}', '-', ']']).next().unwrap();
+            let code = u32::from_str_radix(digits, 16).unwrap();
+            match ranges.last_mut().filter(|(_, end)| *end == u32::MAX) {
+                Some((_, end)) => *end = code,
+                None => ranges.push((code, code)),
+            }
+            if part.trim_end_matches(']').ends_with('-') {
+                ranges.last_mut().unwrap().1 = u32::MAX;
+            }
+        }
+        ranges
+    }
+
+    #[test]
+    fn the_page_and_the_server_hide_the_same_characters() {
+        let ranges = hidden_on_the_page();
+        assert!(ranges.len() > 20 && ranges.contains(&(0xad, 0xad)), "{ranges:x?}");
+        // A text on the page has lines and tabs.
+        let of_texts = ['\t', '\n', '\u{200c}', '\u{200d}'];
+        for c in (char::MIN..=char::MAX).filter(|c| !of_texts.contains(c)) {
+            let is_hidden = ranges.iter().any(|(from, to)| (*from..=*to).contains(&u32::from(c)));
+            assert_eq!(is_hidden, plenary_kernel::text::is_hidden(c), "U+{:04X}", u32::from(c));
+        }
+    }
+
     #[test]
     fn every_file_has_a_type_and_a_tag_of_its_own() {
         assert!(asset(INDEX).is_some_and(|index| index.content_type.starts_with("text/html")));

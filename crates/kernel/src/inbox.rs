@@ -287,7 +287,7 @@ fn line(text: &str) -> String {
     let visible: String = text
         .chars()
         .map(|c| if c == '\t' || is_break(c) { ' ' } else { c })
-        .filter(|c| *c != '\u{ad}' && !text::is_hidden(*c))
+        .filter(|c| !text::is_hidden(*c))
         .collect();
     visible.replace("<<<", "\\<<<").replace(">>>", "\\>>>")
 }

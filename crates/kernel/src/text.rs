@@ -7,12 +7,15 @@ const ZWNJ: char = '\u{200c}';
 /// Zero-width joiner: joins emoji into one, and letters in several scripts.
 const ZWJ: char = '\u{200d}';
 
-/// Whether a character is invisible, breaks a line, controls a terminal, or changes the direction of the text.
+/// Whether a character is invisible, breaks a line, controls a terminal, or changes the direction of the text. The selector that
+/// makes an emoji of the character before it (U+FE0F) is none of these.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0e}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// The hidden characters of a text with their byte offsets. A joiner between two visible non-ASCII characters is part of an
@@ -74,7 +77,12 @@ mod tests {
             '\u{7f}',
             '\u{80}',
             '\u{9b}',
+            '\u{ad}',
+            '\u{34f}',
             '\u{61c}',
+            '\u{115f}',
+            '\u{17b4}',
+            '\u{180b}',
             '\u{180e}',
             '\u{200b}',
             '\u{200e}',
@@ -86,11 +94,16 @@ mod tests {
             '\u{2060}',
             '\u{2066}',
             '\u{2069}',
+            '\u{3164}',
+            '\u{fe01}',
             '\u{feff}',
+            '\u{ffa0}',
             '\u{fff9}',
+            '\u{1d173}',
             '\u{e0000}',
             '\u{e0041}',
             '\u{e007f}',
+            '\u{e0101}',
         ] {
             let text = format!("a{c}b");
             assert!(check_line(&text).is_err() && check_name(&text).is_err(), "{c:?}");

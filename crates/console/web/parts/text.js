@@ -6,7 +6,7 @@ import { html } from '../core/preact.js';
 // Joiners within an emoji or between Arabic letters belong to the writing, and are let through.
 // Control characters except tab and line feed, direction marks, zero-width characters, non-emoji variation selectors, and tags.
 const HIDDEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb]|[\u{e0000}-\u{e0fff}]|[\ud800-\udfff]|\u200d(?<!\p{Extended_Pictographic}[\ufe0f\u{1f3fb}-\u{1f3ff}]*\u200d)|\u200d(?!\p{Extended_Pictographic})|\u200c(?<!\p{Script=Arabic}\u200c)|\u200c(?!\p{Script=Arabic})/gu;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb]|[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|[\ud800-\udfff]|\u200d(?<!\p{Extended_Pictographic}[\ufe0f\u{1f3fb}-\u{1f3ff}]*\u200d)|\u200d(?!\p{Extended_Pictographic})|\u200c(?<!\p{Script=Arabic}\u200c)|\u200c(?!\p{Script=Arabic})/gu;
 
 /** @param {string} mark */
 const nameOf = (mark) => 'U+' + (mark.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
