@@ -11,6 +11,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde_json::json;
 
+use clean::clean_json;
 pub use clean::{clean, clean_block};
 pub use progress::{Progress, counted, grouped, size};
 pub use suggestion::GivenOption;
@@ -59,7 +60,7 @@ pub struct Out {
 }
 
 impl Out {
-    /// Colours are on if standard output is a terminal, unless `--no-color`, `NO_COLOR` or `TERM=dumb` turns them off.
+    /// Colours are on if standard output is a terminal, unless `--json`, `--no-color`, `NO_COLOR` or `TERM=dumb` turns them off.
     pub fn new(json: bool, no_color: bool) -> Self {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -67,7 +68,7 @@ impl Out {
         let on_terminal = io::stdout().is_terminal();
         Self {
             json,
-            color_out: color && on_terminal,
+            color_out: color && on_terminal && !json,
             color_err: color && io::stderr().is_terminal(),
             width: on_terminal.then(terminal_width),
             is_silent: false,
@@ -106,8 +107,17 @@ impl Out {
         self.width.map_or_else(|| vec![text.to_owned()], |width| wrap(text, width))
     }
 
-    /// One line of data.
+    /// One line of data; under `--json` a document, see [`Self::json`].
     pub fn line(&self, text: &str) -> io::Result<()> {
+        if self.json { self.json(text) } else { Self::raw_line(text) }
+    }
+
+    /// A JSON document on one line: unchanged for a program; on a terminal, hidden characters are escaped.
+    pub fn json(&self, json: &str) -> io::Result<()> {
+        if self.width.is_some() { Self::raw_line(&clean_json(json)) } else { Self::raw_line(json) }
+    }
+
+    fn raw_line(text: &str) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         stdout.write_all(text.as_bytes())?;
         stdout.write_all(b"\n")?;
@@ -188,7 +198,9 @@ impl Out {
 
     /// An error's members as one line of JSON on standard error.
     pub fn json_error(&self, error: &serde_json::Value) {
-        self.stderr(&format!("{}\n", json!({ "error": error })));
+        let json = json!({ "error": error }).to_string();
+        let json = if io::stderr().is_terminal() { clean_json(&json) } else { json.as_str().into() };
+        self.stderr(&format!("{json}\n"));
     }
 
     fn stderr(&self, text: &str) {

@@ -54,7 +54,7 @@ pub(super) async fn read(
     let view = target.client.channel_view(&target.id, format).await?;
     let text = String::from_utf8_lossy(&view.body);
     if format == ChannelFormat::Json {
-        return Ok(context.out.line(text.trim_end())?);
+        return Ok(context.out.json(text.trim_end())?);
     }
     Ok(text.lines().try_for_each(|line| context.out.line(&clean(line)))?)
 }

@@ -53,14 +53,15 @@ impl RunPrinter {
     /// Prints an event. Runs on a blocking thread: a reader that has stopped reading must not keep signals from being
     /// handled.
     pub(super) async fn print(&mut self, event: &RunEvent) -> Result<(), Failure> {
-        let EventText { output, note } = if self.out.is_json() {
-            EventText { output: format!("{}\n", event.json()), note: None }
+        let out = self.out;
+        let EventText { output, note } = if out.is_json() {
+            EventText { output: event.json().to_owned(), note: None }
         } else {
             self.render(event)
         };
-        let out = self.out;
         if !output.is_empty() {
-            let printed = tokio::task::spawn_blocking(move || out.bytes(output.as_bytes())).await;
+            let print = move || if out.is_json() { out.json(&output) } else { out.bytes(output.as_bytes()) };
+            let printed = tokio::task::spawn_blocking(print).await;
             printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??;
         }
         if let Some(note) = note {
