@@ -9,7 +9,10 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use plenary_kernel::{AgentHandle, json::digest};
 use url::form_urlencoded::byte_serialize;
 
-use crate::{client::Client, consent::Back};
+use crate::{
+    client::Client,
+    consent::{Back, Denial},
+};
 
 const STYLE: &str = "body{font:17px/1.5 system-ui,sans-serif;max-width:36rem;margin:2rem auto;padding:0 1rem;\
 color:#1a1c1e;background:#fbfbfa}h1{font-size:1.3rem}code{overflow-wrap:anywhere}button,select,input{font:inherit;\
@@ -35,6 +38,8 @@ pub(crate) enum Page<'a> {
     Consent(&'a Question<'a>),
     /// The request ends here, for this reason.
     Stop(&'a str),
+    /// The client's request is refused; a link takes the refusal back to the client.
+    Denied(&'a Back, &'a Denial),
 }
 
 /// A question for consent.
@@ -56,7 +61,7 @@ pub(crate) fn answer(status: StatusCode, page: &Page<'_>) -> Response {
     *response.status_mut() = status;
     let leads_to = match page {
         Page::Consent(question) => question.back.source(),
-        Page::SignIn { .. } | Page::Stop(_) => String::new(),
+        Page::SignIn { .. } | Page::Stop(_) | Page::Denied(..) => String::new(),
     };
     let policy = format!(
         "default-src 'none'; style-src {}; form-action 'self' {leads_to}; base-uri 'none'; frame-ancestors 'none'",
@@ -97,6 +102,16 @@ fn html(page: &Page<'_>) -> String {
         Page::Consent(question) => consent(&mut html, question),
         Page::Stop(why) => {
             let _ = write!(html, "<h1>This cannot be done</h1><p>{}</p>", escaped(why));
+        }
+        Page::Denied(back, denial) => {
+            let _ = write!(
+                html,
+                "<h1>This cannot be done</h1><p>The application's request is not valid: {}.</p><p>This link leads to <b>{}</b>. \
+                 Follow it only if you have just begun this there.</p><p><a rel=noreferrer href=\"{}\">Go on</a></p>",
+                escaped(denial.1),
+                escaped(&back.destination()),
+                escaped(&back.with_error(denial))
+            );
         }
     }
     html.push_str("</main></html>");

@@ -67,10 +67,11 @@ pub(super) fn operations() -> Vec<Operation<At>> {
     vec![Operation::new(show, authorize), Operation::new(decide, decided), Operation::new(sign_in, signed_in)]
 }
 
-/// An early end: a page, or a redirect to the client.
+/// An early end: a page with the reason, or one that leads back to the client.
 enum Halt {
     Page(StatusCode, String),
-    Client(String),
+    /// Anybody registers a client with any address, so the server takes nobody there who has decided nothing (RFC 9700, 4.11.2).
+    Client(Box<Back>, Denial),
 }
 
 impl Halt {
@@ -80,7 +81,7 @@ impl Halt {
     fn answer(self) -> Response {
         match self {
             Self::Page(status, why) => answer(status, &Page::Stop(&why)),
-            Self::Client(url) => redirect(&url),
+            Self::Client(back, denial) => answer(StatusCode::BAD_REQUEST, &Page::Denied(&back, &denial)),
         }
     }
 }
@@ -159,9 +160,10 @@ async fn before(
     };
     let base = at.origin.base_url(peer, headers);
     let back = Back::of(&client, &sent, &base).map_err(Halt::page)?;
-    let request =
-        AuthorizationRequest::of(&sent, &base).map_err(|denied| Halt::Client(back.with_error(&denied)))?;
-    Ok(Inquiry { open, csrf, client, back, request })
+    match AuthorizationRequest::of(&sent, &base) {
+        Ok(request) => Ok(Inquiry { open, csrf, client, back, request }),
+        Err(denial) => Err(Halt::Client(Box::new(back), denial)),
+    }
 }
 
 async fn consent_page(

@@ -70,8 +70,17 @@ async fn the_answer_goes_to_the_client() {
         (("resource", "https://other.example/mcp"), "invalid_target"),
     ] {
         let answer = browser.get(&format!("/oauth/authorize?{}", request(&client, &[other]))).await;
-        assert_eq!(answer.status, 303, "{other:?}: {answer}");
-        assert_eq!(query(answer.header("location").expect("a place"))["error"], error, "{other:?}");
+        // Anybody registers any address: nobody is taken there who has decided nothing (RFC 9700, 4.11.2).
+        assert_eq!((answer.status, answer.header("location")), (400, None), "{other:?}: {answer}");
+        let text = answer.text();
+        let link = text.split_once("href=\"").and_then(|(_, rest)| rest.split_once('"')).expect("a link").0;
+        let sent = query(&link.replace("&amp;", "&"));
+        assert!(
+            link.starts_with("https://client.example/cb?") && text.contains("<b>client.example</b>"),
+            "{text}"
+        );
+        assert_eq!((sent["error"].as_str(), sent["state"].as_str()), (error, "s t&x"), "{other:?}");
+        assert!(!text.contains("http-equiv"), "{text}");
     }
 }
 
