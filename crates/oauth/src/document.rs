@@ -7,16 +7,17 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderValue, Request, StatusCode, header};
 use http_body_util::Full;
-use plenary_kernel::TimestampMs;
+use plenary_kernel::{OwnerName, Shares, TimestampMs};
 use plenary_outward::{guard::GuardedPool, within};
 use quick_cache::sync::Cache;
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::time::timeout;
 use url::Url;
 
 use crate::{
     client::{Client, Metadata, document_url},
     limits::{
         DOCUMENT_BYTES_MAX, DOCUMENT_KEPT_MS, DOCUMENT_WITHIN_S, DOCUMENTS_AT_ONCE_MAX, DOCUMENTS_KEPT_MAX,
+        DOCUMENTS_OF_OWNER_MAX,
     },
 };
 
@@ -26,29 +27,35 @@ pub(crate) struct Documents {
     /// Whether plain `http` is allowed, which goes with private addresses.
     plain_too: bool,
     cache: Cache<String, (TimestampMs, Client)>,
-    at_once: Semaphore,
+    at_once: Shares<Option<OwnerName>>,
 }
 
 impl Documents {
     /// Fetches documents through a pool. There is no pool if the system has no certificate authorities; then nothing is
     /// fetched.
     pub(crate) fn new(pool: Option<GuardedPool>, plain_too: bool) -> Self {
-        let at_once = Semaphore::new(DOCUMENTS_AT_ONCE_MAX);
+        let at_once = Shares::new(DOCUMENTS_AT_ONCE_MAX, DOCUMENTS_OF_OWNER_MAX);
         Self { pool, plain_too, cache: Cache::new(DOCUMENTS_KEPT_MAX), at_once }
     }
 
-    /// The client whose document is at the URL `id`.
+    /// The client whose document is at the URL `id`, for a person of an owner.
     ///
     /// # Errors
     /// The reason, for the person.
-    pub(crate) async fn client(&self, id: &str, now: TimestampMs) -> Result<Client, String> {
+    pub(crate) async fn client(
+        &self,
+        id: &str,
+        owner: Option<&OwnerName>,
+        now: TimestampMs,
+    ) -> Result<Client, String> {
         let url = document_url(id, self.plain_too).ok_or("This client is not known here.")?;
         if let Some((fetched_at, client)) = self.cache.get(id)
             && now.0.abs_diff(fetched_at.0) < DOCUMENT_KEPT_MS
         {
             return Ok(client);
         }
-        let _turn = self.at_once.try_acquire().map_err(|_| "Too many clients at once; try again.")?;
+        let turn = self.at_once.take(owner.cloned(), 1);
+        let _turn = turn.map_err(|_| "Too many clients at once; try again.")?;
         let pool = self.pool.as_ref().ok_or("This server asks no other servers about clients.")?;
         let fetching = fetched(pool, &url);
         let metadata = match timeout(Duration::from_secs(DOCUMENT_WITHIN_S), fetching).await {

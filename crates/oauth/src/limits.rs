@@ -24,6 +24,8 @@ pub const DOCUMENT_KEPT_MS: u64 = 5 * 60 * 1_000;
 pub const DOCUMENTS_KEPT_MAX: usize = 256;
 /// Most documents fetched concurrently; beyond it the page says to try again.
 pub const DOCUMENTS_AT_ONCE_MAX: usize = 8;
+/// Most of them for the people of one owner.
+pub const DOCUMENTS_OF_OWNER_MAX: usize = 2;
 /// Validity of a code, in milliseconds.
 pub const CODE_MS_MAX: u64 = 60 * 1_000;
 /// Validity of a client's access token, in milliseconds; the client renews it.

@@ -154,7 +154,8 @@ async fn before(
     let client = match Client::registered(id) {
         Some(client) => client,
         None => {
-            let known = at.oauth.documents().client(id, at.oauth.accounts().now()).await;
+            let known =
+                at.oauth.documents().client(id, open.keyring.owner(), at.oauth.accounts().now()).await;
             known.map_err(|why| Halt::page(&why))?
         }
     };

@@ -83,6 +83,35 @@ pub(super) async fn documented(mut document: Value) -> (String, Arc<AtomicUsize>
     (url, asked)
 }
 
+/// Servers that do not answer hold back the clients of one owner alone.
+#[tokio::test]
+async fn one_owner_leaves_places_for_the_documents_of_others() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let place = silent.local_addr().expect("an address");
+    let server = Server::builder().config("[oauth]\nprivate_clients = true\n").start().await;
+    let (eve, nick) = (server.owner("eve").await, server.owner("nick").await);
+    let greedy = Browser::signed_in(&server, &eve, "owner").await;
+    let ask = |n: usize| format!("/oauth/authorize?{}", request(&format!("http://{place}/{n}.json"), &[]));
+    let held: Vec<_> = (0..2)
+        .map(|n| {
+            let (greedy, path) = (greedy.clone(), ask(n));
+            tokio::spawn(async move { greedy.get(&path).await })
+        })
+        .collect();
+    let _connections = [silent.accept().await.expect("one"), silent.accept().await.expect("another")];
+    let refused = greedy.get(&ask(2)).await;
+    assert!(refused.status == 400 && refused.text().contains("Too many clients"), "{refused}");
+    let (url, _) = documented(json!({"client_name": "Documented", "redirect_uris": [REDIRECT]})).await;
+    let page = Browser::signed_in(&server, &nick, "owner")
+        .await
+        .get(&format!("/oauth/authorize?{}", request(&url, &[])))
+        .await;
+    assert!(page.status == 200 && page.text().contains("Documented"), "{page}");
+    for one in held {
+        one.abort();
+    }
+}
+
 /// A private address is asked by nobody's order, unless the operator says so; then the document is fetched for a person
 /// alone, once, and the page names the host that vouches for the client.
 #[tokio::test]

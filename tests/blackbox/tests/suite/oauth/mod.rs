@@ -65,6 +65,7 @@ fn query(url: &str) -> BTreeMap<String, String> {
 }
 
 /// A browser: it may have a cookie, and says where its forms come from.
+#[derive(Clone)]
 struct Browser {
     caller: Caller,
     origin: String,
