@@ -273,12 +273,22 @@ impl Accounts {
     pub fn awaits_answer<'a>(&'a self, request: &'a ContactId) -> Sealed<'a, Result<bool, Fault>> {
         seal(async move {
             let (state, _) = self.0.contacts.fresh(request.as_str()).await?;
-            let Some((from, to)) = state.pair.as_ref().filter(|_| state.answer.is_none()) else {
-                return Ok(false);
-            };
-            let (from, to) = (self.agent(from).await?, self.agent(to).await?);
-            Ok(from.state.is_live() && !blocked_between(&from, &to))
+            self.is_in_reach(&state).await
         })
+    }
+
+    /// The same from the states in memory, which have everything that was dispatched.
+    pub(crate) async fn is_request_open(&self, request: &str) -> Result<bool, Fault> {
+        let (state, _) = self.0.contacts.observed(request).await?;
+        self.is_in_reach(&state).await
+    }
+
+    async fn is_in_reach(&self, state: &ContactState) -> Result<bool, Fault> {
+        let Some((from, to)) = state.pair.as_ref().filter(|_| state.answer.is_none()) else {
+            return Ok(false);
+        };
+        let (from, to) = (self.known_agent(from).await?, self.known_agent(to).await?);
+        Ok(from.state.is_live() && !blocked_between(&from, &to))
     }
 
     /// Writes a notice that nobody reads, in place of the request to the people of the asked agent: the number of

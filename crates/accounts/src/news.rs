@@ -3,7 +3,9 @@
 
 use plenary_kernel::{AgentHandle, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, StoredEvent, StreamName};
-use plenary_room::{Description, Kind, News, NewsSource, Reference, Senders, StreamOfNews, async_trait};
+use plenary_room::{
+    Description, FoundNews, Kind, News, NewsSource, Reference, Senders, StreamOfNews, async_trait,
+};
 
 use crate::{
     Accounts, INBOX,
@@ -29,7 +31,9 @@ impl Accounts {
             for event in &events {
                 stream_news.read = event.version;
                 let Some(notice) = contact_request(event)? else { continue };
-                stream_news.news.push(News::at_event(Kind::ContactRequested, event, Some(notice.from)));
+                let about = Some(notice.request.as_str().into());
+                let news = News::at_event(Kind::ContactRequested, event, Some(notice.from));
+                stream_news.news.push(News { about, ..news });
             }
             if events.len() < READ_ROWS_MAX {
                 return Ok(stream_news);
@@ -87,12 +91,11 @@ impl NewsSource for Accounts {
     async fn is_open(
         &self,
         _me: &AgentHandle,
-        stream: &StreamName,
-        version: Version,
+        news: FoundNews<'_>,
         _blockers: &[AgentHandle],
     ) -> Result<bool, Fault> {
-        match self.request_at(stream, version).await? {
-            Some(notice) => self.awaits_answer(&notice.request).await,
+        match news.about {
+            Some(request) => self.is_request_open(request).await,
             None => Ok(false),
         }
     }

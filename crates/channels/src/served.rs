@@ -9,8 +9,8 @@ use plenary_engine::recount_event;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders, ServedRoom,
-    StreamOfNews, async_trait,
+    Description, Example, FoundNews, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders,
+    ServedRoom, StreamOfNews, async_trait,
 };
 use serde_json::json;
 
@@ -133,10 +133,9 @@ impl NewsSource for Channels {
     async fn is_open(
         &self,
         me: &AgentHandle,
-        stream: &StreamName,
-        _version: Version,
+        news: FoundNews<'_>,
         _blockers: &[AgentHandle],
     ) -> Result<bool, Fault> {
-        self.is_open_to(me, stream).await
+        self.is_open_to(me, news.stream).await
     }
 }

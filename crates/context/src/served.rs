@@ -9,8 +9,8 @@ use plenary_engine::{recount_event, recount_in};
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Kind, Mount, News, NewsSource, PeriodicTask, Reference, RoomDescription, Senders,
-    ServedRoom, StreamOfNews, Task, async_trait,
+    Description, Example, FoundNews, Kind, Mount, News, NewsSource, PeriodicTask, Reference, RoomDescription,
+    Senders, ServedRoom, StreamOfNews, Task, async_trait,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -215,5 +215,14 @@ impl NewsSource for Context {
             let reference = Reference { project_id, package_id, ..Reference::default() };
             Description { subject: asked.title, text: asked.text, reference }
         }))
+    }
+
+    async fn is_open(
+        &self,
+        me: &AgentHandle,
+        news: FoundNews<'_>,
+        _blockers: &[AgentHandle],
+    ) -> Result<bool, Fault> {
+        self.is_review_open(me, news.stream, news.version).await
     }
 }

@@ -5,7 +5,7 @@ use plenary_accounts::{AttentionLevel, KnownAgent, TrustTier, may_contact, trust
 use plenary_frames::news::RetainedFrame;
 use plenary_kernel::{AgentHandle, TimestampMs};
 use plenary_log::Fault;
-use plenary_room::{Description, Reference, Senders};
+use plenary_room::{Description, FoundNews, Reference, Senders};
 
 use crate::{
     Inbox, PAGE_CHARS_MAX, SUBJECT_CHARS_MAX, TEXT_CHARS_MAX, TEXT_CHARS_MIN,
@@ -52,8 +52,8 @@ impl Inbox {
                 may_contact(&reader.me, &self.0.rooms.accounts.agent(from).await?)
             }
         };
-        let (me, blockers) = (&reader.me.handle, &reader.blockers);
-        Ok(reaches && source.is_open(me, &stub.stream, stub.version, blockers).await?)
+        let news = FoundNews { stream: &stub.stream, version: stub.version, about: stub.about.as_deref() };
+        Ok(reaches && source.is_open(&reader.me.handle, news, &reader.blockers).await?)
     }
 
     /// Its text; `None` if the agent may not read it now, or it is settled.

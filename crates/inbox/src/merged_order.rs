@@ -96,6 +96,7 @@ mod tests {
             at,
             from: None,
             reminds_of: None,
+            about: None,
         };
         (ItemPosition(Position(at.0), 0), stub, 0)
     }

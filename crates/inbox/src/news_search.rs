@@ -164,11 +164,11 @@ impl Inbox {
         };
         let found = source.news(me, stream, after, NEWS_KEPT_MAX + 1).await?;
         let stubs = found.news.into_iter().map(|news| {
-            let News { kind, position, nth, version, at, from, reminds_of } = news;
+            let News { kind, position, nth, version, at, from, reminds_of, about } = news;
             let reminds_of = reminds_of.map(|position| ItemPosition(position, 0));
             (
                 ItemPosition(position, nth),
-                Stub { kind, stream: stream.clone(), version, at, from, reminds_of },
+                Stub { kind, stream: stream.clone(), version, at, from, reminds_of, about },
             )
         });
         let (read, answered, joined) = (found.read, found.answered, found.joined);

@@ -2,7 +2,10 @@
 //! soon as they are found: a read does not wait for all streams of an agent. Pure.
 //! Must not know: how news are found, or their content.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use plenary_kernel::{AgentHandle, Position, TimestampMs, Version};
 use plenary_log::{StreamName, StreamNews};
@@ -25,6 +28,8 @@ pub(crate) struct Stub {
     pub(crate) from: Option<AgentHandle>,
     /// The position of the item that it repeats; see [`plenary_room::News::reminds_of`].
     pub(crate) reminds_of: Option<ItemPosition>,
+    /// See [`plenary_room::News::about`].
+    pub(crate) about: Option<Arc<str>>,
 }
 
 /// The items of one stream.
@@ -329,6 +334,7 @@ mod tests {
             at: TimestampMs(0),
             from,
             reminds_of: None,
+            about: None,
         };
         (ItemPosition(Position(10 + version), 0), stub)
     }

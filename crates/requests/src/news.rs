@@ -4,7 +4,9 @@
 use plenary_engine::Room as _;
 use plenary_kernel::{AgentHandle, AskId, Version};
 use plenary_log::{Fault, Order, StoredEvent, StreamName};
-use plenary_room::{Description, Kind, News, NewsSource, Reference, Senders, StreamOfNews, async_trait};
+use plenary_room::{
+    Description, FoundNews, Kind, News, NewsSource, Reference, Senders, StreamOfNews, async_trait,
+};
 
 use crate::{
     ANSWERS_REPORTED_MAX, Requests,
@@ -12,6 +14,7 @@ use crate::{
     is_request,
     request_view::RequestReading,
     room::{OUTCOMES, RequestRoom},
+    state::Settlement,
     wire::RequestView,
 };
 
@@ -111,5 +114,16 @@ impl NewsSource for Requests {
             text: text(&view),
             reference: Reference { request_id: Some(view.request_id.to_string()), ..Reference::default() },
         }))
+    }
+
+    async fn is_open(
+        &self,
+        me: &AgentHandle,
+        news: FoundNews<'_>,
+        _blockers: &[AgentHandle],
+    ) -> Result<bool, Fault> {
+        let (state, _) = self.0.streams.observed(news.stream.id()).await?;
+        let is_own = state.creation.as_ref().is_some_and(|creation| creation.subject.agent == *me);
+        Ok(is_own && state.settlement == Some(Settlement { version: news.version, reaches_inbox: true }))
     }
 }

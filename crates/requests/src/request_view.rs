@@ -119,14 +119,10 @@ pub(crate) fn fold_request(
     events: &[StoredEvent],
     now: TimestampMs,
 ) -> Result<Option<RequestReading>, Fault> {
-    let (mut state, mut view, mut settled_version) = (RequestState::default(), None::<RequestView>, None);
-    let mut notifies_inbox = false;
+    let (mut state, mut view) = (RequestState::default(), None::<RequestView>);
     for stored_event in events {
         let event = RequestEvent::decode(stored_event)?;
         state.evolve(stored_event.version, &event);
-        if state.is_settled() && settled_version.is_none() {
-            (settled_version, notifies_inbox) = (Some(stored_event.version), event.reaches_inbox());
-        }
         match event {
             RequestEvent::RequestMade(event) => view = Some(view_of(id, event)?),
             RequestEvent::RequestAnswered(event) => {
@@ -178,6 +174,8 @@ pub(crate) fn fold_request(
     view.snoozed_until = snoozed_until.filter(|_| view.state == Phase::Snoozed).map(|until| until.0);
     let by_server = state.creation.as_ref().is_some_and(|creation| creation.by_server);
     let is_settled = state.is_settled();
+    let settled_version = state.settlement.map(|settlement| settlement.version);
+    let notifies_inbox = state.settlement.is_some_and(|settlement| settlement.reaches_inbox);
     let stranger = state.creation.and_then(|creation| creation.subject.stranger);
     Ok(Some(RequestReading { view, is_settled, settled_version, notifies_inbox, by_server, stranger }))
 }

@@ -35,7 +35,7 @@ pub struct Requests(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
     accounts: Accounts,
-    streams: Streams<RequestRoom>,
+    pub(crate) streams: Streams<RequestRoom>,
     rules: Streams<RuleRoom>,
     pub(crate) waiting: Watchers<OwnerName>,
     pub(crate) underway: Underway,

@@ -142,7 +142,7 @@ impl Room for RequestRoom {
     type State = RequestState;
     type Event = RequestEvent;
     const CATEGORY: &'static str = "requests.request";
-    const SNAPSHOT_FORM: u16 = 2;
+    const SNAPSHOT_FORM: u16 = 3;
 
     fn evolve(state: &mut RequestState, version: Version, _: TimestampMs, event: &RequestEvent) {
         state.evolve(version, event);

@@ -23,6 +23,17 @@ pub struct RequestState {
     pub changes: u32,
     /// The version for clients; increases with every change that a person sees.
     pub version: Version,
+    /// What made the outcome final; `None` if it is not.
+    pub settlement: Option<Settlement>,
+}
+
+/// The event that made the outcome of a request final.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settlement {
+    /// Its version.
+    pub version: Version,
+    /// Whether the agent's inbox reports it.
+    pub reaches_inbox: bool,
 }
 
 /// The data of a request from its first event.
@@ -137,6 +148,9 @@ impl RequestState {
             RequestEvent::RequestWithdrawn(_) => self.progress = Progress::Withdrawn,
             RequestEvent::RequestExpired(_) => self.progress = Progress::Expired,
             RequestEvent::LinkMade(_) => self.changes += 1,
+        }
+        if self.is_settled() && self.settlement.is_none() {
+            self.settlement = Some(Settlement { version, reaches_inbox: event.reaches_inbox() });
         }
     }
 }

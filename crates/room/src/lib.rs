@@ -28,7 +28,7 @@ pub use glance::{AttentionGlance, CodingGlance, Glance, Glancer, Glances};
 pub use idempotency::{IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_CHARS_MAX, InvalidIdempotencyKey, idempotency_key};
 pub use kind::Kind;
 pub use live::{Catchup, LiveSource, live};
-pub use news::{Description, News, NewsSource, Reference, Senders, StreamOfNews};
+pub use news::{Description, FoundNews, News, NewsSource, Reference, Senders, StreamOfNews};
 pub use onlookers::{
     Audience, EXCERPT_CHARS_MAX, EphemeralEvent, EphemeralSource, Onlooker, OnlookerEvent, Teller, excerpt,
 };

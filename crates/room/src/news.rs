@@ -2,6 +2,8 @@
 //! The room's own rules decide, at the time of reading, what an agent may read.
 //! Must not know: marks, or the presentation.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use plenary_kernel::{AgentHandle, Position, SessionId, TimestampMs, Version};
 use plenary_log::{Fault, StoredEvent, StreamName};
@@ -28,14 +30,27 @@ pub struct News {
     /// The position of the earlier news that this repeats. It is news only once the earlier one was seen, and the latest
     /// repetition of a stream replaces the others.
     pub reminds_of: Option<Position>,
+    /// What it is about, if its stream alone does not tell: the contact request.
+    pub about: Option<Arc<str>>,
 }
 
 impl News {
     /// News at the position of its event.
     pub fn at_event(kind: Kind, event: &StoredEvent, from: Option<AgentHandle>) -> Self {
         let (position, version, at) = (event.position, event.version, event.at);
-        Self { kind, position, nth: 0, version, at, from, reminds_of: None }
+        Self { kind, position, nth: 0, version, at, from, reminds_of: None, about: None }
     }
+}
+
+/// News that was found, without what its item needs only to be shown.
+#[derive(Debug, Clone, Copy)]
+pub struct FoundNews<'a> {
+    /// The stream of its event.
+    pub stream: &'a StreamName,
+    /// The version of its event in the stream.
+    pub version: Version,
+    /// [`News::about`].
+    pub about: Option<&'a str>,
 }
 
 /// The news of one stream after a version.
@@ -159,14 +174,12 @@ pub trait NewsSource: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Whether the news at a version is still open, whoever sent it. `blockers` are the agents that block the agent.
+    /// Whether found news is still open, whoever sent it. It answers from the states in memory: each read of an inbox asks
+    /// this for every unread item. `blockers` are the agents that block the agent.
     async fn is_open(
         &self,
         me: &AgentHandle,
-        stream: &StreamName,
-        at: Version,
-        _blockers: &[AgentHandle],
-    ) -> Result<bool, Fault> {
-        Ok(self.describe(me, stream, at).await?.is_some())
-    }
+        news: FoundNews<'_>,
+        blockers: &[AgentHandle],
+    ) -> Result<bool, Fault>;
 }

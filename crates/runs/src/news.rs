@@ -13,7 +13,7 @@ use crate::{
     event::ThreadEvent,
     id::{RunId, ThreadId},
     room::{OPENED, ThreadRoom},
-    state::{RunState, RunStatus, ThreadState},
+    state::{RunState, RunStatus, ThreadStart, ThreadState},
 };
 
 /// A run that waits for input.
@@ -71,23 +71,13 @@ impl Runs {
         since: Version,
     ) -> Result<Option<WaitingRun>, Fault> {
         let (state, _) = self.0.threads.fresh(stream.id()).await?;
-        let Some(opened) = state.opened.as_ref().filter(|opened| opened.by == Actor::Agent(me.clone()))
-        else {
-            return Ok(None);
-        };
-        let Some(run) = waits(&state).filter(|run| run.waits == since) else { return Ok(None) };
+        let Some((opened, run)) = self.answerable(me, &state, since).await? else { return Ok(None) };
         let before = Version(since.0.saturating_sub(1));
         let Some(event) = self.0.threads.log().read_stream(stream, before, 1).await?.pop() else {
             return Ok(None);
         };
         let ThreadEvent::EventEmitted(emitted) = ThreadEvent::decode(&event)? else { return Ok(None) };
         let Ok(thread) = stream.id().parse() else { return Ok(None) };
-        // If the agent no longer accepts the caller, the question cannot be answered.
-        if let Some(agent) = self.0.registry.get(&opened.agent)
-            && !admits(self.accounts(), &opened.by, &agent.gate(), &mut Vec::new()).await?
-        {
-            return Ok(None);
-        }
         let (agent, title) = (opened.agent.to_string(), opened.title.clone());
         Ok(Some(WaitingRun {
             agent,
@@ -97,6 +87,37 @@ impl Runs {
             text: question_text(&emitted.members),
             event,
         }))
+    }
+
+    /// Whether a run of a thread waits for its opener since the event at this version. From the states in memory.
+    pub(crate) async fn is_waiting(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
+        since: Version,
+    ) -> Result<bool, Fault> {
+        let (state, _) = self.0.threads.observed(stream.id()).await?;
+        Ok(self.answerable(me, &state, since).await?.is_some())
+    }
+
+    /// How a thread was opened, and its run that waits since this version, if the agent opened the thread and can
+    /// answer.
+    async fn answerable<'s>(
+        &self,
+        me: &AgentHandle,
+        state: &'s ThreadState,
+        since: Version,
+    ) -> Result<Option<(&'s ThreadStart, &'s RunState)>, Fault> {
+        let opened = state.opened.as_ref().filter(|opened| opened.by == Actor::Agent(me.clone()));
+        let run = waits(state).filter(|run| run.waits == since);
+        let (Some(opened), Some(run)) = (opened, run) else { return Ok(None) };
+        // If the agent no longer accepts the caller, the question cannot be answered.
+        if let Some(agent) = self.0.registry.get(&opened.agent)
+            && !admits(self.accounts(), &opened.by, &agent.gate(), &mut Vec::new()).await?
+        {
+            return Ok(None);
+        }
+        Ok(Some((opened, run)))
     }
 }
 

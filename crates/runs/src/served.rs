@@ -11,8 +11,8 @@ use plenary_engine::{Room as _, recount};
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Kind, Mount, News, NewsSource, PeriodicTask, Reference, RoomDescription, Senders,
-    ServedRoom, StreamOfNews, Task, async_trait,
+    Description, Example, FoundNews, Kind, Mount, News, NewsSource, PeriodicTask, Reference, RoomDescription,
+    Senders, ServedRoom, StreamOfNews, Task, async_trait,
 };
 use serde_json::json;
 
@@ -164,5 +164,14 @@ impl NewsSource for Runs {
             };
             Description { subject: waiting.title.unwrap_or_default(), text: waiting.text, reference }
         }))
+    }
+
+    async fn is_open(
+        &self,
+        me: &AgentHandle,
+        news: FoundNews<'_>,
+        _blockers: &[AgentHandle],
+    ) -> Result<bool, Fault> {
+        self.is_waiting(me, news.stream, news.version).await
     }
 }

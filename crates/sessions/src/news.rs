@@ -372,10 +372,10 @@ impl SessionNews {
         event: &StoredEvent,
         (position, nth): (Position, u64),
     ) -> Result<(), Fault> {
-        let (version, at) = (event.version, event.at);
+        let version = event.version;
         let mut push = |kind, from| {
             if self.news.len() < self.max {
-                self.news.push(News { kind, position, nth, version, at, from: Some(from), reminds_of: None });
+                self.news.push(News { position, nth, ..News::at_event(kind, event, Some(from)) });
             }
         };
         match SessionEvent::decode(event)? {

@@ -11,8 +11,8 @@ use plenary_engine::{Room as _, recount};
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Mount, NewsSource, PeriodicTask, Reference, RoomDescription, Senders, ServedRoom,
-    StreamOfNews, async_trait, house_error,
+    Description, Example, FoundNews, Mount, NewsSource, PeriodicTask, Reference, RoomDescription, Senders,
+    ServedRoom, StreamOfNews, async_trait, house_error,
 };
 use serde_json::json;
 
@@ -199,11 +199,10 @@ impl NewsSource for Sessions {
     async fn is_open(
         &self,
         me: &AgentHandle,
-        stream: &StreamName,
-        _at: Version,
+        news: FoundNews<'_>,
         blockers: &[AgentHandle],
     ) -> Result<bool, Fault> {
-        match session_of(stream) {
+        match session_of(news.stream) {
             Some(id) => self.is_open_to(me, &id, blockers).await,
             None => Ok(false),
         }

@@ -149,6 +149,8 @@ const IN_TESTS: &[(&str, &[&str])] = &[
             "search",
         ],
     ),
+    // An inbox is tested with rooms that have news.
+    ("inbox", &["engine", "telemetry", "context", "runs", "requests"]),
 ];
 
 /// Foreign crates that only a few crates may use: those crates, and the reason.

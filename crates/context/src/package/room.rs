@@ -33,7 +33,7 @@ impl Room for PackageRoom {
     type State = PackageState;
     type Event = PackageEvent;
     const CATEGORY: &'static str = "context.package";
-    const SNAPSHOT_FORM: u16 = 1;
+    const SNAPSHOT_FORM: u16 = 2;
 
     fn evolve(state: &mut PackageState, _: Version, _: TimestampMs, event: &PackageEvent) {
         state.evolve(event);

@@ -1,6 +1,8 @@
 //! A package: the fold of its stream, without its content. Pure.
 //! Must not know: its project.
 
+use plenary_accounts::Actor;
+use plenary_kernel::Version;
 use serde::{Deserialize, Serialize};
 
 use super::event::{PackageEvent, PackageMoved};
@@ -34,6 +36,10 @@ pub struct Present {
     pub created_by: Creator,
     /// The number of its review steps.
     pub steps: u32,
+    /// The event since which it has its status, and who caused it.
+    pub since: Version,
+    /// See `since`.
+    pub moved_by: Actor,
 }
 
 impl PackageState {
@@ -50,6 +56,8 @@ impl PackageState {
                     created_at: event.created_at,
                     created_by: event.created_by.clone(),
                     steps: 0,
+                    since: Version(1),
+                    moved_by: event.by.clone(),
                 });
             }
             PackageEvent::PackageFlagged(event) | PackageEvent::PackageReviewed(event) => self.go(event),
@@ -58,10 +66,15 @@ impl PackageState {
 
     fn go(&mut self, event: &PackageMoved) {
         if let Some(present) = &mut self.0 {
+            present.steps += 1;
+            if event.status != present.status {
+                // The deposit is the first event, and each step is one more.
+                present.since = Version(u64::from(present.steps) + 1);
+                present.moved_by = event.by.clone();
+            }
             present.status = event.status;
             present.review_type = event.review_type;
             present.hash = event.hash;
-            present.steps += 1;
         }
     }
 }
