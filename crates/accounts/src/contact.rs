@@ -19,8 +19,8 @@ use crate::{
     Accounts, Actor, AgentCaller, AgentRoom, Authority, Failure, Rejection,
     agent::event::{AgentEvent, AllowedEntries},
     inbox::{Notice, NoticeKind},
-    index::CONTACTS_PENDING,
-    limits::CONTACTS_PENDING_MAX,
+    index::{CONTACTS_PENDING, CONTACTS_PENDING_TO},
+    limits::{CONTACTS_PENDING_MAX, CONTACTS_PENDING_TO_MAX},
     trust::blocked_between,
 };
 use command::{AnswerContact, ContactFacts, RequestContact, RequestedContact};
@@ -67,12 +67,18 @@ impl Room for ContactRoom {
     fn index(id: &str, event: &ContactEvent) -> Vec<IndexOp> {
         // For the asking one, a request whose answer is withheld is unanswered.
         let answered = |from, to, withheld| {
-            let delete = IndexOp::delete(CONTACTS_PENDING, pending_key(from, to));
-            if withheld { Vec::new() } else { vec![delete] }
+            let deletes = [
+                IndexOp::delete(CONTACTS_PENDING, pending_key(from, to)),
+                IndexOp::delete(CONTACTS_PENDING_TO, pending_to_key(from, to)),
+            ];
+            if withheld { Vec::new() } else { deletes.to_vec() }
         };
         match event {
             ContactEvent::ContactRequested(event) => {
-                vec![IndexOp::put_value(CONTACTS_PENDING, pending_key(&event.from, &event.to), id.to_owned())]
+                vec![
+                    IndexOp::put_value(CONTACTS_PENDING, pending_key(&event.from, &event.to), id.to_owned()),
+                    IndexOp::put(CONTACTS_PENDING_TO, pending_to_key(&event.from, &event.to)),
+                ]
             }
             ContactEvent::ContactRepeated(_) => Vec::new(),
             ContactEvent::ContactAccepted(event) => answered(&event.from, &event.to, event.withheld),
@@ -83,6 +89,15 @@ impl Room for ContactRoom {
 
 fn pending_key(from: &AgentHandle, to: &AgentHandle) -> String {
     format!("{from}/{to}")
+}
+
+/// The prefix of the requests of an owner's agents to an agent.
+fn pending_to_prefix(from: &AgentHandle, to: &AgentHandle) -> String {
+    format!("{to}/{}/", from.owner())
+}
+
+fn pending_to_key(from: &AgentHandle, to: &AgentHandle) -> String {
+    format!("{}{from}", pending_to_prefix(from, to))
 }
 
 /// The row that every new request of two agents replaces, so that of parallel ones only one is made.
@@ -112,10 +127,15 @@ impl Command<ContactRoom> for RequestContactWith<'_> {
         let row = self.accounts.log().read_row(&pair_row(from, to)).await?;
         facts.revision = row.map_or(0, |row| row.revision);
         facts.unanswered = self.accounts.unanswered_contact(from, to).await?;
-        let prefix = format!("{from}/");
-        let log = self.accounts.log();
-        let pending = log.read_index(CONTACTS_PENDING, &prefix, None, CONTACTS_PENDING_MAX, Order::Ascending);
-        facts.is_full = pending.await?.len() >= CONTACTS_PENDING_MAX;
+        // Withheld requests count as well, so that the limits tell nothing either.
+        let pending = [
+            (CONTACTS_PENDING, format!("{from}/"), CONTACTS_PENDING_MAX),
+            (CONTACTS_PENDING_TO, pending_to_prefix(from, to), CONTACTS_PENDING_TO_MAX),
+        ];
+        for (index, prefix, max) in pending {
+            let rows = self.accounts.log().read_index(index, &prefix, None, max, Order::Ascending).await?;
+            facts.is_full |= rows.len() >= max;
+        }
         Ok(facts)
     }
 

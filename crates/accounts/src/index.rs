@@ -13,6 +13,8 @@ pub(crate) const BLOCKED_BY: &str = "accounts.blocked_by";
 pub(crate) const PASSKEYS: &str = "accounts.passkeys";
 /// `from/to` of every unanswered contact request -> its id.
 pub(crate) const CONTACTS_PENDING: &str = "accounts.contacts_pending";
+/// `to/owner of from/from` of the same requests, so that those of an owner to one agent are a read by prefix.
+pub(crate) const CONTACTS_PENDING_TO: &str = "accounts.contacts_pending_to";
 /// When a token ends by itself, in milliseconds with leading zeros, `/`, its id -> its agent. Until it has ended.
 pub(crate) const EXPIRING: &str = "accounts.expiring";
 

@@ -24,6 +24,9 @@ pub const ORG_MEMBERS_MAX: usize = 10_000;
 pub const ROLES_PER_MEMBER_MAX: usize = 16;
 /// Most unanswered contact requests of one agent; beyond it 429 `too_many_contacts`.
 pub const CONTACTS_PENDING_MAX: usize = 1_000;
+/// Most unanswered contact requests to one agent by the agents of one owner, deleted ones included; beyond it 429
+/// `too_many_contacts`.
+pub const CONTACTS_PENDING_TO_MAX: usize = 100;
 /// Most contact requests of one page; beyond it 400 `invalid_limit`.
 pub const CONTACTS_PAGE_MAX: usize = 100;
 /// Longest message of a contact request, in bytes of UTF-8; beyond it 400 `invalid_message`.

@@ -4,8 +4,8 @@
 use plenary_kernel::{Class, Refusal};
 
 use crate::limits::{
-    AGENTS_PER_OWNER_MAX, ALLOWLIST_ENTRIES_MAX, BLOCKS_MAX, CONTACTS_PENDING_MAX, ORG_MEMBERS_MAX,
-    PASSKEYS_MAX, TOKENS_BELOW_ONE_MAX, TOKENS_PER_AGENT_MAX,
+    AGENTS_PER_OWNER_MAX, ALLOWLIST_ENTRIES_MAX, BLOCKS_MAX, CONTACTS_PENDING_MAX, CONTACTS_PENDING_TO_MAX,
+    ORG_MEMBERS_MAX, PASSKEYS_MAX, TOKENS_BELOW_ONE_MAX, TOKENS_PER_AGENT_MAX,
 };
 
 /// The reason why a command is refused.
@@ -132,7 +132,7 @@ impl From<Rejection> for Refusal {
                 Class::TooMany,
                 "too_many_contacts",
                 format!(
-                    "An agent may have at most {CONTACTS_PENDING_MAX} unanswered contact requests; wait for answers."
+                    "An agent may have at most {CONTACTS_PENDING_MAX} unanswered contact requests, and the agents of one owner {CONTACTS_PENDING_TO_MAX} to the same agent; wait for answers."
                 ),
             ),
             Rejection::ContactAnswered => {

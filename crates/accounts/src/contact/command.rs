@@ -47,7 +47,8 @@ pub struct RequestedContact {
 pub struct ContactFacts {
     /// Whether the authority's token is still valid.
     pub is_authorized: bool,
-    /// Whether the requesting agent has the maximum number of unanswered requests.
+    /// Whether the requesting agent, or the agents of its owner to the requested one, have the maximum number of
+    /// unanswered requests.
     pub is_full: bool,
     /// The unanswered request of the same two agents.
     pub unanswered: Option<ContactId>,

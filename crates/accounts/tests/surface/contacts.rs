@@ -1,6 +1,10 @@
 //! The contact handshake (ASP-103, wire.md 2.5 row 19, D.1, D.9).
 
-use plenary_accounts::{INBOX, limits::CONTACTS_PENDING_MAX, may_contact, notice};
+use plenary_accounts::{
+    INBOX,
+    limits::{CONTACTS_PENDING_MAX, CONTACTS_PENDING_TO_MAX},
+    may_contact, notice,
+};
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::StreamName;
 use serde_json::{Value, json};
@@ -172,6 +176,27 @@ async fn past_its_limit_an_agent_asks_nobody_further() {
     let further = house.post(&alice, "/contacts", r#"{"to":"@bob.bot"}"#).await;
     further.refused(429, "too_many_contacts");
     ask(&house, &alice, "@x.n0").await;
+}
+
+#[tokio::test]
+async fn past_their_limit_the_agents_of_one_owner_ask_the_same_agent_no_further() {
+    let house = House::new();
+    let bob = house.agent("@bob.bot", "").await;
+    let (more, eve) = (house.agent("@alice.more", "").await, house.agent("@eve.bot", "").await);
+    let mut asked = Vec::new();
+    for n in 0..CONTACTS_PENDING_TO_MAX {
+        let alice = house.agent(&format!("@alice.n{n}"), "").await;
+        asked.push(ask(&house, &alice, "@bob.bot").await);
+        ask(&house, &alice, "@nobody.bot").await;
+    }
+    for to in ["@bob.bot", "@nobody.bot"] {
+        let further = house.post(&more, "/contacts", &json!({ "to": to }).to_string()).await;
+        further.refused(429, "too_many_contacts");
+        ask(&house, &eve, to).await;
+    }
+    ask(&house, &more, "@eve.bot").await;
+    answer(&house, &bob, &asked[0], "decline").await.ok(200);
+    ask(&house, &more, "@bob.bot").await;
 }
 
 #[tokio::test]
