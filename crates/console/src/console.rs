@@ -18,7 +18,9 @@ use plenary_room::{EphemeralSource, Findable, Glancer, Teller};
 use ring::hmac;
 use tokio::sync::OnceCell;
 
-use crate::{audit::AuditRoom, challenges::Failures, limits::WATCHES_PER_OWNER_MAX, overview::Day};
+use crate::{
+    audit::AuditRoom, challenges::Failures, limits::WATCHES_PER_OWNER_MAX, overview::Day, wakes::Wakes,
+};
 
 /// The room. Cheap to clone.
 #[derive(Clone)]
@@ -33,6 +35,8 @@ pub(crate) struct Inner {
     /// The rooms have received all events up to here.
     pub(crate) handed: HighWater,
     pub(crate) watchers: Watchers<String>,
+    /// Up to where the watchers were marked.
+    wakes: Wakes,
     /// The streams that follow ephemeral events, by owner.
     pub(crate) ephemeral: Watchers<String>,
     /// Today's counts by owner; the empty name stands for the operator.
@@ -79,6 +83,7 @@ impl Console {
             audits,
             handed: HighWater::default(),
             watchers: Watchers::new(WATCHES_PER_OWNER_MAX),
+            wakes: Wakes::default(),
             ephemeral: Watchers::new(WATCHES_PER_OWNER_MAX),
             days: Mutex::default(),
             challenge_key: OnceCell::new(),
@@ -98,7 +103,9 @@ impl Console {
             source.on_arrival(Box::new(move |owner| watchers.wake(&ephemeral_stream(owner), Version(1))));
         }
         let _ = self.0.around.set(around);
-        self.0.handed.raise(self.0.log.head().await?);
+        let head = self.0.log.head().await?;
+        self.0.wakes.start_at(head);
+        self.0.handed.raise(head);
         Ok(())
     }
 
@@ -122,6 +129,9 @@ impl Console {
     }
     pub(crate) fn ephemeral_watchers(&self) -> &Watchers<String> {
         &self.0.ephemeral
+    }
+    pub(crate) fn wakes(&self) -> &Wakes {
+        &self.0.wakes
     }
     pub(crate) fn handed(&self) -> Position {
         self.0.handed.position()

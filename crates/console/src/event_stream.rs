@@ -1,4 +1,5 @@
-//! The stream of all events that a caller may see, in log order: read from a cursor, woken by commits, filtered by the rooms.
+//! The stream of all events that a caller may see, in log order: read from a cursor, woken by events that concern the
+//! caller, filtered by the rooms.
 //! It never passes the position up to which the rooms have received the events.
 //! Must not know: the connection.
 
@@ -6,9 +7,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use plenary_accounts::{AccountEvent, Principal, TokenOwner, Watch, recheck};
-use plenary_hub::Observer;
-use plenary_kernel::{AgentHandle, Position, Version};
-use plenary_log::{Fault, PageSize, StoredEvent, StreamName};
+use plenary_hub::{Marks, Observer};
+use plenary_kernel::{AgentHandle, Position};
+use plenary_log::{Fault, PageSize, StoredEvent};
 use plenary_retrieval::{Change, Query};
 use plenary_room::{BURST_BYTES, Onlooker, OnlookerEvent, Teller, async_trait, sse::Pieces, text_of, texts};
 use serde_json::{Value, json};
@@ -18,11 +19,6 @@ use crate::{Console, ephemeral::EphemeralReader, limits::WATCH_DATA_BYTES_MAX};
 
 /// The interval without an event after which the stream reports the head of the log.
 const HEAD_EVERY: Duration = Duration::from_secs(5);
-
-/// The stream name under which all watchers wait.
-pub(crate) fn everything() -> StreamName {
-    StreamName::new("console.watch", "log")
-}
 
 /// The filter of a watcher. An empty list does not restrict.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -65,8 +61,12 @@ pub(crate) struct Watcher {
     pub(crate) principal: Principal,
     pub(crate) onlooker: Option<Onlooker>,
     pub(crate) filter: WatchFilter,
-    /// Everything up to here has been read.
+    /// Everything up to here has been read, or does not concern the reader.
     pub(crate) cursor: Position,
+    /// The events up to here must be read one by one.
+    pub(crate) unread_to: Position,
+    /// Between those and here, nothing concerns the reader.
+    pub(crate) quiet_to: Position,
     pub(crate) watch: Watch<String>,
     /// The ephemeral events, if an owner requested them.
     pub(crate) ephemeral: Option<EphemeralReader>,
@@ -83,8 +83,9 @@ impl Pieces for Watcher {
         if !std::mem::replace(&mut self.greeted, true) {
             return Ok(Some(self.position_event("hello")));
         }
+        let mut is_due = false;
         loop {
-            let marks = self.watch.mailbox().take();
+            let marks = self.take_marks();
             if marks.closing.is_some() || (marks.recheck && !self.is_allowed().await?) {
                 return Ok(None);
             }
@@ -97,14 +98,15 @@ impl Pieces for Watcher {
                 return Ok(is_allowed.then(|| Bytes::from(text)));
             }
             let due = self.sent_at + HEAD_EVERY;
-            if more && Instant::now() < due {
+            if is_due || more && Instant::now() >= due {
+                return Ok(Some(self.position_event("head")));
+            }
+            if more {
                 tokio::task::yield_now().await;
                 continue;
             }
-            // A lost wake-up only costs time: the log is read again after this wait.
-            if more || timeout_at(due, self.wait_for_wakeup()).await.is_err() {
-                return Ok(Some(self.position_event("head")));
-            }
+            // What does not concern the reader wakes nobody: the cursor passes it after this wait.
+            is_due = timeout_at(due, self.wait_for_wakeup()).await.is_err();
         }
     }
 }
@@ -144,9 +146,33 @@ impl Watcher {
         text
     }
 
-    /// Appends the next events of the log to a text. Also returns whether there are more.
+    /// Takes the marks since the last look, and notes what must be read.
+    fn take_marks(&mut self) -> Marks {
+        // Before the marks: they include those for all events up to here.
+        let marked = self.console.wakes().marked();
+        let marks = self.watch.mailbox().take();
+        match marks.streams.values().min() {
+            Some(first) => {
+                self.quiet_to = self.quiet_to.max(Position(first.0.saturating_sub(1)));
+                self.pass_quiet();
+                self.unread_to = self.console.handed();
+            }
+            None => self.quiet_to = self.quiet_to.max(marked),
+        }
+        marks
+    }
+
+    /// Passes what does not concern the reader.
+    fn pass_quiet(&mut self) {
+        if self.cursor >= self.unread_to {
+            self.cursor = self.cursor.max(self.quiet_to);
+        }
+    }
+
+    /// Appends the next events that must be read to a text. Also returns whether there are more.
     async fn look(&mut self, mut text: String) -> Result<(String, bool), Fault> {
-        let (handed, before) = (self.console.handed(), self.cursor);
+        self.pass_quiet();
+        let (handed, before) = (self.unread_to, self.cursor);
         if self.cursor >= handed {
             return Ok((text, false));
         }
@@ -163,6 +189,7 @@ impl Watcher {
         }
         // Skip the damaged part of the log.
         self.cursor = self.cursor.max(until.min(handed));
+        self.pass_quiet();
         let more = self.cursor > before && self.cursor < handed;
         Ok((text, more))
     }
@@ -250,7 +277,6 @@ impl Observer for Console {
     async fn committed(&self, events: &[StoredEvent]) {
         if let Some(last) = events.last() {
             self.0.handed.raise(last.position);
-            self.0.watchers.wake(&everything(), Version(last.position.0));
         }
         for change in events.iter().filter_map(AccountEvent::of) {
             recheck(&self.0.watchers, &change);

@@ -13,6 +13,7 @@ mod overview;
 mod page;
 mod routes;
 mod served;
+mod wakes;
 mod webauthn;
 mod who;
 mod wire;

@@ -18,8 +18,11 @@ use plenary_edge::{OperationDoc, OwnPage, RegistryFault, layer_where};
 use plenary_engine::recount_event;
 use plenary_kernel::{AgentHandle, OwnerName, Refusal};
 use plenary_log::{Charge, Fault, StoredEvent};
-use plenary_room::{Example, Mount, RoomDescription, ServedRoom, async_trait, fault_refusal, house_error};
+use plenary_room::{
+    Example, Mount, RoomDescription, ServedRoom, Task, async_trait, fault_refusal, house_error,
+};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::{
@@ -65,6 +68,10 @@ impl ServedRoom for Console {
     }
 
     plenary_room::plays!(observer);
+
+    fn serving(&self, stop: CancellationToken) -> Option<Task> {
+        Some(Box::pin(self.clone().mark_watchers(stop)))
+    }
 
     fn close(&self) {
         self.watchers().close();

@@ -102,6 +102,11 @@ impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
         self.registry.lock().by_stream.contains_key(stream)
     }
 
+    /// The streams that somebody follows.
+    pub fn streams(&self) -> Vec<StreamName> {
+        self.registry.lock().by_stream.keys().cloned().collect()
+    }
+
     /// Wakes the followers of the stream: it has new events from version `first` on.
     pub fn wake(&self, stream: &StreamName, first: Version) {
         let registry = self.registry.lock();

@@ -20,8 +20,9 @@ use super::{ConsoleRefusal, UNAUTHENTICATED};
 use crate::{
     console::{ConsoleState, ephemeral_stream},
     ephemeral::EphemeralReader,
-    event_stream::{WatchFilter, Watcher, everything, onlooker},
+    event_stream::{WatchFilter, Watcher, onlooker},
     limits::{WATCH_NAMES_MAX, WATCHES_PER_OWNER_MAX},
+    wakes::watch_stream,
 };
 
 /// The rooms whose events `/watch` reports.
@@ -106,8 +107,11 @@ async fn watch(
         }
     };
     let payer = payer(&principal);
-    let watch = console.watchers().watch(&everything(), follower.clone(), payer.clone()).map_err(cannot)?;
     let onlooker = onlooker(&principal);
+    let name = watch_stream(onlooker.as_ref());
+    let watch = console.watchers().watch(&name, follower.clone(), payer.clone()).map_err(cannot)?;
+    // After the registration: the marks tell everything later.
+    let unread_to = console.wakes().begun();
     let owner = onlooker.as_ref().and_then(Onlooker::owner).filter(|_| query.frames == Some(true)).cloned();
     let ephemeral = owner.map(|owner| {
         let watch =
@@ -122,6 +126,8 @@ async fn watch(
         onlooker,
         filter,
         cursor: after,
+        unread_to,
+        quiet_to: Position::ZERO,
         watch,
         ephemeral,
         greeted: false,
