@@ -22,6 +22,37 @@ async fn until(stream: &mut Stream, text: &str) -> Vec<Value> {
     }
 }
 
+/// What does not concern a reader wakes none of its streams; they follow the head of the log all the same, and lose nothing
+/// that comes later.
+#[tokio::test]
+async fn a_stream_passes_what_does_not_concern_its_reader() {
+    let server = Server::start().await;
+    let acme = server.owner("acme").await;
+    let (one, two) = (server.agent("@nick.one").await, server.agent("@acme.two").await);
+    let theirs = sign_in(&server, &acme, json!({})).await;
+    let mut of_acme = theirs.watch("").await;
+    let position = |event: &Value| -> u64 {
+        event["cursor"].as_str().and_then(|cursor| cursor.parse().ok()).expect("a cursor")
+    };
+    let hello = position(&of_acme.event().await.frame);
+    let apart = room(&[&one]).await;
+    for _ in 0..20 {
+        one.post(&format!("/sessions/{apart}/messages"), json!({"content": "among us"})).await.ok(201);
+    }
+    let head = loop {
+        let event = of_acme.event().await.frame;
+        assert_ne!(event["stream"], apart.as_str(), "{event}");
+        if event["kind"] == "head" {
+            break event;
+        }
+    };
+    assert!(position(&head) >= hello + 20, "{head}");
+    let shared = room(&[&one, &two]).await;
+    one.post(&format!("/sessions/{shared}/messages"), json!({"content": "together"})).await.ok(201);
+    let events = until(&mut of_acme, "together").await;
+    assert!(events.iter().all(|event| event["stream"] != apart.as_str()), "{events:#?}");
+}
+
 /// An owner is told what its agents may see, in the order of the log, and nothing of others.
 #[tokio::test]
 async fn an_owner_is_told_what_is_its_own() {
