@@ -1,6 +1,7 @@
 //! Searches events of channels by their words: in the channels of the searcher's list, if it may still use them.
 //! Must not know: the ranking of results.
 
+use futures_util::future::try_join_all;
 use plenary_accounts::{Actor, Authority};
 use plenary_engine::Room as _;
 use plenary_kernel::Version;
@@ -20,6 +21,9 @@ use crate::{
     room::{ChannelRoom, EVERYBODY, LISTED},
 };
 
+/// States that are loaded at once.
+const LOADED_AT_ONCE: usize = 16;
+
 fn text(event: &EventAppended) -> String {
     texts(&serde_json::from_slice::<Value>(&event.payload).unwrap_or_default())
 }
@@ -37,11 +41,15 @@ fn change(event: &StoredEvent) -> Option<Change> {
 }
 
 impl Channels {
+    fn searching(&self, searcher: &Searcher) -> Caller {
+        let authority = Some(Authority { by: Actor::from(searcher), token: None });
+        Caller { authority, key: None, open: self.config().open }
+    }
+
     async fn found_event(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault> {
         let Some((channel, version)) = indexed_at::<ChannelId>(id) else { return Ok(None) };
         let (state, _) = self.fresh(&channel).await?;
-        let authority = Some(Authority { by: Actor::from(searcher), token: None });
-        let caller = Caller { authority, key: None, open: self.config().open };
+        let caller = self.searching(searcher);
         if self.access_of(&state, &caller, &mut AgentCache::default()).await?.is_none() {
             return Ok(None);
         }
@@ -86,11 +94,28 @@ impl Findable for Channels {
 
     async fn shelves(&self, searcher: &Searcher, max: usize) -> Result<Vec<Shelf>, Fault> {
         let owner = Actor::from(searcher).owner();
-        let list = owner.map_or_else(|| EVERYBODY.to_owned(), |owner| owner.to_string());
+        let list = owner.as_ref().map_or_else(|| EVERYBODY.to_owned(), ToString::to_string);
         let prefix = format!("{list}/");
         let rows = self.log().read_index(LISTED, &prefix, None, max, Order::Descending).await?;
-        let ids = rows.iter().filter_map(|row| row.key.rsplit('/').next());
-        Ok(ids.map(Shelf::new).collect())
+        let ids: Vec<&str> = rows.iter().filter_map(|row| row.key.rsplit('/').next()).collect();
+        if owner.is_none() {
+            return Ok(ids.into_iter().map(Shelf::new).collect());
+        }
+        let (caller, mut seen, mut shelves) = (self.searching(searcher), AgentCache::default(), Vec::new());
+        for ids in ids.chunks(LOADED_AT_ONCE) {
+            // From memory: reading an event asks the store whether its channel changed.
+            let states = try_join_all(ids.iter().map(|id| async move {
+                let state = self.0.streams.state(id).await;
+                Fault::skip_corrupt(state, "a damaged channel is left out of a search")
+            }));
+            for (id, state) in ids.iter().zip(states.await?) {
+                let Some((state, _)) = state else { continue };
+                if self.access_of(&state, &caller, &mut seen).await?.is_some() {
+                    shelves.push(Shelf::new(*id));
+                }
+            }
+        }
+        Ok(shelves)
     }
 
     async fn read(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault> {

@@ -11,7 +11,8 @@ const LOOKED_AT_MAX: u64 = 50_000;
 ///
 /// In the first, `tf` rises with every occurrence of a word and stays below 1; the rest is BM25 with b = 0.75
 /// and a k1 that
-/// suits it. The last returns the size of a sample of documents, and how many of them have each word.
+/// suits it. Of the projects $9 only the documents up to the numbers $10 are searched; they do not count in the
+/// mean length. The last returns the size of a sample of documents, and how many of them have each word.
 macro_rules! statements {
     ($tables:literal) => {
         &[
@@ -21,12 +22,13 @@ macro_rules! statements {
         greatest(sum(length), 1)::float8 / greatest(sum(documents), 1)::float8 AS usual \
         FROM ",
         $tables,
-        "_projects WHERE project = ANY($1)), \
+        "_projects WHERE project = ANY($1) AND project <> ALL($9::text[])), \
         hits AS MATERIALIZED ( \
         SELECT id, created_at_ms, length, words FROM ",
         $tables,
         "_documents \
         WHERE words @@ $2::text::tsquery AND project = ANY($1) \
+        AND (project <> ALL($9) OR substring(id from '[0-9]+$')::bigint <= ($10::bigint[])[array_position($9, project)]) \
         AND ($4::bigint IS NULL OR created_at_ms >= $4) AND ($8::bigint IS NULL OR created_at_ms < $8) \
         AND NOT ($5::boolean AND is_draft) LIMIT $7::bigint), \
         asked AS MATERIALIZED (SELECT nth, word::tsquery AS word FROM unnest($3::text[]) WITH ORDINALITY AS w (word, nth)), \
@@ -102,6 +104,8 @@ pub(crate) async fn search(
     let words: Vec<String> = query.words().iter().map(|word| format!("'{word}'")).collect();
     let any = words.join(" | ");
     let most = i64::try_from(limit).unwrap_or(i64::MAX);
+    let beginnings: Vec<_> = scope.beginnings.keys().map(|project| text::stored(project)).collect();
+    let last_numbers: Vec<_> = scope.beginnings.values().copied().map(stored).collect();
     let rows = pool
         .ask(
             NEAREST,
@@ -114,6 +118,8 @@ pub(crate) async fn search(
                 &most,
                 &stored(LOOKED_AT_MAX),
                 &scope.until_ms,
+                &beginnings,
+                &last_numbers,
             ],
         )
         .await

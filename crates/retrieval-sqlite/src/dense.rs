@@ -50,6 +50,12 @@ impl Dense {
         Some(Self { count: list.count, first: usize::try_from(first).ok()?, often })
     }
 
+    /// The number of documents with the word and a number below `end`.
+    pub(crate) fn count_before(&self, end: usize) -> u64 {
+        let counts = self.often.iter().take(end.saturating_sub(self.first));
+        counts.map(|often| u64::from(*often > 0)).sum()
+    }
+
     /// Adds the score of the word to each document.
     pub(crate) fn add(&self, bm25: Bm25, lengths: &[u32], scores: &mut [f32]) {
         let (Some(scores), Some(lengths)) = (scores.get_mut(self.first..), lengths.get(self.first..)) else {
@@ -150,6 +156,10 @@ mod tests {
         let differs = found.iter().zip(&expected).any(|(found, expected)| (found - expected).abs() > 1e-6);
         assert!(!differs);
         dense.add(bm25, &[], &mut []);
+        assert_eq!(
+            [0, 7, 8, 11, 99_999].map(|end| dense.count_before(end)),
+            [0, 0, 1, 2, u64::from(COUNT_MIN)]
+        );
     }
 
     #[test]

@@ -34,17 +34,29 @@ enum Postings {
 }
 
 impl Postings {
-    fn count(&self) -> u64 {
-        u64::from(match self {
-            Self::Listed(list) => list.count,
-            Self::Dense(list) => list.count,
-        })
+    /// The number of documents before `end`.
+    fn count(&self, end: usize) -> u64 {
+        match self {
+            Self::Listed(list) if end == WHOLE => u64::from(list.count),
+            Self::Dense(list) if end == WHOLE => u64::from(list.count),
+            Self::Listed(list) => {
+                let mut count = 0;
+                list.each(|nr, _| count += u64::from(usize::try_from(nr).is_ok_and(|nr| nr < end)));
+                count
+            }
+            Self::Dense(list) => list.count_before(end),
+        }
     }
 }
+
+/// The end of a project that is searched as a whole.
+const WHOLE: usize = usize::MAX;
 
 /// The lists of a query's words in a project.
 struct QueryLists {
     project: Arc<RwLock<Project>>,
+    /// The number of the first document that is not searched.
+    end: usize,
     words: Vec<Vec<Postings>>,
 }
 
@@ -57,9 +69,10 @@ pub(crate) fn search(shelf: &Shelf, query: &Query, scope: &Scope, limit: usize) 
         let era = shelf.lists.lock().era();
         let head = entries::head(connection)?;
         let mut found = Vec::new();
-        for (project, key) in projects(connection, shelf, scope, head.writes)? {
+        for (name, project, key) in projects(connection, shelf, scope, head.writes)? {
             let words = lists(connection, shelf, query, (key, era))?;
-            found.push(QueryLists { project, words });
+            let end = scope.last_of(name).map_or(Ok(WHOLE), |last| end(connection, &project, last))?;
+            found.push(QueryLists { project, end, words });
         }
         let best = best(&found, scope, limit + LEEWAY);
         let mut hits = Vec::with_capacity(best.len());
@@ -82,12 +95,12 @@ pub(crate) fn common(shelf: &Shelf, query: &Query, scope: &Scope) -> Result<Vec<
     shelf.read(|connection| {
         let head = entries::head(connection)?;
         let projects = projects(connection, shelf, scope, head.writes)?;
-        let all: u64 = projects.iter().map(|(project, _)| project.read().live()).sum();
+        let all: u64 = projects.iter().map(|(_, project, _)| project.read().live()).sum();
         if all < COMMON_DOCUMENTS_MIN {
             return Ok(Vec::new());
         }
         let mut having = HashMap::<&str, u64>::new();
-        for (_, key) in &projects {
+        for (_, _, key) in &projects {
             for run in runs::of(connection, *key)? {
                 for word in query.words() {
                     let count = runs::count(connection, run, *key, word)?;
@@ -102,21 +115,46 @@ pub(crate) fn common(shelf: &Shelf, query: &Query, scope: &Scope) -> Result<Vec<
     })
 }
 
-/// The projects of the scope that exist, with their keys in the file.
-fn projects(
+/// The projects of the scope that exist, with their names and their keys in the file.
+fn projects<'a>(
     connection: &Connection,
     shelf: &Shelf,
-    scope: &Scope,
+    scope: &'a Scope,
     writes: i64,
-) -> Result<Vec<(Arc<RwLock<Project>>, i64)>> {
+) -> Result<Vec<(&'a str, Arc<RwLock<Project>>, i64)>> {
     let mut found = Vec::with_capacity(scope.projects.len());
     for name in &scope.projects {
         if let Some(project) = shelf.project(connection, name, writes)? {
             let key = project.read().key;
-            found.push((project, key));
+            found.push((name.as_str(), project, key));
         }
     }
     Ok(found)
+}
+
+/// The number of the first document of a project whose id ends in a number above `last`.
+fn end(connection: &Connection, project: &RwLock<Project>, last: u64) -> Result<usize> {
+    let (key, count) = {
+        let project = project.read();
+        (project.key, u32::try_from(project.lengths().len()).unwrap_or(u32::MAX))
+    };
+    let is_before_end = |nr| -> Result<bool> {
+        let id = entries::id(connection, key, nr)?;
+        let number = id.and_then(|id| id.rsplit('/').next()?.parse::<u64>().ok());
+        Ok(number.is_some_and(|number| number <= last))
+    };
+    let (mut low, mut high) = (0, count);
+    // Often nothing was added later: look at the last one first.
+    let mut middle = count.saturating_sub(1);
+    while low < high {
+        if is_before_end(middle)? {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+        middle = low + (high - low) / 2;
+    }
+    Ok(usize::try_from(low).unwrap_or(WHOLE))
 }
 
 /// The lists of every run that has documents of the project; each document is in exactly one run.
@@ -161,7 +199,8 @@ fn best(found: &[QueryLists], scope: &Scope, most: usize) -> Vec<Candidate> {
         let project = found.project.read();
         // The lowest score bits that can be among the best.
         let mut least = 1;
-        for (nr, score) in scores(&project, &found.words, all, usual_length).into_iter().enumerate() {
+        let searched = searched(&project, found.end);
+        for (nr, score) in scores(found, searched, all, usual_length).into_iter().enumerate() {
             let bits = score.to_bits();
             if bits < least {
                 continue;
@@ -190,24 +229,36 @@ fn extent(found: &[QueryLists]) -> (u64, f32) {
     let (mut all, mut length) = (0, 0);
     for found in found {
         let project = found.project.read();
-        all += project.live();
-        length += project.length();
+        if found.end == WHOLE {
+            all += project.live();
+            length += project.length();
+        } else {
+            let lengths = searched(&project, found.end).iter().filter(|length| **length > 0);
+            (all, length) =
+                lengths.fold((all, length), |(all, sum), length| (all + 1, sum + u64::from(*length)));
+        }
     }
     (all, (length / all.max(1)).max(1) as f32)
 }
 
-/// The score of each document of a project, by its number; never below 0.
-fn scores(project: &Project, words: &[Vec<Postings>], all: u64, usual_length: f32) -> Vec<f32> {
+/// The lengths of the documents of a project before `end`.
+fn searched(project: &Project, end: usize) -> &[u32] {
     let lengths = project.lengths();
+    lengths.get(..end).unwrap_or(lengths)
+}
+
+/// The score of each searched document of a project, by its number; never below 0. `lengths` has their lengths.
+fn scores(found: &QueryLists, lengths: &[u32], all: u64, usual_length: f32) -> Vec<f32> {
     let mut scores = vec![0.0_f32; lengths.len()];
-    for lists in words {
-        let bm25 = Bm25::new(lists.iter().map(Postings::count).sum(), all, usual_length);
+    for lists in &found.words {
+        let having = lists.iter().map(|list| list.count(found.end)).sum();
+        let bm25 = Bm25::new(having, all, usual_length);
         for list in lists {
             match list {
                 Postings::Dense(list) => list.add(bm25, lengths, &mut scores),
                 Postings::Listed(list) => list.each(|nr, often| {
                     let nr = usize::try_from(nr).unwrap_or(usize::MAX);
-                    // Documents that are newer than the cached ones are skipped.
+                    // Documents that are not searched, or newer than the cached ones, are skipped.
                     if let (Some(score), Some(length)) = (scores.get_mut(nr), lengths.get(nr)) {
                         *score += bm25.score(often, *length);
                     }

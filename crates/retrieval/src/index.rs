@@ -1,7 +1,11 @@
 //! The interface of an index.
 //! Must not know: how ranking is computed.
 
-use std::{collections::BTreeSet, future::Future, pin::Pin};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::Future,
+    pin::Pin,
+};
 
 use plenary_kernel::Position;
 
@@ -46,6 +50,9 @@ pub enum PutOutcome {
 pub struct Scope {
     /// The projects to search.
     pub projects: BTreeSet<String>,
+    /// The projects of which only a beginning is searched: the documents whose ids end in `/` and a number up to this one.
+    /// The ids of such a project rise, and its documents are only added. The rest changes neither hits nor scores.
+    pub beginnings: BTreeMap<String, u64>,
     /// Lower limit of the creation time (inclusive), in milliseconds since 1970.
     pub since_ms: Option<i64>,
     /// Upper limit of the creation time (exclusive), in milliseconds since 1970.
@@ -59,6 +66,11 @@ impl Scope {
     pub fn has_time(&self, created_ms: i64) -> bool {
         self.since_ms.is_none_or(|since| created_ms >= since)
             && self.until_ms.is_none_or(|until| created_ms < until)
+    }
+
+    /// The last number of a project's documents that are searched, if only a beginning is.
+    pub fn last_of(&self, project: &str) -> Option<u64> {
+        self.beginnings.get(project).copied()
     }
 
     /// One project, drafts included.

@@ -44,12 +44,14 @@ pub struct Shelf {
     pub session: Option<String>,
     /// The names of the project in requests, if the shelf is a project; a token may be restricted to it.
     pub projects: Vec<String>,
+    /// The version up to which the searcher may read the stream that the shelf is; `None` if it may read all of it.
+    pub last: Option<Version>,
 }
 
 impl Shelf {
     /// A shelf to which no token can be restricted.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), session: None, projects: Vec::new() }
+        Self { name: name.into(), session: None, projects: Vec::new(), last: None }
     }
 }
 
@@ -94,7 +96,7 @@ pub trait Findable: Send + Sync + 'static {
     async fn change(&self, event: &StoredEvent) -> Result<Option<Change>, Fault>;
 
     /// The shelves that the searcher may search, at most `max`: its own before those that others can add to, and of both the
-    /// newest.
+    /// newest. It may read everything on them: a match that it may not read would change the answer.
     async fn shelves(&self, searcher: &Searcher, max: usize) -> Result<Vec<Shelf>, Fault>;
 
     /// The shelf that a token can be restricted to by this name (a session or a project), if the searcher may search it.

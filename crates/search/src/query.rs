@@ -164,7 +164,11 @@ impl Search {
         let (mut rankings, mut all_shelves) = (Rankings::default(), window.clone());
         for room in self.0.sources.rooms.iter().filter(|room| filter.has_room(room.room())) {
             let shelves = shelves(&**room, searcher, scope).await?;
-            all_shelves.projects.extend(shelves.iter().map(|shelf| within(room.room(), &shelf.name)));
+            for shelf in &shelves {
+                let name = within(room.room(), &shelf.name);
+                all_shelves.beginnings.extend(shelf.last.map(|last| (name.clone(), last.0)));
+                all_shelves.projects.insert(name);
+            }
             if shelves.is_empty() {
                 continue;
             }

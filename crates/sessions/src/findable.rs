@@ -4,6 +4,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+use futures_util::future::try_join_all;
 use plenary_engine::Room as _;
 use plenary_kernel::{AgentHandle, SessionId, Version};
 use plenary_log::{Fault, Order, StoredEvent};
@@ -14,11 +15,14 @@ use plenary_room::{
 
 use crate::{
     Sessions,
-    event::{SessionEvent, event_time, sequence},
+    event::{FIRST_MESSAGE, SessionEvent, event_time, sequence},
     news::plain,
     room::{BY_AGENT, OFFERED, SessionRoom},
-    state::{Participant, SessionState},
+    state::{EVERY_VERSION, Participant, SessionState},
 };
+
+/// States that are loaded at once.
+const LOADED_AT_ONCE: usize = 16;
 
 /// The name of the room in the index.
 pub(crate) const ROOM: &str = "sessions";
@@ -51,6 +55,28 @@ impl Sessions {
             }
         }
         Ok(None)
+    }
+
+    /// A session, as far as the searcher may read its messages; `None` if it may read none.
+    async fn readable_shelf(&self, searcher: &Searcher, id: &str) -> Result<Option<Shelf>, Fault> {
+        let shelf = Shelf { session: Some(id.to_owned()), ..Shelf::new(id) };
+        if *searcher == Searcher::Operator {
+            return Ok(Some(shelf));
+        }
+        // From memory: reading a message asks the store whether its session changed.
+        let state = self.0.streams.state(id).await;
+        let Some((state, _)) = Fault::skip_corrupt(state, "a damaged session is left out of a search")?
+        else {
+            return Ok(None);
+        };
+        let mut last = Version::ZERO;
+        for (handle, participant) in &state.participants {
+            let is_reader = searcher.has(handle) && participant.last_message() > last;
+            if is_reader && self.accounts().agent(handle).await?.state.is_live() {
+                last = participant.last_message();
+            }
+        }
+        Ok((last >= FIRST_MESSAGE).then(|| Shelf { last: (last < EVERY_VERSION).then_some(last), ..shelf }))
     }
 
     /// The newest sessions of a searcher in an index, newest first.
@@ -137,9 +163,13 @@ impl Findable for Sessions {
         let known: HashSet<&String> = own.iter().collect();
         let offered = offered.iter().filter(|id| !known.contains(id));
         // Strangers may offer many sessions, which displace none of the others.
-        let ids = own.iter().chain(offered).take(max);
-        let shelf = |id: &String| Shelf { session: Some(id.clone()), ..Shelf::new(id) };
-        Ok(ids.map(shelf).collect())
+        let ids: Vec<_> = own.iter().chain(offered).take(max).collect();
+        let mut shelves = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(LOADED_AT_ONCE) {
+            let readable = ids.iter().map(|id| self.readable_shelf(searcher, id));
+            shelves.extend(try_join_all(readable).await?.into_iter().flatten());
+        }
+        Ok(shelves)
     }
 
     async fn shelf(&self, searcher: &Searcher, name: &str) -> Result<Option<Shelf>, Fault> {
@@ -147,8 +177,10 @@ impl Findable for Sessions {
         let (Searcher::Agent(agent), Ok(session)) = (searcher, name.parse::<SessionId>()) else {
             return Ok(None);
         };
-        let takes_part = self.takes_part(agent, &session).await?;
-        Ok(takes_part.then(|| Shelf { session: Some(name.to_owned()), ..Shelf::new(name) }))
+        if !self.takes_part(agent, &session).await? {
+            return Ok(None);
+        }
+        self.readable_shelf(searcher, name).await
     }
 
     async fn read(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault> {

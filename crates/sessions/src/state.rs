@@ -10,6 +10,9 @@ use crate::event::{
     AgentInvited, AgentLeft, FIRST_MESSAGE, SessionEnded, SessionEvent, SessionReopened, event_time,
 };
 
+/// Beyond every version.
+pub(crate) const EVERY_VERSION: Version = Version(u64::MAX);
+
 /// The standing of a participant (ASP: C.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -118,6 +121,15 @@ impl Participant {
     /// Whether its invitation carried the message at `version` (ASP-29).
     pub fn has_inline(&self, version: Version) -> bool {
         self.inline.is_some() && version == FIRST_MESSAGE
+    }
+
+    /// The version up to which it may read messages.
+    pub fn last_message(&self) -> Version {
+        match (self.stay, self.inline) {
+            (Some(_), _) => EVERY_VERSION,
+            (None, Some(_)) => self.frozen.max(FIRST_MESSAGE),
+            (None, None) => self.frozen,
+        }
     }
 
     /// The next version past `after` that it may read, given that the session is at `head`.

@@ -87,7 +87,7 @@ impl Context {
         let search = self.search();
         let mut ids = search.waiting(self.log().head().await?, FOCUS_WAITING_MAX).await;
         ids.retain(|id| id.split_once('/').is_some_and(|(project, _)| projects.contains(project)));
-        let scope = Scope { projects, since_ms: Some(since.ms()), until_ms: None, without_drafts: true };
+        let scope = Scope { projects, since_ms: Some(since.ms()), without_drafts: true, ..Scope::default() };
         let (hits, near) = tokio::join!(
             search.index().search(query, &scope, FOCUS_PACKAGES_MAX),
             self.parts_near(query, &scope, FOCUS_PACKAGES_MAX)

@@ -58,7 +58,7 @@ macro_rules! conformance {
             what_has_more_of_the_words_comes_first, a_rare_word_counts_more, a_short_text_comes_before_a_long_one,
             of_two_as_near_the_newer_comes_first, the_limit_keeps_the_nearest, scores_fall);
         $crate::conformance!(@tests $storage, scopes: other_projects_are_not_searched, other_projects_do_not_change_a_score, several_projects_are_searched_at_once,
-            a_window_and_drafts_are_left_out, odd_names_stay_apart);
+            a_window_and_drafts_are_left_out, odd_names_stay_apart, what_follows_a_beginning_changes_no_answer);
         $crate::conformance!(@tests $storage, words: forms_accents_and_identifiers_are_found, every_script_is_found,
             text_of_users_is_no_syntax, a_query_without_words_finds_nothing, a_large_document_is_taken,
             words_of_nearly_all_documents_are_common);

@@ -1,10 +1,12 @@
 //! A search stays within its scope.
 //! Must not know: any backend.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use plenary_kernel::Position;
 
 use super::{Storage, body, found, found_in, put};
-use crate::{Document, Query, Scope};
+use crate::{Change, Document, Index, Query, Scope};
 
 fn of_project(id: &str, project: &str) -> Document {
     Document { project: project.to_owned(), ..body(id, "login page") }
@@ -80,4 +82,40 @@ pub async fn odd_names_stay_apart<P: Storage>() {
     for name in names {
         assert_eq!(found_in(&*index, "login", &scope(&[name])).await, [format!("{name}/a")], "{name}");
     }
+}
+
+/// Adds the documents of a project with these numbers, as a room adds the events of a stream.
+async fn add(index: &dyn Index, project: &str, numbers: impl IntoIterator<Item = u64>, text: &str) {
+    let document = |nr| Document { project: project.to_owned(), ..body(&format!("{project}/{nr}"), text) };
+    let changes: Vec<_> = numbers.into_iter().map(|nr| Change::Add(document(nr))).collect();
+    let from = index.extent().await.expect("it answers").cursor;
+    index.put(changes, from, Position(from.0 + 1)).await.expect("it is written");
+}
+
+/// Of a project of which only a beginning is searched, the rest changes neither the hits nor their scores.
+pub async fn what_follows_a_beginning_changes_no_answer<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
+    add(&*index, "p/s", [2, 9, 10], "a login page").await;
+    add(&*index, "p/t", 2..9, "a door and a login").await;
+    let beginnings = BTreeMap::from([("p/s".to_owned(), 10), ("p/u".to_owned(), 4)]);
+    let scope = Scope { beginnings, ..scope(&["p/s", "p/t", "p/u"]) };
+    let answer = async || {
+        let query = Query::read("login door").expect("it is a query");
+        let hits = index.search(&query, &scope, 100).await.expect("it answers");
+        hits.into_iter().map(|hit| (hit.id, hit.score)).collect::<Vec<_>>()
+    };
+    let before = answer().await;
+    assert_eq!(before.len(), 10);
+    for first in [11, 100] {
+        add(&*index, "p/s", (first..).step_by(2).take(40), "a login, a door and many other words").await;
+        add(&*index, "p/u", first..first + 40, "door door").await;
+        assert_eq!(answer().await, before);
+    }
+    add(&*index, "p/t", [9], "a door").await;
+    assert_eq!(answer().await.len(), 11);
+    let whole = Scope { beginnings: BTreeMap::new(), ..scope.clone() };
+    assert_eq!(found_in(&*index, "page", &whole).await.len(), 3);
+    let earlier = Scope { beginnings: BTreeMap::from([("p/s".to_owned(), 9)]), ..whole };
+    assert_eq!(found_in(&*index, "page", &earlier).await, ["p/s/2", "p/s/9"]);
 }

@@ -215,6 +215,43 @@ async fn asp_12_a_blocked_pair_finds_nothing_new_of_each_other() {
     assert_eq!(texts(&carol, "q=gnomes").await.len(), 2);
 }
 
+/// What one may not read changes nothing in the answer, however often it matches: in a session that one left or never joined,
+/// in a channel that one lost.
+#[tokio::test]
+async fn matches_out_of_reach_change_no_answer() {
+    let server = Server::start().await;
+    let (nick, ann) = (server.agent("@nick.bot").await, server.agent("@nick.ann").await);
+    let (eve, paul) = (server.agent("@eve.bot").await, server.agent("@paul.bot").await);
+    let left = room(&[&nick, &ann, &eve]).await;
+    nick.say(&left, "one gnome among many other words").await;
+    eve.leave(&left).await;
+    let invited = room(&[&nick, &ann]).await;
+    nick.invite(&invited, &["@eve.bot"]).await;
+    let lost = channel(&paul).await;
+    append(&eve, &lost, "a gnome was here").await;
+    server.block(&paul, "@eve.bot").await;
+    let (owner, queries) = (server.owner("eve").await, ["q=gnome", "q=gnome&room=channels&who=@paul.bot"]);
+    let answers = async || {
+        let mut answers = Vec::new();
+        for query in queries {
+            answers.push(eve.get(&format!("/search?{query}")).await.ok(200));
+            answers.push(owner.get(&format!("/search?{query}")).await.ok(200));
+        }
+        answers
+    };
+    let before = answers().await;
+    assert_eq!((&before[0]["complete"], before[0]["hits"].as_array().map(Vec::len)), (&json!(true), Some(1)));
+    // More than a search reads.
+    for _ in 0..210 {
+        tokio::join!(nick.say(&left, "gnome gnome"), nick.say(&invited, "gnome gnome"));
+        tokio::join!(append(&paul, &lost, "gnome gnome"), append(&paul, &lost, "gnome gnome"));
+    }
+    eventually("the index has them, and they change nothing", || async {
+        (answers().await == before).then_some(())
+    })
+    .await;
+}
+
 /// D.6: channels of other owners are found by nobody whom they are not open to, and by a listed agent until a block.
 #[tokio::test]
 async fn events_of_channels_are_found_by_who_may_use_them() {
