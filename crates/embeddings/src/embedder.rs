@@ -20,6 +20,9 @@ pub enum Fault {
     /// The model can't work until a setting or file changes; the text says which.
     #[error("{0}")]
     Unusable(String),
+    /// The model refuses one of these texts, or all texts because of a setting; others may have vectors.
+    #[error("{0}")]
+    Refused(String),
     /// A later attempt may succeed.
     #[error("{0}")]
     Unavailable(String),

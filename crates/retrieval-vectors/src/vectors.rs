@@ -31,6 +31,8 @@ pub const QUERY_TIME_MAX: Duration = Duration::from_secs(1);
 pub const VECTORS_BYTES_MAX: usize = 4 << 30;
 /// Changes that are applied under one lock; searches may run in between.
 const APPLIED_AT_ONCE: usize = 32;
+/// A text that no model refuses.
+const PROBE: &str = "plenary";
 /// Parts per call of the model.
 const BATCH: usize = 16;
 /// The share of each neighbour in the vector of a passage: a short turn of a conversation is also found by the
@@ -99,6 +101,11 @@ impl Vectors {
     }
 
     async fn embed(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Fault> {
+        self.ask(purpose, texts).await.map_err(unavailable)
+    }
+
+    /// Asks the model, and notes whether it works. One that worked before may refuse single texts.
+    async fn ask(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vec<f32>>, ModelFault> {
         let done = self.embedder.embed(purpose, texts).await;
         let done = match done {
             Ok(vectors) if vectors.iter().all(|vector| vector.len() <= DIMENSION_MAX) => Ok(vectors),
@@ -107,6 +114,9 @@ impl Vectors {
             }
             Err(fault) => Err(fault),
         };
+        if matches!(done, Err(ModelFault::Refused(_))) && self.health.works() {
+            return done;
+        }
         let is_news = self.health.note(done.is_ok());
         match &done {
             Ok(_) if is_news => tracing::info!(model = self.embedder.model(), "search by meaning works"),
@@ -115,7 +125,37 @@ impl Vectors {
             }
             _ => {}
         }
-        done.map_err(|fault| Fault::Unavailable(fault.to_string()))
+        done
+    }
+
+    /// The vectors of documents' texts.
+    async fn embed_all(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ModelFault> {
+        let mut vectors = Vec::with_capacity(texts.len());
+        for texts in texts.chunks(BATCH) {
+            vectors.extend(self.ask(Purpose::Document, texts.to_vec()).await?);
+        }
+        Ok(vectors)
+    }
+
+    /// The vectors of one document's texts; none if the model refuses them.
+    async fn embed_alone(&self, id: &str, texts: &[String]) -> Result<Vec<Vec<f32>>, Fault> {
+        match self.embed_all(texts).await {
+            Err(ModelFault::Refused(why)) => {
+                // A model that refuses every text has a wrong setting, and the document is tried again.
+                let probe = self.embedder.embed(Purpose::Document, vec![PROBE.to_owned()]).await;
+                if let Err(fault) = probe {
+                    self.health.note(false);
+                    return Err(unavailable(fault));
+                }
+                tracing::warn!(
+                    id,
+                    why,
+                    "the model refuses the text of a document, which is found only by its words"
+                );
+                Ok(Vec::new())
+            }
+            done => done.map_err(unavailable),
+        }
     }
 
     /// Loads the changes of the shelf that are not in memory yet.
@@ -162,34 +202,37 @@ impl Vectors {
         for change in changes {
             last.insert(change.id().to_owned(), change);
         }
-        let (mut entries, mut texts, mut wanting) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut entries, mut wanting) = (Vec::new(), Vec::new());
         for (id, change) in last {
             let Some(document) = change.document() else {
                 entries.push(JournalEntry::Delete(id));
                 continue;
             };
-            let (parts, passages) = if self.has_room() { texts_of(&document) } else { Default::default() };
-            let digest = digest(&parts);
+            let (texts, passages) = if self.has_room() { texts_of(&document) } else { Default::default() };
+            let digest = digest(&texts);
             let known = self.read(|state| {
                 let same = state.projects.digest(&id) == Some(digest);
                 same.then(|| state.projects.entry(&id)).flatten()
             });
             let known = known.map(|entry| entry.codes);
             if known.is_none() {
-                wanting.push((entries.len(), parts.len(), passages));
-                texts.extend(parts);
+                wanting.push(Wanting { at: entries.len(), id, texts, passages });
             }
             entries.push(JournalEntry::Put(entry(document, digest, known.unwrap_or_default())));
         }
-        let mut vectors = Vec::with_capacity(texts.len());
-        for texts in texts.chunks(BATCH) {
-            vectors.extend(self.embed(Purpose::Document, texts.to_vec()).await?);
-        }
-        let mut vectors = vectors.into_iter();
-        for (at, count, passages) in wanting {
-            let vectors: Vec<_> = vectors.by_ref().take(count).collect();
+        let texts: Vec<String> = wanting.iter().flat_map(|wanting| wanting.texts.iter().cloned()).collect();
+        let together = match self.embed_all(&texts).await {
+            Err(ModelFault::Refused(_)) => None,
+            done => Some(done.map_err(unavailable)?),
+        };
+        let mut together = together.map(Vec::into_iter);
+        for Wanting { at, id, texts, passages } in wanting {
+            let vectors: Vec<_> = match &mut together {
+                Some(vectors) => vectors.by_ref().take(texts.len()).collect(),
+                None => self.embed_alone(&id, &texts).await?,
+            };
             if let JournalEntry::Put(entry) = &mut entries[at] {
-                let (sections, mixed) = vectors.split_at(count - passages);
+                let (sections, mixed) = vectors.split_at(vectors.len().saturating_sub(passages));
                 let mixed = (0..mixed.len()).map(|nth| with_neighbours(mixed, nth));
                 let vectors = sections.iter().cloned().chain(mixed);
                 entry.codes = vectors.map(|vector| Code::of(&vector)).collect();
@@ -303,6 +346,20 @@ impl Vectors {
     }
 }
 
+/// A document without vectors yet.
+struct Wanting {
+    /// Its place among the entries.
+    at: usize,
+    id: String,
+    texts: Vec<String>,
+    /// The number of its last texts that are passages of its body.
+    passages: usize,
+}
+
+fn unavailable(fault: ModelFault) -> Fault {
+    Fault::Unavailable(fault.to_string())
+}
+
 /// The digest of a document whose vectors are not in memory, which distinguishes it from one without vectors.
 const NO_DIGEST: u64 = 0;
 
@@ -406,7 +463,7 @@ impl Semantic for Vectors {
     fn probe(&self) -> Answer<'_, ()> {
         Box::pin(async {
             if !self.health.works() && self.health.may_try() {
-                self.embed(Purpose::Query, vec!["plenary".to_owned()]).await?;
+                self.embed(Purpose::Query, vec![PROBE.to_owned()]).await?;
             }
             Ok(())
         })

@@ -18,7 +18,7 @@ const THINGS: [&[&str]; 4] =
 /// How it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mood {
-    /// With vectors of so many components.
+    /// With vectors of so many components; texts with the word `forbidden` are refused.
     Vectors(usize),
     /// With this status.
     Status(u16),
@@ -118,6 +118,9 @@ async fn serve(mut stream: TcpStream, inner: Arc<Mutex<Inner>>) {
             Mood::Hang => std::future::pending().await,
             Mood::Status(status) => (status, json!({"error": {"message": "no"}})),
             Mood::Vectors(_) if body["documents"].is_array() => (200, relevance(&body)),
+            Mood::Vectors(_) if body["input"].to_string().contains("forbidden") => {
+                (400, json!({"error": {"message": "forbidden"}}))
+            }
             Mood::Vectors(components) => (200, vectors(&body, components)),
         };
         let answer = answer.to_string();

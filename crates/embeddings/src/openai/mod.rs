@@ -30,6 +30,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// Longest pause, whatever the server asks for.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
+/// The answers to texts that are too long, or that a filter rejects.
+const OF_TEXTS: [StatusCode; 3] =
+    [StatusCode::BAD_REQUEST, StatusCode::PAYLOAD_TOO_LARGE, StatusCode::UNPROCESSABLE_ENTITY];
+
 /// A client of the server.
 pub struct OpenAi {
     pool: Pool,
@@ -51,7 +55,9 @@ impl std::fmt::Debug for OpenAi {
 enum Attempt {
     /// Worth a retry, not before the pause that the server named, if any.
     Again(String, Option<Duration>),
+    /// The server objects to the texts.
     Refused(String),
+    Unusable(String),
 }
 
 impl OpenAi {
@@ -82,7 +88,8 @@ impl OpenAi {
         for attempt in 1.. {
             match timeout(ATTEMPT_TIME, self.attempt(body.clone(), texts.len())).await {
                 Ok(Ok(vectors)) => return self.checked(vectors),
-                Ok(Err(Attempt::Refused(why))) => return Err(Fault::Unusable(self.fault_text(&why))),
+                Ok(Err(Attempt::Refused(why))) => return Err(Fault::Refused(self.fault_text(&why))),
+                Ok(Err(Attempt::Unusable(why))) => return Err(Fault::Unusable(self.fault_text(&why))),
                 Ok(Err(Attempt::Again(why, _))) if attempt == ATTEMPTS_MAX => {
                     return Err(Fault::Unavailable(self.fault_text(&why)));
                 }
@@ -119,11 +126,17 @@ impl OpenAi {
                 || [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT].contains(&status);
             let pause = retry_after(response.headers());
             let why = format!("answered {status}");
-            return Err(if later { Attempt::Again(why, pause) } else { Attempt::Refused(why) });
+            return Err(if later {
+                Attempt::Again(why, pause)
+            } else if OF_TEXTS.contains(&status) {
+                Attempt::Refused(why)
+            } else {
+                Attempt::Unusable(why)
+            });
         }
         let body = within(response.into_body(), ANSWER_BYTES_MAX).await;
         let body = body.map_err(|why| Attempt::Again(format!("broke its answer off: {why}"), None))?;
-        wire::answer(&body, count).map_err(Attempt::Refused)
+        wire::answer(&body, count).map_err(Attempt::Unusable)
     }
 
     /// Checks that all vectors have one dimension, which never changes.

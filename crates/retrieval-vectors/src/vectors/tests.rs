@@ -17,13 +17,19 @@ struct WordEmbedder {
     dimension: AtomicUsize,
     fails: AtomicBool,
     hangs: AtomicBool,
+    refuses_all: AtomicBool,
     texts: AtomicUsize,
 }
 
 impl WordEmbedder {
     fn new() -> Arc<Self> {
-        let (fails, hangs) = (AtomicBool::default(), AtomicBool::default());
-        Arc::new(Self { dimension: AtomicUsize::new(8_192), fails, hangs, texts: AtomicUsize::default() })
+        Arc::new(Self {
+            dimension: AtomicUsize::new(8_192),
+            fails: AtomicBool::default(),
+            hangs: AtomicBool::default(),
+            refuses_all: AtomicBool::default(),
+            texts: AtomicUsize::default(),
+        })
     }
 }
 
@@ -44,6 +50,10 @@ impl Embedder for WordEmbedder {
         }
         if self.fails.load(Ordering::Relaxed) {
             return Err(ModelFault::Unavailable("no".into()));
+        }
+        let refuses_all = self.refuses_all.load(Ordering::Relaxed);
+        if refuses_all || texts.iter().any(|text| text.contains("forbidden")) {
+            return Err(ModelFault::Refused("no".into()));
         }
         self.texts.fetch_add(texts.len(), Ordering::Relaxed);
         let dimension = self.dimension.load(Ordering::Relaxed);
@@ -178,6 +188,38 @@ async fn nobody_waits_for_a_model_that_does_not_work() {
     let _asked = index.probe().await;
     assert!(index.works());
     assert_eq!(found(&index, "apples").await, Ok(vec!["a".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_text_that_the_model_refuses_stops_no_other() {
+    let embedder = WordEmbedder::new();
+    let index = Vectors::new(embedder.clone(), Box::new(MemoryShelf::default()));
+    let _asked = index.probe().await;
+    let all = || {
+        vec![
+            document("a", "red", "apples"),
+            document("b", "red", "forbidden"),
+            document("c", "green", "apples"),
+        ]
+    };
+    embedder.refuses_all.store(true, Ordering::Relaxed);
+    assert!(index.put(all(), Position(0), Position(3)).await.is_err(), "it is tried again");
+    assert!(!index.works());
+    embedder.refuses_all.store(false, Ordering::Relaxed);
+    assert_eq!(index.put(all(), Position(0), Position(3)).await, Ok(PutOutcome::Done));
+    assert!(index.works());
+    let mut apples = found(&index, "apples").await.unwrap();
+    apples.sort();
+    assert_eq!(apples, ["a", "c"]);
+    assert_eq!(found(&index, "red").await, Ok(vec!["a".to_owned()]));
+    assert_eq!(index.extent().await, Ok(Extent { cursor: Position(3), documents: 3 }));
+    assert!(found(&index, "forbidden").await.is_err());
+    assert!(index.works(), "a query that is refused ends no other");
+    let count = embedder.texts.load(Ordering::Relaxed);
+    index.put(vec![document("b", "red", "forbidden")], Position(3), Position(4)).await.unwrap();
+    assert_eq!(embedder.texts.load(Ordering::Relaxed), count);
+    index.put(vec![document("b", "red", "allowed")], Position(4), Position(5)).await.unwrap();
+    assert_eq!(found(&index, "allowed").await, Ok(vec!["b".to_owned()]));
 }
 
 #[tokio::test]

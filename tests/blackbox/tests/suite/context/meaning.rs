@@ -141,10 +141,25 @@ async fn ap_60_a_model_that_dies_holds_nothing_up_and_comes_back() {
     assert!(!server.log_text().contains("key-of-the-test"));
 }
 
+/// A package that the model refuses is found by words, and the others by meaning.
+#[tokio::test]
+async fn ap_60_a_text_that_the_model_refuses_stops_no_other() {
+    let model = Embeddings::start(Mood::Vectors(8)).await;
+    let server = Server::builder().arg("--embeddings").arg(&model.source()).start().await;
+    let nick = server.agent("@nick.cc-laptop").await;
+    let refused = json!({"content_md": "A forbidden word."});
+    deposited(&nick, &package_with(&nick.handle, "refused", refused)).await;
+    three(&nick).await;
+    caught_up(&nick, blackbox::PATIENCE).await;
+    assert_eq!(found(&nick, "automobile", "&ranking=semantic").await[0], "auto");
+    assert_eq!(found(&nick, "forbidden", "").await, ["refused"], "a query that is refused searches words");
+    assert_eq!(found(&nick, "automobile", "&ranking=semantic").await[0], "auto");
+}
+
 /// A server that hangs or refuses costs a query no more than its second, and a deposit nothing.
 #[tokio::test]
 async fn ap_60_a_model_that_never_worked_leaves_search_by_words() {
-    for mood in [Mood::Hang, Mood::Status(401), Mood::Status(503)] {
+    for mood in [Mood::Hang, Mood::Status(400), Mood::Status(401), Mood::Status(503)] {
         let model = Embeddings::start(mood).await;
         let server = Server::builder().arg("--embeddings").arg(&model.source()).start().await;
         let nick = server.agent("@nick.cc-laptop").await;
