@@ -183,6 +183,7 @@ impl Follower {
             }
             let head = log.head().await?;
             self.recent.seen(head);
+            self.count();
             if cursor > head {
                 tracing::warn!(%cursor, "the search index is ahead of the log and is rebuilt from it");
                 self.index.clear().await.map_err(unavailable)?;

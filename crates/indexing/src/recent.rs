@@ -88,8 +88,9 @@ impl Recent {
         if !inner.is_known {
             return 1 + inner.events.events().len() as u64;
         }
-        let from = inner.events.from().filter(|_| inner.leads);
-        let unread = from.map_or(0, |from| from.0.saturating_sub(inner.indexed.0));
+        // Before the first commit the log alone has what is not indexed.
+        let from = inner.events.from().unwrap_or_else(|| self.seen.position());
+        let unread = if inner.leads { from.0.saturating_sub(inner.indexed.0) } else { 0 };
         unread + inner.events.events().len() as u64
     }
 
@@ -186,5 +187,17 @@ mod tests {
         assert_eq!(recent.lag(), 1 + 2, "one to read, two at hand");
         recent.indexed(Position(0), false);
         assert_eq!(recent.lag(), 2);
+    }
+
+    #[test]
+    fn before_the_first_commit_the_rest_of_the_log_is_still_to_be_indexed() {
+        let recent = Recent::default();
+        recent.seen(Position(40));
+        recent.indexed(Position(30), true);
+        assert_eq!(recent.lag(), 10);
+        recent.indexed(Position(40), true);
+        assert_eq!(recent.lag(), 0);
+        push(&recent, &[event(41, "context.package", 1)]);
+        assert_eq!(recent.lag(), 1);
     }
 }
