@@ -85,6 +85,10 @@ impl Guard {
         if authority.as_str().contains('@') {
             return Err("must not contain a user or password");
         }
+        let after_host = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
+        if after_host.len() > 1 && authority.port_u16().is_none() {
+            return Err("must name a port up to 65535");
+        }
         match literal(authority.host()) {
             Some(address) if !self.allows(address) => Err("must name a public address"),
             None if authority.host().is_empty() => Err("must name a host"),
@@ -302,10 +306,19 @@ mod tests {
             "http://169.254.169.254/latest/meta-data",
             "",
             "http:///x",
+            "http://example.org:99999/",
+            "http://[2606:4700::1111]:65536/",
         ] {
             assert!(guard.url(url).is_err(), "{url}");
         }
-        assert!(guard.url("https://example.org/hook?a=b").is_ok());
+        for url in [
+            "https://example.org/hook?a=b",
+            "http://example.org:65535/",
+            "http://[2606:4700::1111]:80/",
+            "http://example.org:/",
+        ] {
+            assert!(guard.url(url).is_ok(), "{url}");
+        }
         assert!(Guard::new(true).url("http://127.0.0.1:9/").is_ok());
     }
 }

@@ -246,6 +246,7 @@ async fn what_is_no_subscription_is_refused_with_its_code() {
     for (member, value, code) in [
         ("target", json!({"kind": "webhook", "url": "ftp://example.org"}), "invalid_target"),
         ("target", json!({"kind": "webhook", "url": "http://user@example.org"}), "invalid_target"),
+        ("target", json!({"kind": "webhook", "url": "http://example.org:99999/hook"}), "invalid_target"),
         ("target", json!({"kind": "ntfy", "url": "https://ntfy.sh/"}), "invalid_target"),
         ("target", json!({"kind": "telegram", "bot_token": "1/../x", "chat_id": "1"}), "invalid_target"),
         (
