@@ -266,7 +266,7 @@ pub fn withdraw(
     }
     let creation = state.creation.as_ref().ok_or(Rejection::NoSuchRequest)?;
     let may_withdraw = match &command.source {
-        Source::Server => creation.by_server,
+        Source::Server => true,
         Source::Agent(authority) => {
             authority.by == Actor::Agent(creation.subject.agent.clone()) && !creation.by_server
         }

@@ -317,4 +317,7 @@ fn given_the_server_itself_asks_then_only_it_gives_up_and_asking_again_changes_n
     assert_eq!(step(&mut state, decision), Ok(1));
     assert_eq!(AskId::of_source("run-1"), AskId::of_source("run-1"));
     assert_ne!(AskId::of_source("run-1"), AskId::of_source("run-2"));
+    let mut of_deleted_agent = created(None, OnTimeout::None);
+    let decision = decide::withdraw(&of_deleted_agent, true, &stamp(12), &by_server);
+    assert_eq!(step(&mut of_deleted_agent, decision), Ok(1));
 }

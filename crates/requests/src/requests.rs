@@ -10,8 +10,8 @@ use plenary_accounts::{AccountEvent, Accounts, Authority, Watchers, recheck};
 use plenary_edge::Origin;
 use plenary_engine::{ExecuteError, Room as _, Sealed, Streams, seal};
 use plenary_hub::Observer;
-use plenary_kernel::{AskId, Clock, OwnerName, RuleId, TimestampMs, limits::READ_ROWS_MAX};
-use plenary_log::{Fault, Log, StoredEvent};
+use plenary_kernel::{AgentHandle, AskId, Clock, OwnerName, RuleId, TimestampMs, limits::READ_ROWS_MAX};
+use plenary_log::{Fault, Log, Order, StoredEvent};
 use plenary_room::async_trait;
 
 use crate::{
@@ -21,9 +21,10 @@ use crate::{
     },
     decide::Rejection,
     event::RequestEvent,
-    room::{CommandContext, RequestRoom, limited_lists},
+    room::{CommandContext, RequestRoom, WAITING_OF, WAITING_OF_STRANGERS, limited_lists},
     rules::{RemoveRule, RuleRejection, RuleRoom},
     underway::Underway,
+    wire::Kind,
 };
 
 /// Why a command was not carried out.
@@ -102,12 +103,36 @@ impl Requests {
         }
     }
 
-    /// Withdraws a request of another part of the server; one that has ended stays unchanged.
+    /// Withdraws a request in the server's own name; one that has ended stays unchanged.
     ///
     /// # Errors
     /// If the store fails.
     pub fn give_up<'a>(&'a self, id: &'a AskId) -> Sealed<'a, Result<(), Fault>> {
         seal(async move { ExecuteError::skip_refused(self.withdraw(id, Source::Server).await).map(drop) })
+    }
+
+    /// Withdraws what a deleted agent asked, because nobody waits for the answers, and the contact requests to it. What other
+    /// parts of the server ask in its name, about runs and packages, ends with its subject.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn give_up_of(&self, agent: &AgentHandle) -> Result<(), Fault> {
+        let (own, contacts) = (format!("{agent}/"), format!("{}/", agent.owner()));
+        for (index, prefix) in [(WAITING_OF, own), (WAITING_OF_STRANGERS, contacts)] {
+            let mut rows = self.log().index_rows(index, &prefix, Order::Ascending);
+            while let Some(row) = rows.next().await? {
+                let Some(Ok(id)) = row.key.rsplit('/').next().map(str::parse::<AskId>) else { continue };
+                let request =
+                    Fault::skip_corrupt(self.read(&id).await, "a damaged request is not withdrawn")?;
+                let is_pointless = request.flatten().is_some_and(|request| {
+                    request.view.from == *agent && (!request.by_server || request.view.kind == Kind::Contact)
+                });
+                if is_pointless {
+                    self.give_up(&id).await?;
+                }
+            }
+        }
+        Ok(())
     }
 
     pub(crate) async fn answer(&self, id: &AskId, command: AnswerRequest) -> Result<(), CommandError> {

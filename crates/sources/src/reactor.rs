@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Sources,
     later::Share,
-    sources::{Concern, concern},
+    sources::{Concern, concern, deleted_agent},
 };
 
 impl Sources {
@@ -36,10 +36,19 @@ impl Sources {
             Some(Concern::Run) => self.run_moved(event).await,
             Some(Concern::Contact) => self.contact_moved(event).await,
             Some(Concern::Block) => self.block_changed(event).await.map(|()| None),
+            Some(Concern::Deletion) => self.agent_deleted(event).await.map(|()| None),
             Some(Concern::Package) => self.package_moved(event).await,
             Some(Concern::Invitation) => self.invitation_moved(event).await,
             Some(Concern::Answer) => self.answered(event).await,
             None => Ok(None),
+        }
+    }
+
+    /// Nobody waits for the answers to a deleted agent.
+    async fn agent_deleted(&self, event: &StoredEvent) -> Result<(), Fault> {
+        match deleted_agent(event) {
+            Some(agent) => self.0.requests.give_up_of(&agent).await,
+            None => Ok(()),
         }
     }
 

@@ -44,6 +44,8 @@ pub(crate) enum Concern {
     Contact,
     /// An agent blocked another one, or lifted a block.
     Block,
+    /// An agent was deleted.
+    Deletion,
     /// A stranger invited an agent, or such an invitation was settled.
     Invitation,
     /// A package was deposited, or its review moved on.
@@ -73,6 +75,12 @@ pub(crate) fn line(text: &str) -> String {
 pub(crate) fn blocked_pair(event: &StoredEvent) -> Option<[AgentHandle; 2]> {
     let AccountEvent::BlockChanged { blocker, blocked } = AccountEvent::of(event)? else { return None };
     Some([blocker, blocked])
+}
+
+/// The agent that was deleted.
+pub(crate) fn deleted_agent(event: &StoredEvent) -> Option<AgentHandle> {
+    let AccountEvent::AgentDeleted(agent) = AccountEvent::of(event)? else { return None };
+    Some(agent)
 }
 
 /// Why an event is relevant; `None` if it is not.
@@ -106,7 +114,14 @@ pub(crate) fn concern(event: &StoredEvent) -> Option<Concern> {
         }
         (ContactRoom::STREAMS, _) => Some(Concern::Contact),
         (Sessions::CATEGORY, _) => invitations::concerns(event).then_some(Concern::Invitation),
-        _ => blocked_pair(event).map(|_| Concern::Block),
+        _ => match AccountEvent::of(event)? {
+            AccountEvent::BlockChanged { .. } => Some(Concern::Block),
+            AccountEvent::AgentDeleted(_) => Some(Concern::Deletion),
+            AccountEvent::ConsoleChanged
+            | AccountEvent::OwnerChanged(_)
+            | AccountEvent::AgentChanged(_)
+            | AccountEvent::TokenRotated(_) => None,
+        },
     }
 }
 

@@ -90,6 +90,35 @@ async fn a_block_withdraws_the_contact_request_from_people() {
     assert_eq!(sent["contacts"].as_array().map(Vec::len), Some(1), "for the stranger it waits: {sent}");
 }
 
+/// Nobody waits for an answer to a deleted agent, but the review of a package is not its own.
+#[tokio::test]
+async fn what_a_deleted_agent_asked_is_withdrawn() {
+    let House { mut server, owner, agent } = house().await;
+    let dying = server.closed_agent("@nick.dying", &[]).await;
+    let own = ask(&dying, permission()).await;
+    let other = ask(&agent, permission()).await;
+    let stranger = server.agent("@acme.bot").await;
+    stranger.post("/contacts", json!({"to": dying.handle})).await.ok(200);
+    listed(&owner, "contact", 1).await;
+    let package = json!({
+        "package_id": "one", "project_id": "p", "relay_version": "0.1", "title": "The grammar",
+        "status": "awaiting_review", "package_type": "standard", "review_type": "human", "content_md": "# Rules",
+        "created_at": "2026-01-01T00:00:00Z", "created_by": {"id": dying.handle, "type": "agent"},
+    });
+    dying.post("/v1/projects/p/packages", package).await.ok(201);
+    listed(&owner, "review", 1).await;
+    assert_eq!(owner.delete(&format!("/_admin/agents/{}", dying.handle)).await.status, 204);
+    server.crash().await;
+    let permissions = listed(&owner, "permission", 1).await;
+    assert_eq!(permissions["requests"][0]["request_id"], json!(other));
+    listed(&owner, "contact", 0).await;
+    listed(&owner, "review", 1).await;
+    assert_eq!(owner.get(&at(&own, "")).await.ok(200)["state"], "withdrawn");
+    let rule = json!({"agent": dying.handle, "tool": "Bash", "expires_in_days": 7});
+    let accept = json!({"type": "accept", "version": 1, "rule": rule});
+    owner.post(&at(&own, "/answer"), accept).await.assert_refused(409, "request_withdrawn");
+}
+
 #[tokio::test]
 async fn a_stranger_who_invites_is_answered_by_the_owner_unless_the_agent_is_faster() {
     let House { mut server, owner, agent } = house().await;
