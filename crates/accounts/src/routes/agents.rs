@@ -10,7 +10,7 @@ use plenary_log::Order;
 
 use super::request::{OnePath, PageQuery, PageSent, page, path_subject};
 use crate::{
-    Accounts, Caller, KnownAgent, Principal, Token, TokenKind, TokenOwner,
+    Accounts, Caller, Failure, KnownAgent, Principal, Token, TokenKind, TokenOwner,
     agent::{
         attention::AttentionChange,
         command::{AgentEdit, EditAgent, RegisterAgent, Settings},
@@ -20,6 +20,7 @@ use crate::{
     fields::Fields,
     index::AGENTS,
     limits::{LIST_CARD_BYTES_MAX, LIST_ENTRIES_MAX, LIST_PAGE_MAX},
+    person::person_of,
     wire::{AgentChanges, AgentMade, AgentPage, AgentView, NewAgent},
 };
 
@@ -118,7 +119,19 @@ pub(super) async fn visible_agent(
 ) -> Result<KnownAgent, AccountRefusal> {
     check_owner(principal, handle.owner())?;
     let agent = accounts.fresh_agent(handle).await?;
-    if agent.state.is_live() { Ok(agent) } else { Err(Refusal::not_found().into()) }
+    if agent.state.is_live() {
+        return Ok(agent);
+    }
+    let owner = handle.owner_name();
+    if *handle != person_of(&owner) {
+        return Err(Refusal::not_found().into());
+    }
+    // The owner's own person is created when it is first needed. If it can't be created, it counts as absent.
+    match accounts.default_person(&owner).await {
+        Ok(Some(person)) => Ok(person),
+        Err(Failure::Fault(fault)) => Err(fault.into()),
+        Ok(None) | Err(Failure::Rejected(_) | Failure::OverQuota(_)) => Err(Refusal::not_found().into()),
+    }
 }
 
 /// The agent in a path, for a caller that may configure it. Whether it exists is decided together with the change, so that a

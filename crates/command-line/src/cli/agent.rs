@@ -49,6 +49,7 @@ pub(crate) enum Setting {
     #[command(after_help = "Example:\n  plenary agent policy @nick.assistant open")]
     Policy {
         /// The agent, e.g. `@nick.assistant`
+        #[arg(value_parser = AgentHandle::of_recipient)]
         handle: AgentHandle,
         /// `allowlist` or `open`
         policy: Policy,
@@ -56,6 +57,7 @@ pub(crate) enum Setting {
     /// Allow or forbid an agent to change its own policy, allowlist and blocks
     SelfService {
         /// The agent
+        #[arg(value_parser = AgentHandle::of_recipient)]
         handle: AgentHandle,
         switch: Switch,
     },
@@ -63,6 +65,7 @@ pub(crate) enum Setting {
     #[command(after_help = "Example:\n  plenary agent hold-runs @nick.assistant on")]
     HoldRuns {
         /// The agent
+        #[arg(value_parser = AgentHandle::of_recipient)]
         handle: AgentHandle,
         switch: Switch,
     },
@@ -70,6 +73,7 @@ pub(crate) enum Setting {
     #[command(after_help = "Example:\n  plenary agent hold-invitations @nick.assistant on")]
     HoldInvitations {
         /// The agent
+        #[arg(value_parser = AgentHandle::of_recipient)]
         handle: AgentHandle,
         switch: Switch,
     },
@@ -77,6 +81,7 @@ pub(crate) enum Setting {
     #[command(after_help = "Example:\n  plenary agent allow @nick.assistant '@ana.*' @bob.helper")]
     Allow {
         /// The agent whose allowlist changes
+        #[arg(value_parser = AgentHandle::of_recipient)]
         handle: AgentHandle,
         /// `@owner.name`, or `@owner.*` for every agent of an owner
         #[arg(required = true)]
@@ -85,6 +90,7 @@ pub(crate) enum Setting {
     /// Remove an entry from an agent's allowlist; active sessions continue
     Disallow {
         /// The agent whose allowlist changes
+        #[arg(value_parser = AgentHandle::of_recipient)]
         handle: AgentHandle,
         /// The entry, as the allowlist shows it
         entry: AllowEntry,
@@ -125,6 +131,7 @@ pub(crate) enum Setting {
 #[derive(Debug, Args)]
 pub(crate) struct AgentArgument {
     /// The agent, e.g. `@nick.assistant`
+    #[arg(value_parser = AgentHandle::of_recipient)]
     handle: AgentHandle,
 }
 
@@ -135,6 +142,7 @@ pub(crate) struct AgentArgument {
 )]
 pub(crate) struct Edit {
     /// The agent, e.g. `@nick.assistant`
+    #[arg(value_parser = AgentHandle::of_recipient)]
     handle: AgentHandle,
     /// Display name; an empty text removes it
     #[arg(long, value_name = "TEXT")]
@@ -158,8 +166,10 @@ pub(crate) struct Edit {
 #[derive(Debug, Args)]
 pub(crate) struct Pair {
     /// The agent that blocks
+    #[arg(value_parser = AgentHandle::of_recipient)]
     handle: AgentHandle,
     /// The agent that is blocked
+    #[arg(value_parser = AgentHandle::of_recipient)]
     target: AgentHandle,
 }
 

@@ -1,6 +1,6 @@
 //! What an owner's token may do, and what it may not even see (ASP-2, ASP-3, ASP-102).
 
-use blackbox::{Server, pair};
+use blackbox::{Cli, Server, pair};
 use serde_json::json;
 
 /// ASP-3: the owner configures its own agents with the operator's calls.
@@ -23,6 +23,28 @@ async fn an_owner_configures_its_agents() {
     owner.post_empty(&format!("{path}/rotate-token")).await.ok(200);
     agent.get("/sessions").await.refusal_code(401);
     assert_eq!(owner.delete(path).await.status, 204);
+}
+
+/// The owner's own person needs no first use before its settings.
+#[tokio::test]
+async fn an_owner_configures_its_person_at_once() {
+    let server = Server::start().await;
+    let (acme, zed) = (server.owner("acme").await, server.owner("zed").await);
+    let lists = "/_admin/agents/@acme.acme/allowlist";
+    let entries = json!({"entries": ["@nick.*"]});
+    zed.post(lists, entries.clone()).await.assert_refused(404, "not_found");
+    let added = acme.post(lists, entries).await.ok(200);
+    assert_eq!(added["entries"], json!(["@acme.*", "@nick.*"]));
+    assert_eq!(
+        zed.patch("/_admin/agents/@zed.zed", json!({"policy": "open"})).await.ok(200)["policy"],
+        "open"
+    );
+    server.operator().get("/_admin/agents/@nobody.nobody").await.assert_refused(404, "not_found");
+    acme.get("/_admin/agents/@acme.zed").await.assert_refused(404, "not_found");
+    // The command line takes the name of the owner for its person.
+    let cli = Cli::new(&[("PLENARY_URL", &server.url()), ("PLENARY_TOKEN", acme.token())]);
+    cli.run_ok(&["agent", "allow", "@acme", "@zed.*"]).await;
+    assert_eq!(acme.get(lists).await.ok(200)["entries"], json!(["@acme.*", "@nick.*", "@zed.*"]));
 }
 
 /// ASP-102: a foreign agent is as absent for an owner as one that does not exist.
