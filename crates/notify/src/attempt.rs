@@ -145,6 +145,9 @@ impl Notify {
     ) -> Result<Option<Note>, Fault> {
         let (state, _) = self.0.deliveries.state(id.as_str()).await?;
         let Some(subject) = &state.subject else { return Ok(None) };
+        // A tap on a digest in a browser opens the list of requests.
+        let is_unlinked = digest && matches!(subscription.target, Target::WebPush { .. });
+        let links_max = if is_unlinked { 0 } else { DIGEST_LINKS_MAX };
         let (mut items, mut links) = (Vec::new(), 0);
         for notice in self.notices(id).await? {
             let mut link = None;
@@ -159,7 +162,7 @@ impl Notify {
                 if !waits && subscription.is_for_people() {
                     continue;
                 }
-                if waits && links < DIGEST_LINKS_MAX {
+                if waits && links < links_max {
                     link = self
                         .0
                         .requests

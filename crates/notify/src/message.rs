@@ -234,7 +234,8 @@ impl Note {
         let mut body = json!({
             "topic": topic,
             "title": self.title(),
-            "message": self.text_within(false, text_bytes_max, str::len),
+            // For one request the buttons contain the link.
+            "message": self.text_within(self.link().is_none(), text_bytes_max, str::len),
             "priority": priority,
             "tags": ["question"],
         });
@@ -396,6 +397,7 @@ pub(crate) mod tests {
             let text = body["message"].as_str().unwrap();
             assert!(text.len() < 4_096, "{}", text.len());
             assert!(body.to_string().len() <= NTFY_BYTES_MAX);
+            assert!(text.contains("\nAnswer: https://plenary.example.org/tap/"), "{text}");
             assert!(text.lines().last().unwrap().contains(" more: see the list of requests."), "{text}");
         }
     }
