@@ -18,7 +18,7 @@ use tokio_postgres::Client;
 use crate::{changes, query, unavailable};
 
 /// The format of the words; an index of another format is cleared and rebuilt.
-const FORM: i32 = 2;
+const FORM: i32 = 3;
 /// Connections for searches.
 const SEARCHING_CONNECTIONS: usize = 2;
 

@@ -20,7 +20,7 @@ const APPLICATION_ID: i64 = 0x504c_4e53;
 /// The format of the index: words, tables, and the bytes of lists and entries. An index of another format is
 /// deleted and
 /// rebuilt.
-const FORM: i64 = 7;
+const FORM: i64 = 8;
 /// A file up to this size is checked when it is opened. Damage in a larger file is noticed when it is read, so
 /// that the time
 /// of a start does not depend on the size.

@@ -5,7 +5,10 @@ use std::ops::Range;
 
 use unicode_normalization::char::is_combining_mark;
 
-use crate::{Query, analysis::is_without_spaces};
+use crate::{
+    Query,
+    analysis::{is_invisible, is_without_spaces},
+};
 
 impl Query {
     /// The byte ranges of a text that match a word of the query in any form, in text order: whole words, and in scripts
@@ -28,7 +31,7 @@ impl Query {
 
     /// The characters, and the pairs of neighbours, of a run of a script without spaces that match.
     fn pairs(&self, text: &str, run: Range<usize>) -> Vec<Range<usize>> {
-        let begins = |(at, c): (usize, char)| (!is_combining_mark(c)).then_some(run.start + at);
+        let begins = |(at, c): (usize, char)| (!belongs_to_letter(c)).then_some(run.start + at);
         let mut bounds: Vec<usize> = text[run.clone()].char_indices().filter_map(begins).collect();
         bounds.push(run.end);
         let count = |range: &Range<usize>| self.count_in(&text[range.clone()]);
@@ -48,19 +51,24 @@ impl Query {
     }
 }
 
-/// The words of a text as they stand there. A combining mark belongs to the letter before it.
+/// Whether a character belongs to the letter before it.
+fn belongs_to_letter(c: char) -> bool {
+    is_combining_mark(c) || is_invisible(c)
+}
+
+/// The words of a text as they stand there.
 fn runs(text: &str) -> Vec<Range<usize>> {
     let (mut found, mut begin) = (Vec::new(), None::<(usize, bool)>);
     for (at, c) in text.char_indices() {
         let is_letter = c.is_alphanumeric();
         match begin {
-            Some((from, spaceless)) if is_letter && !is_combining_mark(c) => {
+            Some((from, spaceless)) if is_letter && !belongs_to_letter(c) => {
                 if is_without_spaces(c) != spaceless {
                     found.push(from..at);
                     begin = Some((at, !spaceless));
                 }
             }
-            Some(_) if is_combining_mark(c) => {}
+            Some(_) if belongs_to_letter(c) => {}
             Some((from, _)) => {
                 found.push(from..at);
                 begin = None;
@@ -92,6 +100,8 @@ mod tests {
     fn marks_of_letters_do_not_divide_a_word() {
         assert_eq!(marked("zèbre", "le Ze\u{300}bre."), ["Ze\u{300}bre"]);
         assert_eq!(marked("हिन्दी", "यह हिन्दी है"), ["हिन्दी"]);
+        assert_eq!(marked("محمد", "قال مُحَمَّد لنا"), ["مُحَمَّد"]);
+        assert_eq!(marked("password", "my pass\u{ad}word."), ["pass\u{ad}word"]);
     }
 
     #[test]

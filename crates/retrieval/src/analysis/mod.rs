@@ -11,7 +11,7 @@ use std::{borrow::Cow, cell::RefCell};
 
 use frostem::{Algorithm, Stemmer};
 use hashbrown::HashMap;
-use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
 
 pub(crate) use script::is_without_spaces;
 
@@ -26,8 +26,6 @@ pub enum Purpose {
     Query,
 }
 
-/// Combining marks of Latin, Greek and Cyrillic; those of other scripts belong to their letters.
-const ACCENTS: std::ops::RangeInclusive<char> = '\u{300}'..='\u{36f}';
 /// Shorter words are not stemmed.
 const STEMMED_BYTES_MIN: usize = 3;
 
@@ -73,12 +71,32 @@ fn form(word: &str) -> Option<Box<str>> {
     Some(if has_forms { Stemmer::new(Algorithm::English).stem(word).into() } else { word.into() })
 }
 
-/// The text in Unicode compatibility form (NFKC), without accents.
+/// Whether a character only modifies a letter: accents of Latin, Greek and Cyrillic, the vowel marks of Hebrew and Arabic, and
+/// the Arabic tatweel. Marks of other scripts belong to their letters.
+fn is_accent(c: char) -> bool {
+    match c {
+        '\u{300}'..='\u{36f}' | '\u{640}' => true,
+        '\u{591}'..='\u{5c7}'
+        | '\u{610}'..='\u{61a}'
+        | '\u{64b}'..='\u{65f}'
+        | '\u{670}'
+        | '\u{6d6}'..='\u{6ed}' => is_combining_mark(c),
+        _ => false,
+    }
+}
+
+/// Whether a character within a word is not seen: soft hyphen, zero-width space, word joiner. The joiners of Persian and Indic
+/// scripts divide words.
+pub(crate) fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}')
+}
+
+/// The text in Unicode compatibility form (NFKC), without accents and invisible characters.
 fn folded(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.nfkd().filter(|c| !ACCENTS.contains(c)).nfc().collect())
+    Cow::Owned(text.nfkd().filter(|c| !is_accent(*c) && !is_invisible(*c)).nfc().collect())
 }
 
 fn lower(word: &str) -> Cow<'_, str> {
@@ -135,6 +153,25 @@ mod tests {
         assert_eq!(document("ＡＢＣ１２"), document("abc12"));
         assert_eq!(document("Übergröße"), document("ubergroße"));
         assert_eq!(document("İstanbul"), document("istanbul"));
+    }
+
+    #[test]
+    fn vowel_marks_do_not_count() {
+        assert_eq!(document("مُحَمَّد"), document("محمد"));
+        assert_eq!(document("شَـــاهِد"), document("شاهد"));
+        assert_eq!(document("שָׁלוֹם"), document("שלום"));
+        assert_eq!(document("בֵּית־סֵפֶר"), ["בית", "ספר"]);
+        assert_eq!(document("٣"), ["٣"]);
+        assert_ne!(document("हिन्दी"), document("हनद"), "marks of other scripts belong to their letters");
+    }
+
+    #[test]
+    fn what_nobody_sees_does_not_divide_a_word() {
+        for invisible in ['\u{ad}', '\u{200b}', '\u{2060}', '\u{feff}'] {
+            assert_eq!(document(&format!("pass{invisible}word")), ["password"], "{invisible:?}");
+        }
+        assert_eq!(document("Donau\u{ad}dampf\u{ad}schiff"), document("Donaudampfschiff"));
+        assert!(document("\u{ad}\u{200b}").is_empty());
     }
 
     #[test]
