@@ -44,7 +44,12 @@ pub(crate) fn add_entries(
         Form::Json(entries) => entries,
     };
     let document = Document::read(text)?;
-    if entries.iter().all(|entry| is_there(agent, &document, entry)) {
+    let is_planned = |(path, text): (Vec<&str>, &str)| {
+        entries
+            .iter()
+            .any(|entry| matches!(entry, Entry::Element(list, value) if *list == path && value == text))
+    };
+    if entries.iter().all(|entry| is_there(agent, &document, entry)) && texts(known).all(is_planned) {
         return Ok(Edit { text: text.to_owned(), created: known.to_vec() });
     }
     let mut document = Document::read(&remove_entries(agent, text, form, known)?)?;
@@ -88,6 +93,10 @@ pub(crate) fn remove_entries(
         return Ok(text.to_owned());
     }
     let mut document = Document::read(text)?;
+    // By the record: the plan of now may leave out a text of an earlier one.
+    for (path, text) in texts(created).rev() {
+        remove_text(&mut document, &path, text);
+    }
     for entry in entries.iter().rev() {
         match entry {
             Entry::Member(path, _) => {
@@ -95,12 +104,12 @@ pub(crate) fn remove_entries(
                     document.remove(&steps(path));
                 }
             }
-            Entry::Element(path, value) if value.is_string() => {
-                let index = elements(&document, path).iter().rposition(|element| element == value);
-                if let Some(index) = index.filter(|_| created.contains(&element(path, value))) {
-                    document.remove(&below(path, &[Step::Index(index)]));
+            Entry::Element(path, value) if value == SERVER => {
+                if created.contains(&element(path, value)) {
+                    remove_text(&mut document, path, SERVER);
                 }
             }
+            Entry::Element(_, value) if value.is_string() => {}
             Entry::Element(path, _) => remove_hooks(agent, &mut document, path),
         }
     }
@@ -116,6 +125,19 @@ fn element(path: &[&str], value: &Value) -> String {
     match value.as_str() {
         Some(text) if text != SERVER => format!("{path}/-{text}"),
         Some(_) | None => format!("{path}/-"),
+    }
+}
+
+/// The recorded texts, each with the path of its list.
+fn texts(created: &[String]) -> impl DoubleEndedIterator<Item = (Vec<&str>, &str)> {
+    let named = created.iter().filter_map(|created| created.split_once("/-"));
+    named.filter(|(_, text)| !text.is_empty()).map(|(path, text)| (path.split('/').collect(), text))
+}
+
+fn remove_text(document: &mut Document, path: &[&str], text: &str) {
+    let index = elements(document, path).iter().rposition(|element| element == text);
+    if let Some(index) = index {
+        document.remove(&below(path, &[Step::Index(index)]));
     }
 }
 

@@ -118,6 +118,24 @@ fn a_second_time_changes_nothing_and_a_move_is_followed() {
 }
 
 #[test]
+fn tools_are_no_longer_allowed_when_the_user_wants_to_be_asked() {
+    let settings = |ask| {
+        forms(CodingAgent::Claude, Scope::Project, &ProgramCommand { ask, ..program() }).swap_remove(1).1
+    };
+    let theirs = "{\n  \"permissions\": {\"allow\": [\"Bash(ls)\"]}\n}\n";
+    for before in ["", theirs] {
+        let allowed = add_entries(CodingAgent::Claude, before, &settings(false), &[]).unwrap();
+        let asked =
+            add_entries(CodingAgent::Claude, &allowed.text, &settings(true), &allowed.created).unwrap();
+        let fresh = add_entries(CodingAgent::Claude, before, &settings(true), &[]).unwrap();
+        assert_eq!((&asked.text, &asked.created), (&fresh.text, &fresh.created));
+        let rest =
+            remove_entries(CodingAgent::Claude, &asked.text, &settings(false), &asked.created).unwrap();
+        assert!(rest == before || (before.is_empty() && rest == "{}\n"), "{rest}");
+    }
+}
+
+#[test]
 fn an_entry_of_the_user_under_our_name_stays_and_is_named() {
     let theirs = r#"{"mcpServers": {"plenary": {"command": "other"}}}"#;
     let (_, form) = forms(CodingAgent::Claude, Scope::Project, &program()).swap_remove(0);

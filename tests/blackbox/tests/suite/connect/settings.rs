@@ -145,6 +145,17 @@ async fn core_tools_are_called_unasked_unless_their_person_wants_to_be_asked() {
     assert!(!read(&asking, ".claude/settings.local.json").contains("permissions"));
     assert!(!read(&asking, ".codex/config.toml").contains("approve"));
     assert!(!read(&asking, ".gemini/settings.json").contains("trust"));
+    // What was allowed before is allowed no longer.
+    for (coding, name, word) in [
+        ("claude", ".claude/settings.local.json", "permissions"),
+        ("codex", ".codex/config.toml", "approve"),
+        ("gemini", ".gemini/settings.json", "trust"),
+    ] {
+        done(&home.run_in(&directory, &["connect", coding, "--ask"]).await);
+        assert!(!read(&directory, name).contains(word), "{coding}: {}", read(&directory, name));
+        done(&home.run_in(&directory, &["disconnect", coding]).await);
+        assert!(!directory.join(name).exists(), "{coding}");
+    }
     // A rule that was there is not ours to take.
     let own = home.dir().join("c");
     let path = own.join(".claude/settings.local.json");
