@@ -39,8 +39,8 @@ const CONNECTED_WITHIN: Duration = Duration::from_millis(1_800);
 const CLOSE_MAX: Duration = Duration::from_secs(1);
 
 /// Serves the Model Context Protocol on standard input and output, through the server's /mcp: sessions and single
-/// requests. Waits for a server that restarts, and renews its sessions. If no server answers, a session starts anyway,
-/// and calls fail at once.
+/// requests. Waits for a server that restarts, and renews its sessions. If no server answers, or no token is saved, a session
+/// starts anyway, and calls fail at once.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary mcp --toolsets core,context")]
 pub(crate) struct Mcp {
@@ -79,7 +79,8 @@ async fn begin(context: &Context) -> Result<(Speaker, bool), Failure> {
             context.out.note(&format!("no agent is made for this directory yet: {fault}"));
             (context.client()?, None)
         }
-        Err(Failure::Unreachable { what, next }) => {
+        // The token may be saved later.
+        Err(Failure::Unreachable { what, next } | Failure::Auth { what, next, missing: Some(_) }) => {
             let absence = format!("{what}: {next}");
             context.out.note(&absence);
             (context.client_of(ServerAddress::nowhere()?.url)?, Some(absence))

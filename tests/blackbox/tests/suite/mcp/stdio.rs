@@ -304,6 +304,25 @@ async fn a_token_that_is_saved_later_is_used() {
     assert_eq!(shim.end().await.code, 0);
 }
 
+/// A session begins without a token too: one that is saved later is used, and until then a call says what to do.
+#[tokio::test]
+async fn a_session_begins_before_its_token_is_saved() {
+    let server = crate::connect::server().await;
+    let home = crate::connect::home(&server);
+    let mut shim = home.start(&["--as", "@nick.cc", "mcp"]);
+    begin(&mut shim).await;
+    let listed = ask(&mut shim, 1, "tools/list", json!({})).await;
+    assert!(tools(&listed).contains(&"send"), "{listed}");
+    let whoami = json!({"name": "whoami", "arguments": {}});
+    let called = ask(&mut shim, 2, "tools/call", whoami.clone()).await;
+    let text = called["error"]["message"].as_str().expect("a text");
+    assert!(text.contains("no saved token of @nick.cc") && text.contains("plenary agent add"), "{called}");
+    home.run_ok(&["agent", "add", "@nick.cc"]).await;
+    let me = ask(&mut shim, 3, "tools/call", whoami).await;
+    assert!(me["result"].to_string().contains("@nick.cc"), "{me}");
+    assert_eq!(shim.end().await.code, 0);
+}
+
 /// A data directory without a server is named, and no address at which nothing can listen.
 #[tokio::test]
 async fn a_stopped_server_is_named_by_its_directory() {
