@@ -4,12 +4,13 @@
 
 use std::{
     io::{self, Write as _},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use plenary_client::{Client, IdempotencyKey};
+use plenary_client::IdempotencyKey;
 use plenary_kernel::AskId;
 use serde_json::Value;
+use tokio::time::timeout;
 
 use super::{event::Event, journal};
 use crate::{
@@ -21,6 +22,8 @@ use crate::{
 const LINE_CHARS_MAX: usize = 200;
 /// Maximum length of a detail, in characters.
 const DETAIL_CHARS_MAX: usize = 16_000;
+/// How much later than asked for a server's answer may come, and how long withdrawing may take: the coding agent waits too.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 /// How much longer the request stays open than this process waits, in case the process is killed.
 const GRACE_MS: u64 = 5_000;
 /// Maximum size of a request, less what the server adds.
@@ -33,30 +36,40 @@ pub(super) async fn ask(
     within: Duration,
     decision: impl Fn(&Value) -> Option<Value>,
 ) -> Result<(), String> {
-    let failed = |error: plenary_client::Error| journal::describe(&error.into());
     let client = context.agent_client().map_err(|failure| journal::describe(&failure))?;
     let mut interrupts =
         Interrupts::with_hangup().map_err(|error| journal::describe(&Failure::signals(&error)))?;
+    let started_at = Instant::now();
+    let remaining = || within.saturating_sub(started_at.elapsed());
     let open_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX).saturating_add(GRACE_MS);
-    body["deadline_at"] = client.server_now().await.0.saturating_add(open_ms).into();
-    let created = client.make_request(&body, &IdempotencyKey::random()).await.map_err(failed)?;
+    let making = async {
+        body["deadline_at"] = client.server_now().await.0.saturating_add(open_ms).into();
+        client.make_request(&body, &IdempotencyKey::random()).await
+    };
+    let created = in_time(remaining(), making).await?;
     let id: AskId =
         created.value["request_id"].as_str().and_then(|id| id.parse().ok()).ok_or("no request id")?;
-    let request = tokio::select! {
-        request = client.wait_request(&id, within) => request.map_err(failed)?.value,
+    let answered = tokio::select! {
+        request = in_time(remaining(), client.wait_request(&id, remaining())) => request?.value["answer"].clone(),
         // The coding agent got its answer in the window, or ends.
-        () = interrupts.next() => return give_up(&client, &id).await,
+        () = interrupts.next() => Value::Null,
     };
-    match decision(&request["answer"]) {
+    match decision(&answered) {
         Some(decision) => {
             print(&decision).map_err(|error| format!("the decision cannot be printed: {error}"))
         }
-        None => give_up(&client, &id).await,
+        None => in_time(Duration::ZERO, client.withdraw_request(&id)).await.map(|_| ()),
     }
 }
 
-async fn give_up(client: &Client, id: &AskId) -> Result<(), String> {
-    client.withdraw_request(id).await.map(|_| ()).map_err(|error| journal::describe(&error.into()))
+/// What the server answers within a time, and a little more.
+async fn in_time<T>(
+    within: Duration,
+    call: impl Future<Output = Result<T, plenary_client::Error>>,
+) -> Result<T, String> {
+    let answer = timeout(within.saturating_add(ANSWER_WITHIN), call).await;
+    let answer = answer.map_err(|_| "the server did not answer in time".to_owned())?;
+    answer.map_err(|error| journal::describe(&error.into()))
 }
 
 /// Adds the common members: the origin of the request.

@@ -1,6 +1,11 @@
 //! Servers that are slow, broken, or lost at the worst moment.
 
-use std::{ffi::OsStr, net::SocketAddr, os::unix::ffi::OsStrExt as _};
+use std::{
+    ffi::OsStr,
+    net::SocketAddr,
+    os::unix::ffi::OsStrExt as _,
+    time::{Duration, Instant},
+};
 
 use blackbox::{Cli, TempDir};
 use serde_json::json;
@@ -115,6 +120,24 @@ async fn a_server_that_is_slow_or_broken_costs_its_time_and_no_more() {
     let garbage = listening(Mood::Garbage).await;
     assert_eq!(by(&home, &claude, garbage, "").await, "");
     assert_eq!(journal(&home).lines().count(), 2, "{}", journal(&home));
+}
+
+#[tokio::test]
+async fn a_permission_request_to_a_silent_server_holds_the_coding_agent_for_its_time_only() {
+    let server = crate::connect::server().await;
+    let home = home(&server);
+    let claude = Coding::begin(&home, "claude", "a").await;
+    let silent = listening(Mood::Silent).await;
+    let (token, program) =
+        (claude.token(&home), claude.line("Stop").replace("hook Stop", "hook PermissionRequest"));
+    let line = format!("PLENARY_URL=http://{silent} PLENARY_TOKEN={token} {program} --wait-seconds 1");
+    let input = json!({"cwd": claude.directory, "session_id": "s", "hook_event_name": "PermissionRequest",
+        "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    let began = Instant::now();
+    let ran = home.shell(&claude.directory, &line, &input.to_string()).await;
+    assert!(ran.code == 0 && ran.out.is_empty(), "{ran:?}");
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    assert!(journal(&home).contains("did not answer in time"), "{}", journal(&home));
 }
 
 #[tokio::test]
