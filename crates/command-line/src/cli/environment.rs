@@ -1,7 +1,11 @@
 //! The environment of a command: variables and the working directory.
 //! Must not know: their meaning.
 
-use std::{ffi::OsStr, path::PathBuf, rc::Rc};
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+    rc::Rc,
+};
 
 use clap::{
     Arg,
@@ -9,6 +13,7 @@ use clap::{
     error::{ContextKind, ContextValue},
 };
 
+use super::failure::Failure;
 use crate::secrets;
 
 /// The command line without those variables of its options that are empty: an empty variable counts as unset.
@@ -29,13 +34,26 @@ pub fn naming_variables(mut error: clap::Error, command: &clap::Command) -> clap
     };
     let (option, value) = (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue));
     let option = option.split(' ').next().unwrap_or_default().to_owned();
-    let is_typed = std::env::args().any(|argument| argument.split('=').next() == Some(option.as_str()));
+    let is_option =
+        |argument: OsString| argument.to_string_lossy().split('=').next() == Some(option.as_str());
+    let is_typed = std::env::args_os().any(is_option);
     let variable = variable_of(command, option.trim_start_matches("--"))
         .filter(|name| !is_typed && std::env::var(name).is_ok_and(|set| set == value));
     if let Some(variable) = variable {
         error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
     }
     error
+}
+
+/// Refuses a variable of this program that is not text: it would count as unset, and the command would act as somebody else.
+pub(crate) fn check_variables() -> Result<(), Failure> {
+    let is_broken = |(name, value): &(OsString, OsString)| {
+        name.to_string_lossy().starts_with("PLENARY_") && value.to_str().is_none()
+    };
+    std::env::vars_os().find(is_broken).map_or(Ok(()), |(name, _)| {
+        let name = name.to_string_lossy();
+        Err(Failure::usage(format!("the variable {name} is not UTF-8"), "set it again, or unset it"))
+    })
 }
 
 /// The variable of an option, in any command.

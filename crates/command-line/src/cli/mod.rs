@@ -388,7 +388,8 @@ pub fn run(
         given.extend(args.given());
     }
     let out = out.repeating(given);
-    let settled = global.resolve_token(command.is_host().then_some(program.command));
+    let starts_programs = command.is_host().then_some(program.command);
+    let settled = environment::check_variables().and_then(|()| global.resolve_token(starts_programs));
     let context = Context::new(global, out, Environment::of_process(), program);
     let result = match (settled, command) {
         // A hook does not block the coding agent, even if its token is wrong.

@@ -17,7 +17,7 @@ async fn desk() -> (Server, Cli, Cli) {
     (server, person, agent)
 }
 
-fn json_of(text: &str) -> Value {
+pub(super) fn json_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 

@@ -1,0 +1,35 @@
+//! Arguments and variables that no command can take: each is refused, never passed over.
+
+use blackbox::{Cli, CommandOutput};
+
+use super::words::json_of;
+
+/// Runs a line of a shell in which `plenary` is the program.
+async fn line(line: &str) -> CommandOutput {
+    let cli = Cli::new(&[("PLENARY", &blackbox::binary().display().to_string())]);
+    cli.shell(&cli.dir(), &line.replace("plenary ", "\"$PLENARY\" "), "").await
+}
+
+#[tokio::test]
+async fn an_argument_that_is_not_utf_8_is_wrong_usage() {
+    for arguments in [
+        "send @nick.b \"$(printf '\\377')\"",
+        "\"$(printf '\\377')\"",
+        "connect \"$(printf '\\377')\"",
+        "mcp --toolsets \"$(printf '\\377')\"",
+        "serve --data \"$(printf '\\377x')\" --nope",
+    ] {
+        let ran = line(&format!("plenary {arguments}")).await;
+        assert!(ran.code == 2 && !ran.err.contains("panicked"), "{arguments}: {ran:?}");
+        let ran = line(&format!("plenary --json {arguments}")).await;
+        assert!(ran.code == 2 && json_of(&ran.err).is_object(), "{arguments}: {ran:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_variable_that_is_not_utf_8_is_not_taken_for_an_unset_one() {
+    for name in ["PLENARY_AS", "PLENARY_TOKEN", "PLENARY_URL"] {
+        let ran = line(&format!("{name}=\"$(printf '@nick.al\\377')\" plenary who")).await;
+        assert!(ran.code == 2 && ran.err.contains(&format!("{name} is not UTF-8")), "{ran:?}");
+    }
+}
