@@ -139,6 +139,10 @@ impl Global {
             self.token = Some(input::token(file)?);
         }
         let token = self.token.as_deref();
+        if token == Some("") {
+            let next = "give a token, or leave out --token to use a saved one";
+            return Err(Failure::usage("the value of --token is empty", next));
+        }
         let flags = [
             Flag::secret("--token", TOKEN, token),
             Flag {

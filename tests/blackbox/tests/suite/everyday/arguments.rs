@@ -33,3 +33,11 @@ async fn a_variable_that_is_not_utf_8_is_not_taken_for_an_unset_one() {
         assert!(ran.code == 2 && ran.err.contains(&format!("{name} is not UTF-8")), "{ran:?}");
     }
 }
+
+#[tokio::test]
+async fn an_empty_token_is_not_taken_for_a_missing_one() {
+    for flag in ["--token ''", "--token="] {
+        let ran = line(&format!("plenary {flag} who")).await;
+        assert!(ran.code == 2 && ran.err.contains("--token is empty"), "{flag}: {ran:?}");
+    }
+}
