@@ -11,7 +11,7 @@ mod server;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use plenary_command_line::{
     browser, cli, duration, guide, listen_address, out, paths,
@@ -88,7 +88,11 @@ fn main() -> ExitCode {
     if cli::is_hook(arguments()) {
         return cli::run_hook(PROGRAM);
     }
-    let parsed = cli::grouped(cli::ignoring_empty(Plenary::command())).try_get_matches();
+    // Help and errors of usage are printed before the option is parsed.
+    let is_plain = arguments().any(|argument| argument == "--no-color");
+    let color = if is_plain { ColorChoice::Never } else { ColorChoice::Auto };
+    let command_line = cli::grouped(cli::ignoring_empty(Plenary::command())).color(color);
+    let parsed = command_line.try_get_matches();
     let Plenary { global, command } = match parsed.and_then(|found| Plenary::from_arg_matches(&found)) {
         Ok(line) => line,
         Err(error) => return misused(&cli::naming_variables(error, &Plenary::command())),

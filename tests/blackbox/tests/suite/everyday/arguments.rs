@@ -41,3 +41,14 @@ async fn an_empty_token_is_not_taken_for_a_missing_one() {
         assert!(ran.code == 2 && ran.err.contains("--token is empty"), "{flag}: {ran:?}");
     }
 }
+
+#[tokio::test]
+async fn help_and_errors_of_usage_have_no_colors_where_none_are_wanted() {
+    for arguments in ["--help", "send --help", "bogus"] {
+        let text = |ran: CommandOutput| ran.out + &ran.err;
+        let plain = text(line(&format!("CLICOLOR_FORCE=1 plenary --no-color {arguments}")).await);
+        assert!(!plain.is_empty() && !plain.contains('\u{1b}'), "{arguments}: {plain:?}");
+        let colored = text(line(&format!("CLICOLOR_FORCE=1 plenary {arguments}")).await);
+        assert!(colored.contains('\u{1b}'), "{arguments}: {colored:?}");
+    }
+}
