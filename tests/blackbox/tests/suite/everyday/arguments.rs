@@ -52,3 +52,20 @@ async fn help_and_errors_of_usage_have_no_colors_where_none_are_wanted() {
         assert!(colored.contains('\u{1b}'), "{arguments}: {colored:?}");
     }
 }
+
+#[tokio::test]
+async fn completions_for_fish_offer_the_values_of_arguments() {
+    let script = line("plenary completions fish").await.out;
+    let offered = |place: &str, value: &str| {
+        let head = format!("complete -c plenary -n \"__fish_plenary_using_subcommand {place}\" -f -a \"");
+        let values = script.lines().filter_map(|line| line.strip_prefix(&head));
+        values.flat_map(|values| values.trim_end_matches('"').split(' ')).any(|offered| offered == value)
+    };
+    for (place, value) in [
+        ("attention", "focus"),
+        ("connect", "claude"),
+        ("agent; and __fish_seen_subcommand_from hold-runs", "on"),
+    ] {
+        assert!(offered(place, value), "{place} {value}: {script}");
+    }
+}
