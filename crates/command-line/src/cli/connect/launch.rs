@@ -30,7 +30,7 @@ use crate::{
         failure::Failure,
         hook::WAKE_VAR,
         identity::{CLIENT_VAR, ClientEntry, RememberedIdentities, nearest},
-        settings::File,
+        settings::{Document, File},
     },
     paths,
 };
@@ -279,10 +279,7 @@ fn start(
             // A value set by an administrator stays.
             let set = context.environment.var(variable).filter(|set| Path::new(set) != path);
             let set = set.unwrap_or_else(|| system.to_owned());
-            let mut settings: Value = fs::read_to_string(&set)
-                .ok()
-                .and_then(|text| serde_json::from_str(&text).ok())
-                .unwrap_or_default();
+            let mut settings = as_written(&set, &File::at(&set).read()?.unwrap_or_default())?;
             for file in planned {
                 put(&mut settings, &file.form);
             }
@@ -319,6 +316,17 @@ fn start(
     Ok(start)
 }
 
+/// An object of settings as a person writes it, with comments; `place` names it. What cannot be read must not be replaced.
+fn as_written(place: &str, text: &str) -> Result<Value, Failure> {
+    let settings = Document::read(text).map(|document| document.value(&[]).unwrap_or_default());
+    let why = match settings {
+        Ok(settings) if settings.is_object() => return Ok(settings),
+        Ok(_) => "it is not an object".to_owned(),
+        Err(error) => error.0,
+    };
+    Err(Failure::local_with(format!("the settings in {place} cannot be read: {why}"), "correct them"))
+}
+
 /// The settings as one text, merged with those in the variable, and with our module at its new path.
 fn content(
     context: &Context,
@@ -326,8 +334,7 @@ fn content(
     (variable, handle): (&str, &str),
     planned: &[PlannedFile],
 ) -> Result<Value, Failure> {
-    let set = context.environment.var(variable).and_then(|text| serde_json::from_str(&text).ok());
-    let mut settings: Value = set.unwrap_or_else(|| json!({}));
+    let mut settings = as_written(variable, &context.environment.var(variable).unwrap_or_default())?;
     for file in planned {
         match &file.form {
             // The module has another path.
@@ -504,6 +511,17 @@ mod tests {
             toml_server("[mcp_servers.plenary]\ncommand = \"p\"\n\n[mcp_servers.plenary.tools.send]\nx = 1")
                 .unwrap();
         assert!(!flag.to_string_lossy().contains('\n'), "{flag:?}");
+    }
+
+    #[test]
+    fn settings_with_comments_are_kept_and_others_are_refused() {
+        let read = |text: &str| as_written("/etc/defaults.json", text).ok();
+        let comments = "{ // off\n \"telemetry\": {\"enabled\": false, /* … */},\n}";
+        assert_eq!(read(comments), Some(json!({"telemetry": {"enabled": false}})));
+        assert_eq!(read(""), Some(json!({})), "there are none");
+        for wrong in ["{", "[]", "telemetry = false"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -112,6 +112,33 @@ async fn gemini_gets_a_home_of_links_with_an_extension_wherever_the_home_is() {
     assert_eq!(std::fs::read_dir(&directory).expect("the directory").count(), 0);
 }
 
+/// Settings that are there already are merged with ours, also with comments; those that cannot be read are not replaced.
+#[tokio::test]
+async fn settings_in_a_variable_and_in_a_file_that_it_names_are_kept() {
+    let (server, bin) = (server().await, TempDir::new());
+    let home = home(&server, &bin);
+    let script = "#!/bin/sh\ncat \"$QWEN_CODE_SYSTEM_DEFAULTS_PATH\"\necho \"$OPENCODE_CONFIG_CONTENT\"\n";
+    for name in ["qwen", "opencode"] {
+        std::fs::write(bin.path().join(name), script).expect("a script");
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(bin.path().join(name), executable).expect("it may be run");
+    }
+    let (directory, defaults) = (home.dir().join("web"), home.dir().join("defaults.json"));
+    std::fs::create_dir(&directory).expect("a directory");
+    for (text, code) in [("{ // off\n\"telemetry\": {\"enabled\": false},}", 0), ("{\"telemetry\": ", 1)] {
+        std::fs::write(&defaults, text).expect("a file");
+        for (variable, value, name) in [
+            ("QWEN_CODE_SYSTEM_DEFAULTS_PATH", defaults.display().to_string(), "qwen"),
+            ("OPENCODE_CONFIG_CONTENT", text.to_owned(), "opencode"),
+        ] {
+            let line = format!("{variable}='{value}' '{}' {name}", blackbox::binary().display());
+            let ran = home.shell(&directory, &line, "").await;
+            assert_eq!(ran.code, code, "{ran:?}");
+            assert_eq!(code == 0, ran.out.contains("telemetry") && ran.out.contains("plenary"), "{ran:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn each_is_told_in_the_way_that_it_has() {
     let (server, bin) = (server().await, TempDir::new());
