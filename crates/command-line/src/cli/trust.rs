@@ -32,6 +32,7 @@ pub(crate) fn run(context: &Context, args: Trust) -> Result<(), Failure> {
             "there is nothing to trust; set the agent of a directory with `plenary use @owner.name`",
         ));
     }
+    identity::check_files(&files)?;
     TrustList::of(&context.environment)?.record(&files)?;
     if context.out.is_json() {
         return Ok(context.out.line(&json!({ "trusted": present }).to_string())?);

@@ -45,13 +45,16 @@ pub(super) fn notice_of(event: &Event, failure: &Failure, server: Option<&BaseUr
         Failure::Auth { what, missing: Some(_), .. } => {
             (what.clone(), Some(format!("`{connect}` in this directory")))
         }
-        Failure::Auth { what, next, .. } => (what.clone(), Some(next.clone())),
-        Failure::Call(_)
-        | Failure::Refused { .. }
-        | Failure::Usage { .. }
-        | Failure::Local { .. }
-        | Failure::Output(_)
-        | Failure::Reported(_) => return None,
+        // Files of this program that cannot be read.
+        Failure::Auth { what, next, .. } | Failure::Usage { what, next } => {
+            (what.clone(), Some(next.clone()))
+        }
+        Failure::Local { what, next } => {
+            (what.clone(), Some(next.clone().unwrap_or_else(|| "correct it".to_owned())))
+        }
+        Failure::Call(_) | Failure::Refused { .. } | Failure::Output(_) | Failure::Reported(_) => {
+            return None;
+        }
     };
     Some(match next {
         None => format!(

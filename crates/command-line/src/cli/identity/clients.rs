@@ -327,10 +327,22 @@ fn unusable(path: &Path, why: &str) -> Failure {
 }
 
 fn read(environment: &Environment, path: &Path) -> Result<Option<Clients>, Failure> {
-    let text = trusted::read(path).map_err(|error| unusable(path, &error.to_string()))?;
-    let Some(text) = text else { return Ok(None) };
+    let Some(text) = text(path)? else { return Ok(None) };
     TrustList::of(environment)?.check(path, &text)?;
-    toml::from_str(&text).map(Some).map_err(|error| unusable(path, error.message()))
+    parse(path, &text).map(Some)
+}
+
+fn text(path: &Path) -> Result<Option<String>, Failure> {
+    trusted::read(path).map_err(|error| unusable(path, &error.to_string()))
+}
+
+fn parse(path: &Path, text: &str) -> Result<Clients, Failure> {
+    toml::from_str(text).map_err(|error| unusable(path, error.message()))
+}
+
+/// Rejects a file that cannot be read, if there is one.
+pub(super) fn check(path: &Path) -> Result<(), Failure> {
+    text(path)?.map_or(Ok(()), |text| parse(path, &text).map(drop))
 }
 
 #[cfg(test)]

@@ -65,6 +65,12 @@ pub(crate) fn files_of(directory: &Path) -> [PathBuf; 2] {
     [directory.join(project::FILE), clients::file_in(directory)]
 }
 
+/// Rejects files of a directory that cannot be read: nothing in them can be trusted.
+pub(crate) fn check_files([project, clients]: &[PathBuf; 2]) -> Result<(), Failure> {
+    project::check(project)?;
+    clients::check(clients)
+}
+
 /// Whether the user has written or trusted the files of a directory, or of one above it, that set an agent; also if they were moved or
 /// copied since.
 pub(crate) fn had_settings(environment: &Environment, directory: &Path) -> bool {

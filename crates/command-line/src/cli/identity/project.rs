@@ -39,11 +39,9 @@ pub(crate) fn find(
 ) -> Result<Option<(String, PathBuf)>, Failure> {
     for ancestor in directory.ancestors() {
         let path = ancestor.join(FILE);
-        let Some(text) = trusted::read(&path).map_err(|error| unusable(&path, &error.to_string()))? else {
-            continue;
-        };
+        let Some(text) = text(&path)? else { continue };
         TrustList::of(environment)?.check(&path, &text)?;
-        let table: toml::Table = toml::from_str(&text).map_err(|error| unusable(&path, error.message()))?;
+        let table = parse(&path, &text)?;
         match table.get(setting.key()) {
             Some(toml::Value::String(text)) => return Ok(Some((text.clone(), path))),
             Some(_) => return Err(unusable(&path, &format!("`{}` is not a text", setting.key()))),
@@ -52,6 +50,19 @@ pub(crate) fn find(
         }
     }
     Ok(None)
+}
+
+fn text(path: &Path) -> Result<Option<String>, Failure> {
+    trusted::read(path).map_err(|error| unusable(path, &error.to_string()))
+}
+
+fn parse(path: &Path, text: &str) -> Result<toml::Table, Failure> {
+    toml::from_str(text).map_err(|error| unusable(path, error.message()))
+}
+
+/// Rejects a file that cannot be read, if there is one.
+pub(super) fn check(path: &Path) -> Result<(), Failure> {
+    text(path)?.map_or(Ok(()), |text| parse(path, &text).map(drop))
 }
 
 /// The failure for an unusable file.

@@ -80,7 +80,9 @@ impl TrustList {
     /// Whether the user has written or trusted a file of this name, or one with its content elsewhere: before it was changed,
     /// moved or copied.
     pub(crate) fn has_known(&self, file: &Path) -> bool {
-        let (Ok(list), Ok(Some(text))) = (self.load(), read(file)) else { return false };
+        let Ok(Some(text)) = read(file) else { return false };
+        // Of a damaged list, the user must learn.
+        let Ok(list) = self.load() else { return true };
         let mark = mark(&text);
         list.files.contains_key(&name(file)) || list.files.values().any(|known| *known == mark)
     }

@@ -277,6 +277,38 @@ async fn an_agent_without_a_saved_token_is_told_to_the_person() {
     assert_eq!(told(&home, &claude, "s-1", "Stop").await, None, "once a session");
 }
 
+/// A damaged file of the program's own stops all messages until somebody mends it.
+#[tokio::test]
+async fn a_damaged_file_is_told_to_the_person_with_its_name() {
+    let server = crate::connect::server().await;
+    let home = home(&server);
+    let claude = Coding::begin(&home, "claude", "a").await;
+    let own = home.dir().join(".config/plenary");
+    for (nth, path) in [
+        own.join("tokens.toml"),
+        own.join("directories.toml"),
+        claude.directory.join(".plenary/clients.toml"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let whole = std::fs::read_to_string(&path).expect("it is there");
+        let name = path.file_name().and_then(OsStr::to_str).expect("a name");
+        std::fs::write(&path, format!("{whole}[[[")).expect("a file");
+        if name == "clients.toml" {
+            // As by hand: a file that cannot be read is not trusted, and one that is trusted may be damaged.
+            let ran = home.run_in(&claude.directory, &["trust"]).await;
+            assert!(ran.code == 2 && ran.err.contains("cannot be used"), "{ran:?}");
+        }
+        let session = format!("s-{nth}");
+        let words = told(&home, &claude, &session, "SessionStart").await.expect("a text");
+        assert!(words.contains(name) && words.contains("Next: "), "{words}");
+        assert_eq!(told(&home, &claude, &session, "PostToolUse").await, None, "once a session");
+        std::fs::write(&path, whole).expect("a file");
+        assert_eq!(told(&home, &claude, &session, "UserPromptSubmit").await, None, "it is mended");
+    }
+}
+
 #[tokio::test]
 async fn a_directory_that_was_renamed_is_told_to_the_person_at_the_start() {
     let server = crate::connect::server().await;
