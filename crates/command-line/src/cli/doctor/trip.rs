@@ -25,6 +25,7 @@ use crate::cli::{
     hook,
     identity::ClientEntry,
 };
+use crate::out::clean;
 
 /// The session under which an agent's inbox reads frames, so that live listeners are not affected.
 const INBOX_SESSION: &str = "inbox";
@@ -50,7 +51,8 @@ pub(super) async fn round(
         ));
     }
     let (agent, marker) = send_probe(context, connected).await?;
-    let outcome = run_hooks(coding, written, directory, &marker).await;
+    let deadline_ms = hook::deadline(&context.environment).as_millis();
+    let outcome = run_hooks((coding, deadline_ms), written, directory, &marker).await;
     clean_up(&agent, &connected.agent).await?;
     outcome
 }
@@ -154,7 +156,7 @@ fn unreached(connected: &ClientEntry) -> Failure {
 
 /// Runs every hook, and looks for the probe in the text that a hook gives to the model.
 async fn run_hooks(
-    coding: CodingAgent,
+    (coding, deadline_ms): (CodingAgent, u128),
     written: &ProgramEntries,
     directory: &Path,
     marker: &str,
@@ -163,7 +165,8 @@ async fn run_hooks(
     let mut slowest = 0;
     for (event, line) in &written.hooks {
         let started_at = Instant::now();
-        let output = run(&format!("{line} --peek"), &hook_input(event, directory), directory).await?;
+        let (output, error) =
+            run(&format!("{line} --peek"), &hook_input(event, directory), directory).await?;
         let elapsed_ms = started_at.elapsed().as_millis();
         slowest = slowest.max(elapsed_ms);
         if !hook::accepts_text_at(coding, event) || output.contains(marker) {
@@ -175,9 +178,14 @@ async fn run_hooks(
                 unread,
             ));
         }
+        let why = if error.is_empty() { String::new() } else { format!(": {error}") };
         return Err(Failure::local_with(
-            format!("the hook of {event} did not show a waiting message ({elapsed_ms} ms)"),
-            format!("run it yourself: `{line} --peek </dev/null`"),
+            format!("the hook of {event} did not show a waiting message ({elapsed_ms} ms){why}"),
+            if elapsed_ms > deadline_ms {
+                format!("it has {deadline_ms} ms; PLENARY_HOOK_DEADLINE_MS sets another time")
+            } else {
+                format!("run it yourself: `{line} --peek </dev/null`")
+            },
         ));
     }
     let text_hooks = written.hooks.keys().filter(|event| hook::accepts_text_at(coding, event)).count();
@@ -201,11 +209,12 @@ fn hook_input(event: &str, directory: &Path) -> String {
         .to_string()
 }
 
-async fn run(line: &str, input: &str, directory: &Path) -> Result<String, Failure> {
+/// What a hook prints, and its error.
+async fn run(line: &str, input: &str, directory: &Path) -> Result<(String, String), Failure> {
     let failed = |error: std::io::Error| Failure::local(format!("the hook cannot be run: {error}"));
     let mut command = Command::new("sh");
     command.args(["-c", line]).current_dir(directory).kill_on_drop(true);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(failed)?;
     if let Some(mut stdin) = child.stdin.take() {
         stdin.write_all(input.as_bytes()).await.map_err(failed)?;
@@ -218,7 +227,8 @@ async fn run(line: &str, input: &str, directory: &Path) -> Result<String, Failur
             "run it yourself to see more; `plenary connect` writes it again",
         ));
     }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+    Ok((text(&output.stdout), clean(&text(&output.stderr)).into_owned()))
 }
 
 /// Marks the probe as seen, unless that would mark another sender's frame too; otherwise it expires soon.

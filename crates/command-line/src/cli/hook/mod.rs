@@ -36,6 +36,7 @@ use plenary_kernel::AgentHandle;
 use super::{
     connect::{self, CodingAgent},
     context::Context,
+    environment::Environment,
     failure::Failure,
     identity,
 };
@@ -69,7 +70,7 @@ pub(crate) struct Hook {
     /// The coding agent, as `connect` calls it [default: detected from the JSON]
     #[arg(long, value_name = "CODING AGENT")]
     client: Option<String>,
-    /// Show the answer without marking anything as seen and without counting a turn
+    /// Show the answer without marking anything as seen and without counting a turn; an error is on standard error
     #[arg(long)]
     peek: bool,
     /// Deadline of the whole command, in milliseconds; after it nothing is printed [env: PLENARY_HOOK_DEADLINE_MS]
@@ -87,19 +88,27 @@ pub(crate) fn run(context: &Context, args: &Hook) -> bool {
     let started_at = Instant::now();
     // Also a bug prints nothing; the journal has it.
     set_hook(Box::new(|_| {}));
-    let variable = || context.environment.var("PLENARY_HOOK_DEADLINE_MS")?.parse().ok();
-    let all = Duration::from_millis(args.deadline_ms.or_else(variable).unwrap_or(DEADLINE_MS));
+    let all = args.deadline_ms.map_or_else(|| deadline(&context.environment), Duration::from_millis);
+    let failed = |event: &str, why: &str| {
+        journal::note(&context.environment, event, why);
+        // Only people and `doctor` peek.
+        if args.peek {
+            context.out.note(why);
+        }
+        false
+    };
     let event = match read_event(context, args, all) {
         Ok(event) => event,
-        Err(why) => {
-            journal::note(&context.environment, args.event.as_deref().unwrap_or("-"), &why);
-            return false;
-        }
+        Err(why) => return failed(args.event.as_deref().unwrap_or("-"), &why),
     };
-    failing_open(|| respond(context, args, &event, started_at, all)).unwrap_or_else(|why| {
-        journal::note(&context.environment, &event.name, &why);
-        false
-    })
+    failing_open(|| respond(context, args, &event, started_at, all))
+        .unwrap_or_else(|why| failed(&event.name, &why))
+}
+
+/// How long a hook may take.
+pub(crate) fn deadline(environment: &Environment) -> Duration {
+    let variable = environment.var("PLENARY_HOOK_DEADLINE_MS");
+    Duration::from_millis(variable.and_then(|text| text.parse().ok()).unwrap_or(DEADLINE_MS))
 }
 
 /// What the work returns; a panic is an error like any other.

@@ -57,6 +57,27 @@ async fn the_path_is_proven_link_by_link_and_a_broken_one_is_named() {
     assert!(ran.code == 0 || ran.out.contains("has no hook") || ran.out.contains("no hook at"), "{ran:?}");
 }
 
+/// A hook that fails does so silently; `doctor` says why.
+#[tokio::test]
+async fn the_cause_of_a_silent_hook_is_named() {
+    let server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("a");
+    connected(&home, &directory, "claude").await;
+    done(&home.run_in(&directory, &["doctor"]).await);
+    let late = format!("PLENARY_HOOK_DEADLINE_MS=1 '{}' doctor", blackbox::binary().display());
+    let ran = home.shell(&directory, &late, "").await;
+    assert!(ran.code == 1 && ran.out.contains("it has 1 ms; PLENARY_HOOK_DEADLINE_MS"), "{ran:?}");
+    let hooks = home.dir().join(".local/state/plenary/hooks");
+    std::fs::remove_dir_all(&hooks).expect("the state goes");
+    std::fs::write(&hooks, "in the way").expect("a file");
+    let ran = home.run_in(&directory, &["doctor"]).await;
+    assert!(ran.code == 1 && ran.out.contains("did not show a waiting message"), "{ran:?}");
+    assert!(ran.out.contains("plenary/hooks"), "{ran:?}");
+    let by_hand = home.run_in(&directory, &["hook", "Stop", "--client", "claude", "--peek"]).await;
+    assert!(by_hand.code == 0 && by_hand.err.contains("plenary/hooks"), "{by_hand:?}");
+}
+
 /// As Codex notes that its person trusts a directory and the hooks in it.
 fn codex_trusts(home: &Cli, directory: &Path) {
     let path = directory.display();
