@@ -154,10 +154,12 @@ async fn show(
 ) -> Result<(), Failure> {
     let (mut keys, mut ticks, mut refreshes) = (keyboard(), ticking(EVERY), ticking(REFRESH));
     loop {
+        model.expire(client.now());
         terminal.draw(|frame| view::draw(frame, &model, client.now())).map_err(|error| broken(&error))?;
         tokio::select! {
             key = keys.recv() => {
                 let Some(key) = key else { return Ok(()) };
+                model.expire(client.now());
                 let act = model.key(key);
                 if matches!(act, Act::Quit) {
                     return Ok(());
@@ -209,7 +211,7 @@ async fn perform(client: &Client, model: &mut Model, act: Act) -> Result<(), Fai
             for (request, body) in answers {
                 client.answer_request(&id(&request)?, &body).await?;
                 sent.push(request);
-                model.answered(sent.clone());
+                model.answered(sent.clone(), client.now());
             }
         }
         Act::Undo(requests) => {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use plenary_kernel::TimestampMs;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Map, Value, json};
 
@@ -67,14 +68,19 @@ pub(super) struct Model {
     pub(super) scroll: u16,
     /// The note below the page.
     pub(super) note: String,
-    /// The requests answered last, which can be undone.
+    /// The requests answered last, which can be undone until `undo_ends`.
     undoable: Vec<String>,
+    undo_ends: TimestampMs,
     /// Whether the stream is up.
     pub(super) live: bool,
 }
 
 pub(super) fn id_of(request: &Value) -> &str {
     request["request_id"].as_str().unwrap_or_default()
+}
+
+fn undo_note(answers: usize) -> String {
+    format!("answered {answers}; u takes it back for {UNDO_SECONDS} s; an arrow key goes on")
 }
 
 impl Model {
@@ -139,11 +145,22 @@ impl Model {
     }
 
     /// Records the requests that were just answered.
-    pub(super) fn answered(&mut self, ids: Vec<String>) {
-        self.note =
-            format!("answered {}; u takes it back for {UNDO_SECONDS} s; an arrow key goes on", ids.len());
+    pub(super) fn answered(&mut self, ids: Vec<String>, now: TimestampMs) {
+        self.note = undo_note(ids.len());
         self.picked.clear();
         self.undoable = ids;
+        self.undo_ends = TimestampMs(now.0.saturating_add(UNDO_SECONDS * 1_000));
+    }
+
+    /// Forgets answers that can no longer be undone.
+    pub(super) fn expire(&mut self, now: TimestampMs) {
+        if self.undoable.is_empty() || now < self.undo_ends {
+            return;
+        }
+        if self.note == undo_note(self.undoable.len()) {
+            self.note.clear();
+        }
+        self.undoable.clear();
     }
 
     /// Records the outcome of an act: a failure, or none. A typed text stays until the server has taken it.
@@ -443,10 +460,29 @@ pub(super) mod tests {
     fn a_key_that_is_held_answers_one_request() {
         let mut model = model(&["a", "b"]);
         assert!(matches!(press(&mut model, "a"), Act::Answer(_)));
-        model.answered(vec!["a".into()]);
+        model.answered(vec!["a".into()], TimestampMs(0));
         model.replace(vec![request("b")]);
         assert_eq!(press(&mut model, "aaa"), Act::Nothing);
         assert_eq!(press(&mut model, "u"), Act::Undo(vec!["a".into()]));
+    }
+
+    #[test]
+    fn an_answer_is_offered_for_undoing_as_long_as_the_server_takes_it_back() {
+        let mut model = model(&["a", "b"]);
+        let answer = |model: &mut Model| {
+            model.answered(vec!["a".into()], TimestampMs(1_000));
+            model.expire(TimestampMs(8_999));
+            assert!(model.note.starts_with("answered 1"), "{}", model.note);
+        };
+        answer(&mut model);
+        model.expire(TimestampMs(9_000));
+        assert_eq!(model.note, "");
+        assert_eq!(press(&mut model, "u"), Act::Nothing);
+        assert_eq!(model.note, "there is nothing to undo");
+        answer(&mut model);
+        model.note = "not connected".into();
+        model.expire(TimestampMs(9_000));
+        assert_eq!(model.note, "not connected", "another note stays");
     }
 
     #[test]
@@ -455,7 +491,7 @@ pub(super) mod tests {
         let Act::Answer(answers) = press(&mut model, "xxa") else { panic!("an answer") };
         let ids: Vec<_> = answers.into_iter().map(|(id, _)| id).collect();
         assert_eq!(ids, ["a", "b"]);
-        model.answered(ids.clone());
+        model.answered(ids.clone(), TimestampMs(0));
         assert!(!model.is_picked("a"));
         assert_eq!(press(&mut model, "u"), Act::Undo(ids));
         assert_eq!(press(&mut model, "u"), Act::Nothing);

@@ -23,10 +23,20 @@ use crate::{
 
 /// From this width, the list and the request are side by side.
 const WIDE: u16 = 90;
-/// The keys, in two lines that fit the narrowest usual terminal.
-const KEYS: [&str; 2] = [
-    "j k move · x pick · z snooze 1 h · d delegate · u undo · q quit",
-    "a accept · A always · e edit · r respond · i ignore",
+/// The height of the list at which a request is shown in it.
+const LIST_ROWS_MIN: u16 = 4;
+const KEYS: [&str; 11] = [
+    "j k move",
+    "x pick",
+    "z snooze 1 h",
+    "d delegate",
+    "u undo",
+    "q quit",
+    "a accept",
+    "A always",
+    "e edit",
+    "r respond",
+    "i ignore",
 ];
 
 fn text(value: &Value) -> String {
@@ -42,8 +52,9 @@ fn waiting(requests: usize, has_more: bool) -> String {
 }
 
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, now: TimestampMs) {
-    let [head, body, foot] =
-        Layout::vertical([Constraint::Length(1), Constraint::Min(3), Constraint::Length(3)])
+    let key_rows = Constraint::Length(lines_of(&KEYS, frame.area().width).len().try_into().unwrap_or(1));
+    let [head, body, note, foot] =
+        Layout::vertical([Constraint::Length(1), Constraint::Min(3), Constraint::Length(1), key_rows])
             .areas(frame.area());
     let live = if model.live { "live" } else { "not connected" };
     let bold = Style::default().add_modifier(Modifier::BOLD);
@@ -55,11 +66,26 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, now: TimestampMs) {
     let [list, detail] = if frame.area().width >= WIDE {
         Layout::horizontal([Constraint::Percentage(40), Constraint::Percentage(60)]).areas(body)
     } else {
-        Layout::vertical([Constraint::Percentage(40), Constraint::Percentage(60)]).areas(body)
+        Layout::vertical([Constraint::Min(LIST_ROWS_MIN), Constraint::Percentage(60)]).areas(body)
     };
     draw_list(frame, model, now, list);
     draw_detail(frame, model, detail);
-    draw_foot(frame, model, foot);
+    draw_note(frame, model, note);
+    draw_keys(frame, model, foot);
+}
+
+/// Keys and their effects, in lines of this width.
+fn lines_of(keys: &[&str], width: u16) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for key in keys {
+        let longer = lines.last().map(|line| format!("{line} · {key}"));
+        let longer = longer.filter(|line| line.chars().count() <= usize::from(width));
+        match (longer, lines.last_mut()) {
+            (Some(longer), Some(line)) => *line = longer,
+            (_, _) => lines.push((*key).to_owned()),
+        }
+    }
+    lines
 }
 
 fn draw_list(frame: &mut Frame<'_>, model: &Model, now: TimestampMs, area: Rect) {
@@ -157,25 +183,33 @@ fn draw_detail(frame: &mut Frame<'_>, model: &Model, area: Rect) {
     frame.render_widget(paragraph, area);
 }
 
-fn draw_foot(frame: &mut Frame<'_>, model: &Model, area: Rect) {
-    let below = match &model.typing {
-        Some(TextEntry::Edit(_)) => ["Enter sends the arguments · Esc leaves them", ""],
-        Some(TextEntry::Respond(_)) => ["Enter sends the reply · Esc leaves it", ""],
-        Some(TextEntry::Delegate(_)) => ["Enter gives it to this person · Esc leaves it", ""],
-        None => KEYS,
-    };
-    let above = match &model.typing {
+/// What is typed, or the note.
+fn draw_note(frame: &mut Frame<'_>, model: &Model, area: Rect) {
+    let note = clean(&model.note);
+    let text = match &model.typing {
         Some(TextEntry::Edit(text)) => end_of(&format!("edit> {}_", clean(text)), area.width),
         Some(TextEntry::Respond(text)) => end_of(&format!("reply> {}_", clean(text)), area.width),
         Some(TextEntry::Delegate(text)) => end_of(&format!("give to> {}_", clean(text)), area.width),
-        None => clean(&model.note).into_owned(),
+        None => String::new(),
     };
-    let above = match &model.typing {
-        Some(_) if !model.note.is_empty() => format!("{} ({above})", clean(&model.note)),
-        Some(_) | None => above,
+    let line = match (note.is_empty(), text.is_empty()) {
+        (_, true) => note.into_owned(),
+        (true, false) => text,
+        (false, false) => format!("{note} ({text})"),
+    };
+    frame.render_widget(Paragraph::new(line), area);
+}
+
+/// The keys that have an effect now.
+fn draw_keys(frame: &mut Frame<'_>, model: &Model, area: Rect) {
+    let keys = match &model.typing {
+        Some(TextEntry::Edit(_)) => &["Enter sends the arguments", "Esc leaves them"][..],
+        Some(TextEntry::Respond(_)) => &["Enter sends the reply", "Esc leaves it"],
+        Some(TextEntry::Delegate(_)) => &["Enter gives it to this person", "Esc leaves it"],
+        None => &KEYS,
     };
     let dim = Style::default().add_modifier(Modifier::DIM);
-    let lines = [Line::raw(above)].into_iter().chain(below.map(|line| Line::styled(line, dim)));
+    let lines = lines_of(keys, area.width).into_iter().map(|line| Line::styled(line, dim));
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), area);
 }
 
@@ -223,9 +257,21 @@ mod tests {
 
     #[test]
     fn every_key_is_shown_on_a_narrow_page() {
-        let page = drawn(&model(&["ask_1"]), (80, 24));
-        for key in ["a accept", "i ignore", "z snooze", "u undo", "q quit"] {
-            assert!(page.contains(key), "{key} is in:\n{page}");
+        for width in [40, 80] {
+            let page = drawn(&model(&["ask_1"]), (width, 24));
+            for key in ["a accept", "i ignore", "r respond", "z snooze 1 h", "d delegate", "u undo", "q quit"]
+            {
+                assert!(page.contains(key), "{key} is in:\n{page}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_low_page_lists_a_request() {
+        for width in [40, 80] {
+            let page = drawn(&model(&["ask_1"]), (width, 12));
+            let row = page.lines().nth(2).unwrap();
+            assert!(row.contains("  Run ask_1"), "{page}");
         }
     }
 
