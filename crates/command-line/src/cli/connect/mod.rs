@@ -128,6 +128,9 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
         Ok((planned, edits))
     };
     // Settings that cannot be changed are detected before an agent is created for them.
+    if scope == Scope::Project && !args.dry_run {
+        super::identity::check_place(&directory)?;
+    }
     let likely = likely(context, &args, &agent_directory, before.as_ref())?;
     let preview = edited(&likely)?;
     let (agent, (planned, (edits, created))) = if args.dry_run {

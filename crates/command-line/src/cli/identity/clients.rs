@@ -179,6 +179,17 @@ impl Clients {
     }
 }
 
+/// Fails if a directory cannot hold entries, before an agent is created for them.
+pub(crate) fn check_place(directory: &Path) -> Result<(), Failure> {
+    let own = directory.join(DIRECTORY);
+    let made = match fs::create_dir(&own) {
+        Ok(()) => fs::remove_dir(&own),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && own.is_dir() => Ok(()),
+        Err(error) => Err(error),
+    };
+    made.map_err(|error| unusable(&own, &error.to_string()))
+}
+
 /// The agent of a coding agent, from the nearest file with an entry at or above a directory.
 pub(crate) fn find(
     environment: &Environment,

@@ -11,7 +11,7 @@ mod tree;
 mod trusted;
 
 pub(crate) use clients::{
-    ClientEntry, Clients, DIRECTORY as OWN_DIRECTORY, RecordedServer, candidates, nearest,
+    ClientEntry, Clients, DIRECTORY as OWN_DIRECTORY, RecordedServer, candidates, check_place, nearest,
     server as recorded_server, wakes,
 };
 pub(crate) use credential::{

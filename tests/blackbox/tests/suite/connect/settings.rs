@@ -120,6 +120,26 @@ async fn settings_that_cannot_be_changed_are_named_and_left() {
     }
 }
 
+/// Where the record of the connection cannot be written, no agent is created, and Git ignores no more files.
+#[tokio::test]
+async fn a_directory_that_takes_no_record_gets_no_agent() {
+    let server = server().await;
+    let home = home(&server);
+    let directory = home.dir().join("a");
+    std::fs::create_dir(&directory).expect("a directory");
+    git(&directory, &["init"]);
+    let excluded = || std::fs::read_to_string(directory.join(".git/info/exclude")).unwrap_or_default();
+    let before = excluded();
+    std::fs::write(directory.join(".plenary"), "in the way").expect("a file");
+    let ran = home.run_in(&directory, &["connect", "claude"]).await;
+    assert!(ran.code == 2 && ran.err.contains(".plenary cannot be used"), "{ran:?}");
+    let agents = home.run(&["agent", "list"]).await;
+    assert!(!agents.out.contains("claude-a"), "{agents:?}");
+    assert_eq!(excluded(), before);
+    std::fs::remove_file(directory.join(".plenary")).expect("the file goes");
+    connected(&home, &directory, "claude").await;
+}
+
 #[tokio::test]
 async fn core_tools_are_called_unasked_unless_their_person_wants_to_be_asked() {
     let server = server().await;
