@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     duration::parse_duration,
+    interrupts::Interrupts,
     out::{Table, clean},
 };
 
@@ -54,7 +55,11 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
     let client = context.speaker()?;
     match command {
         Command::Status { session, sequence, follow: true, .. } => {
-            follow(context, client.receipts(&session, sequence, StreamOptions::default())).await
+            let mut interrupts = Interrupts::new().map_err(|error| Failure::signals(&error))?;
+            tokio::select! {
+                ended = follow(context, client.receipts(&session, sequence, StreamOptions::default())) => ended,
+                () = interrupts.next() => Ok(()),
+            }
         }
         Command::Status { session, sequence, wait, until, follow: false } => {
             let reply = match wait {

@@ -192,6 +192,10 @@ async fn receipts_are_a_stream_that_ends_with_the_last_one() {
     let mut follower = cli.start(&["message", "status", &id, &number, "--follow"]);
     let first = follower.line().await;
     assert!(first.starts_with("@bob.bot accepted"), "{first}");
+    let mut interrupted = cli.start(&["message", "status", &id, &number, "--follow"]);
+    interrupted.line().await;
+    interrupted.signal(rustix::process::Signal::INT);
+    assert_eq!(interrupted.end().await.code, 0, "Ctrl-C ends it like other commands that follow events");
     let whole = {
         let (alice, path) = (alice.clone(), path.clone());
         tokio::spawn(async move { alice.get(&path).await })
