@@ -93,6 +93,11 @@ async fn sc_16_sc_42_a_thread_goes_on_and_is_replayed() {
     assert!(latest.out.lines().count() == 2 && latest.err.contains(&next), "{latest:?}");
     let older = cli.run(&["runs", "list", "echo", "--limit", "1", "--before", newest]).await;
     assert!(older.out.contains(run) && older.err.is_empty(), "a thread is listed whole: {older:?}");
+    let listed = json_of(&cli.run_ok(&["runs", "list", "echo", "--json"]).await);
+    assert_eq!(listed.as_array().map(Vec::len), Some(3), "one document: {listed}");
+    assert_eq!(listed[2]["run_id"], run, "{listed}");
+    let none = cli.run_ok(&["runs", "list", "echo", "--before", thread, "--json"]).await;
+    assert_eq!(json_of(&none), json!([]));
     let shown = cli.run_ok(&["runs", "show", "echo", run]).await;
     assert!(shown.contains("completed") && shown.contains("result: one"), "{shown}");
 }

@@ -90,15 +90,18 @@ pub(super) async fn list(context: &Context, args: &List) -> Result<(), Failure> 
     let page = client.threads(agent, Some(args.limit), args.before.as_deref()).await?;
     let mut table = Table::new(&["RUN", "THREAD", "STATUS", "CREATED"]);
     let (mut listed, mut threads) = (0, page.reply.iter().peekable());
-    let mut last = None;
+    let (mut last, mut reports) = (None, Vec::new());
     while let Some(thread) = threads.next_if(|_| listed < args.limit) {
         for run in thread.runs.iter().rev() {
             let reply = client.run_report(agent, run).await?;
             table.row([&reply.run_id, &reply.thread_id, reply.value.status.as_str(), &reply.created_at]);
-            context.answer(&reply, |_| Ok(()))?;
+            reports.push(reply.json().trim_end().to_owned());
             listed += 1;
         }
         last = Some(&thread.thread_id);
+    }
+    if context.out.is_json() {
+        context.out.line(&format!("[{}]", reports.join(",")))?;
     }
     let agent = clean(agent);
     context.table(&table, &format!("there are none; start a run with `plenary run {agent} TEXT`"))?;
