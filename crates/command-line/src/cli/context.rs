@@ -119,7 +119,7 @@ impl Context {
     pub(crate) fn tokens_file_needed(&self) -> Result<TokensFile, Failure> {
         let next = "set HOME or XDG_CONFIG_HOME";
         self.tokens_file()
-            .ok_or_else(|| Failure::local_with("tokens cannot be saved: there is no home directory", next))
+            .ok_or_else(|| Failure::local_with("there is no home directory for the saved tokens", next))
     }
 
     /// The token of `--token`.

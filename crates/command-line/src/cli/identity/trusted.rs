@@ -45,7 +45,7 @@ impl TrustList {
     pub(crate) fn of(environment: &Environment) -> Result<Self, Failure> {
         let directory = paths::config_dir(&|name| environment.var(name)).ok_or_else(|| {
             Failure::local_with(
-                "the list of trusted files cannot be saved: there is no home directory",
+                "there is no home directory for the list of trusted files",
                 "set HOME or XDG_CONFIG_HOME",
             )
         })?;
