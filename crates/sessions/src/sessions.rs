@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::{TryStreamExt as _, stream};
 use plenary_accounts::Accounts;
 use plenary_engine::{Command, ExecuteError, Executed, KeyUse, Room as _, Streams};
 use plenary_hub::{Cursors, Presence, TAIL_BYTES_MAX, Tail};
@@ -37,6 +38,9 @@ use crate::{
 const RECENT_MAX: u64 = 4_096;
 /// Most cached participations; for others the index is read.
 const PARTS_KNOWN_MAX: usize = 65_536;
+
+/// Most sessions that an agent leaves at a time after a block or its deletion: their appends share flushes.
+const EVICTIONS_AT_ONCE: usize = 64;
 
 /// The result of a command.
 type Decided<T> = Result<Executed<T>, ExecuteError<Rejection>>;
@@ -361,16 +365,23 @@ impl Sessions {
         let mut after = None;
         loop {
             let ids = self.ids_of(agent, after.as_deref(), Order::Ascending, READ_ROWS_MAX).await?;
-            for id in &ids {
-                if !self.note_with_reply(id, &command).await?.ok && has_local_agent {
-                    self.note_copy_due(id).await?;
-                }
-            }
-            if ids.len() < READ_ROWS_MAX {
+            after = ids.last().filter(|_| ids.len() == READ_ROWS_MAX).cloned();
+            stream::iter(ids.into_iter().map(Ok))
+                .try_for_each_concurrent(EVICTIONS_AT_ONCE, |id| {
+                    self.evict_from(id, &command, has_local_agent)
+                })
+                .await?;
+            if after.is_none() {
                 return Ok(());
             }
-            after = ids.into_iter().next_back();
         }
+    }
+
+    async fn evict_from(&self, id: String, command: &EvictAgent, has_local_agent: bool) -> Result<(), Fault> {
+        if !self.note_with_reply(&id, command).await?.ok && has_local_agent {
+            self.note_copy_due(&id).await?;
+        }
+        Ok(())
     }
 
     /// Somebody has to leave a session of a peer, which is asked in the background: a slow peer must not delay the caller.
