@@ -68,18 +68,27 @@ impl Context {
         selection: &FactSelection<'_>,
         limit: usize,
     ) -> Result<FactPage, Fault> {
+        let FactSelection { subject, predicate, as_of, cursor, .. } = selection;
+        let (Some(subject), Some(predicate), Some(at), None) = (subject, predicate, as_of, cursor) else {
+            return self.list_facts(project, selection, limit).await;
+        };
         let base = format!("{project}/");
-        if let (Some(subject), Some(predicate), Some(at), None) =
-            (selection.subject, selection.predicate, selection.as_of, selection.cursor)
-        {
-            let prefix = format!("{base}{}/{}/", key::part(subject), key::part(predicate));
-            let mut builder = PageBuilder::new(selection, limit, base.len());
-            if let Some(fact) = self.last_fact_until(&prefix, at).await? {
-                builder.is_full_with(fact);
-            }
-            return Ok(builder.page);
+        let prefix = format!("{base}{}/{}/", key::part(subject), key::part(predicate));
+        let mut builder = PageBuilder::new(selection, limit, base.len());
+        if let Some(fact) = self.last_fact_until(&prefix, *at).await? {
+            builder.is_full_with(fact);
         }
+        Ok(builder.page)
+    }
+
+    async fn list_facts(
+        &self,
+        project: &str,
+        selection: &FactSelection<'_>,
+        limit: usize,
+    ) -> Result<FactPage, Fault> {
         let index = if selection.include_ended || selection.as_of.is_some() { FACTS } else { CURRENT };
+        let base = format!("{project}/");
         let prefix = match selection.subject.map(key::part) {
             None => base.clone(),
             Some(subject) => {
