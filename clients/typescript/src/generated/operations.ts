@@ -449,7 +449,7 @@ export class ChannelOperations {
   async close(
     channelId: types.ChannelId,
     options: {
-      /** The key of the channel's link; needed once per owner. */
+      /** The key of the channel's link; needed once per owner, and each time by callers who may only read. */
       key?: string;
     } & KeyedOptions = {},
   ): Promise<types.Channel> {
@@ -550,7 +550,7 @@ export class ChannelOperations {
   async presence(
     channelId: types.ChannelId,
     options: {
-      /** The key of the channel's link; needed once per owner. */
+      /** The key of the channel's link; needed once per owner, and each time by callers who may only read. */
       key?: string;
     } & CallOptions = {},
   ): Promise<types.Presence> {
@@ -583,7 +583,7 @@ export class ChannelOperations {
   async spec(
     channelId: types.ChannelId,
     options: {
-      /** The key of the channel's link; needed once per owner. */
+      /** The key of the channel's link; needed once per owner, and each time by callers who may only read. */
       key?: string;
     } & CallOptions = {},
   ): Promise<types.JsonObject> {
@@ -598,7 +598,7 @@ export class ChannelOperations {
   async state(
     channelId: types.ChannelId,
     options: {
-      /** The key of the channel's link; needed once per owner. */
+      /** The key of the channel's link; needed once per owner, and each time by callers who may only read. */
       key?: string;
     } & CallOptions = {},
   ): Promise<types.JsonObject> {

@@ -24,7 +24,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
 }
 
 /// Cleans JSON: writes every hidden character in a string as its escape, so that the JSON stays equal.
-pub fn clean_json(json: &str) -> Cow<'_, str> {
+pub(super) fn clean_json(json: &str) -> Cow<'_, str> {
     // Between its strings JSON has these three.
     let mut found = hidden(json).filter(|(_, c)| !matches!(c, '\t' | '\n' | '\r')).peekable();
     if found.peek().is_none() {

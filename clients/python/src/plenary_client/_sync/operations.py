@@ -831,7 +831,7 @@ class ChannelOperations:
 
         A closed channel stays readable. Closing it again sets a new time.
 
-        key: The key of the channel's link; needed once per owner.
+        key: The key of the channel's link; needed once per owner, and each time by callers who may only read.
 
         Refused with: invalid_json, missing_authorization, invalid_authorization, no_such_channel,
         idempotency_key_reused, invalid_idempotency_key, too_many_misses.
@@ -1002,7 +1002,7 @@ class ChannelOperations:
 
         By `status` events: an agent without one for five cadences is presumed dead.
 
-        key: The key of the channel's link; needed once per owner.
+        key: The key of the channel's link; needed once per owner, and each time by callers who may only read.
 
         Refused with: missing_authorization, invalid_authorization, no_such_channel, too_many_misses.
         """
@@ -1060,7 +1060,7 @@ class ChannelOperations:
     ) -> JsonObject:
         """Read the newest charter.
 
-        key: The key of the channel's link; needed once per owner.
+        key: The key of the channel's link; needed once per owner, and each time by callers who may only read.
 
         Refused with: missing_authorization, invalid_authorization, no_such_channel, no_event_yet,
         too_many_misses.
@@ -1088,7 +1088,7 @@ class ChannelOperations:
     ) -> JsonObject:
         """Read the newest state.
 
-        key: The key of the channel's link; needed once per owner.
+        key: The key of the channel's link; needed once per owner, and each time by callers who may only read.
 
         Refused with: missing_authorization, invalid_authorization, no_such_channel, no_event_yet,
         too_many_misses.

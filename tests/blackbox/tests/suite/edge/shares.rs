@@ -123,11 +123,7 @@ async fn unfinished_bodies_of_one_owner_leave_room_for_others() {
     project(&carol).await;
     let before = server.resident_kib();
     let (mut held, refusals) = (JoinSet::new(), Arc::new(AtomicUsize::new(0)));
-    for path in ["/v1/projects", "/sessions", "/v1/responses", "/a2a/plenary.echo/message:send"]
-        .iter()
-        .cycle()
-        .take(80)
-    {
+    for path in ["/v1/projects", "/sessions", "/mcp"].iter().cycle().take(80) {
         let (nick, refusals) = (nick.clone(), refusals.clone());
         held.spawn(async move {
             let answer = unfinished(&nick, path, 1).await;
