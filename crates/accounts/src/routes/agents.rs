@@ -119,14 +119,21 @@ pub(super) async fn visible_agent(
 ) -> Result<KnownAgent, AccountRefusal> {
     check_owner(principal, handle.owner())?;
     let agent = accounts.fresh_agent(handle).await?;
-    if agent.state.is_live() {
-        return Ok(agent);
-    }
+    if agent.state.is_live() { Ok(agent) } else { Err(Refusal::not_found().into()) }
+}
+
+/// The same for a change. The owner's own person is created if it does not exist yet.
+pub(super) async fn changed_agent(
+    accounts: &Accounts,
+    principal: &Principal,
+    handle: &AgentHandle,
+) -> Result<KnownAgent, AccountRefusal> {
+    check_owner(principal, handle.owner())?;
     let owner = handle.owner_name();
     if *handle != person_of(&owner) {
-        return Err(Refusal::not_found().into());
+        return visible_agent(accounts, principal, handle).await;
     }
-    // The owner's own person is created when it is first needed. If it can't be created, it counts as absent.
+    // If it can't be created, it counts as absent.
     match accounts.default_person(&owner).await {
         Ok(Some(person)) => Ok(person),
         Err(Failure::Fault(fault)) => Err(fault.into()),
@@ -244,7 +251,7 @@ async fn update(
     JsonBody(body): JsonBody,
 ) -> Result<Json<AgentView>, AccountRefusal> {
     let body = body?;
-    let agent = visible_agent(&accounts, &principal, &path_subject(path)?).await?;
+    let agent = changed_agent(&accounts, &principal, &path_subject(path)?).await?;
     let changes = AgentChanges::read(&Fields::of(&body)?)?;
     let AgentChanges { policy, self_service, hold_runs, hold_invitations, .. } = changes;
     let AgentChanges { attention, attention_until, profile, .. } = changes;

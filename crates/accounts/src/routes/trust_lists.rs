@@ -7,7 +7,7 @@ use plenary_edge::{JsonBody, Operation, OperationDoc};
 use plenary_kernel::{AgentHandle, AllowEntry, Class};
 
 use super::{
-    agents::{edit, visible_agent},
+    agents::{changed_agent, edit, visible_agent},
     request::{OnePath, PageQuery, PageSent, TwoPath, page, path_subject, path_subject_and_part},
 };
 use crate::{
@@ -127,7 +127,7 @@ async fn allow(
     JsonBody(body): JsonBody,
 ) -> Result<Json<EntriesView>, AccountRefusal> {
     let body = body?;
-    let agent = visible_agent(&accounts, &principal, &path_subject(path)?).await?;
+    let agent = changed_agent(&accounts, &principal, &path_subject(path)?).await?;
     let NewEntries { entries } = NewEntries::read(&Fields::of(&body)?)?;
     let agent = edit(&accounts, principal, agent.handle, AgentEdit::Allow(entries)).await?;
     Ok(Json(EntriesView::from(&*agent.state)))
@@ -139,7 +139,7 @@ async fn disallow(
     path: TwoPath,
 ) -> Result<Json<EntriesView>, AccountRefusal> {
     let (handle, entry) = path_subject_and_part::<AgentHandle, AllowEntry>(path, "invalid_allowlist_entry")?;
-    let agent = visible_agent(&accounts, &principal, &handle).await?;
+    let agent = changed_agent(&accounts, &principal, &handle).await?;
     let agent = edit(&accounts, principal, agent.handle, AgentEdit::Disallow(entry?)).await?;
     Ok(Json(EntriesView::from(&*agent.state)))
 }
@@ -161,7 +161,7 @@ async fn block(
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<BlockView>), AccountRefusal> {
     let body = body?;
-    let agent = visible_agent(&accounts, &principal, &path_subject(path)?).await?;
+    let agent = changed_agent(&accounts, &principal, &path_subject(path)?).await?;
     let NewBlock { handle: blocked_agent } = NewBlock::read(&Fields::of(&body)?)?;
     let agent = edit(&accounts, principal, agent.handle, AgentEdit::Block(blocked_agent.clone())).await?;
     Ok((StatusCode::CREATED, Json(block_view(&agent, blocked_agent))))
@@ -173,7 +173,7 @@ async fn unblock(
     path: TwoPath,
 ) -> Result<Json<UnblockReceipt>, AccountRefusal> {
     let (handle, blocked_agent) = path_subject_and_part::<AgentHandle, AgentHandle>(path, "invalid_handle")?;
-    let agent = visible_agent(&accounts, &principal, &handle).await?;
+    let agent = changed_agent(&accounts, &principal, &handle).await?;
     edit(&accounts, principal, agent.handle, AgentEdit::Unblock(blocked_agent?)).await?;
     Ok(Json(UnblockReceipt { unblocked: true }))
 }
