@@ -136,7 +136,9 @@ async fn unfinished_bodies_of_one_owner_leave_room_for_others() {
     assert!(grown < 120 << 10, "{grown} KiB");
     nick.post("/sessions", json!({"invite": []})).await.ok(201);
     let packages = "/v1/projects/atlas/packages";
-    carol.post(packages, package(1)).await.ok(201);
+    let mut hers = package(1);
+    hers["created_by"]["id"] = json!(carol.handle);
+    carol.post(packages, hers).await.ok(201);
     held.abort_all();
     while let Some(ended) = held.join_next().await {
         assert!(ended.is_ok() || ended.is_err_and(|error| error.is_cancelled()), "every refusal is the same");
