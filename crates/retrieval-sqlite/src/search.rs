@@ -115,13 +115,16 @@ pub(crate) fn common(shelf: &Shelf, query: &Query, scope: &Scope) -> Result<Vec<
     })
 }
 
-/// The projects of the scope that exist, with their names and their keys in the file.
+/// A project of the scope that exists, with its name and its key in the file.
+type FoundProject<'a> = (&'a str, Arc<RwLock<Project>>, i64);
+
+/// The projects of the scope that exist.
 fn projects<'a>(
     connection: &Connection,
     shelf: &Shelf,
     scope: &'a Scope,
     writes: i64,
-) -> Result<Vec<(&'a str, Arc<RwLock<Project>>, i64)>> {
+) -> Result<Vec<FoundProject<'a>>> {
     let mut found = Vec::with_capacity(scope.projects.len());
     for name in &scope.projects {
         if let Some(project) = shelf.project(connection, name, writes)? {
