@@ -101,7 +101,7 @@ impl Vectors {
     }
 
     async fn embed(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Fault> {
-        self.ask(purpose, texts).await.map_err(unavailable)
+        self.ask(purpose, texts).await.map_err(|fault| unavailable(&fault))
     }
 
     /// Asks the model, and notes whether it works. One that worked before may refuse single texts.
@@ -145,7 +145,7 @@ impl Vectors {
                 let probe = self.embedder.embed(Purpose::Document, vec![PROBE.to_owned()]).await;
                 if let Err(fault) = probe {
                     self.health.note(false);
-                    return Err(unavailable(fault));
+                    return Err(unavailable(&fault));
                 }
                 tracing::warn!(
                     id,
@@ -154,7 +154,7 @@ impl Vectors {
                 );
                 Ok(Vec::new())
             }
-            done => done.map_err(unavailable),
+            done => done.map_err(|fault| unavailable(&fault)),
         }
     }
 
@@ -223,7 +223,7 @@ impl Vectors {
         let texts: Vec<String> = wanting.iter().flat_map(|wanting| wanting.texts.iter().cloned()).collect();
         let together = match self.embed_all(&texts).await {
             Err(ModelFault::Refused(_)) => None,
-            done => Some(done.map_err(unavailable)?),
+            done => Some(done.map_err(|fault| unavailable(&fault))?),
         };
         let mut together = together.map(Vec::into_iter);
         for Wanting { at, id, texts, passages } in wanting {
@@ -356,7 +356,7 @@ struct Wanting {
     passages: usize,
 }
 
-fn unavailable(fault: ModelFault) -> Fault {
+fn unavailable(fault: &ModelFault) -> Fault {
     Fault::Unavailable(fault.to_string())
 }
 
