@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
@@ -19,6 +20,8 @@ const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 /// Frames kept for the text of a failure.
 const HISTORY_MAX: usize = 40;
+/// How long an event is awaited while pings come.
+const EVENT_PATIENCE: Duration = Duration::from_secs(180);
 
 /// What the client does when the server pings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,9 +105,15 @@ impl Socket {
         frame
     }
 
-    /// The next event; other frames are passed over, an ending is a failure.
+    /// The next event; other frames are passed over, an ending is a failure. Pings come for ever, so they have a limit.
     pub async fn event(&mut self) -> Value {
+        let until = Instant::now() + EVENT_PATIENCE;
         loop {
+            assert!(
+                Instant::now() < until,
+                "no event came within {EVENT_PATIENCE:?}; before: {:#?}",
+                self.history
+            );
             match self.frame().await {
                 Frame::Event(event) => return event,
                 end @ (Frame::Close(_) | Frame::Gone(_)) => {

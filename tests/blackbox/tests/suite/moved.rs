@@ -156,8 +156,7 @@ impl Made {
     /// Bob hears from where he was, and no more than once.
     async fn assert_hears(&self, text: &str) {
         let mut hearing = self.bob.connect().await;
-        // What he hears last is that he is back.
-        let heard = hearing.until(|event| event["type"] == "session.reconnected").await;
+        let heard = hearing.until_text(text).await;
         assert_eq!(content_of(&heard), [text], "from the confirmed one on");
         hearing.wait_until_confirmed().await;
         hearing.close().await;
