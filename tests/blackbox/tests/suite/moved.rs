@@ -156,10 +156,21 @@ impl Made {
     /// Bob hears from where he was, and no more than once.
     async fn assert_hears(&self, text: &str) {
         let mut hearing = self.bob.connect().await;
-        let heard = hearing.until_text(text).await;
+        // What he hears last is that he is back.
+        let heard = hearing.until(|event| event["type"] == "session.reconnected").await;
         assert_eq!(content_of(&heard), [text], "from the confirmed one on");
         hearing.wait_until_confirmed().await;
         hearing.close().await;
+        // Else he would be back before he was gone, which is no event.
+        eventually("the server knows that he is gone", async || {
+            let history = self.alice.history(&self.session).await;
+            let is_presence = |event: &&Value| {
+                matches!(event["type"].as_str(), Some("session.disconnected" | "session.reconnected"))
+            };
+            let last = history.iter().rev().find(is_presence)?;
+            (last["type"] == "session.disconnected").then_some(())
+        })
+        .await;
     }
 }
 
