@@ -132,7 +132,8 @@ impl From<Rejection> for Refusal {
                 Class::TooMany,
                 "too_many_contacts",
                 format!(
-                    "An agent may have at most {CONTACTS_PENDING_MAX} unanswered contact requests, and the agents of one owner {CONTACTS_PENDING_TO_MAX} to the same agent; wait for answers."
+                    "An agent may have at most {CONTACTS_PENDING_MAX} unanswered contact requests, and the agents of one owner \
+                     {CONTACTS_PENDING_TO_MAX} to the same agent; wait for answers."
                 ),
             ),
             Rejection::ContactAnswered => {

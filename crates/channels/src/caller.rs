@@ -29,8 +29,8 @@ pub(crate) struct RequestCaller {
     pub(crate) watcher: Watcher,
     /// The principal of its token; `None` if it sent no token and needs none.
     pub(crate) principal: Option<Principal>,
-    /// Whether it may also write, so that a read shows it the key, and admits its owner if it shows the key: its token's scope admits it, and it is no viewer of
-    /// the console.
+    /// Whether it may also write: its token's scope admits it, and it is no viewer of the console. A read then shows it the
+    /// key, and a key that it shows admits its owner.
     pub(crate) may_write: bool,
 }
 

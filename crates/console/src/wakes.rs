@@ -1,5 +1,5 @@
-//! Who is woken by a committed event: each event is told once for all watchers, and only those are marked whose reader may
-//! see it. So an event costs nothing for those that it does not concern.
+//! Marks the watchers whose reader may see a committed event. The room describes each event once for all watchers, and an
+//! event costs nothing for watchers that it does not concern.
 //! Must not know: a watcher's filter, or what it reports.
 
 use plenary_kernel::{Position, Version};
@@ -31,7 +31,7 @@ fn onlooker_of(name: &StreamName) -> Option<Onlooker> {
     }
 }
 
-/// How far events were told.
+/// How far the watchers were marked.
 #[derive(Debug, Default)]
 pub(crate) struct Wakes {
     /// Raised before it is looked who watches: who begins afterwards is marked for every later event.
@@ -41,7 +41,7 @@ pub(crate) struct Wakes {
 }
 
 impl Wakes {
-    /// The marks of a watcher that was registered before this call tell all later events that concern it.
+    /// A watcher that was registered before this call is marked for all later events that concern it.
     pub(crate) fn begun(&self) -> Position {
         self.begun.position()
     }
@@ -51,7 +51,7 @@ impl Wakes {
         self.marked.position()
     }
 
-    /// Counts everything up to here as told.
+    /// Counts the watchers as marked for everything up to here.
     pub(crate) fn start_at(&self, position: Position) {
         self.begun.raise(position);
         self.marked.raise(position);
@@ -74,18 +74,18 @@ impl Console {
             match tokio::spawn(marking).await {
                 Ok(Ok(learned)) => size = learned,
                 Ok(Err(fault)) => {
-                    tracing::warn!(%fault, "events cannot be told; all watchers look themselves");
+                    tracing::warn!(%fault, "a room cannot describe an event; all watchers read the log themselves");
                     self.mark_all();
                 }
                 Err(error) => {
-                    tracing::error!(%error, "events cannot be told; all watchers look themselves");
+                    tracing::error!(%error, "a room cannot describe an event; all watchers read the log themselves");
                     self.mark_all();
                 }
             }
         }
     }
 
-    /// Tells the next events, and marks whom they concern. Returns the size of the next page.
+    /// Marks the watchers that the next events concern. Returns the size of the next page.
     async fn mark_next(self, mut size: PageSize) -> Result<PageSize, Fault> {
         let (wakes, handed) = (self.wakes(), self.handed());
         let marked = wakes.marked();
@@ -113,20 +113,20 @@ impl Console {
             if others.is_empty() {
                 continue;
             }
-            let Some(told) = self.told(event).await? else { continue };
-            let concerned = others.iter().filter(|(onlooker, _)| (told.audience)(onlooker));
+            let Some(described) = self.describe(event).await? else { continue };
+            let concerned = others.iter().filter(|(onlooker, _)| (described.audience)(onlooker));
             concerned.for_each(|(_, name)| mark(name, event));
         }
         wakes.marked.raise(until.min(handed));
         Ok(size)
     }
 
-    /// What the room tells of an event; `None` if there is nothing to tell.
-    async fn told(&self, event: &StoredEvent) -> Result<Option<OnlookerEvent>, Fault> {
+    /// The event as its room describes it; `None` if watchers do not see it.
+    async fn describe(&self, event: &StoredEvent) -> Result<Option<OnlookerEvent>, Fault> {
         let Some(teller) = self.teller(&event.stream) else { return Ok(None) };
         match teller.tell(event).await {
             Err(Fault::Corrupt(_)) => Ok(None),
-            told => told,
+            described => described,
         }
     }
 
@@ -161,10 +161,10 @@ mod tests {
 
     /// A room whose events concern the owner that its stream is named after.
     #[derive(Default)]
-    struct Told(AtomicUsize);
+    struct CountingTeller(AtomicUsize);
 
     #[async_trait]
-    impl Teller for Told {
+    impl Teller for CountingTeller {
         fn room(&self) -> &'static str {
             "told"
         }
@@ -182,7 +182,7 @@ mod tests {
 
     struct Scene {
         console: Console,
-        told: Arc<Told>,
+        teller: Arc<CountingTeller>,
         stop: CancellationToken,
     }
 
@@ -192,11 +192,11 @@ mod tests {
             let clock: Arc<dyn Clock> = Arc::new(SystemClock);
             let accounts = Accounts::new(log.clone(), clock.clone(), TokenDigest::of("plo_x"));
             let console = Console::new(log, clock, accounts, Issuers::default());
-            let (told, stop) = (Arc::new(Told::default()), CancellationToken::new());
-            let tellers: Vec<Arc<dyn Teller>> = vec![told.clone()];
+            let (teller, stop) = (Arc::new(CountingTeller::default()), CancellationToken::new());
+            let tellers: Vec<Arc<dyn Teller>> = vec![teller.clone()];
             console.begin(RoomReaders { tellers, ..RoomReaders::default() }).await.unwrap();
             tokio::spawn(console.clone().mark_watchers(stop.clone()));
-            Self { console, told, stop }
+            Self { console, teller, stop }
         }
 
         fn watch(&self, who: &str) -> Watch<String> {
@@ -208,7 +208,7 @@ mod tests {
             self.console.watchers().watch(&name, Follower::new(None), who.to_owned()).unwrap()
         }
 
-        /// Commits an event of each owner, and waits until it was told.
+        /// Commits an event of each owner, and waits until the watchers are marked.
         async fn commit(&self, owners: &[&str]) {
             let event = |owner: &&str| (StreamName::new("told.of", owner), written("Happened", &json!({})));
             let batch = Batch { events: owners.iter().map(event).collect(), ..Batch::default() };
@@ -227,19 +227,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_event_is_told_once_and_wakes_only_those_that_it_concerns() {
+    async fn an_event_is_described_once_and_wakes_only_the_watchers_that_it_concerns() {
         let scene = Scene::new().await;
         let of_ann: Vec<_> = (0..9).map(|_| scene.watch("ann")).collect();
         let (of_bob, of_operator) = (scene.watch("bob"), scene.watch("operator"));
         scene.commit(&["carol", "ann", "ann"]).await;
-        assert_eq!(scene.told.0.load(Ordering::SeqCst), 3, "each event once, however many watch");
+        assert_eq!(scene.teller.0.load(Ordering::SeqCst), 3, "each event once, however many watch");
         assert!(of_ann.iter().all(|watch| first(watch) == Some(2)));
         assert_eq!((first(&of_bob), first(&of_operator)), (None, Some(1)));
         scene.commit(&["bob"]).await;
         assert_eq!((first(&of_bob), first(&of_ann[0])), (Some(4), None));
         drop((of_ann, of_bob));
         scene.commit(&["bob"]).await;
-        assert_eq!(scene.told.0.load(Ordering::SeqCst), 4, "the operator alone sees everything");
+        assert_eq!(scene.teller.0.load(Ordering::SeqCst), 4, "the operator alone sees everything");
         drop(of_operator);
         scene.commit(&["bob"]).await;
         let of_late = scene.watch("bob");
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_told_is_left_to_every_watcher() {
+    async fn every_watcher_reads_an_event_that_its_room_cannot_describe() {
         let scene = Scene::new().await;
         let (of_ann, of_bob) = (scene.watch("ann"), scene.watch("bob"));
         scene.commit(&["bob", "panic", "ann"]).await;

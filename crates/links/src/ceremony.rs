@@ -55,14 +55,14 @@ pub(crate) struct NamedPeer {
     pub(crate) grants: Grants,
 }
 
-/// The ceremonies of this process: one with each network at a time.
+/// The right to make an accord with a network: this process makes one with each network at a time.
 #[derive(Debug)]
-struct Accepting<'a> {
+struct CeremonyTurn<'a> {
     all: &'a Mutex<HashSet<NetworkUrl>>,
     network: NetworkUrl,
 }
 
-impl<'a> Accepting<'a> {
+impl<'a> CeremonyTurn<'a> {
     fn begin(all: &'a Mutex<HashSet<NetworkUrl>>, network: &NetworkUrl) -> Option<Self> {
         let is_first = all.lock().insert(network.clone());
         // Only the first one takes the network out again.
@@ -70,7 +70,7 @@ impl<'a> Accepting<'a> {
     }
 }
 
-impl Drop for Accepting<'_> {
+impl Drop for CeremonyTurn<'_> {
     fn drop(&mut self) {
         self.all.lock().remove(&self.network);
     }
@@ -139,7 +139,8 @@ impl Links {
         code: String,
     ) -> Result<AffectedAccord, CeremonyFailure> {
         let NamedPeer { peer, network, grants } = peer;
-        let _accepting = Accepting::begin(&self.0.accepting, &network).ok_or(Fault::Overloaded)?;
+        let _turn_with_network =
+            CeremonyTurn::begin(&self.0.ceremonies, &network).ok_or(Fault::Overloaded)?;
         // Check first what would be rejected here, before the other network is asked.
         let peers = self.peers().await?;
         may_accept(&peers, self.now(), &peer, &network).map_err(ExecuteError::Rejected)?;
@@ -186,7 +187,8 @@ impl Links {
         let (_, peer) = invited_peer.ok_or_else(absent)?;
         // Two operators who invite each other and accept at the same moment would get two accords. The other server says that
         // the request can be repeated.
-        let _accepting = Accepting::begin(&self.0.accepting, &network).ok_or(Fault::Overloaded)?;
+        let _turn_with_network =
+            CeremonyTurn::begin(&self.0.ceremonies, &network).ok_or(Fault::Overloaded)?;
         let peer_grants = parse_grant_names(&acceptance.grants).ok_or_else(absent)?;
         self.0.quotas.take(&peer.accord, self.now()).map_err(CeremonyFailure::TooMany)?;
         let _turn = self.0.redemptions.try_acquire().map_err(|_| CeremonyFailure::from(Fault::Overloaded))?;
@@ -209,12 +211,12 @@ mod tests {
     #[test]
     fn there_is_one_ceremony_with_a_network_at_a_time() {
         let (all, network) = (Mutex::default(), "https://rose.example".parse().unwrap());
-        let first = Accepting::begin(&all, &network).unwrap();
-        assert!(Accepting::begin(&all, &network).is_none());
-        assert!(Accepting::begin(&all, &network).is_none(), "one that is refused ends none");
-        assert!(Accepting::begin(&all, &"https://acme.example".parse().unwrap()).is_some());
+        let first = CeremonyTurn::begin(&all, &network).unwrap();
+        assert!(CeremonyTurn::begin(&all, &network).is_none());
+        assert!(CeremonyTurn::begin(&all, &network).is_none(), "one that is refused ends none");
+        assert!(CeremonyTurn::begin(&all, &"https://acme.example".parse().unwrap()).is_some());
         drop(first);
-        assert!(Accepting::begin(&all, &network).is_some());
+        assert!(CeremonyTurn::begin(&all, &network).is_some());
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub(crate) struct Inner {
     pub(crate) at_once: Shares<AccordId>,
     pub(crate) redemptions: Semaphore,
     /// The networks with which this process is making an accord.
-    pub(crate) accepting: Mutex<HashSet<NetworkUrl>>,
+    pub(crate) ceremonies: Mutex<HashSet<NetworkUrl>>,
     pub(crate) frames: Frames,
     /// Outgoing frames and session requests, counted by the owner of their agent and by the peer.
     pub(crate) outgoing_calls: Shares<OwnerName>,
@@ -114,7 +114,7 @@ impl Links {
             quotas: Quotas::default(),
             at_once: Shares::new(REQUESTS_AT_ONCE_MAX, REQUESTS_PER_PEER_MAX),
             redemptions: Semaphore::new(REDEEMED_AT_ONCE_MAX),
-            accepting: Mutex::default(),
+            ceremonies: Mutex::default(),
             frames,
             outgoing_calls: Shares::new(LEAVING_MAX, LEAVING_PER_OWNER_MAX),
             outgoing_calls_to: Shares::new(LEAVING_MAX, LEAVING_PER_PEER_MAX),

@@ -42,7 +42,7 @@ struct DuePeer {
     /// Those whose last attempt, if there was one, did not fail.
     fresh: BTreeSet<SessionId>,
     /// Those whose last attempt failed.
-    failing: HashMap<SessionId, Failing>,
+    failing: HashMap<SessionId, FailureRecord>,
     /// When those are retried.
     retries: BTreeSet<(Instant, SessionId)>,
     running: HashSet<SessionId>,
@@ -54,7 +54,7 @@ struct DuePeer {
 
 /// The failures of a copy since its last success.
 #[derive(Debug, Clone, Copy, Default)]
-struct Failing {
+struct FailureRecord {
     unanswered: u32,
     refused: u32,
     /// When it is retried; `None` while it is running or given up.
@@ -66,7 +66,7 @@ fn pause(first: Duration, max: Duration, failures: u32) -> Duration {
     first.saturating_mul(1 << failures.saturating_sub(1).min(20)).min(max)
 }
 
-impl Failing {
+impl FailureRecord {
     fn next_pause(&mut self, attempt: Attempt) -> Option<Duration> {
         if attempt == Attempt::Refused {
             self.refused = self.refused.saturating_add(1);

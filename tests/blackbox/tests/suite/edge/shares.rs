@@ -147,7 +147,7 @@ async fn unfinished_bodies_of_one_owner_leave_room_for_others() {
     eventually("the share is free again", made).await;
 }
 
-/// Whoever has no token is told so before the body, and a sign-in is small.
+/// A caller without a token is refused before the server reads its body, and a sign-in has a small limit.
 #[tokio::test]
 async fn the_body_of_a_stranger_is_not_read() {
     let server = Server::start().await;

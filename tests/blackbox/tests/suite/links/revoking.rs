@@ -99,7 +99,8 @@ async fn a_peer_has_heard_of_a_revocation_only_if_it_confirms_it() {
     played.answer("/revoke", &json!({}));
     let asked = played.asked();
     acme.revoke("played").await;
-    blackbox::eventually("it is told again", async || (played.asked() >= asked + 2).then_some(())).await;
+    blackbox::eventually("the peer is asked again", async || (played.asked() >= asked + 2).then_some(()))
+        .await;
     assert_eq!(acme.peer("played").await["told"], false);
     played.agree("/revoke");
     let told = async || (acme.peer("played").await["told"] == true).then_some(());
