@@ -89,10 +89,14 @@ fn of_file(file: &File, is_test_module: bool) -> Lines {
 
 /// The files of the modules that this file declares under `#[cfg(test)]`.
 fn test_modules(file: &File) -> Vec<String> {
+    let directory = match file.path.rsplit_once('/') {
+        Some((directory, "lib.rs" | "main.rs" | "mod.rs")) => directory,
+        _ => file.path.trim_end_matches(".rs"),
+    };
     items::outer_modules(&file.tokens())
         .iter()
         .filter(|module| file.text[module.attributes_at..module.at].contains("#[cfg(test)]"))
-        .map(|module| format!("{}/{}.rs", file.directory(), module.name))
+        .map(|module| format!("{directory}/{}.rs", module.name))
         .collect()
 }
 
@@ -105,6 +109,8 @@ mod tests {
         let tree = Tree::of(&[
             ("crates/a/src/lib.rs", "//! A.\n\n#[cfg(test)]\nmod scenes;\n/// B.\nfn b() {} // c\n"),
             ("crates/a/src/scenes.rs", "fn c() {}\n"),
+            ("crates/a/src/k.rs", "#[cfg(test)]\nmod forms;\n"),
+            ("crates/a/src/k/forms.rs", "fn l() {}\n"),
             ("crates/a/src/d.rs", "fn d() {\n    /* e */\n}\n#[cfg(test)]\nmod tests {\n    fn f() {}\n}\n"),
             ("crates/a/src/conformance/g.rs", "fn g() {}\n"),
             ("crates/a/tests/h.rs", "const H: &str = \"one\n  two\n\";\n"),
@@ -113,7 +119,7 @@ mod tests {
         assert_eq!(
             count(&tree),
             BTreeMap::from([
-                ("a", Lines { production: 5, test: 8, conformance: 1 }),
+                ("a", Lines { production: 7, test: 9, conformance: 1 }),
                 ("blackbox", Lines { production: 0, test: 1, conformance: 0 }),
             ])
         );

@@ -162,8 +162,13 @@ impl NewAnswer {
     /// The answer, the time in which it can be undone in milliseconds, and the rule to create.
     pub(crate) fn check(&self) -> Result<(Answer, u64, Option<NewRule>), Refusal> {
         let answer = answer(self.answer, self.args.as_ref(), self.text.as_deref())?;
-        let undo = self.undo_seconds.unwrap_or(0);
-        if undo > UNDO_SECONDS_MAX {
+        self.check_bounds()?;
+        Ok((answer, self.undo_seconds.unwrap_or(0) * 1_000, self.rule.clone()))
+    }
+
+    /// Checks what does not depend on the request: the time for undoing, and the rule.
+    pub(crate) fn check_bounds(&self) -> Result<(), Refusal> {
+        if self.undo_seconds.is_some_and(|undo| undo > UNDO_SECONDS_MAX) {
             let text = format!("`undo_seconds` must be 0 to {UNDO_SECONDS_MAX}.");
             return Err(malformed("invalid_undo_seconds", text));
         }
@@ -183,7 +188,7 @@ impl NewAnswer {
                 }
             }
         }
-        Ok((answer, undo * 1_000, self.rule.clone()))
+        Ok(())
     }
 }
 

@@ -41,20 +41,26 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         .errors(Class::TooLarge, &["answer_too_large"])
         .errors(Class::Conflict, ENDED)
         .errors(Class::Conflict, &["stale_version", "answer_not_allowed", "too_many_rules"]);
-    let batch_doc =
-        OperationDoc::new("request.answer_many", Method::POST, "/requests/answers", "Answer many requests")
-            .auth(Auth::Owner)
-            .no_tool(PEOPLE)
-            .description(
-                "Each answer is handled separately, in this order; a refused one does not affect the others.",
-            )
-            .request::<Batch>()
-            .reply::<BatchResults>()
-            .answers_page()
-            .error_body::<wire::Refusal<'static>>()
-            .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_answers"])
-            .errors(Class::Unauthenticated, UNAUTHENTICATED)
-            .errors(Class::NotFound, &["not_found"]);
+    let batch_doc = OperationDoc::new(
+        "request.answer_many",
+        Method::POST,
+        "/requests/answers",
+        "Answer many requests",
+    )
+    .auth(Auth::Owner)
+    .no_tool(PEOPLE)
+    .description(
+        "Each answer is handled separately, in this order; a refused one does not affect the others. A \
+                 value out of bounds in any of them refuses the whole batch, and nothing is answered.",
+    )
+    .request::<Batch>()
+    .reply::<BatchResults>()
+    .answers_page()
+    .error_body::<wire::Refusal<'static>>()
+    .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_answers"])
+    .errors(Class::Malformed, &["invalid_undo_seconds", "invalid_rule"])
+    .errors(Class::Unauthenticated, UNAUTHENTICATED)
+    .errors(Class::NotFound, &["not_found"]);
     let undo_doc = doc_for("request.undo", "/requests/{id}/undo", "Undo an answer")
         .description("Possible until the agent has received the answer.")
         .errors(Class::Malformed, &["invalid_json"])
@@ -127,6 +133,9 @@ async fn answer_many(
     if !(1..=BATCH_MAX).contains(&batch.answers.len()) {
         let text = format!("`answers` must have 1 to {BATCH_MAX} members.");
         return Err(Refusal::malformed("invalid_answers", text).into());
+    }
+    for item in &batch.answers {
+        item.answer.check_bounds()?;
     }
     let mut results = Vec::with_capacity(batch.answers.len());
     for item in batch.answers {

@@ -254,6 +254,10 @@ async fn many_are_answered_at_once_and_one_that_is_refused_holds_up_none() {
     let House { server: _server, owner, agent } = house().await;
     let (one, two) = (ask(&agent, permission()).await, ask(&agent, permission()).await);
     let answer = |id: &str, version: u64| json!({"request_id": id, "type": "accept", "version": version});
+    let mut unbounded = answer("", 1);
+    unbounded["rule"] = json!({"agent": "@nick.cc", "tool": "Bash", "expires_in_days": 0});
+    let malformed = json!({"answers": [answer(&one, 1), unbounded]});
+    owner.post("/requests/answers", malformed).await.assert_refused(400, "invalid_rule");
     let body = json!({"answers": [answer(&one, 7), answer("ask_1", 1), answer(&two, 1)]});
     let results = owner.post("/requests/answers", body).await.ok(200);
     assert_eq!(results["results"][0]["error"]["code"], "stale_version");
