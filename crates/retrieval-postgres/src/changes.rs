@@ -113,7 +113,7 @@ async fn put_in(
     let times: Vec<i64> = documents.iter().map(|document| document.created_at_ms).collect();
     let drafts: Vec<bool> = documents.iter().map(|document| document.is_draft).collect();
     let lengths: Vec<i64> = lexemes.iter().map(|lexemes| stored(lexemes.length())).collect();
-    let words: Vec<String> = lexemes.iter().map(vector).collect();
+    let words: Vec<String> = lexemes.iter().map(|lexemes| vector(lexemes.words())).collect();
     for (project, length) in projects.iter().zip(&lengths) {
         let counts = counts.entry(project.to_string()).or_default();
         counts.documents += 1;
@@ -131,9 +131,9 @@ async fn put_in(
 /// Words as the text of a `tsvector`, each repeated for its count in each weight. Words consist only of letters
 /// and
 /// digits, so quoting is sufficient.
-fn vector(lexemes: &Lexemes) -> String {
+fn vector<'a>(words: impl Iterator<Item = Word<'a>>) -> String {
     let mut vector = String::new();
-    for Word { text, counts } in &lexemes.words {
+    for Word { text, counts, .. } in words {
         let _ = write!(vector, "'{text}'");
         let (mut nth, mut mark) = (0, ':');
         for (weight, count) in WEIGHTS.iter().zip(counts) {
@@ -143,7 +143,7 @@ fn vector(lexemes: &Lexemes) -> String {
                 Weight::C => "C",
                 Weight::D => "",
             };
-            for _ in 0..(*count).min(COUNT_MAX) {
+            for _ in 0..count.min(COUNT_MAX) {
                 nth += 1;
                 let _ = write!(vector, "{mark}{nth}{letter}");
                 mark = ',';
@@ -160,11 +160,11 @@ mod tests {
 
     #[test]
     fn words_stand_with_their_weights() {
-        let words = vec![
-            Word { text: "login".to_owned(), counts: [1, 0, 2, 1] },
-            Word { text: "x".to_owned(), counts: [0, 0, 0, 99] },
+        let words = [
+            Word { text: "login", hash: 0, counts: [1, 0, 2, 1] },
+            Word { text: "x", hash: 0, counts: [0, 0, 0, 99] },
         ];
-        let text = vector(&Lexemes { words });
+        let text = vector(words.into_iter());
         assert!(text.starts_with("'login':1A,2C,3C,4 'x':1,2,3,"), "{text}");
         assert!(text.trim_end().ends_with(&format!(",{COUNT_MAX}")), "{text}");
     }

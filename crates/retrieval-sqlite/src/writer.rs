@@ -6,9 +6,9 @@ use std::{
     sync::Arc,
 };
 
-use hashbrown::{HashMap, hash_map};
+use hashbrown::{HashMap, HashTable, hash_map};
 use plenary_kernel::Position;
-use plenary_retrieval::{Change, Document, Fault, Lexemes, PutOutcome};
+use plenary_retrieval::{Change, Document, Fault, Lexemes, PutOutcome, Word};
 use rusqlite::{OptionalExtension as _, Result, Transaction};
 use tokio::sync::{mpsc, oneshot};
 
@@ -63,11 +63,18 @@ struct ProjectBatch {
     key: i64,
     /// The number of its next document.
     next: u32,
-    lists: HashMap<String, List>,
+    lists: HashTable<WordList>,
     /// The ids of documents that never change.
     ids: Vec<IdRun>,
     /// The changes of cached documents, applied after the commit.
     entries: Vec<(u32, Entry)>,
+}
+
+/// The list of a word.
+struct WordList {
+    word: Box<str>,
+    hash: u64,
+    list: List,
 }
 
 impl Writer {
@@ -193,9 +200,8 @@ impl Batch<'_> {
         let nr = project.next;
         project.next += 1;
         project.entries.push((nr, entry));
-        for word in lexemes.words {
-            let often = word.weighted();
-            project.lists.entry(word.text).or_default().push(nr, often);
+        for word in lexemes.words() {
+            project.list(&word).push(nr, word.weighted());
         }
         set(self.transaction, &mut self.blocks, (project.key, nr), entry)?;
         self.head.live += 1;
@@ -239,12 +245,22 @@ impl Batch<'_> {
         let mut run = RunWriter::begin(self.transaction, 0)?;
         for ProjectBatch { key, lists, .. } in projects {
             let mut lists: Vec<_> = lists.iter().collect();
-            lists.sort_unstable_by_key(|(word, _)| *word);
-            for (word, list) in lists {
+            lists.sort_unstable_by(|list, other| list.word.cmp(&other.word));
+            for WordList { word, list, .. } in lists {
                 run.push(*key, word, list)?;
             }
         }
         run.finish()
+    }
+}
+
+impl ProjectBatch {
+    /// The list of a word; empty if it is new.
+    fn list(&mut self, word: &Word<'_>) -> &mut List {
+        let same = |known: &WordList| *known.word == *word.text;
+        let known = self.lists.entry(word.hash, same, |known| known.hash);
+        let new = || WordList { word: word.text.into(), hash: word.hash, list: List::default() };
+        &mut known.or_insert_with(new).into_mut().list
     }
 }
 
@@ -254,9 +270,9 @@ fn project<'a>(
     projects: &'a mut HashMap<String, ProjectBatch>,
     name: &str,
 ) -> Result<&'a mut ProjectBatch> {
-    let vacant = match projects.entry(name.to_owned()) {
-        hash_map::Entry::Occupied(known) => return Ok(known.into_mut()),
-        hash_map::Entry::Vacant(vacant) => vacant,
+    let vacant = match projects.entry_ref(name) {
+        hash_map::EntryRef::Occupied(known) => return Ok(known.into_mut()),
+        hash_map::EntryRef::Vacant(vacant) => vacant,
     };
     let (key, next) = match entries::named(transaction, name)? {
         Some(known) => known,
@@ -265,7 +281,13 @@ fn project<'a>(
             (new.insert([name])?, 0)
         }
     };
-    Ok(vacant.insert(ProjectBatch { key, next, lists: HashMap::new(), ids: Vec::new(), entries: Vec::new() }))
+    Ok(vacant.insert(ProjectBatch {
+        key,
+        next,
+        lists: HashTable::new(),
+        ids: Vec::new(),
+        entries: Vec::new(),
+    }))
 }
 
 /// Sets the entry of a document.

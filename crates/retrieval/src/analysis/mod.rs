@@ -7,10 +7,15 @@ mod script;
 mod split;
 mod stop;
 
-use std::{borrow::Cow, cell::RefCell};
+use std::{
+    borrow::Cow,
+    cell::RefCell,
+    hash::{BuildHasher as _, Hasher as _},
+    sync::LazyLock,
+};
 
 use frostem::{Algorithm, Stemmer};
-use hashbrown::HashMap;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
 
 pub(crate) use script::is_without_spaces;
@@ -32,32 +37,77 @@ const STEMMED_BYTES_MIN: usize = 3;
 /// Most words whose forms a thread remembers; then it forgets them all.
 const FORMS_MAX: usize = 8_192;
 
-/// The indexed forms of words, `None` for a stop word.
-type Forms = HashMap<String, Option<Box<str>>>;
+/// A word whose form a thread remembers.
+struct KnownWord {
+    word: Box<str>,
+    hash: u64,
+    /// Its form with the hash of the form; `None` for a stop word.
+    form: Option<(Box<str>, u64)>,
+}
 
 thread_local! {
     /// Few words make up most of a text, and finding the form of one takes longer than a look here.
-    static FORMS: RefCell<Forms> = RefCell::default();
+    static KNOWN: RefCell<HashTable<KnownWord>> = const { RefCell::new(HashTable::new()) };
+}
+
+/// Hashes words the same way in every thread.
+static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
+
+/// The hash of a word, the same in every text.
+pub(crate) fn hash(word: &str) -> u64 {
+    let mut hasher = HASHER.build_hasher();
+    hasher.write(word.as_bytes());
+    hasher.finish()
 }
 
 /// Calls `give` with each word of a text, in text order.
 pub fn words(text: &str, purpose: Purpose, give: &mut dyn FnMut(&str)) {
-    let mut forms = FORMS.take();
+    hashed_words(text, purpose, &mut |word, _| give(word));
+}
+
+/// Calls `give` with each word of a text, in text order, and with the hash of the word, which is the same in every text.
+pub(crate) fn hashed_words(text: &str, purpose: Purpose, give: &mut dyn FnMut(&str, u64)) {
+    let mut known = KNOWN.take();
     split::runs(&folded(text), purpose, &mut |word| {
         if word.len() > WORD_BYTES_MAX {
             if let Some(form) = form(word) {
-                give(&form);
+                give(&form, hash(&form));
             }
             return;
         }
-        if forms.len() == FORMS_MAX && !forms.contains_key(word) {
-            forms.clear();
-        }
-        if let Some(form) = forms.entry_ref(word).or_insert_with(|| form(word)) {
-            give(form);
+        let hash = hash(word);
+        let found = match known.find(hash, |known| *known.word == *word) {
+            Some(found) => found,
+            // A number or an id is its own form, and displaces no word.
+            None if is_plain_with_digits(word) => return give(word, hash),
+            None => {
+                if known.len() == FORMS_MAX {
+                    known.clear();
+                }
+                &*known.insert_unique(hash, KnownWord::new(word, hash), |known| known.hash).into_mut()
+            }
+        };
+        if let Some((form, hash)) = &found.form {
+            give(form, *hash);
         }
     });
-    FORMS.set(forms);
+    KNOWN.set(known);
+}
+
+impl KnownWord {
+    fn new(word: &str, hash_of_word: u64) -> Self {
+        let form = form(word).map(|form| {
+            let hash = hash(&form);
+            (form, hash)
+        });
+        Self { word: word.into(), hash: hash_of_word, form }
+    }
+}
+
+/// Whether a word has digits, and apart from them only ASCII letters in lower case.
+fn is_plain_with_digits(word: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    word.bytes().any(|byte| byte.is_ascii_digit()) && word.bytes().all(is_plain)
 }
 
 /// The form of a word in the index; `None` for a stop word.
@@ -206,12 +256,40 @@ mod tests {
 
     #[test]
     fn a_thread_that_has_forgotten_a_word_finds_its_form_again() {
-        let many: Vec<String> = (0..FORMS_MAX).map(|nth| format!("w{nth}")).collect();
+        // Words without vowels are their own forms.
+        let word = |nth: usize| -> String {
+            (0..5).map(|place| char::from(b"bcdfghjk"[nth >> (3 * place) & 7])).collect()
+        };
+        let many: Vec<String> = (0..FORMS_MAX).map(word).collect();
         for _again in 0..2 {
             assert_eq!(document("Migrations of the"), ["migrat"]);
             assert_eq!(document(&many.join(" ")), many);
         }
-        assert!(FORMS.with_borrow(HashMap::len) <= FORMS_MAX);
+        let remembered = KNOWN.with_borrow(HashTable::len);
+        assert!((1..=FORMS_MAX).contains(&remembered), "{remembered}");
+    }
+
+    #[test]
+    fn a_number_is_its_own_form_and_is_not_remembered() {
+        let before = KNOWN.with_borrow(HashTable::len);
+        assert_eq!(document("20260101 0f3a w1"), ["20260101", "0f3a", "w1"]);
+        assert_eq!(document("٣1 é1"), ["٣1", "e1"]);
+        assert_eq!(KNOWN.with_borrow(HashTable::len), before + 1, "of ASCII characters alone");
+    }
+
+    #[test]
+    fn a_word_has_the_same_hash_in_every_text_and_thread() {
+        let hashes = |text: &str| {
+            let mut hashes = Vec::new();
+            hashed_words(text, Purpose::Document, &mut |_, hash| hashes.push(hash));
+            hashes
+        };
+        let [long, short] = [3, 1].map(|times| "1x".repeat(WORD_BYTES_MAX * times / 2));
+        let texts = ["Migrations the 1x", "MIGRAT 1x", &long, &short].map(str::to_owned);
+        let here = texts.each_ref().map(|text| hashes(text));
+        assert_eq!((here[0].len(), &here[0], &here[2]), (2, &here[1], &here[3]));
+        let there = std::thread::spawn(move || texts.each_ref().map(|text| hashes(text)));
+        assert_eq!(there.join().unwrap(), here);
     }
 
     proptest! {
