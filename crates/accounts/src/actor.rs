@@ -1,7 +1,7 @@
 //! The actor: the bearer of a token, as events record it.
 //! Must not know: HTTP, or how a token was checked.
 
-use std::{borrow::Cow, fmt, str::FromStr};
+use std::{fmt, str::FromStr};
 
 use plenary_kernel::{AgentHandle, MalformedText, OwnerName, SovereignHandle};
 use plenary_room::Searcher;
@@ -92,8 +92,7 @@ impl Serialize for Actor {
 
 impl<'de> Deserialize<'de> for Actor {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <Cow<'de, str>>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        plenary_kernel::json::parse_text(deserializer, str::parse)
     }
 }
 

@@ -251,8 +251,7 @@ impl Serialize for Scope {
 
 impl<'de> Deserialize<'de> for Scope {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        plenary_kernel::json::parse_text(deserializer, str::parse)
     }
 }
 

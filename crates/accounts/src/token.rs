@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::limits::{TOKEN_BYTES_MAX, TOKEN_BYTES_MIN};
 
@@ -161,8 +161,7 @@ impl Serialize for TokenDigest {
 
 impl<'de> Deserialize<'de> for TokenDigest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        Self::of_hex(&text).ok_or_else(|| D::Error::custom("it is no digest"))
+        plenary_kernel::json::parse_text(deserializer, |text| Self::of_hex(text).ok_or("it is no digest"))
     }
 }
 

@@ -59,8 +59,7 @@ impl Serialize for LinkKey {
 
 impl<'de> Deserialize<'de> for LinkKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        plenary_kernel::json::parse_text(deserializer, str::parse)
     }
 }
 

@@ -52,8 +52,7 @@ impl Serialize for ContentHash {
 
 impl<'de> Deserialize<'de> for ContentHash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("no content hash"))
+        plenary_kernel::json::parse_text(deserializer, |text| Self::parse(text).ok_or("no content hash"))
     }
 }
 

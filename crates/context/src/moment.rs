@@ -121,8 +121,7 @@ impl Serialize for Moment {
 
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("no moment in UTC"))
+        plenary_kernel::json::parse_text(deserializer, |text| Self::parse(text).ok_or("no moment in UTC"))
     }
 }
 

@@ -6,11 +6,13 @@ mod check;
 mod fault;
 mod keys;
 mod number;
+mod parse;
 mod text;
 
 pub use canonical::{Nulls, canonical};
 pub use check::check;
 pub use fault::JsonFault;
+pub use parse::parse_text;
 
 use sha2::{Digest, Sha256};
 

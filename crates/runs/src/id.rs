@@ -79,8 +79,7 @@ macro_rules! id {
         }
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = <Cow<'de, str>>::deserialize(deserializer)?;
-                text.parse().map_err(serde::de::Error::custom)
+                plenary_kernel::json::parse_text(deserializer, str::parse)
             }
         }
         impl JsonSchema for $name {
