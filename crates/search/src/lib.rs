@@ -102,7 +102,7 @@ impl Search {
 
 /// The key of a room's shelf or item in the index.
 fn within(room: &str, name: &str) -> String {
-    format!("{room}/{name}")
+    [room, "/", name].concat()
 }
 
 /// A document of a room under its keys in the index.

@@ -4,6 +4,7 @@
 
 use bytes::Bytes;
 use plenary_kernel::{AgentHandle, FileId, OwnerName, TimestampMs, Version, ulid_time};
+use plenary_log::{Fault, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 /// The number of an event on the wire. It counts all events of a session except its creation, from 1 without gaps.
@@ -21,6 +22,9 @@ pub const fn version(sequence: u64) -> Version {
 pub(crate) fn event_time(id: &str, stored_at: TimestampMs) -> TimestampMs {
     ulid_time(id).map_or(stored_at, |at| at.min(stored_at))
 }
+
+/// The kind of the event of a message.
+pub(crate) const MESSAGE_SENT: &str = "MessageSent";
 
 /// The version of a session's first message, which invitations may carry (ASP-29).
 pub const FIRST_MESSAGE: Version = Version(2);
@@ -104,6 +108,25 @@ pub struct MessageSent {
     /// bytes that the sender sent.
     #[serde(skip)]
     pub members: Bytes,
+}
+
+/// The part of a stored message that every reader of it needs, without copies.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct MessageHead<'a> {
+    /// See [`MessageSent::id`].
+    pub(crate) id: &'a str,
+    /// See [`MessageSent::sender`].
+    pub(crate) sender: &'a str,
+}
+
+impl<'a> MessageHead<'a> {
+    /// Reads it from a stored event; `None` if the event is no message.
+    pub(crate) fn read(stored_event: &'a StoredEvent) -> Result<Option<Self>, Fault> {
+        if stored_event.kind != MESSAGE_SENT {
+            return Ok(None);
+        }
+        plenary_engine::stored::read(stored_event).map(Some)
+    }
 }
 
 /// The members of a message as a JSON object.

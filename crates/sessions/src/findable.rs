@@ -15,7 +15,7 @@ use plenary_room::{
 
 use crate::{
     Sessions,
-    event::{FIRST_MESSAGE, SessionEvent, event_time, sequence},
+    event::{FIRST_MESSAGE, MessageHead, SessionEvent, event_time, sequence},
     news::plain,
     room::{BY_AGENT, OFFERED, SessionRoom},
     state::{EVERY_VERSION, Participant, SessionState},
@@ -119,7 +119,7 @@ impl Sessions {
             about: state.created.as_ref().and_then(|created| created.topic.clone()),
             by: Some(message.sender.to_string()),
             at_ms: event_time(&message.id, stored_event.at).ms(),
-            sections: body(plain(&message)),
+            sections: body(plain(&message.members)),
             reference: Reference {
                 session_id: Some(session),
                 sequence: Some(number),
@@ -130,16 +130,15 @@ impl Sessions {
 }
 
 fn change(event: &StoredEvent) -> Option<Change> {
-    let message = match SessionEvent::decode(event) {
-        Ok(SessionEvent::MessageSent(message)) => message,
-        Ok(_) => return None,
+    let message = match MessageHead::read(event) {
+        Ok(message) => message?,
         Err(fault) => {
-            tracing::error!(%fault, "the event of a session cannot be read and is not indexed");
+            tracing::error!(%fault, "a message cannot be read and is not indexed");
             return None;
         }
     };
     // A copy of a peer's session shows the host's times.
-    Some(indexed(event, event_time(&message.id, event.at), plain(&message)))
+    Some(indexed(event, event_time(message.id, event.at), plain(&event.payload)))
 }
 
 #[async_trait]

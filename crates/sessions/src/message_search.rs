@@ -20,7 +20,7 @@ use serde_json::{Value, value::RawValue};
 
 use crate::{
     Sessions,
-    event::{FIRST_MESSAGE as FIRST, MessageSent, SessionEvent, json_object},
+    event::{FIRST_MESSAGE as FIRST, MessageHead, json_object},
     findable::ROOM,
     room::SessionRoom,
     state::Participant,
@@ -329,13 +329,9 @@ impl Page {
     /// Adds the messages that contain the text.
     fn add_matches(&mut self, id: &SessionId, search: &Search, events: &[StoredEvent]) -> Result<(), Fault> {
         for event in events {
-            let SessionEvent::MessageSent(MessageSent { id: message, sender, members, .. }) =
-                SessionEvent::decode(event)?
-            else {
-                continue;
-            };
-            if search.matches(&members) {
-                let text = format!("{{{}}}", wire::message(id, event, &message, &sender)?);
+            let Some(head) = MessageHead::read(event)? else { continue };
+            if search.matches(&event.payload) {
+                let text = format!("{{{}}}", wire::message(id, event, &head)?);
                 self.bytes += text.len();
                 let raw = RawValue::from_string(text).map_err(|error| Fault::Corrupt(error.to_string()))?;
                 self.messages.push(raw);

@@ -4,16 +4,16 @@
 
 use std::collections::BTreeSet;
 
-use plenary_engine::Room as _;
-use plenary_kernel::{AgentHandle, Position, SessionId, Version, limits::READ_ROWS_MAX};
+use plenary_engine::{Room as _, stored};
+use plenary_kernel::{AgentHandle, MalformedText, Position, SessionId, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order, PageSize, StoredEvent, StreamName, StreamNews};
 use plenary_room::{Kind, News};
 use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
 
 use crate::{
     Sessions,
-    event::{AgentInvited, MessageSent, SessionEvent, json_object},
+    event::{AgentInvited, MESSAGE_SENT, MessageHead, SessionEvent, json_object},
     room::{BY_AGENT, OFFERED, SessionRoom},
     state::{Participant, Phase, SessionState},
 };
@@ -162,7 +162,7 @@ impl Sessions {
         let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(Vec::new()) };
         let (state, _) = self.0.streams.observed(first.stream.id()).await?;
         let before = Version(first.version.0 - 1);
-        let has_message = run.iter().any(|event| event.kind == "MessageSent");
+        let has_message = run.iter().any(|event| event.kind == MESSAGE_SENT);
         let readers = state.participants.iter().filter(|(_, participant)| {
             participant.stay.is_some()
                 || participant.next_readable(before, last.version).is_some()
@@ -226,7 +226,7 @@ impl Sessions {
         }
         let events = self.log().read_stream(stream, after, READ_ROWS_MAX).await?;
         let mut events = events.iter().filter(|event| event.version <= head);
-        let Some(last) = events.rfind(|event| event.kind == "MessageSent") else { return Ok(()) };
+        let Some(last) = events.rfind(|event| event.kind == MESSAGE_SENT) else { return Ok(()) };
         let Some(invited) = self.log().read_stream(stream, Version(invitation.0 - 1), 1).await?.pop() else {
             return Ok(());
         };
@@ -257,7 +257,7 @@ impl Sessions {
             size.learn(&events);
             let Some(last) = events.last() else { break };
             read_version = last.version;
-            for event in events.iter().filter(|event| event.kind == "MessageSent") {
+            for event in events.iter().filter(|event| event.kind == MESSAGE_SENT) {
                 news.add_event(agent, event, (joining.position, event.version.0))?;
             }
         }
@@ -307,7 +307,7 @@ impl Sessions {
             event = SessionEvent::decode(&first_message)?;
         }
         let text = if let SessionEvent::MessageSent(message) = &event {
-            plain(message)
+            plain(&message.members)
         } else {
             invitation(&state).to_owned()
         };
@@ -378,9 +378,16 @@ impl SessionNews {
                 self.news.push(News { position, nth, ..News::at_event(kind, event, Some(from)) });
             }
         };
+        if let Some(message) = MessageHead::read(event)? {
+            if message.sender == agent.as_str() {
+                self.answered_version = version;
+            } else {
+                let corrupt = |error: MalformedText| stored::corrupt(event, &error.to_string());
+                push(Kind::SessionMessage, message.sender.parse::<AgentHandle>().map_err(corrupt)?);
+            }
+            return Ok(());
+        }
         match SessionEvent::decode(event)? {
-            SessionEvent::MessageSent(message) if message.sender == *agent => self.answered_version = version,
-            SessionEvent::MessageSent(message) => push(Kind::SessionMessage, message.sender),
             SessionEvent::AgentInvited(invitation) if invitation.invitee == *agent => {
                 let kind = if self.is_offered { Kind::SessionOffered } else { Kind::SessionInvited };
                 push(kind, invitation.by);
@@ -389,7 +396,8 @@ impl SessionNews {
             SessionEvent::SessionReopened(reopening) if reopening.by == *agent => {
                 self.joined_version = version
             }
-            SessionEvent::SessionCreated(_)
+            SessionEvent::MessageSent(_)
+            | SessionEvent::SessionCreated(_)
             | SessionEvent::AgentInvited(_)
             | SessionEvent::AgentJoined(_)
             | SessionEvent::AgentDisconnected(_)
@@ -413,18 +421,15 @@ fn invitation(state: &SessionState) -> &'static str {
 }
 
 #[derive(Deserialize)]
-struct Members<'a> {
-    #[serde(borrow)]
-    content: &'a RawValue,
+struct Members {
+    content: Value,
 }
 
-/// A message as plain text: its text parts, and a line for each other part.
-pub(crate) fn plain(message: &MessageSent) -> String {
-    let object = json_object(&message.members);
-    let Ok(members) = serde_json::from_slice::<Members<'_>>(&object) else { return String::new() };
-    match serde_json::from_str(members.content.get()) {
-        Ok(Value::String(text)) => text,
-        Ok(Value::Array(parts)) => parts.iter().map(part).collect::<Vec<_>>().join("\n"),
+/// A message as plain text, from its members: its text parts, and a line for each other part.
+pub(crate) fn plain(members: &[u8]) -> String {
+    match serde_json::from_slice(&json_object(members)) {
+        Ok(Members { content: Value::String(text) }) => text,
+        Ok(Members { content: Value::Array(parts) }) => parts.iter().map(part).collect::<Vec<_>>().join("\n"),
         Ok(_) | Err(_) => String::new(),
     }
 }

@@ -10,7 +10,7 @@ use plenary_room::Kind;
 
 use crate::{
     Sessions,
-    event::{AgentInvited, SessionEvent, event_time, sequence, version},
+    event::{AgentInvited, MESSAGE_SENT, MessageHead, SessionEvent, event_time, sequence, version},
     news::{is_history, is_transcript},
     room::SessionRoom,
     state::{Participant, Standing},
@@ -208,12 +208,13 @@ impl Sessions {
             size.learn(&events);
             let Some(newest) = events.last() else { break };
             read_version = newest.version;
-            let is_message = |event: &&StoredEvent| event.kind == "MessageSent" && event.version <= last;
+            let is_message = |event: &&StoredEvent| event.kind == MESSAGE_SENT && event.version <= last;
             for event in events.iter().filter(is_message) {
-                let SessionEvent::MessageSent(message) = SessionEvent::decode(event)? else { continue };
-                let sender = recipients.iter_mut().find(|recipient| recipient.agent == message.sender);
+                let Some(message) = MessageHead::read(event)? else { continue };
+                let sender =
+                    recipients.iter_mut().find(|recipient| recipient.agent.as_str() == message.sender);
                 if let Some(recipient) = sender.filter(|recipient| is_silent(recipient)) {
-                    recipient.answered_at = Some(event_time(&message.id, event.at));
+                    recipient.answered_at = Some(event_time(message.id, event.at));
                 }
             }
         }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::{
     Sessions,
-    event::{SessionEvent, json_object},
+    event::{MESSAGE_SENT, SessionEvent, json_object},
     room::SessionRoom,
 };
 
@@ -82,7 +82,7 @@ impl Sessions {
         };
         let mut senders_since = BTreeSet::new();
         let mut is_reply = false;
-        for event in events.iter().filter(|event| event.kind == "MessageSent") {
+        for event in events.iter().filter(|event| event.kind == MESSAGE_SENT) {
             if let SessionEvent::MessageSent(earlier) = SessionEvent::decode(event)? {
                 if earlier.sender == *agent {
                     is_reply = true;

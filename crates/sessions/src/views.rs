@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     Sessions,
-    event::{SessionEvent, sequence, version},
+    event::{MessageHead, SessionEvent, sequence, version},
     room::SessionRoom,
     state::{Participant, Phase, SessionState, Standing},
     wire::{self, Form},
@@ -241,6 +241,9 @@ impl Sessions {
         stored_event: &StoredEvent,
         form: Form,
     ) -> Result<String, Fault> {
+        if let Some(head) = MessageHead::read(stored_event)? {
+            return wire::write_message(id, stored_event, &head, form);
+        }
         let event = SessionEvent::decode(stored_event)?;
         let first_message = match &event {
             SessionEvent::AgentInvited(invitation) if invitation.inline => {

@@ -61,7 +61,7 @@ fn describe(event: &SessionEvent) -> (&'static str, Option<AgentHandle>, Value) 
     match event {
         SessionEvent::SessionCreated(event) => ("session.created", Some(event.creator.clone()), json!({})),
         SessionEvent::MessageSent(event) => {
-            let text = excerpt(&plain(event));
+            let text = excerpt(&plain(&event.members));
             let data = json!({"message_id": format!("msg_{}", event.id), "from": event.sender, "text": text});
             ("session.message", Some(event.sender.clone()), data)
         }

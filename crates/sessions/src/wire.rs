@@ -8,7 +8,7 @@ use plenary_kernel::{AgentHandle, SessionId};
 use plenary_log::{Fault, StoredEvent};
 use serde_json::Value;
 
-use crate::event::{LeftReason, MessageSent, SessionEvent, event_time, sequence};
+use crate::event::{LeftReason, MessageHead, SessionEvent, event_time, sequence};
 
 /// The form of events that a reader wants, `?events=`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,7 +59,8 @@ pub(crate) fn write(
     form: Form,
 ) -> Result<String, Fault> {
     if let SessionEvent::MessageSent(event) = event {
-        return write_message(session, stored_event, event, form);
+        let head = MessageHead { id: &event.id, sender: event.sender.as_str() };
+        return write_message(session, stored_event, &head, form);
     }
     let (kind, id, payload, flat) = members(session, topic, stored_event, event, first)?;
     let mut text = String::with_capacity(192 + payload.len() + flat.len());
@@ -80,13 +81,13 @@ pub(crate) fn write(
 }
 
 /// A message, the most frequent event: concatenated from its parts with one allocation.
-fn write_message(
+pub(crate) fn write_message(
     session: &SessionId,
     stored_event: &StoredEvent,
-    event: &MessageSent,
+    &MessageHead { id, sender }: &MessageHead<'_>,
     form: Form,
 ) -> Result<String, Fault> {
-    let (id, session, sender) = (&*event.id, session.as_str(), event.sender.as_str());
+    let session = session.as_str();
     let (sequence, at) =
         (&*sequence(stored_event.version).to_string(), &*event_time(id, stored_event.at).0.to_string());
     let members = text(stored_event)?;
@@ -108,8 +109,7 @@ fn write_message(
 pub(crate) fn message(
     session: &SessionId,
     stored_event: &StoredEvent,
-    id: &str,
-    sender: &AgentHandle,
+    &MessageHead { id, sender }: &MessageHead<'_>,
 ) -> Result<String, Fault> {
     let (sequence, at) = (sequence(stored_event.version), event_time(id, stored_event.at).0);
     let members = text(stored_event)?;
@@ -148,13 +148,9 @@ fn members<'a>(
                 let _ = write!(extra, r#","topic":{}"#, Value::from(topic));
             }
             if let (true, Some(first)) = (event.inline, first)
-                && let SessionEvent::MessageSent(first_message) = SessionEvent::decode(first)?
+                && let Some(head) = MessageHead::read(first)?
             {
-                let _ = write!(
-                    extra,
-                    r#","initial_message":{{{}}}"#,
-                    message(session, first, &first_message.id, &first_message.sender)?
-                );
+                let _ = write!(extra, r#","initial_message":{{{}}}"#, message(session, first, &head)?);
             }
             let (invitee, by) = (&event.invitee, &event.by);
             let payload = format!(r#""invitee":"{invitee}","by":"{by}"{extra}"#);

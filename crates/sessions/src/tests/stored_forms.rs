@@ -7,8 +7,8 @@ use plenary_log::{Fault, StoredEvent};
 
 use super::sentences::handle;
 use crate::event::{
-    AgentInvited, AgentLeft, AgentMoved, LapsedOffer, LeftReason, MessageSent, NamedFile, Names, Origin,
-    Pending, SessionCreated, SessionEnded, SessionEvent, SessionReopened,
+    AgentInvited, AgentLeft, AgentMoved, LapsedOffer, LeftReason, MessageHead, MessageSent, NamedFile, Names,
+    Origin, Pending, SessionCreated, SessionEnded, SessionEvent, SessionReopened,
 };
 
 const ID: &str = "01JZ0000000000000000000001";
@@ -252,6 +252,22 @@ fn stored_forms_are_frozen() {
     for (event, kind, envelope, payload) in forms() {
         assert_frozen(&event, kind, &envelope, payload);
     }
+}
+
+#[test]
+fn the_head_of_a_message_is_that_of_the_whole_and_nothing_else_has_one() {
+    for (event, ..) in forms() {
+        let stored = stored(event.encode());
+        let expected = if let SessionEvent::MessageSent(MessageSent { id, sender, .. }) = &event {
+            Some(MessageHead { id, sender: sender.as_str() })
+        } else {
+            None
+        };
+        assert_eq!(MessageHead::read(&stored).unwrap(), expected);
+    }
+    let (event, ..) = traced("");
+    let newer = StoredEvent { form: 2, ..stored(event.encode()) };
+    assert!(matches!(MessageHead::read(&newer), Err(Fault::Corrupt(_))), "an unknown form is not guessed");
 }
 
 #[test]
