@@ -20,6 +20,10 @@ pub trait Room: Send + Sync + 'static {
     const CATEGORY: &'static str;
     /// Changes whenever the state's serialised form does; older snapshots are then ignored.
     const SNAPSHOT_FORM: u16;
+    /// Whether most streams have fewer events than a first page. Then the events are read before a snapshot is looked for: one
+    /// read for a short stream, and one more than otherwise for a stream with a snapshot. Not for streams that are read before
+    /// it is known whether the caller may know of them: their number of reads would tell.
+    const MOSTLY_SHORT: bool = false;
 
     /// The stored form of an event.
     fn encode(event: &Self::Event) -> NewEvent {

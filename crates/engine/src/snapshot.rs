@@ -28,13 +28,14 @@ fn row(stream: &StreamName) -> String {
     format!("snapshot/{stream}")
 }
 
-/// The newest usable snapshot, or the empty state.
-pub(crate) async fn load<R: Room>(log: &Log, stream: &StreamName) -> Result<(R::State, Version), Fault> {
-    let Some(bytes) = found(log, stream).await? else { return Ok((R::State::default(), Version::ZERO)) };
-    match serde_json::from_slice::<FoundSnapshot<R::State>>(&bytes) {
-        Ok(found) if found.form == R::SNAPSHOT_FORM => Ok((found.state, found.version)),
-        _ => Ok((R::State::default(), Version::ZERO)),
-    }
+/// The newest usable snapshot.
+pub(crate) async fn load<R: Room>(
+    log: &Log,
+    stream: &StreamName,
+) -> Result<Option<(R::State, Version)>, Fault> {
+    let Some(bytes) = found(log, stream).await? else { return Ok(None) };
+    let found = serde_json::from_slice::<FoundSnapshot<R::State>>(&bytes).ok();
+    Ok(found.filter(|found| found.form == R::SNAPSHOT_FORM).map(|found| (found.state, found.version)))
 }
 
 fn found<'a>(log: &'a Log, stream: &'a StreamName) -> Sealed<'a, Result<Option<Bytes>, Fault>> {

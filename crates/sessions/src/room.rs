@@ -61,6 +61,7 @@ impl Room for SessionRoom {
     type Event = SessionEvent;
     const CATEGORY: &'static str = "sessions.session";
     const SNAPSHOT_FORM: u16 = 5;
+    const MOSTLY_SHORT: bool = true;
 
     fn folds(event: &SessionEvent) -> bool {
         !matches!(event, SessionEvent::MessageSent(_))

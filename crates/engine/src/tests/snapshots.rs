@@ -1,11 +1,16 @@
 //! Snapshots save time and change no decision.
 
 use bytes::Bytes;
-use plenary_kernel::Version;
-use plenary_log::{Batch, Log, RowOp};
+use plenary_kernel::{OwnerName, TimestampMs, Version};
+use plenary_log::{
+    Batch, Fault, Log, RowOp, open_memory,
+    rigged::{ReadCounts, Store},
+};
 
-use super::hall::{Do, Hall, HallEvent, ID, hall, halls, idle, take, written};
-use crate::{Room, SNAPSHOT_EVERY};
+use super::hall::{
+    Do, Hall, HallEvent, HallState, ID, add, hall, halls, idle, opened, rigged, take, written,
+};
+use crate::{Room, SNAPSHOT_EVERY, Streams, SystemClock};
 
 fn row() -> String {
     format!("snapshot/{}", Hall::stream(ID))
@@ -85,4 +90,68 @@ async fn a_snapshot_of_another_form_or_one_that_can_not_be_read_is_ignored() {
         let (state, version) = halls(&log).state(ID).await.unwrap();
         assert_eq!((state.seats, state.closed, version), (9, false, Version(1)), "{bad}");
     }
+}
+
+/// The same streams as halls, of which most are short.
+struct SmallHall;
+
+impl Room for SmallHall {
+    type State = HallState;
+    type Event = HallEvent;
+    const CATEGORY: &'static str = Hall::CATEGORY;
+    const SNAPSHOT_FORM: u16 = Hall::SNAPSHOT_FORM;
+    const MOSTLY_SHORT: bool = true;
+
+    fn folds(event: &HallEvent) -> bool {
+        Hall::folds(event)
+    }
+    fn evolve(state: &mut HallState, version: Version, at: TimestampMs, event: &HallEvent) {
+        Hall::evolve(state, version, at, event);
+    }
+    fn payer(id: &str, state: &HallState, event: &HallEvent) -> Option<OwnerName> {
+        Hall::payer(id, state, event)
+    }
+}
+
+fn small_halls(log: &Log) -> Streams<SmallHall> {
+    Streams::new(log.clone(), std::sync::Arc::new(SystemClock))
+}
+
+#[tokio::test]
+async fn a_short_stream_is_loaded_with_one_read_and_a_longer_one_reads_no_event_twice() {
+    for (sung, reads) in [(0, 1), (14, 1), (15, 3), (40, 3)] {
+        let store = Store::new();
+        let (one, _) = rigged(&store, false);
+        one.execute(ID, &opened(9), None).await.unwrap();
+        one.execute(ID, &songs(sung), None).await.unwrap();
+        let (two, rigging) = rigged(&store, false);
+        let (state, version) = small_halls(two.log()).state(ID).await.unwrap();
+        assert_eq!((state.seats, version), (9, Version(sung + 1)));
+        let rows = usize::try_from(sung + 1).unwrap();
+        assert_eq!(rigging.counted(), ReadCounts { reads, rows }, "{sung}");
+    }
+}
+
+#[tokio::test]
+async fn the_snapshot_of_a_stream_that_is_long_after_all_is_used() {
+    let halls = hall(9).await;
+    halls.execute(ID, &songs(47), None).await.unwrap();
+    let log = halls.log();
+    put(log, r#"{"form":3,"version":40,"state":{"seats":5,"taken":["kept"],"closed":false}}"#).await;
+    let (state, version) = small_halls(log).state(ID).await.unwrap();
+    assert_eq!((state.seats, state.taken.contains("kept"), version), (5, true, Version(48)));
+    put(log, "not JSON").await;
+    let (state, version) = small_halls(log).state(ID).await.unwrap();
+    assert_eq!((state.seats, state.taken.len(), version), (9, 0, Version(48)));
+}
+
+#[tokio::test]
+async fn a_snapshot_stands_in_for_an_event_that_can_not_be_read() {
+    let log = open_memory().log;
+    add(&log, &Hall::stream(ID), "Burnt", "").await;
+    let fault = small_halls(&log).state(ID).await.unwrap_err();
+    assert!(matches!(fault, Fault::Corrupt(_)), "{fault}");
+    put(&log, r#"{"form":3,"version":1,"state":{"seats":5,"taken":[],"closed":false}}"#).await;
+    let (state, version) = small_halls(&log).state(ID).await.unwrap();
+    assert_eq!((state.seats, version), (5, Version(1)));
 }
