@@ -70,6 +70,11 @@ impl Recent {
         self.from
     }
 
+    /// The bytes of the events.
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// The events, the oldest first.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &StoredEvent> + ExactSizeIterator {
         self.events.iter()

@@ -11,12 +11,13 @@ use plenary_retrieval::{Change, Index, PutOutcome};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::{
     sync::{Notify, watch},
+    task::yield_now,
     time::{Instant, sleep, sleep_until, timeout},
 };
 
 use crate::{BATCH_BYTES_MAX, recent::Recent};
 
-/// Shortest time between two writes under low load.
+/// Shortest time between two writes while few events wait, unless the follower has another one.
 const SPACING: Duration = Duration::from_millis(200);
 /// The same while a caller waits for the index.
 const HURRIED_SPACING: Duration = Duration::from_millis(20);
@@ -27,6 +28,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const HURRY_EVERY: Duration = Duration::from_millis(50);
 /// Pause after a fault.
 const PAUSE: Duration = Duration::from_secs(1);
+/// Events that are read and turned into changes before other tasks have their turn.
+const EVENTS_AT_ONCE: usize = 256;
 /// After this many events without changes the cursor is moved anyway, so that the next start need not read
 /// them.
 const ADVANCE_EVENTS: u64 = 10_000;
@@ -65,6 +68,8 @@ pub struct Follower {
     recent: Recent,
     /// Most changes of one write.
     changes_max: usize,
+    /// Shortest time between two writes while few events and no caller wait.
+    spacing: Duration,
     /// Number of events still to be indexed.
     lag: Gauge,
     /// The index contains all events up to here, as far as this process knows.
@@ -84,8 +89,9 @@ impl Follower {
         let follower = Self {
             index,
             holds: Box::new(holds),
-            recent: Recent::default(),
+            recent: Recent::new(changes_max),
             changes_max,
+            spacing: SPACING,
             lag: Gauge::default(),
             indexed: watch::Sender::new(Position::ZERO),
             hurry: Notify::new(),
@@ -93,6 +99,12 @@ impl Follower {
         };
         follower.count();
         follower
+    }
+
+    /// Writes only after this time, unless somebody waits for the index or many events wait: an event costs less in a larger
+    /// write, and an index that nobody searches need not have it at once.
+    pub fn spaced(self, spacing: Duration) -> Self {
+        Self { spacing, ..self }
     }
 
     /// The index.
@@ -196,6 +208,7 @@ impl Follower {
     /// Writes until another process is the writer.
     async fn write(&self, log: &Log, source: &dyn Source, mut cursor: Position) -> Result<(), Fault> {
         let (mut batch, mut size) = (Batch::from(cursor), PageSize::default());
+        let mut last_write = None;
         loop {
             let began = Instant::now();
             self.gather((log, source), &mut batch, &mut size).await?;
@@ -207,7 +220,7 @@ impl Follower {
                 self.reached(batch.until, true);
                 // Wait for news, or until it is time to check whether this process still leads.
                 tokio::select! {
-                    _either = timeout(LOOK_EVERY, self.recent.news()) => {}
+                    _either = timeout(LOOK_EVERY, self.recent.news()) => self.pause(last_write).await,
                     () = self.hurry.notified() => {}
                 }
                 continue;
@@ -218,13 +231,21 @@ impl Follower {
             cursor = until;
             batch = Batch::from(until);
             self.reached(until, true);
+            last_write = Some(began);
             if !is_full {
                 sleep_until(began + HURRIED_SPACING).await;
-                tokio::select! {
-                    () = sleep_until(began + SPACING) => {}
-                    () = self.hurry.notified() => {}
-                }
+                self.pause(last_write).await;
             }
+        }
+    }
+
+    /// Waits until the next write is due: some time after the last one, or when somebody or many events wait.
+    async fn pause(&self, last_write: Option<Instant>) {
+        let Some(last_write) = last_write else { return };
+        tokio::select! {
+            () = sleep_until(last_write + self.spacing) => {}
+            () = self.hurry.notified() => {}
+            () = self.recent.plenty() => {}
         }
     }
 
@@ -236,7 +257,7 @@ impl Follower {
         size: &mut PageSize,
     ) -> Result<(), Fault> {
         while !batch.is_full(self.changes_max) {
-            let lately = self.recent.after(batch.until, self.changes_max);
+            let lately = self.recent.after(batch.until, EVENTS_AT_ONCE.min(self.changes_max));
             let (events, until) = match lately {
                 Some(found) => found,
                 None => {
@@ -255,6 +276,7 @@ impl Follower {
                 }
             }
             batch.until = until;
+            yield_now().await;
         }
         Ok(())
     }

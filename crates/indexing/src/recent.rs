@@ -18,6 +18,10 @@ const SEEN_WITHIN: Duration = Duration::from_millis(200);
 pub(super) struct Recent {
     inner: Mutex<Inner>,
     news: Notify,
+    /// Signals that many events wait.
+    plenty: Notify,
+    /// So many events are many.
+    plenty_events: usize,
     /// The position up to which this process has seen the log.
     seen: HighWater,
 }
@@ -34,15 +38,15 @@ struct Inner {
     leads: bool,
 }
 
-impl Default for Recent {
-    fn default() -> Self {
+impl Recent {
+    /// An empty one, which signals when this many events wait.
+    pub(super) fn new(plenty_events: usize) -> Self {
         let events = hub::Recent::new(RECENT_BYTES_MAX);
         let inner = Mutex::new(Inner { events, indexed: Position(0), is_known: false, leads: false });
-        Self { inner, news: Notify::new(), seen: HighWater::default() }
+        let (news, plenty) = (Notify::new(), Notify::new());
+        Self { inner, news, plenty, plenty_events, seen: HighWater::default() }
     }
-}
 
-impl Recent {
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock()
     }
@@ -52,10 +56,17 @@ impl Recent {
         let (Some(first), Some(last)) = (events.first(), events.last()) else { return false };
         let is_news = events.iter().any(|event| holds(&event.stream));
         let relevant = events.iter().filter(|event| holds(&event.stream)).cloned();
-        self.inner().events.push(first.position, last.position, relevant);
+        let mut inner = self.inner();
+        inner.events.push(first.position, last.position, relevant);
+        let is_plenty =
+            inner.events.events().len() >= self.plenty_events || inner.events.bytes() >= RECENT_BYTES_MAX / 2;
+        drop(inner);
         self.seen(last.position);
         if is_news {
             self.news.notify_one();
+        }
+        if is_news && is_plenty {
+            self.plenty.notify_one();
         }
         is_news
     }
@@ -113,6 +124,11 @@ impl Recent {
     pub(super) async fn news(&self) {
         self.news.notified().await;
     }
+
+    /// Waits until many events wait, before the oldest of them fall out.
+    pub(super) async fn plenty(&self) {
+        self.plenty.notified().await;
+    }
 }
 
 #[cfg(test)]
@@ -121,6 +137,8 @@ mod tests {
     use plenary_log::StreamName;
 
     use super::*;
+
+    const PLENTY: usize = 4;
 
     fn event(position: u64, category: &str, bytes: usize) -> StoredEvent {
         StoredEvent {
@@ -146,7 +164,7 @@ mod tests {
 
     #[test]
     fn seen_events_are_returned_and_others_are_read() {
-        let recent = Recent::default();
+        let recent = Recent::new(PLENTY);
         assert_eq!((after(&recent, 0, 9), recent.lag()), (None, 1));
         assert!(!push(&recent, &[event(11, "sessions.session", 1)]));
         assert!(push(
@@ -178,7 +196,7 @@ mod tests {
 
     #[test]
     fn past_its_bytes_the_oldest_fall_out_and_are_read_again() {
-        let recent = Recent::default();
+        let recent = Recent::new(PLENTY);
         push(&recent, &[event(1, "context.package", 1), event(2, "context.package", 1)]);
         push(&recent, &[event(3, "context.package", RECENT_BYTES_MAX - 50)]);
         assert_eq!(after(&recent, 0, 9), None);
@@ -189,9 +207,24 @@ mod tests {
         assert_eq!(recent.lag(), 2);
     }
 
+    #[tokio::test]
+    async fn many_events_or_bytes_are_signalled() {
+        let is_signalled =
+            async |recent: &Recent| tokio::time::timeout(Duration::ZERO, recent.plenty()).await.is_ok();
+        let package = |position| event(position, "context.package", 1);
+        let recent = Recent::new(PLENTY);
+        push(&recent, &[package(1), package(2), package(3), event(4, "t.t", 1)]);
+        assert!(!is_signalled(&recent).await, "few wait");
+        push(&recent, &[package(5)]);
+        assert!(is_signalled(&recent).await && !is_signalled(&recent).await);
+        recent.indexed(Position(5), true);
+        push(&recent, &[event(6, "context.package", RECENT_BYTES_MAX / 2)]);
+        assert!(is_signalled(&recent).await, "many bytes wait");
+    }
+
     #[test]
     fn before_the_first_commit_the_rest_of_the_log_is_still_to_be_indexed() {
-        let recent = Recent::default();
+        let recent = Recent::new(PLENTY);
         recent.seen(Position(40));
         recent.indexed(Position(30), true);
         assert_eq!(recent.lag(), 10);

@@ -1,14 +1,19 @@
 //! The index of everything, if there is one, and its progress.
 //! Must not know: the caller and its permissions.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use plenary_indexing::{CHANGES_MAX, FRESH_WITHIN, Follower, unavailable};
+use plenary_indexing::{FRESH_WITHIN, Follower, unavailable};
 use plenary_log::{Fault, Log, StreamName};
 use plenary_retrieval::{HITS_MAX, Hit, Index, Query, Scope};
 use plenary_room::{Matches, WordIndex, async_trait};
 
 use crate::within;
+
+/// Most changes of one write.
+const CHANGES_MAX: usize = 8_192;
+/// Shortest time between two writes while nobody searches.
+const SPACING: Duration = Duration::from_secs(1);
 
 /// The index. Cheap to clone.
 #[derive(Clone)]
@@ -22,7 +27,7 @@ struct Inner {
 impl Words {
     pub(crate) fn new(log: Log, index: Option<Arc<dyn Index>>, categories: BTreeSet<&'static str>) -> Self {
         let is_indexed = move |stream: &StreamName| categories.contains(stream.category());
-        let follower = index.map(|index| Follower::new(index, is_indexed, CHANGES_MAX));
+        let follower = index.map(|index| Follower::new(index, is_indexed, CHANGES_MAX).spaced(SPACING));
         Self(Arc::new(Inner { log, follower }))
     }
 
