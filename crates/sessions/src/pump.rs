@@ -8,7 +8,12 @@ mod pages;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::HashMap, convert::Infallible, future::Future, pin::Pin};
+use std::{
+    collections::HashMap,
+    convert::Infallible,
+    future::Future,
+    pin::{Pin, pin},
+};
 
 use axum::extract::ws::{Message, Utf8Bytes};
 use futures_util::{FutureExt as _, Sink, SinkExt as _, Stream, StreamExt as _};
@@ -295,6 +300,11 @@ impl Sessions {
 
 /// Ends the connection if the client does not accept a write in time; unconfirmed events are sent again later.
 async fn in_time(write: impl Future<Output = Result<(), axum::Error>>) -> Result<(), End> {
+    let mut write = pin!(write);
+    // Nearly every write is done at once, and needs no timer.
+    if let Some(done) = write.as_mut().now_or_never() {
+        return done.map_err(|_| End::Disconnected);
+    }
     match timeout(Duration::from_millis(STALLED_MS_MAX), write).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(_)) => Err(End::Disconnected),
