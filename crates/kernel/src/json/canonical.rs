@@ -3,6 +3,8 @@
 
 use serde_json::{Number, Value};
 
+use super::text::plain_length;
+
 /// How to treat members whose value is null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nulls {
@@ -63,20 +65,29 @@ fn write_number(number: &Number, out: &mut Vec<u8>) {
 
 fn write_text(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
-    for b in text.bytes() {
-        match b {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            0x08 => out.extend_from_slice(b"\\b"),
-            0x09 => out.extend_from_slice(b"\\t"),
-            0x0a => out.extend_from_slice(b"\\n"),
-            0x0c => out.extend_from_slice(b"\\f"),
-            0x0d => out.extend_from_slice(b"\\r"),
-            0x00..0x20 => out.extend_from_slice(format!("\\u{b:04x}").as_bytes()),
-            _ => out.push(b),
-        }
+    let mut rest = text.as_bytes();
+    loop {
+        // Most texts are copied whole.
+        let (plain, special) = rest.split_at(plain_length(rest));
+        out.extend_from_slice(plain);
+        let Some((byte, after)) = special.split_first() else { break };
+        write_escape(*byte, out);
+        rest = after;
     }
     out.push(b'"');
+}
+
+fn write_escape(b: u8, out: &mut Vec<u8>) {
+    match b {
+        b'"' => out.extend_from_slice(b"\\\""),
+        b'\\' => out.extend_from_slice(b"\\\\"),
+        0x08 => out.extend_from_slice(b"\\b"),
+        0x09 => out.extend_from_slice(b"\\t"),
+        0x0a => out.extend_from_slice(b"\\n"),
+        0x0c => out.extend_from_slice(b"\\f"),
+        0x0d => out.extend_from_slice(b"\\r"),
+        _ => out.extend_from_slice(format!("\\u{b:04x}").as_bytes()),
+    }
 }
 
 #[cfg(test)]

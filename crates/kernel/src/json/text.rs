@@ -28,7 +28,7 @@ pub(super) fn scan(bytes: &[u8], mut at: usize) -> Result<(usize, bool), JsonFau
 }
 
 /// The number of leading bytes that need no special treatment, counted 16 at a time where possible.
-fn plain_length(bytes: &[u8]) -> usize {
+pub(super) fn plain_length(bytes: &[u8]) -> usize {
     let mut length = 0;
     let (blocks, _) = bytes.as_chunks::<16>();
     for block in blocks {
