@@ -2,8 +2,7 @@
 //! whether the connection must close. Its size is bounded by the number of the agent's streams; each
 //! stream is in it once, however many events it gets.
 
-use std::collections::HashMap;
-
+use hashbrown::HashMap;
 use parking_lot::Mutex;
 use plenary_kernel::Version;
 use plenary_log::StreamName;

@@ -5,7 +5,6 @@
 //! connection takes them over, so that the pong of one device never hides the loss of another.
 
 use std::{
-    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -13,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use hashbrown::HashMap;
 use parking_lot::Mutex;
 use plenary_kernel::{AgentHandle, Position};
 use plenary_log::HighWater;

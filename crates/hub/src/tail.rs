@@ -1,11 +1,9 @@
 //! The shared tail: recently committed events of streams with live readers, encoded once for all of them. A reader
 //! that falls behind it reads storage.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Arc,
-};
+use std::{collections::VecDeque, sync::Arc};
 
+use hashbrown::HashMap;
 use parking_lot::Mutex;
 use plenary_kernel::Version;
 use plenary_log::{StoredEvent, StreamName};

@@ -154,7 +154,7 @@ async fn an_index_that_is_ahead_of_the_log_is_built_again() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), built).await.unwrap();
+    timeout(Duration::from_secs(20), built).await.unwrap();
     assert_eq!(index.extent().await.unwrap().cursor, opened.log.head().await.unwrap());
     follower.close().await.unwrap();
     running.await.unwrap();

@@ -1,7 +1,6 @@
 //! The writer's cache of streams. Bounded: two generations, of which the older is dropped as a whole.
 
-use std::collections::HashMap;
-
+use hashbrown::HashMap;
 use plenary_log::StreamName;
 
 /// Most streams in one generation.

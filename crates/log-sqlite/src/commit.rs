@@ -1,8 +1,9 @@
 //! One commit: the rules of an append against the file, the resulting writes, and the update of the writer's cache.
 //! Must not know: the source of batches and the receivers of outcomes.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
+use hashbrown::HashMap;
 use plenary_kernel::{Position, Version};
 use plenary_log::{
     Batch, Digest, Fault, IndexOp, KeyClaim, KeyRecord, Lookup, PlanResult, Row, StoredEvent, StreamName,
@@ -253,14 +254,16 @@ impl<'c> Committer<'c> {
         let mut new: HashMap<&StreamName, i64> = HashMap::new();
         let mut streams = Vec::with_capacity(writes.events.len());
         for event in &writes.events {
-            let id = match (self.cache.get(&event.stream), new.get(&event.stream)) {
-                (Some(known), _) => known.id,
-                (None, Some(id)) => *id,
-                (None, None) => {
-                    let id = self.stream_id(&event.stream, &mut counters)?;
-                    new.insert(&event.stream, id);
-                    id
-                }
+            let id = match self.cache.get(&event.stream) {
+                Some(known) => known.id,
+                None => match new.get(&event.stream) {
+                    Some(id) => *id,
+                    None => {
+                        let id = self.stream_id(&event.stream, &mut counters)?;
+                        new.insert(&event.stream, id);
+                        id
+                    }
+                },
             };
             self.write_event(event, id, charges.take())?;
             streams.push(id);

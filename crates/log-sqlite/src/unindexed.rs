@@ -2,11 +2,12 @@
 //! removes entries; readers copy them and never wait for a disk.
 
 use std::{
-    collections::HashMap,
+    collections,
     hash::Hasher,
     sync::atomic::{AtomicI64, Ordering},
 };
 
+use hashbrown::HashMap;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use plenary_kernel::Version;
 use plenary_log::{Change, IndexOp, StoredEvent, StreamName, Usage};
@@ -218,7 +219,7 @@ impl Tail {
 
 /// The stored form of a commit's charges, in its first event: a line for each account, `<bytes> <events>
 /// <account>`.
-pub(crate) fn written_charges(charges: &HashMap<String, Change>) -> Option<String> {
+pub(crate) fn written_charges(charges: &collections::HashMap<String, Change>) -> Option<String> {
     let lines =
         charges.iter().map(|(account, change)| format!("{} {} {account}\n", change.bytes, change.events));
     (!charges.is_empty()).then(|| lines.collect())
@@ -235,6 +236,8 @@ pub(crate) fn read_charges(text: &str) -> impl Iterator<Item = (&str, Change)> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
 
     #[test]

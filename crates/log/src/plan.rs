@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use hashbrown::HashMap as FastMap;
 use plenary_kernel::{Position, Version};
 
 use crate::{
@@ -54,7 +55,7 @@ pub fn plan(
     lookup: &mut impl Lookup,
 ) -> Result<(Writes, Vec<PlanResult>), Fault> {
     let mut plan =
-        Plan { writes: Writes::default(), head, versions: HashMap::new(), keys: HashMap::new(), lookup };
+        Plan { writes: Writes::default(), head, versions: FastMap::new(), keys: HashMap::new(), lookup };
     let mut decided = Vec::new();
     for batch in batches {
         decided.push(match plan.take(batch) {
@@ -72,7 +73,7 @@ pub type PlanResult = Result<Outcome, Fault>;
 struct Plan<'a, L> {
     writes: Writes,
     head: Position,
-    versions: HashMap<StreamName, Version>,
+    versions: FastMap<StreamName, Version>,
     keys: HashMap<(String, String), usize>,
     lookup: &'a mut L,
 }

@@ -9,7 +9,6 @@ mod pages;
 mod tests;
 
 use std::{
-    collections::HashMap,
     convert::Infallible,
     future::Future,
     pin::{Pin, pin},
@@ -17,6 +16,7 @@ use std::{
 
 use axum::extract::ws::{Message, Utf8Bytes};
 use futures_util::{FutureExt as _, Sink, SinkExt as _, Stream, StreamExt as _};
+use hashbrown::HashMap;
 use plenary_accounts::{AgentCaller, INBOX};
 use plenary_engine::Room as _;
 use plenary_hub::{CloseReason, Connection, Marks};
