@@ -3,15 +3,17 @@
 
 use axum::extract::ws::Utf8Bytes;
 use plenary_accounts::INBOX;
-use plenary_hub::Row;
 use plenary_kernel::{Position, SessionId, Version};
-use plenary_log::{Fault, StreamName};
+use plenary_log::{Fault, StoredEvent, StreamName};
 
-use super::{End, Pump, READINGS_MAX, Socket, TAIL_PAGE, pages::Pages};
+use super::{
+    End, Pump, READINGS_MAX, Socket, TAIL_PAGE,
+    pages::{PageRow, Pages},
+};
 use crate::{
     Sessions,
     session_reader::{ReadPosition, Step},
-    wire::{EncodedEvent, Form},
+    wire::Form,
 };
 
 /// How far a session is read.
@@ -90,17 +92,18 @@ impl<S: Socket> Pump<'_, S> {
             let rows = pages.after(reading.skip_to(next)).await?;
             let topic = state.created.as_ref().and_then(|created| created.topic.as_deref());
             for row in &rows {
-                match reading.pass(participant, row.event.version) {
+                let StoredEvent { version, position, .. } = *row.event();
+                match reading.pass(participant, version) {
                     Step::Skip => {}
                     Step::Restart => break,
                     Step::Show => {
                         let text = self.sessions.text(&id, topic, stream, row, self.form).await?;
-                        self.feed(text, row.event.position).await?;
+                        self.feed(text, position).await?;
                         has_shown = true;
                     }
                 }
                 if let Some(covered_position) = covered_position {
-                    self.cover(row.event.position.min(covered_position));
+                    self.cover(position.min(covered_position));
                 }
             }
             self.store_reading(stream, reading);
@@ -139,18 +142,24 @@ impl<S: Socket> Pump<'_, S> {
 }
 
 impl Sessions {
-    /// The wire form of an event, written once for all who read it from the tail.
+    /// The wire form of an event; written once for all who read it from the tail.
     async fn text(
         &self,
         id: &SessionId,
         topic: Option<&str>,
         stream: &StreamName,
-        row: &Row<EncodedEvent>,
+        row: &PageRow,
         form: Form,
     ) -> Result<Utf8Bytes, Fault> {
-        match row.encoded.get(form) {
-            Some(text) => Ok(text),
-            None => Ok(row.encoded.set(form, self.write(id, topic, stream, &row.event, form).await?)),
+        if let PageRow::Shared(row) = row
+            && let Some(text) = row.encoded.get(form)
+        {
+            return Ok(text);
         }
+        let text = self.write(id, topic, stream, row.event(), form).await?;
+        Ok(match row {
+            PageRow::Shared(row) => row.encoded.set(form, text),
+            PageRow::Single(_) => text.into(),
+        })
     }
 }

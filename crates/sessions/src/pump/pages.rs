@@ -12,6 +12,23 @@ use tokio::task::JoinHandle;
 use super::TAIL_PAGE;
 use crate::{Sessions, wire::EncodedEvent};
 
+/// An event of a page.
+pub(super) enum PageRow {
+    /// From the tail, encoded once for all its readers.
+    Shared(Arc<Row<EncodedEvent>>),
+    /// From the store, for this reader alone.
+    Single(StoredEvent),
+}
+
+impl PageRow {
+    pub(super) fn event(&self) -> &StoredEvent {
+        match self {
+            Self::Shared(row) => &row.event,
+            Self::Single(event) => event,
+        }
+    }
+}
+
 /// The pages of one session.
 pub(super) struct Pages<'a> {
     sessions: &'a Sessions,
@@ -41,9 +58,9 @@ impl<'a> Pages<'a> {
     }
 
     /// Committed events after a version.
-    pub(super) async fn after(&mut self, after: Version) -> Result<Vec<Arc<Row<EncodedEvent>>>, Fault> {
+    pub(super) async fn after(&mut self, after: Version) -> Result<Vec<PageRow>, Fault> {
         if let Some(rows) = self.sessions.0.tail.read(self.stream, after, TAIL_PAGE) {
-            return Ok(rows);
+            return Ok(rows.into_iter().map(PageRow::Shared).collect());
         }
         let (requested_count, events) = match self.prefetched.take().filter(|page| page.after == after) {
             Some(mut page) => {
@@ -61,7 +78,7 @@ impl<'a> Pages<'a> {
         if let Some(last) = events.last().filter(|_| !self.has_ended) {
             self.prefetched = Some(self.prefetch(last.version));
         }
-        Ok(events.into_iter().map(|event| Arc::new(Row::from(event))).collect())
+        Ok(events.into_iter().map(PageRow::Single).collect())
     }
 
     fn prefetch(&self, after: Version) -> Prefetch {
