@@ -142,6 +142,9 @@ impl Reads for Fresh {
     ) -> Read<'a, Vec<FoundRow>> {
         self.read(async move { self.inner.read_index(name, prefix, after, max, order).await })
     }
+    fn keys_of<'a>(&'a self, name: &'a str, keys: &'a [String]) -> Read<'a, Vec<String>> {
+        self.read(async move { self.inner.keys_of(name, keys).await })
+    }
     fn read_row<'a>(&'a self, name: &'a str) -> Read<'a, Option<Row>> {
         self.read(async move { self.inner.read_row(name).await })
     }

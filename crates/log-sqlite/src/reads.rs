@@ -41,6 +41,11 @@ impl Reads for Pool {
         }))
     }
 
+    fn keys_of<'a>(&'a self, name: &'a str, keys: &'a [String]) -> Read<'a, Vec<String>> {
+        let (name, keys) = (name.to_owned(), keys.to_vec());
+        Box::pin(self.read(move |reader, shared| records::keys(&reader.connection, shared, &name, keys)))
+    }
+
     fn read_row<'a>(&'a self, name: &'a str) -> Read<'a, Option<Row>> {
         let name = name.to_owned();
         Box::pin(self.read(move |reader, _| records::row(&reader.connection, &name)))

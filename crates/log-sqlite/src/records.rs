@@ -73,6 +73,24 @@ pub(crate) fn index(
     Ok(over(overlay, rows, max, order))
 }
 
+/// Those of these keys that an index has.
+pub(crate) fn keys(
+    connection: &Connection,
+    shared: &SharedTail,
+    name: &str,
+    mut keys: Vec<String>,
+) -> Result<Vec<String>, ReadError> {
+    let mut fault = None;
+    keys.retain(|key| match index(connection, shared, name, key, None, 1, Order::Ascending) {
+        Ok(rows) => rows.first().is_some_and(|row| row.key == *key),
+        Err(error) => {
+            fault = Some(error);
+            false
+        }
+    });
+    fault.map_or(Ok(keys), Err)
+}
+
 /// A read transaction with a snapshot of the file as of now.
 fn snapshot(connection: &Connection) -> Result<Transaction<'_>, Error> {
     let transaction = connection.unchecked_transaction()?;

@@ -407,6 +407,10 @@ impl Log {
         }
         Ok(found)
     }
+    /// See [`Reads::keys_of`].
+    pub async fn keys_of(&self, name: &str, keys: &[String]) -> Result<Vec<String>, Fault> {
+        self.reads.keys_of(name, keys).await
+    }
     /// See [`Reads::read_row`].
     pub async fn read_row(&self, name: &str) -> Result<Option<Row>, Fault> {
         self.reads.read_row(name).await

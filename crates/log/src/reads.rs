@@ -84,6 +84,17 @@ pub trait Reads: Send + Sync + 'static {
         max: usize,
         order: Order,
     ) -> Read<'a, Vec<FoundRow>>;
+    /// Those of these keys (at most `READ_ROWS_MAX`) that an index has, in this order, whatever their values.
+    fn keys_of<'a>(&'a self, name: &'a str, keys: &'a [String]) -> Read<'a, Vec<String>> {
+        Box::pin(async move {
+            let mut found = Vec::new();
+            for key in keys {
+                let first = self.read_index(name, key, None, 1, Order::Ascending).await?;
+                found.extend(first.into_iter().map(|row| row.key).filter(|first| first == key));
+            }
+            Ok(found)
+        })
+    }
     /// One row, if present.
     fn read_row<'a>(&'a self, name: &'a str) -> Read<'a, Option<Row>>;
     /// Rows whose name starts with `prefix`, in byte order, strictly after `after`.

@@ -58,6 +58,9 @@ pub fn session_of(stream: &StreamName) -> Option<SessionId> {
     (stream.category() == SessionRoom::CATEGORY).then(|| stream.id().parse().ok()).flatten()
 }
 
+/// How many sessions far apart in the index are looked up together.
+const LOOKED_UP_TOGETHER: usize = 128;
+
 /// The size of the first index read. It shows how far apart in the index the wanted sessions are.
 const ROWS_AT_FIRST: usize = 16;
 
@@ -94,8 +97,8 @@ impl Sessions {
     }
 
     /// The subset of these sessions, which are sorted, that an index lists for an agent. One index read covers every
-    /// session that its rows pass. Reads stay short while they pass few of the sessions, so the agent's other sessions
-    /// are not read.
+    /// session that its rows pass. Where they pass few of the sessions, the next ones are looked up one by one, so the
+    /// agent's other sessions are not read.
     pub(crate) async fn own_of(
         &self,
         index: &str,
@@ -118,9 +121,23 @@ impl Sessions {
                 rows.into_iter().filter(|id| remaining[..passed_count].binary_search(&id.as_str()).is_ok()),
             );
             remaining = &remaining[passed_count..];
-            rows_to_read = if passed_count * 4 > max { max * 4 } else { (max / 4).max(2) };
+            if passed_count * 4 > max {
+                rows_to_read = max * 4;
+            } else {
+                let (next, rest) = remaining.split_at(remaining.len().min(LOOKED_UP_TOGETHER));
+                own_ids.extend(self.listed(index, agent, next).await?);
+                (remaining, rows_to_read) = (rest, ROWS_AT_FIRST);
+            }
         }
         Ok(own_ids)
+    }
+
+    /// The subset of these sessions that an index lists for an agent, each looked up.
+    async fn listed(&self, index: &str, agent: &AgentHandle, ids: &[&str]) -> Result<Vec<String>, Fault> {
+        let prefix = format!("{agent}/");
+        let keys: Vec<String> = ids.iter().map(|id| format!("{prefix}{id}")).collect();
+        let found = self.log().keys_of(index, &keys).await?;
+        Ok(found.into_iter().map(|key| key[prefix.len()..].to_owned()).collect())
     }
 
     /// A page of the sessions that strangers offer to an agent and that have events after a position, and the last one

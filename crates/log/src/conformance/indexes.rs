@@ -72,6 +72,21 @@ pub async fn an_index_is_put_overwritten_and_deleted<S: Store>() {
     assert_eq!(read[0].value, (0..=255).collect::<Vec<u8>>());
 }
 
+/// Keys are found as a whole, in the file and before they are in it.
+pub async fn keys_are_looked_up<S: Store>() {
+    let (_store, log, _tail) = fresh::<S>().await;
+    let keys = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
+    for even in KEYS.iter().step_by(2) {
+        accepted(&log, batch().put(even, "")).await;
+    }
+    let evens: Vec<&str> = KEYS.iter().step_by(2).copied().collect();
+    assert_eq!(sound(log.keys_of(INDEX, &keys(&KEYS)).await), keys(&evens));
+    accepted(&log, batch().delete("a/").put("a/0", "").delete("a/0").put("zz", "x")).await;
+    assert_eq!(sound(log.keys_of(INDEX, &keys(&["zz", "z", "a/", "a/0", ""])).await), keys(&["zz", ""]));
+    assert_eq!(sound(log.keys_of(INDEX, &[]).await), keys(&[]));
+    assert_eq!(sound(log.keys_of("test.nothing", &keys(&["", "a"])).await), keys(&[]));
+}
+
 /// Within a batch and within a commit the order of the changes counts.
 pub async fn an_index_changes_often_within_one_group<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
