@@ -29,9 +29,10 @@ impl FrameSender {
         self.session_id.as_deref().unwrap_or(SESSION)
     }
 
-    /// The scope of this session alone.
-    pub(crate) fn scope(&self, me: &AgentHandle) -> String {
-        format!("~{}/{}@{}", me.owner(), self.instrument(me), self.session())
+    /// The scope of this session alone, if the caller names it.
+    pub(crate) fn named_scope(&self, me: &AgentHandle) -> Option<String> {
+        let is_named = self.instrument.is_some() || self.session_id.is_some();
+        is_named.then(|| format!("~{}/{}@{}", me.owner(), self.instrument(me), self.session()))
     }
 }
 
@@ -68,9 +69,9 @@ pub(crate) fn now_ms() -> u64 {
     SystemClock.now().0
 }
 
-/// The principal in a scope, who is the recipient of its frames.
+/// The principal, the organisation or the peer in a scope, which is the recipient of its frames.
 fn recipient(scope: &str) -> Result<String, Refusal> {
-    if let Some(rest) = scope.strip_prefix("org:") {
+    if let Some(rest) = scope.strip_prefix("org:").or_else(|| scope.strip_prefix("accord:")) {
         return Ok(format!("~{}", rest.split('/').next().unwrap_or_default()));
     }
     match scope.split('/').next() {

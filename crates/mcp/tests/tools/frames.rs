@@ -56,7 +56,7 @@ async fn fo_75_fo_92_every_verb_reaches_who_is_subscribed() {
             json!({"broadcast_text": "Done", "event_class": "merged", "scope": "~nick/bob*"}),
         ),
         ("agent_handover", json!({"handover_body": "Half done", "session_id": "mine"})),
-        ("agent_lease_extend", json!({"lease_id": lease_id, "ttl_ms": 1000})),
+        ("agent_lease_extend", json!({"lease_id": lease_id})),
         ("agent_lock_release", json!({"lease_id": lease_id})),
         (
             "agent_send",

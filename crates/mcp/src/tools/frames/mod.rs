@@ -53,7 +53,7 @@ const VERBS: [Verb; 7] = [
         name: "agent_lease_extend",
         kind: "agent_lease_extend",
         description: "Extend a lease.",
-        filled: &[],
+        filled: &["ttl_ms"],
     },
     Verb {
         name: "agent_query",

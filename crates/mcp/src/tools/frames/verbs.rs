@@ -11,7 +11,7 @@ use crate::{
     tools::{
         api::{Answer, Refusal, Route, ToolApi, get, post},
         core::me::Me,
-        frame::{FrameSender, submit, uuid},
+        frame::{FrameSender, SESSION, scope_of, submit, uuid},
     },
 };
 
@@ -86,7 +86,9 @@ impl Verb {
         for name in self.filled {
             payload.entry(*name).or_insert_with(|| match *name {
                 "previous_session_id" => from.session().into(),
-                "response_scope" => from.scope(&me.handle).into(),
+                "response_scope" => {
+                    from.named_scope(&me.handle).unwrap_or_else(|| scope_of(&me.handle)).into()
+                }
                 "ttl_ms" => LEASE_MS_DEFAULT.into(),
                 "timeout_ms" => QUERY_MS_DEFAULT.into(),
                 _ => uuid().into(),
@@ -151,10 +153,12 @@ pub(super) async fn subscribe(api: ToolApi, arguments: SubscribeArguments) -> An
     let me = Me::of(&api).await?;
     let created = api.write(&TICKET, &[], &json!({})).await?;
     let ticket = created["ticket"].as_str().unwrap_or_default().to_owned();
+    // The session from which the verbs send by default, so that answers to it arrive here.
+    let session_id = arguments.session_id.unwrap_or_else(|| SESSION.to_owned());
     let parameters = [
         ("filter", arguments.filter),
         ("instrument", arguments.instrument),
-        ("session_id", arguments.session_id),
+        ("session_id", Some(session_id)),
         ("tool", arguments.tool),
         ("ticket", Some(ticket)),
     ];

@@ -26,6 +26,40 @@ async fn fo_75_the_verbs_send_to_who_is_subscribed() {
 }
 
 #[tokio::test]
+async fn fo_92_94_answers_to_a_question_reach_the_inbox_and_the_stream_of_who_asked() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let place = done(&alice, "agent_subscribe", json!({})).await;
+    let path = place["url"].as_str().expect("a URL").strip_prefix(&server.url()).expect("of this server");
+    let mut stream = Caller::new(server.address().clone(), None).stream(path).await;
+    for (named, in_inbox) in [(json!({}), true), (json!({"session_id": "mcp"}), false)] {
+        let mut asked = json!({"query_text": "Ready?", "scope": "~nick/bob*"});
+        asked.as_object_mut().expect("an object").extend(named.as_object().expect("an object").clone());
+        let asked = done(&alice, "agent_query", asked).await;
+        let waiting = done(&bob, "inbox", json!({"wait_s": 10})).await;
+        let question = waiting["items"][0]["text"].as_str().expect("a payload");
+        let question: Value = serde_json::from_str(question).expect("JSON");
+        assert_eq!(question["query_id"], asked["query_id"]);
+        let answer = json!({"query_id": asked["query_id"], "session_id": "b", "response_text": "Yes"});
+        let answer =
+            json!({"kind": "agent_response", "payload": answer, "scope": question["response_scope"]});
+        assert_eq!(done(&bob, "agent_send", answer).await["delivered_count"], 1, "{question}");
+        assert_eq!(stream.event().await.frame["payload"]["query_id"], asked["query_id"]);
+        let found = done(&alice, "inbox", json!({})).await;
+        assert_eq!(found["items"][0]["subject"] == "agent_response", in_inbox, "{found}");
+        done(&bob, "inbox", json!({"ack": waiting["cursor"]})).await;
+    }
+}
+
+#[tokio::test]
+async fn fo_52_the_verbs_send_to_an_accord_as_the_operation_does() {
+    let server = Server::start().await;
+    let alice = server.agent("@nick.alice").await;
+    let advisory = json!({"advisory_text": "On it", "scope": "accord:rose/grant:sales"});
+    assert_eq!(refused(&alice, "agent_advise", advisory).await, "scope-unimplemented");
+}
+
+#[tokio::test]
 async fn the_references_tools_answer_in_its_shapes() {
     let server = Server::start().await;
     let alice = server.agent("@nick.alice").await;
