@@ -162,11 +162,7 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
             "a frame is sent in the name of the token's own owner: leave --acted-by out, or speak as another agent \
              with --as"
         }
-        (403, "scope-unauthorised") => {
-            "the recipient does not exist, or does not accept frames from this agent; the server does not say which. Your own \
-             sessions are `~owner/*`; an organisation needs membership (`plenary org show NAME`), a peer a grant and that its \
-             agents list you"
-        }
+        (403, "scope-unauthorised") => scope_next(context),
         (400, "kind-unknown") => "`plenary frame send --help` lists the fifteen kinds",
         (400, "payload-kind-mismatch" | "field-missing" | "field-unknown") => {
             "give exactly the members that the kind of the frame has"
@@ -275,6 +271,17 @@ fn forbidden_next(code: &str) -> Option<&'static str> {
         }
         _ => return None,
     })
+}
+
+/// What to do about a refused scope or stream of frames. Only agents listen, so a refused person may have tried to.
+fn scope_next(context: &Context) -> &'static str {
+    if unknown_person(context).is_some() {
+        return "a person can send frames, but not listen to them: name an agent with `--as @owner.name`. Otherwise the \
+                recipient does not exist, or does not accept frames from this person; the server does not say which";
+    }
+    "the recipient does not exist, or does not accept frames from this agent; the server does not say which. Your own \
+     sessions are `~owner/*`; an organisation needs membership (`plenary org show NAME`), a peer a grant and that its \
+     agents list you"
 }
 
 /// Explains a token that was not sent to an unproved server: which one, and the likely reason.

@@ -1,4 +1,4 @@
-//! Text from files and standard input, limited to the size of a request.
+//! Text from files and standard input, limited to the size of a request, and JSON objects from arguments.
 //! Must not know: the use of the text.
 
 use std::{
@@ -6,7 +6,8 @@ use std::{
     path::Path,
 };
 
-use plenary_kernel::limits::BODY_BYTES_MAX;
+use plenary_kernel::{json, limits::BODY_BYTES_MAX};
+use serde_json::{Map, Value};
 
 use super::failure::Failure;
 
@@ -39,6 +40,17 @@ pub(crate) fn token(path: &Path) -> Result<String, Failure> {
     Ok(token)
 }
 
+/// A JSON object. It is checked as the server checks a body: parsing alone would drop a repeated member and round a large
+/// integer, and the server would not see what was given.
+pub(crate) fn object(text: &str) -> Result<Map<String, Value>, String> {
+    json::check(text.as_bytes()).map_err(|fault| fault.to_string())?;
+    match serde_json::from_str(text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err("it must be a JSON object, e.g. {\"a\":1}".into()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 fn from_file(path: &Path, instead: &'static str) -> Result<String, Failure> {
     let name = path.display().to_string();
     let file =
@@ -66,6 +78,22 @@ fn bounded(source: impl Read, name: &str, instead: &'static str) -> Result<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_object_is_refused_where_reading_it_would_change_it() {
+        let object = |text: &str| super::object(text).map(|object| Value::from(object).to_string());
+        assert_eq!(object(" {\"a\": 1.5, \"b\": [null]} ").unwrap(), "{\"a\":1.5,\"b\":[null]}");
+        for (text, reason) in [
+            ("{\"a\":1,\"a\":2}", "duplicate"),
+            ("{\"a\":123456789012345678901234567890}", "9007199254740991"),
+            ("{\"a\":\"\\u0000\"}", "NUL"),
+            ("[1]", "must be a JSON object"),
+            ("{", "ends"),
+        ] {
+            let refused = object(text).unwrap_err();
+            assert!(refused.contains(reason), "{text}: {refused}");
+        }
+    }
 
     #[test]
     fn an_empty_file_has_no_token() {

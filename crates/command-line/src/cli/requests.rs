@@ -12,12 +12,13 @@ use plenary_kernel::{
     form::{Form, FormSchema},
     request_texts::{describe_request, effects},
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     context::Context,
     everyday,
     failure::{Exit, Failure},
+    input,
 };
 use crate::{
     duration::parse_duration,
@@ -418,11 +419,8 @@ async fn answer(context: &Context, command: Command) -> Result<(), Failure> {
     let version = version.or(request["version"].as_u64());
     let mut body = json!({"type": how, "version": version});
     if let Some(args) = args {
-        let args: Map<String, Value> = serde_json::from_str(&args).map_err(|error| {
-            Failure::usage(
-                format!("--args is not a JSON object: {error}"),
-                "e.g. --args '{\"command\": \"ls\"}'",
-            )
+        let args = input::object(&args).map_err(|error| {
+            Failure::usage(format!("--args cannot be read: {error}"), "e.g. --args '{\"command\": \"ls\"}'")
         })?;
         body["args"] = args.into();
     }

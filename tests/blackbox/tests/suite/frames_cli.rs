@@ -55,6 +55,40 @@ async fn fo_56_fo_90_an_advisory_reaches_all_own_sessions_and_says_how_many() {
 }
 
 #[tokio::test]
+async fn json_that_reading_would_change_is_refused_before_it_is_sent() {
+    let (_server, laptop, _desktop) = desk().await;
+    let (twice, large) =
+        (r#"{"advisory_text":"a","advisory_text":"b"}"#, r#"{"n":123456789012345678901234567890}"#);
+    for (args, reason) in [
+        (&["frame", "send", "--kind", "advisory", "--payload", twice][..], "duplicate"),
+        (&["session", "create", "--message", "m", "--data", large], "9007199254740991"),
+        (&["session", "create", "--message", "m", "--metadata", twice], "duplicate"),
+    ] {
+        let refused = laptop.run(args).await;
+        assert!(refused.code == 2 && refused.err.contains(reason), "{args:?}: {refused:?}");
+    }
+    assert_eq!(json_of(&laptop.run_ok(&["session", "list", "--json"]).await)["sessions"], json!([]));
+}
+
+#[tokio::test]
+async fn a_person_learns_that_only_agents_listen() {
+    let server = Server::start().await;
+    let owner = server.owner("nick").await;
+    let person = Cli::new(&[
+        ("PLENARY_URL", &server.url()),
+        ("PLENARY_TOKEN", owner.token()),
+        ("USER", "Nick"),
+        ("PATH", "/usr/bin:/bin"),
+    ]);
+    person.run_ok(&["--as", "@nick", "frame", "advise", "Hello"]).await;
+    for command in [&["listen"][..], &["locks"], &["query", "Who is here?", "--timeout", "1s"]] {
+        let refused = person.run(&[&["--as", "@nick", "frame"], command].concat()).await;
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert!(refused.err.contains("a person can send frames, but not listen"), "{refused:?}");
+    }
+}
+
+#[tokio::test]
 async fn fo_75_every_verb_of_the_memo_has_its_command() {
     let (_server, laptop, _desktop) = desk().await;
     for (verb, command) in [

@@ -160,13 +160,9 @@ fn object(argument: &str) -> Result<Map<String, Value>, Failure> {
     };
     let bad = |why: String| {
         Failure::usage(
-            format!("the payload is not a JSON object: {why}"),
+            format!("the payload cannot be sent: {why}"),
             "give e.g. --payload '{\"advisory_text\":\"…\"}', --payload @FILE, or --payload - for standard input",
         )
     };
-    match serde_json::from_str(&text) {
-        Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(bad("it has another type".into())),
-        Err(error) => Err(bad(error.to_string())),
-    }
+    input::object(&text).map_err(bad)
 }

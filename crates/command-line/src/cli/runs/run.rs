@@ -100,9 +100,9 @@ fn chat(args: &Run) -> Result<Chat, Failure> {
 }
 
 fn object(text: &str) -> Result<Map<String, Value>, Failure> {
-    serde_json::from_str(text).map_err(|error| {
+    input::object(text).map_err(|error| {
         Failure::usage(
-            format!("--metadata is not a JSON object: {error}"),
+            format!("--metadata cannot be read: {error}"),
             "give e.g. --metadata '{\"user_id\":\"ann\"}'",
         )
     })

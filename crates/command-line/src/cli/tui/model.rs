@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use plenary_kernel::TimestampMs;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+
+use crate::cli::input;
 
 /// How long an answer can be undone, in seconds.
 pub(super) const UNDO_SECONDS: u64 = 8;
@@ -313,7 +315,7 @@ impl Model {
         let mut body = json!({"version": request["version"], "undo_seconds": UNDO_SECONDS});
         let id = id_of(request).to_owned();
         match typing {
-            TextEntry::Edit(text) => match serde_json::from_str::<Map<String, Value>>(&text) {
+            TextEntry::Edit(text) => match input::object(&text) {
                 Ok(args) => (body["type"], body["args"]) = ("edit".into(), args.into()),
                 Err(_) => return self.show_note("the arguments are not a JSON object"),
             },
