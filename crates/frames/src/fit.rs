@@ -99,7 +99,7 @@ fn fits(field: &Field, value: &Value, path: &Path<'_>) -> Result<(), FrameFault>
             None => false,
         },
         Form::Texts { items, bytes } => match array(value, *items) {
-            Some(texts) => return all_texts(*bytes, texts, &field.form, path),
+            Some(texts) => return all_texts(*bytes, texts, path),
             None => false,
         },
         Form::Text(_)
@@ -131,10 +131,10 @@ fn fit_all(shape: &Shape, items: &[Value], path: &Path<'_>) -> Result<(), FrameF
     Ok(())
 }
 
-fn all_texts(bytes: Bounds, texts: &[Value], form: &Form, path: &Path<'_>) -> Result<(), FrameFault> {
+fn all_texts(bytes: Bounds, texts: &[Value], path: &Path<'_>) -> Result<(), FrameFault> {
     let fits = |text: &Value| text.as_str().is_some_and(|text| bytes.hold(text.len() as u64));
     match texts.iter().position(|text| !fits(text)) {
-        Some(nth) => Err(invalid(form, &path.item(nth))),
+        Some(nth) => Err(invalid(&Form::Text(bytes), &path.item(nth))),
         None => Ok(()),
     }
 }

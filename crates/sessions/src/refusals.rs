@@ -18,7 +18,7 @@ impl From<Rejection> for SessionRefusal {
             Rejection::Body(refusal) => refusal,
             Rejection::NotJoined => Refusal::conflict(
                 "not_joined",
-                "You have not joined this session; join it, or ask a participant to invite you.",
+                "You are not joined in this session: join it if you are invited, or ask a participant to invite you.",
             ),
             Rejection::CopyOver => Refusal::conflict(
                 "not_joined",

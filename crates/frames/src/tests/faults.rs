@@ -43,6 +43,14 @@ fn fo_5_74_a_field_outside_the_set_is_refused_at_every_level() {
 }
 
 #[test]
+fn fo_4_the_message_about_an_item_of_a_list_describes_the_item() {
+    for item in [json!(""), json!(1), json!("x".repeat(513))] {
+        let fault = read(&with(advisory(), "provenance_method", json!(["a", item]))).unwrap_err();
+        assert_eq!(fault.message, "`provenance_method[1]` must be a string of 1 to 512 bytes.");
+    }
+}
+
+#[test]
 fn fo_3_14_15_an_absent_required_field_is_named() {
     for field in ENVELOPE.fields {
         let less = without(advisory(), field.name);

@@ -129,7 +129,10 @@ async fn who_left_may_do_nothing() {
         .await
         .assert_refused(409, "not_joined");
     for verb in ["join", "leave", "end"] {
-        bob.post_empty(&format!("/sessions/{id}/{verb}")).await.assert_refused(409, "not_joined");
+        let refused = bob.post_empty(&format!("/sessions/{id}/{verb}")).await;
+        refused.assert_refused(409, "not_joined");
+        // It must not advise to join, which was just refused.
+        assert!(refused.text().contains("join it if you are invited"), "{refused}");
     }
     bob.post(&format!("/sessions/{id}/reopen"), json!({}))
         .await
