@@ -141,6 +141,7 @@ fn taking_part() -> Vec<Operation<Sessions>> {
         of_session("session.join", Method::POST, "/sessions/{id}/join", "Join a session you are invited to")
             .action("sessions", "session")
             .reply::<Okay>()
+            .errors(Class::Malformed, &["invalid_json"])
             .errors(Class::Conflict, &["not_joined", "session_ended", "invitation_held"])
             .errors(Class::Unavailable, HOST_AWAY);
     let invite_doc = of_session("session.invite", Method::POST, "/sessions/{id}/invite", "Invite agents")
@@ -183,6 +184,7 @@ fn ending() -> Vec<Operation<Sessions>> {
     let doc = |id, path, summary| {
         of_session(id, Method::POST, path, summary)
             .reply::<Okay>()
+            .errors(Class::Malformed, &["invalid_json"])
             .errors(Class::Conflict, &["not_joined", "session_ended"])
             .errors(Class::Unavailable, HOST_AWAY)
     };

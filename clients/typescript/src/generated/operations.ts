@@ -2889,8 +2889,8 @@ export class SessionOperations {
   /**
    * End a session.
    *
-   * Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused,
-   * peer_unreachable.
+   * Refused with: invalid_json, invalid_idempotency_key, not_found, not_joined, session_ended,
+   * idempotency_key_reused, peer_unreachable.
    */
   async end(
     sessionId: types.SessionId,
@@ -2938,7 +2938,7 @@ export class SessionOperations {
   /**
    * Join a session you are invited to.
    *
-   * Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, invitation_held,
+   * Refused with: invalid_json, invalid_idempotency_key, not_found, not_joined, session_ended, invitation_held,
    * idempotency_key_reused, peer_unreachable.
    */
   async join(
@@ -2951,8 +2951,8 @@ export class SessionOperations {
   /**
    * Leave a session.
    *
-   * Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused,
-   * peer_unreachable.
+   * Refused with: invalid_json, invalid_idempotency_key, not_found, not_joined, session_ended,
+   * idempotency_key_reused, peer_unreachable.
    */
   async leave(
     sessionId: types.SessionId,

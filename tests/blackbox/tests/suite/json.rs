@@ -56,6 +56,21 @@ async fn asp_90_broken_json_is_refused_everywhere() {
     }
 }
 
+/// Operations that need no body refuse a broken one, and their description says so.
+#[tokio::test]
+async fn asp_65_broken_json_is_refused_where_no_body_is_needed() {
+    let server = Server::start().await;
+    let (alice, _, id) = pair(&server).await;
+    let document = server.stranger().get("/openapi.json").await.ok(200);
+    for verb in ["join", "leave", "end"] {
+        alice.post_raw(&format!("/sessions/{id}/{verb}"), b"{").await.assert_refused(400, "invalid_json");
+        let described = &document["paths"][format!("/sessions/{{id}}/{verb}")]["post"]["responses"]["400"];
+        let codes = described["x-plenary-codes"].as_array().expect("a list of codes");
+        assert!(codes.iter().any(|code| code == "invalid_json"), "{verb}: {described}");
+    }
+    assert_eq!(alice.show(&id).await["state"], "active");
+}
+
 /// Hard cases that are good JSON.
 #[tokio::test]
 async fn asp_90_good_json_is_taken() {

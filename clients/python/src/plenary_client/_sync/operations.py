@@ -5355,8 +5355,8 @@ class SessionOperations:
     ) -> Acknowledgement:
         """End a session.
 
-        Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused,
-        peer_unreachable.
+        Refused with: invalid_json, invalid_idempotency_key, not_found, not_joined, session_ended,
+        idempotency_key_reused, peer_unreachable.
         """
         answer = self._transport.call(
             "session.end",
@@ -5446,8 +5446,8 @@ class SessionOperations:
     ) -> Acknowledgement:
         """Join a session you are invited to.
 
-        Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, invitation_held,
-        idempotency_key_reused, peer_unreachable.
+        Refused with: invalid_json, invalid_idempotency_key, not_found, not_joined, session_ended,
+        invitation_held, idempotency_key_reused, peer_unreachable.
         """
         answer = self._transport.call(
             "session.join",
@@ -5472,8 +5472,8 @@ class SessionOperations:
     ) -> Acknowledgement:
         """Leave a session.
 
-        Refused with: invalid_idempotency_key, not_found, not_joined, session_ended, idempotency_key_reused,
-        peer_unreachable.
+        Refused with: invalid_json, invalid_idempotency_key, not_found, not_joined, session_ended,
+        idempotency_key_reused, peer_unreachable.
         """
         answer = self._transport.call(
             "session.leave",
