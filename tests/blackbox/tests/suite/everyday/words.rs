@@ -22,6 +22,14 @@ pub(super) fn json_of(text: &str) -> Value {
 }
 
 #[tokio::test]
+async fn no_agent_takes_the_account_of_a_person() {
+    let (_server, person, _agent) = desk().await;
+    let refused = person.run(&["agent", "add", "@nick.nick"]).await;
+    assert!(refused.code == 2 && refused.err.contains("the owner's person"), "{refused:?}");
+    person.run_ok(&["--as", "@nick", "send", "@nick.claude-parser", "Hello"]).await;
+}
+
+#[tokio::test]
 async fn a_person_sends_and_an_agent_replies_and_it_stays_one_session() {
     let (_server, person, agent) = desk().await;
     let sent =
