@@ -17,6 +17,18 @@ async fn works(alice: &Agent, id: &str, socket: &mut Socket, text: &str) {
     assert_eq!(kinds(&socket.until_text(text).await), ["message"]);
 }
 
+/// The size of an event that docs/limits.md states.
+#[tokio::test]
+async fn the_largest_message_is_an_event_of_two_mebibytes() {
+    let server = Server::start().await;
+    let (alice, _bob, id, mut socket) = ready(&server).await;
+    let text = "x".repeat((1 << 20) - r#"{"content":""}"#.len());
+    alice.say(&id, text.as_str()).await;
+    let event = socket.until_kind("session.message").await.pop().expect("the message");
+    let octets = event.to_string().len();
+    assert!(octets > (2 << 20) - 1024 && octets < (2 << 20) + 4096, "{octets}");
+}
+
 /// Text of any kind but the application's ping is ignored.
 #[tokio::test]
 async fn odd_texts_are_ignored() {
