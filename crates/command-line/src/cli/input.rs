@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn an_object_is_refused_where_reading_it_would_change_it() {
-        let object = |text: &str| super::object(text).map(|object| Value::from(object).to_string());
-        assert_eq!(object(" {\"a\": 1.5, \"b\": [null]} ").unwrap(), "{\"a\":1.5,\"b\":[null]}");
+        let read = |text: &str| object(text).map(|object| Value::from(object).to_string());
+        assert_eq!(read(" {\"a\": 1.5, \"b\": [null]} ").unwrap(), "{\"a\":1.5,\"b\":[null]}");
         for (text, reason) in [
             ("{\"a\":1,\"a\":2}", "duplicate"),
             ("{\"a\":123456789012345678901234567890}", "9007199254740991"),
@@ -90,7 +90,7 @@ mod tests {
             ("[1]", "must be a JSON object"),
             ("{", "ends"),
         ] {
-            let refused = object(text).unwrap_err();
+            let refused = read(text).unwrap_err();
             assert!(refused.contains(reason), "{text}: {refused}");
         }
     }
