@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { client, signInLink } from '../api.mjs';
+import { violations } from '../axe.mjs';
 import { openBrowser } from '../browser.mjs';
 import { seed } from '../seed.mjs';
 import { startServer } from '../server.mjs';
@@ -92,6 +93,25 @@ test('arguments that differ from what is shown are in view', async (t) => {
     assert.equal(await page.locator('.request details').evaluate(({ open }) => open), isOpen, JSON.stringify([args, detail]));
     await end(request);
   }
+});
+
+test('a permission shows what a tool writes as it is, and texts of several lines line by line', async (t) => {
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  const content = '# Remove *old* reports\ndef clean():\n    pass\n1. and more\n';
+  const shown = await ask({ action: { name: 'Write', args: { file_path: '/srv/x.py', content } }, detail: { document: content }, title: 'Write: /srv/x.py' });
+  await show(page, shown);
+  assert.equal(await page.getByRole('group', { name: 'The document' }).textContent(), content);
+  const unseen = await ask({ action: { name: 'Write', args: { content, mode: 420 } } });
+  await show(page, unseen);
+  assert.equal(await page.getByRole('group', { name: 'content' }).textContent(), content);
+  assert.deepEqual(JSON.parse(await page.locator('.request details pre').first().textContent()), { mode: 420 });
+  const marked = await ask({ action: { name: 'Note', args: { text: '1. *a*' } }, detail: { text: '1. *a*' } });
+  await show(page, marked);
+  assert.ok(await page.locator('.request details').evaluate(({ open }) => open), 'Markdown shows less than is sent');
+  assert.deepEqual(await violations(page), []);
+  assert.deepEqual(browser.troubles, []);
+  await end(shown, unseen, marked);
 });
 
 test('until the server has an answer, the request is open, and a lost answer says so', async (t) => {

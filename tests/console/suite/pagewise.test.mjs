@@ -8,6 +8,7 @@ import { startServer } from '../server.mjs';
 const BLOCKS = 105;
 const CHANNELS = 505;
 const DECISIONS = 105;
+const TRUSTING = 23;
 let server;
 let token;
 let owner;
@@ -70,6 +71,20 @@ test('all channels are listed, and a post does not read the list again', async (
   assert.equal(lists.length, 2, 'the pages of one list, for the new channel');
   await page.evaluate(() => (location.hash = '#/channels/ZZZZ'));
   await page.getByText('There is no such channel, or it is not yours.').waitFor();
+  assert.deepEqual(browser.troubles, []);
+});
+
+test('the channels of other owners are read for a few agents, and the page says so', async (t) => {
+  const operator = client(server.url, server.operator);
+  await many(TRUSTING, (n) => operator.post('/_admin/agents', { handle: `@ida.open-${n}`, policy: 'open' }));
+  await one.post('/agent-channel', { title: 'A channel' });
+  const { browser, page } = await open(t, '#/now');
+  const asked = new Set();
+  page.on('request', (request) => /\/agent-channel\?/.test(request.url()) && asked.add(request.headers()['x-asp-agent']));
+  await page.evaluate(() => (location.hash = '#/channels'));
+  await page.locator('.list-row').first().waitFor();
+  await page.getByText(`Channels of other owners are read for 20 of the ${TRUSTING + 1} agents that admit others.`).waitFor(); // and the builder
+  assert.equal([...asked].filter(Boolean).length, 20);
   assert.deepEqual(browser.troubles, []);
 });
 

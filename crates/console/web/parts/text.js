@@ -55,6 +55,20 @@ export const Handle = ({ handle, plain = false }) => {
 /** Indented JSON, as text. @param {{value: any}} props */
 export const Json = ({ value }) => html`<pre class="code" tabindex="0"><code>${visible(JSON.stringify(value, null, 2) ?? '')}</code></pre>`;
 
+/**
+ * Arguments of a tool: a text of several lines is shown line by line, the others as JSON.
+ * @param {{value: any}} props
+ */
+export const Arguments = ({ value }) => {
+  const members = value && typeof value === 'object' && !Array.isArray(value) ? Object.entries(value) : [];
+  const isLong = (/** @type {[string, any]} */ [, member]) => typeof member === 'string' && member.includes('\n');
+  const texts = members.filter(isLong);
+  if (!texts.length) return html`<${Json} value=${value} />`;
+  const others = members.filter((member) => !isLong(member));
+  return html`${others.length ? html`<${Json} value=${Object.fromEntries(others)} />` : null}
+    ${texts.map(([name, text]) => html`<figure class="argument"><figcaption><code><${Text} text=${name} /></code></figcaption><${Code} text=${text} label=${plainly(name)} /></figure>`)}`;
+};
+
 /** Lines of code; a growing text is scrolled to its end. @param {{text: string, label?: string, grows?: boolean}} props */
 export const Code = ({ text, label, grows = false }) =>
   html`<pre class=${grows ? 'code grows' : 'code'} tabindex="0" role="group" aria-label=${label ?? 'Code'}><code>${visible(grows ? text.slice(-SHOWN_MAX) : text.slice(0, SHOWN_MAX))}</code></pre>`;

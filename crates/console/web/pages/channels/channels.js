@@ -2,7 +2,7 @@
 // Must not know: their presentation.
 
 import { get, getPage, me } from '../../core/api.js';
-import { useAgents } from '../../core/agents.js';
+import { byPerson, useAgents } from '../../core/agents.js';
 import { useResource } from '../../core/store.js';
 
 /** @typedef {import('../../core/types.js').Agent} Agent */
@@ -10,6 +10,8 @@ import { useResource } from '../../core/store.js';
 const PAGE = 500;
 const KEPT_MAX = 10_000;
 const AT_ONCE = 6;
+/** The number of own agents in whose names the channels of other owners are read. */
+export const AGENTS_MAX = 20;
 
 /** A list of the owner, as one of its agents sees it, or as the owner itself. @param {string} [as] */
 const readList = async (as) => {
@@ -28,7 +30,7 @@ const readList = async (as) => {
 /** The agents that admit others than their owner's agents: trust goes both ways, so only they may have more channels than the owner. @param {Agent[]} agents */
 const trusting = (agents) => {
   const own = `@${me.value?.owner}.`;
-  return me.value?.owner ? agents.filter(({ policy, allowlist }) => policy === 'open' || allowlist.some((entry) => !entry.startsWith(own))).map(({ handle }) => handle) : [];
+  return me.value?.owner ? byPerson(agents).filter(({ policy, allowlist }) => policy === 'open' || allowlist.some((entry) => !entry.startsWith(own))).map(({ handle }) => handle) : [];
 };
 
 /** The channels, each with an agent that may read it if the owner may not. @param {string[]} agents @param {Set<string>} known takes their ids */
@@ -57,12 +59,14 @@ const staleness = (known) => ({ room, kind, stream }) => {
   return true;
 };
 
-/** The channels; without the agents, those of the owner. */
+/** The channels; without the agents, those of the owner. `trusted` counts the agents that may have channels of other owners. */
 export const useChannels = () => {
   const { data, error } = useAgents();
-  const asked = data.value ? trusting(data.value) : error.value ? [] : undefined;
+  const trusted = data.value ? trusting(data.value) : error.value ? [] : undefined;
+  const asked = trusted?.slice(0, AGENTS_MAX);
   const known = new Set();
-  return useResource(asked ? `channels:${asked}` : 'no channels', async () => asked && readAll(asked, known), asked && staleness(known), 2000);
+  const channels = useResource(asked ? `channels:${asked}` : 'no channels', async () => asked && readAll(asked, known), asked && staleness(known), 2000);
+  return { channels, trusted: trusted?.length ?? 0 };
 };
 
 /** The channel of the address that the list lacks, such as one in which nobody of the owner has posted. @param {string} id */

@@ -13,13 +13,13 @@ import { Age, Mark } from '../../parts/marks.js';
 import { Handle, Json, Text } from '../../parts/text.js';
 import { Dialog } from '../../parts/dialog.js';
 import { say, sayFailure } from '../../parts/toast.js';
-import { useChannels, useLinked } from './channels.js';
+import { AGENTS_MAX, useChannels, useLinked } from './channels.js';
 
 const LIMIT = 100;
 
 export function Page() {
   const { id } = route.value;
-  const channels = useChannels();
+  const { channels, trusted } = useChannels();
   const items = channels.data.value ?? [];
   const listed = id ? items.find((channel) => channel.id === id) : items[0];
   const linked = useLinked(id && !listed && channels.data.value ? id : '');
@@ -29,6 +29,7 @@ export function Page() {
     <h1 class="unseen">Channels</h1>
     <section class="split-list" aria-label="Channels"><header class="page-head slim"><p class="title" aria-hidden="true">Channels</p></header>
       ${channels.error.value ? html`<p class="trouble">The channels cannot be read: ${channels.error.value.message}</p>` : null}
+      ${trusted > AGENTS_MAX ? html`<p class="list-count">Channels of other owners are read for ${AGENTS_MAX} of the ${trusted.toLocaleString('en')} agents that admit others.</p>` : null}
       <${List} items=${items} height=${62} label="Channels" keyOf=${(/** @type {any} */ item) => item.id} selected=${one?.id ?? ''} select=${(/** @type {string} */ key) => refine({ id: key })}
         empty=${channels.error.value ? null : channels.data.value ? 'No channel yet.' : 'Looking …'} row=${(/** @type {any} */ item) => html`<div class="session-row"><p class="row-title"><${Mark} state=${item.closed_at ? 'ended' : 'active'} label /> <${Text} text=${item.title} /></p><p class="row-foot"><${Handle} handle=${item.created_by} plain /><span class="aside"><${Age} at=${item.created_at} /></span></p></div>`} /></section>
     <section class="split-detail" aria-label="The channel">${one ? html`<${Channel} key=${one.id} channel=${one} again=${channels.reload} />` : html`${id ? html`<p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All channels</button></p>` : null}

@@ -10,7 +10,7 @@ import { clock, exact, inFull, timeOn } from '../../core/time.js';
 import { Command, Diff } from '../../parts/diff.js';
 import { Markdown } from '../../parts/markdown.js';
 import { Age, Deadline, Mark } from '../../parts/marks.js';
-import { Handle, Json, Text } from '../../parts/text.js';
+import { Arguments, Code, Handle, Json, Text } from '../../parts/text.js';
 import { Asked, Fields } from './fields.js';
 import { Edit, Respond } from './forms.js';
 import { KINDS, NO_DEADLINE, TIMEOUT, doneOf, effectsOf, ignoring, parties, sendsUnseen, thenOf } from './kinds.js';
@@ -115,15 +115,16 @@ const Facts = ({ one }) => html`<dl class="facts">
 </dl>`;
 
 /** @param {{one: PersonRequest}} props */
+// A permission's document is what a tool writes: Markdown would hide some of its characters.
 function Preview({ one }) {
   const { detail = {}, action } = one;
   return html`
     ${detail.text ? html`<${Markdown} text=${detail.text} />` : null}
     ${detail.command ? html`<${Command} text=${detail.command} directory=${one.directory} />` : null}
     ${detail.diff ? html`<${Diff} text=${detail.diff} />` : null}
-    ${detail.document ? html`<div class="document"><${Markdown} text=${detail.document} /></div>` : null}
+    ${!detail.document ? null : one.kind === 'permission' ? html`<${Code} text=${detail.document} label="The document" />` : html`<div class="document"><${Markdown} text=${detail.document} /></div>`}
     ${one.form ? html`<${Asked} schema=${one.form} />` : null}
-    ${action?.args !== undefined && !one.form && !(one.kind === 'run_input' && detail.text) ? html`<details open=${sendsUnseen(one)}><summary>Arguments as they are sent</summary><${Json} value=${action.args} /></details>` : null}`;
+    ${action?.args !== undefined && !one.form && !(one.kind === 'run_input' && detail.text) ? html`<details open=${sendsUnseen(one)}><summary>Arguments as they are sent</summary><${Arguments} value=${action.args} /></details>` : null}`;
 }
 
 /** What answered, if it is no person. @type {Record<string, string>} */

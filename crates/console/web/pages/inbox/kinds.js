@@ -43,8 +43,9 @@ export const gist = (one) => {
 };
 
 /** Whether an argument is sent that the request's page shows nowhere else. @param {import('../../core/types.js').PersonRequest} one */
-export const sendsUnseen = ({ title, detail = {}, action, directory }) => {
-  const shown = [detail.command, detail.document, detail.text, directory, title.slice(title.indexOf(': ') + 2)];
+export const sendsUnseen = ({ kind, title, detail = {}, action, directory }) => {
+  // Markdown hides some characters of a text.
+  const shown = [detail.command, kind === 'permission' ? detail.document : undefined, directory, title.slice(title.indexOf(': ') + 2)];
   const lines = new Set((detail.diff ?? '').split('\n').map((line) => line.slice(1)));
   const isSeen = (/** @type {any} */ value) => typeof value === 'string' && (shown.includes(value) || (detail.diff && value.trimEnd().split('\n').every((line) => lines.has(line))));
   return typeof action?.args !== 'object' || !Object.values(action.args ?? {}).every(isSeen);
