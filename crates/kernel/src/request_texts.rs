@@ -1,6 +1,8 @@
 //! Texts about a request to a person: its sender, and the effects of an answer. Pure.
 //! Must not know: the presentation.
 
+use serde_json::{Map, Value};
+
 /// The subject and verb of a request, without a full stop. `from` is the agent of the person's owner. For a contact request, an
 /// invitation and a hold of the server (`room` names the room of the held item), `from` is the agent that is contacted, and
 /// `other` the one that contacts it. For a run, `action` is the name of the run's agent.
@@ -39,6 +41,19 @@ pub fn effects(kind: &str, room: Option<&str>) -> Option<[&'static str; 2]> {
     }
 }
 
+/// The arguments of a tool for reading: the texts of several lines with their names, and the other arguments. As JSON, such a
+/// text is one long line.
+pub fn split_arguments(args: &Value) -> (Vec<(&str, &str)>, Value) {
+    let Some(members) = args.as_object() else { return (Vec::new(), args.clone()) };
+    let lines = |value: &'_ Value| value.as_str().is_some_and(|text| text.contains('\n'));
+    let texts = members.iter().filter(|(_, value)| lines(value));
+    let others = members.iter().filter(|(_, value)| !lines(value));
+    (
+        texts.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?))).collect(),
+        others.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>().into(),
+    )
+}
+
 /// The label of the button that ignores a request: ignoring a form, a contact request or a hold declines it.
 pub fn ignoring(kind: &str, room: Option<&str>, has_form: bool) -> &'static str {
     let declines = effects(kind, room).is_some() && matches!(kind, "contact" | "hold");
@@ -65,6 +80,16 @@ mod tests {
         ] {
             assert_eq!(describe_request(about, me, other, action), expected);
         }
+    }
+
+    #[test]
+    fn given_arguments_then_texts_of_several_lines_stand_apart() {
+        let args = serde_json::json!({"content": "a\n  b", "mode": 7, "path": "x"});
+        let (texts, others) = split_arguments(&args);
+        assert_eq!(texts, [("content", "a\n  b")]);
+        assert_eq!(others, serde_json::json!({"mode": 7, "path": "x"}));
+        let list = serde_json::json!(["a\nb"]);
+        assert_eq!(split_arguments(&list), (Vec::new(), list.clone()));
     }
 
     #[test]

@@ -152,14 +152,14 @@ test('several are ignored together', async (t) => {
 
 test('a one-tap link answers, without being signed in and without a script', async (t) => {
   const browser = await openBrowser(t, { javaScriptEnabled: false });
-  for (const [button, type] of [['Accept', 'accept'], ['Ignore', 'ignore'], ['Tabs', 'respond']]) {
+  for (const [button, type, done] of [['Accept', 'accept', 'Accepted'], ['Ignore', 'ignore', 'Ignored'], ['Tabs', 'respond', 'Answered']]) {
     const request = await ask({ choices: ['Tabs', 'Spaces'] });
     const { url } = await owner.post(`/requests/${request.request_id}/link`);
     const page = await browser.context.newPage();
     await page.goto(url);
     await page.getByRole('heading', { name: request.title }).waitFor();
     await page.getByRole('button', { name: button, exact: true }).click();
-    await page.getByText(`Answered: ${type}.`).waitFor();
+    await page.getByText(`${done}.`, { exact: true }).waitFor();
     assert.equal((await stateOf(request)).answer.type, type);
     await page.goto(url);
     assert.equal(await page.getByRole('button').count(), 0, 'it answers once');

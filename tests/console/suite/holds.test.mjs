@@ -85,7 +85,7 @@ test('a run that is held says on the page who asks and what an answer does; acce
 
 test('a run that is held is released on the one-tap page, without being signed in and without a script', async (t) => {
   const browser = await openBrowser(t, { javaScriptEnabled: false });
-  for (const [button, answer, status] of [['Accept', 'accept', 'completed'], ['Decline', 'ignore', 'canceled']]) {
+  for (const [button, done, status] of [['Accept', 'Accepted', 'completed'], ['Decline', 'Declined', 'canceled']]) {
     const run = await ask(`release for ${button}`);
     const { url } = await owner.post(`/requests/${(await held(`release for ${button}`)).request_id}/link`);
     const page = await browser.context.newPage();
@@ -94,7 +94,7 @@ test('a run that is held is released on the one-tap page, without being signed i
     await page.getByText('Accept: the run begins. Decline: the run is canceled.').waitFor();
     await page.getByText('then it counts as declined').waitFor();
     await page.getByRole('button', { name: button, exact: true }).click();
-    await page.getByText(`Answered: ${answer}.`).waitFor();
+    await page.getByText(`${done}.`, { exact: true }).waitFor();
     await becomes(run, status);
   }
 });

@@ -1,6 +1,7 @@
 //! `plenary ask` and `plenary requests`: questions of agents to people, and their answers.
 //! Must not know: the effect of an answer.
 
+mod arguments;
 mod callers;
 
 use std::time::Duration;
@@ -24,7 +25,7 @@ use crate::{
     duration::parse_duration,
     out::{Table, clean, span, utc},
 };
-
+pub(super) use arguments::argument_lines;
 use callers::{anybody, people};
 pub(super) use callers::{decider, owner_for};
 
@@ -527,9 +528,9 @@ fn show(context: &Context, request: &Value, form: Option<Form>) -> Result<(), Fa
         out.line(&format!("in {}", text(&request["directory"])))?;
     }
     if request["action"].is_object() {
-        let args = serde_json::to_string_pretty(&request["action"]["args"]).unwrap_or_default();
         out.line(&format!("tool {}", text(&request["action"]["name"])))?;
-        args.lines().try_for_each(|line| out.line(&format!("  {}", clean(line))))?;
+        let lines = argument_lines(&request["action"]["args"]);
+        lines.iter().try_for_each(|line| out.line(&format!("  {line}")))?;
     }
     for (_, part) in request["detail"].as_object().into_iter().flatten() {
         part.as_str()

@@ -21,7 +21,7 @@ use crate::{
     decide::Rejection,
     refusals::RequestRefusal,
     tap::{Page, Secret, answer_of_form, page},
-    wire::{self, TapLink},
+    wire::{self, Phase, TapLink},
 };
 
 /// The largest form: form encoding uses at most three bytes for a byte of an answer.
@@ -165,5 +165,10 @@ async fn tap(
     let Some(reading) = requests.read(&id).await? else {
         return Ok(html(StatusCode::NOT_FOUND, &Page::Unknown));
     };
+    // The request still waits: the page alone would not show that nothing was answered.
+    if status == StatusCode::CONFLICT && matches!(reading.view.state, Phase::Open | Phase::Snoozed) {
+        let reason = "This request does not take that answer.";
+        return Ok(html(status, &Page::InvalidAnswer(reason)));
+    }
     Ok(html(status, &Page::Request(&reading.view)))
 }

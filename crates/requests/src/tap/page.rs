@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 
 use plenary_kernel::{
     TimestampMs,
-    request_texts::{describe_request, effects, ignoring},
+    request_texts::{describe_request, effects, ignoring, split_arguments},
     rfc3339::Utc,
     text::is_hidden,
 };
 use serde_json::Value;
 
 use super::fields::Changes;
-use crate::wire::{AnswerView, Kind, OnTimeout, Phase, RequestView};
+use crate::wire::{AnswerType, AnswerView, Kind, OnTimeout, Phase, RequestView};
 
 /// The content of the page.
 pub(crate) enum Page<'a> {
@@ -72,7 +72,7 @@ fn request(html: &mut String, view: &RequestView) {
     // The question of a run is in its text and in the fields below.
     if let Some(action) = view.action.as_ref().filter(|_| view.kind != Kind::RunInput) {
         let _ = write!(html, "<p>Tool: <b>{}</b></p>", escape(&action.name));
-        pretty(html, &Value::Object(action.args.clone()));
+        arguments(html, &Value::Object(action.args.clone()));
     }
     let detail = view.detail.clone().unwrap_or_default();
     for part in [detail.text, detail.command, detail.document, detail.diff].into_iter().flatten() {
@@ -92,13 +92,21 @@ fn request(html: &mut String, view: &RequestView) {
         Phase::Expired => html.push_str("<p><b>The deadline has passed. There is no answer.</b></p>"),
     }
     if let Some(answer) = &view.answer {
-        outcome(html, answer);
+        outcome(html, view, answer);
     }
 }
 
-fn pretty(html: &mut String, value: &Value) {
-    let text = serde_json::to_string_pretty(value).unwrap_or_default();
-    let _ = write!(html, "<pre>{}</pre>", escape(&text));
+/// JSON, and each text of several lines below its name.
+fn arguments(html: &mut String, args: &Value) {
+    let (texts, others) = split_arguments(args);
+    if texts.is_empty() || others.as_object().is_some_and(|others| !others.is_empty()) {
+        let text = serde_json::to_string_pretty(&others).unwrap_or_default();
+        let _ = write!(html, "<pre>{}</pre>", escape(&text));
+    }
+    for (name, text) in texts {
+        // HTML drops the first line end after the tag.
+        let _ = write!(html, "<p>{}:</p><pre>\n{}</pre>", escape(name), escape(text));
+    }
 }
 
 fn room(view: &RequestView) -> Option<&str> {
@@ -129,17 +137,24 @@ fn deadline(view: &RequestView) -> String {
 }
 
 /// The answer and its author.
-fn outcome(html: &mut String, answer: &AnswerView) {
+fn outcome(html: &mut String, view: &RequestView, answer: &AnswerView) {
     let author = match answer.author() {
         "link" => "Through a one-tap link".to_owned(),
         "rule" => "By a rule".to_owned(),
         "deadline" => "By the deadline".to_owned(),
         person => format!("By {}", escape(person)),
     };
-    let (answer_type, time) = (answer.answer.as_str(), minute(answer.at));
-    let _ = write!(html, "<p><b>Answered: {answer_type}.</b> {author}, {time}.</p>");
+    let done = match answer.answer {
+        AnswerType::Accept => "Accepted",
+        AnswerType::Edit if view.form.is_some() || view.kind == Kind::RunInput => "Answered",
+        AnswerType::Edit => "Accepted with changes",
+        AnswerType::Respond => "Answered",
+        AnswerType::Ignore if no(view) == "Decline" => "Declined",
+        AnswerType::Ignore => "Ignored",
+    };
+    let _ = write!(html, "<p><b>{done}.</b> {author}, {}.</p>", minute(answer.at));
     if let Some(args) = &answer.args {
-        pretty(html, &Value::Object(args.clone()));
+        arguments(html, &Value::Object(args.clone()));
     }
     if let Some(text) = &answer.text {
         let _ = write!(html, "<pre>{}</pre>", escape(text));

@@ -155,7 +155,11 @@ async fn show(
     let (mut keys, mut ticks, mut refreshes) = (keyboard(), ticking(EVERY), ticking(REFRESH));
     loop {
         model.expire(client.now());
-        terminal.draw(|frame| view::draw(frame, &model, client.now())).map_err(|error| broken(&error))?;
+        let mut scroll_max = 0;
+        terminal
+            .draw(|frame| scroll_max = view::draw(frame, &model, client.now()))
+            .map_err(|error| broken(&error))?;
+        model.scroll = model.scroll.min(scroll_max);
         tokio::select! {
             key = keys.recv() => {
                 let Some(key) = key else { return Ok(()) };

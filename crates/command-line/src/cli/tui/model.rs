@@ -15,6 +15,8 @@ pub(super) const UNDO_SECONDS: u64 = 8;
 pub(super) const SNOOZE_MS: u64 = 3_600_000;
 /// Maximum length of a typed text in characters.
 const TYPED_CHARS_MAX: usize = 8_000;
+/// How far a key scrolls, in lines: less than the lowest page shows.
+const SCROLL_LINES: u16 = 5;
 /// The lifetime of a rule created here, in days.
 const RULE_DAYS: u64 = 7;
 
@@ -195,8 +197,10 @@ impl Model {
             KeyCode::Char('q') | KeyCode::Esc => Act::Quit,
             KeyCode::Char('j') | KeyCode::Down => self.moved(|model| model.step(true)),
             KeyCode::Char('k') | KeyCode::Up => self.moved(|model| model.step(false)),
-            KeyCode::PageDown | KeyCode::Char(' ') => self.moved(|m| m.scroll = m.scroll.saturating_add(10)),
-            KeyCode::PageUp => self.moved(|m| m.scroll = m.scroll.saturating_sub(10)),
+            KeyCode::PageDown | KeyCode::Char(' ') => {
+                self.moved(|m| m.scroll = m.scroll.saturating_add(SCROLL_LINES))
+            }
+            KeyCode::PageUp => self.moved(|m| m.scroll = m.scroll.saturating_sub(SCROLL_LINES)),
             KeyCode::Char('a') => self.answer("accept"),
             KeyCode::Char('i') => self.answer("ignore"),
             KeyCode::Char('e') => self.begin_edit(),
@@ -237,18 +241,39 @@ impl Model {
         self.current().is_some_and(|request| request["allow"][answer] == true)
     }
 
+    /// The marked requests, or else the selected one.
+    fn answered_together(&self) -> Vec<&Value> {
+        if self.picked.is_empty() {
+            return self.current().into_iter().collect();
+        }
+        self.requests.iter().filter(|request| self.picked.contains(id_of(request))).collect()
+    }
+
+    /// Whether the key of an answer has an effect. `accept` and `ignore` answer the marked requests; `rule` accepts with a rule.
+    pub(super) fn takes(&self, answer: &str) -> bool {
+        match answer {
+            "accept" | "ignore" => {
+                let requests = self.answered_together();
+                !requests.is_empty() && requests.iter().all(|request| request["allow"][answer] == true)
+            }
+            "rule" => {
+                let is_for_tool = self.current().is_some_and(|request| request["action"]["name"].is_string());
+                is_for_tool && self.allows("accept")
+            }
+            _ => self.allows(answer),
+        }
+    }
+
     /// Answers the marked requests, or else the selected one.
     fn answer(&mut self, answer: &str) -> Act {
-        let requests: Vec<&Value> = if self.picked.is_empty() {
-            self.current().into_iter().collect()
-        } else {
-            self.requests.iter().filter(|request| self.picked.contains(id_of(request))).collect()
-        };
+        let requests = self.answered_together();
         if requests.is_empty() {
             return Act::Nothing;
         }
-        if requests.iter().any(|request| request["allow"][answer] != true) {
-            return self.show_note(&format!("it accepts no {answer}"));
+        if !self.takes(answer) {
+            let done = if answer == "accept" { "accepted" } else { "ignored" };
+            let which = if requests.len() == 1 { "it cannot" } else { "some of them cannot" };
+            return self.show_note(&format!("{which} be {done}"));
         }
         let body = |request: &Value| json!({"type": answer, "version": request["version"], "undo_seconds": UNDO_SECONDS});
         Act::Answer(requests.into_iter().map(|request| (id_of(request).to_owned(), body(request))).collect())
@@ -256,7 +281,7 @@ impl Model {
 
     fn begin_edit(&mut self) -> Act {
         if !self.allows("edit") {
-            return self.show_note("it accepts no edit");
+            return self.show_note("its arguments cannot be changed");
         }
         let args = self.current().map(|request| request["action"]["args"].clone()).unwrap_or_default();
         let text = if args.is_object() { args.to_string() } else { "{}".to_owned() };
@@ -267,8 +292,8 @@ impl Model {
     /// Accepts the selected request, with a rule for the same agent and tool in the same directory.
     fn accept_always(&mut self) -> Act {
         let Some(request) = self.current() else { return Act::Nothing };
-        if request["allow"]["accept"] != true || !request["action"]["name"].is_string() {
-            return self.show_note("it accepts no rule: that needs a tool that may be accepted");
+        if !self.takes("rule") {
+            return self.show_note("no rule can be made of it: a rule is for a tool");
         }
         let mut rule = json!({"agent": request["from"], "tool": request["action"]["name"], "expires_in_days": RULE_DAYS});
         if request["directory"].is_string() {
@@ -287,7 +312,7 @@ impl Model {
 
     fn begin_respond(&mut self) -> Act {
         if !self.allows("respond") {
-            return self.show_note("it accepts no text");
+            return self.show_note("it takes no reply in words");
         }
         self.typing = Some(TextEntry::Respond(String::new()));
         Act::Nothing
@@ -375,7 +400,7 @@ pub(super) mod tests {
         let accept = json!({"type": "accept", "version": 1, "undo_seconds": UNDO_SECONDS});
         assert_eq!(press(&mut model, "ja"), Act::Answer(vec![("b".into(), accept)]));
         assert_eq!(press(&mut model, "i"), Act::Nothing);
-        assert_eq!(model.note, "it accepts no ignore");
+        assert_eq!(model.note, "it cannot be ignored");
         let response = json!({"type": "respond", "text": "no q", "version": 1, "undo_seconds": UNDO_SECONDS});
         assert_eq!(press(&mut model, "rno q\n"), Act::Answer(vec![("b".into(), response)]));
         model.finish(None);
@@ -436,7 +461,7 @@ pub(super) mod tests {
         plain["action"] = Value::Null;
         model.replace(vec![request("a"), plain]);
         assert_eq!(press(&mut model, "jA"), Act::Nothing);
-        assert_eq!(model.note, "it accepts no rule: that needs a tool that may be accepted");
+        assert_eq!(model.note, "no rule can be made of it: a rule is for a tool");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::model::{Model, TextEntry, id_of};
 use crate::{
-    cli::requests::deadline,
+    cli::requests::{argument_lines, deadline},
     out::{clean, span, utc},
 };
 
@@ -25,18 +25,15 @@ use crate::{
 const WIDE: u16 = 90;
 /// The height of the list at which a request is shown in it.
 const LIST_ROWS_MIN: u16 = 4;
-const KEYS: [&str; 11] = [
-    "j k move",
-    "x pick",
-    "z snooze 1 h",
-    "d delegate",
-    "u undo",
-    "q quit",
-    "a accept",
-    "A always",
-    "e edit",
-    "r respond",
-    "i ignore",
+const KEYS: [&str; 7] =
+    ["j k move", "Space PgUp scroll", "x pick", "z snooze 1 h", "d delegate", "u undo", "q quit"];
+/// Keys that answer, each with its answer.
+const ANSWER_KEYS: [(&str, &str); 5] = [
+    ("a accept", "accept"),
+    ("A always", "rule"),
+    ("e edit", "edit"),
+    ("r respond", "respond"),
+    ("i ignore", "ignore"),
 ];
 
 fn text(value: &Value) -> String {
@@ -51,8 +48,11 @@ fn waiting(requests: usize, has_more: bool) -> String {
     }
 }
 
-pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, now: TimestampMs) {
-    let key_rows = Constraint::Length(lines_of(&KEYS, frame.area().width).len().try_into().unwrap_or(1));
+/// Draws the page; returns the last scroll position of the request.
+pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, now: TimestampMs) -> u16 {
+    // The place for all keys: the list stays where it is when another request is selected.
+    let key_lines = lines_of(&keys(|_| true), frame.area().width).len();
+    let key_rows = Constraint::Length(key_lines.try_into().unwrap_or(1));
     let [head, body, note, foot] =
         Layout::vertical([Constraint::Length(1), Constraint::Min(3), Constraint::Length(1), key_rows])
             .areas(frame.area());
@@ -69,9 +69,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, now: TimestampMs) {
         Layout::vertical([Constraint::Min(LIST_ROWS_MIN), Constraint::Percentage(60)]).areas(body)
     };
     draw_list(frame, model, now, list);
-    draw_detail(frame, model, detail);
+    let scroll_max = draw_detail(frame, model, detail);
     draw_note(frame, model, note);
     draw_keys(frame, model, foot);
+    scroll_max
 }
 
 /// Keys and their effects, in lines of this width.
@@ -137,8 +138,7 @@ fn lines(request: &Value) -> Vec<Line<'static>> {
     if request["action"].is_object() {
         lines.push(Line::raw(""));
         lines.push(Line::styled(format!("Tool {}", text(&request["action"]["name"])), bold));
-        let args = serde_json::to_string_pretty(&request["action"]["args"]).unwrap_or_default();
-        lines.extend(args.lines().map(|line| Line::raw(clean(line).into_owned())));
+        lines.extend(argument_lines(&request["action"]["args"]).into_iter().map(Line::raw));
     }
     for (name, part) in request["detail"].as_object().into_iter().flatten() {
         lines.push(Line::raw(""));
@@ -172,15 +172,26 @@ fn lines(request: &Value) -> Vec<Line<'static>> {
     lines
 }
 
-fn draw_detail(frame: &mut Frame<'_>, model: &Model, area: Rect) {
+/// Draws the request, and states how many lines follow; returns its last scroll position.
+fn draw_detail(frame: &mut Frame<'_>, model: &Model, area: Rect) -> u16 {
     let block = Block::default().borders(Borders::ALL);
     let block = match model.current() {
         Some(request) => block.title(clean(id_of(request)).into_owned()),
         None => block,
     };
     let lines = model.current().map(lines).unwrap_or_default();
-    let paragraph = Paragraph::new(lines).block(block).wrap(Wrap { trim: false }).scroll((model.scroll, 0));
-    frame.render_widget(paragraph, area);
+    let paragraph = Paragraph::new(lines).wrap(Wrap { trim: false });
+    let inner = block.inner(area);
+    let rows = paragraph.line_count(inner.width).saturating_sub(usize::from(inner.height));
+    let scroll_max = u16::try_from(rows).unwrap_or(u16::MAX);
+    let scroll = model.scroll.min(scroll_max);
+    let block = match scroll_max - scroll {
+        0 => block,
+        1 => block.title_bottom(" 1 more line: Space "),
+        more => block.title_bottom(format!(" {more} more lines: Space ")),
+    };
+    frame.render_widget(paragraph.block(block).scroll((scroll, 0)), area);
+    scroll_max
 }
 
 /// What is typed, or the note.
@@ -200,13 +211,20 @@ fn draw_note(frame: &mut Frame<'_>, model: &Model, area: Rect) {
     frame.render_widget(Paragraph::new(line), area);
 }
 
+/// The keys, and those of the answers for which `takes` is true.
+fn keys(takes: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    let answers = ANSWER_KEYS.into_iter().filter(|(_, answer)| takes(answer)).map(|(key, _)| key);
+    KEYS.into_iter().chain(answers).collect()
+}
+
 /// The keys that have an effect now.
 fn draw_keys(frame: &mut Frame<'_>, model: &Model, area: Rect) {
+    let all = keys(|answer| model.takes(answer));
     let keys = match &model.typing {
         Some(TextEntry::Edit(_)) => &["Enter sends the arguments", "Esc leaves them"][..],
         Some(TextEntry::Respond(_)) => &["Enter sends the reply", "Esc leaves it"],
         Some(TextEntry::Delegate(_)) => &["Enter gives it to this person", "Esc leaves it"],
-        None => &KEYS,
+        None => &all,
     };
     let dim = Style::default().add_modifier(Modifier::DIM);
     let lines = lines_of(keys, area.width).into_iter().map(|line| Line::styled(line, dim));
@@ -228,7 +246,7 @@ mod tests {
 
     fn drawn(model: &Model, (width, height): (u16, u16)) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| draw(frame, model, TimestampMs(65_000))).unwrap();
+        terminal.draw(|frame| _ = draw(frame, model, TimestampMs(65_000))).unwrap();
         let buffer = terminal.backend().buffer().clone();
         let rows = buffer.content().chunks(usize::from(width));
         let rows = rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>());
@@ -258,12 +276,53 @@ mod tests {
     #[test]
     fn every_key_is_shown_on_a_narrow_page() {
         for width in [40, 80] {
-            let page = drawn(&model(&["ask_1"]), (width, 24));
-            for key in ["a accept", "i ignore", "r respond", "z snooze 1 h", "d delegate", "u undo", "q quit"]
-            {
+            let mut asked = request("ask_1");
+            asked["allow"]["ignore"] = true.into();
+            let mut model = Model::default();
+            model.replace(vec![asked]);
+            let page = drawn(&model, (width, 24));
+            for key in [
+                "a accept",
+                "Space PgUp scroll",
+                "i ignore",
+                "r respond",
+                "z snooze 1 h",
+                "d delegate",
+                "u undo",
+                "q quit",
+            ] {
                 assert!(page.contains(key), "{key} is in:\n{page}");
             }
         }
+    }
+
+    #[test]
+    fn no_key_is_shown_for_an_answer_that_the_request_does_not_take() {
+        let mut question = request("ask_1");
+        question["action"] = serde_json::Value::Null;
+        question["allow"] = serde_json::json!({"respond": true, "ignore": true});
+        let mut model = Model::default();
+        model.replace(vec![question]);
+        let page = drawn(&model, (140, 20));
+        assert!(page.contains("r respond · i ignore"), "{page}");
+        for key in ["a accept", "A always", "e edit"] {
+            assert!(!page.contains(key), "{key} is in:\n{page}");
+        }
+    }
+
+    #[test]
+    fn a_long_request_states_how_much_follows_and_ends_with_its_last_line() {
+        let mut long = request("ask_1");
+        let content: Vec<String> = (0..50).map(|n| format!("line {n}")).collect();
+        long["action"]["args"] = serde_json::json!({"content": content.join("\n")});
+        let mut model = Model::default();
+        model.replace(vec![long]);
+        let page = drawn(&model, (80, 24));
+        assert!(page.contains("more lines: Space") && !page.contains("\\n"), "{page}");
+        model.scroll = u16::MAX;
+        let page = drawn(&model, (80, 24));
+        assert!(page.contains("line 49") && page.contains("line 44"), "{page}");
+        assert!(!page.contains("more line"), "{page}");
     }
 
     #[test]

@@ -131,13 +131,15 @@ async fn a_one_tap_link_fills_a_form_in() {
         assert_eq!(refused.status, 400, "{wrong}");
         assert!(refused.text().contains(named) && !refused.text().contains("<script"), "{}", refused.text());
     }
-    assert_eq!(tap.send("answer=accept").await.status, 409);
+    let refused = tap.send("answer=accept").await;
+    assert_eq!(refused.status, 409);
+    assert!(refused.text().contains("This request does not take that answer."), "{}", refused.text());
     let filled =
         "answer=edit&arg.branch=next&arg.copies=2&arg.notify=false&arg.days=mo&arg.days=tu&arg.note=";
     let done = tap.send(filled).await;
     assert_eq!(done.status, 200);
     assert!(
-        done.text().contains("Answered: edit.") && done.text().contains("Through a one-tap link"),
+        done.text().contains("Answered.</b>") && done.text().contains("Through a one-tap link"),
         "{}",
         done.text()
     );

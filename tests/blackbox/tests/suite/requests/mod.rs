@@ -383,15 +383,18 @@ async fn a_link_shows_the_deadline_and_changes_the_arguments() {
 #[tokio::test]
 async fn a_link_shows_who_answered() {
     let House { server, owner, agent } = house().await;
-    let id = ask(&agent, permission()).await;
+    let mut writing = permission();
+    writing["action"]["args"] = json!({"content": "a:\n  <b", "mode": 7});
+    let id = ask(&agent, writing).await;
     let tap = Tap::of(&server, &owner, &id).await;
     owner.post("/_admin/people", json!({"handle": "@nick.mara"})).await.ok(201);
     let answer = json!({"type": "respond", "text": "<i>No", "version": 1});
     let person = [("X-ASP-Agent", "@nick.mara")];
     owner.call("POST", &at(&id, "/answer"), &person, Some(&answer)).await.ok(200);
     let page = tap.look().await.text();
-    assert!(page.contains("Answered: respond.</b> By @nick.mara, 20"), "{page}");
+    assert!(page.contains("Answered.</b> By @nick.mara, 20"), "{page}");
     assert!(page.contains("&lt;i&gt;No") && !page.contains("<form"), "{page}");
+    assert!(page.contains("<p>content:</p><pre>\na:\n  &lt;b</pre>"), "line by line: {page}");
     let mut body = permission();
     body["deadline_at"] = (blackbox::epoch_ms() + 500).into();
     body["on_timeout"] = "accept".into();
@@ -400,7 +403,7 @@ async fn a_link_shows_who_answered() {
     agent.get(&at(&late, "?wait=60")).await.ok(200);
     let page = tap.look().await.text();
     assert!(
-        page.contains("The deadline has passed.") && page.contains("accept.</b> By the deadline"),
+        page.contains("The deadline has passed.") && page.contains("Accepted.</b> By the deadline"),
         "{page}"
     );
 }
