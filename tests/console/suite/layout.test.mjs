@@ -87,6 +87,23 @@ test('at 200 % the lists of all pages have room for rows', async (t) => {
   }
 });
 
+test('at 320 px nothing of a channel is cut, and the times of the timeline are on one line', async (t) => {
+  const [channel] = await client(server.url, made.owners.ida).get('/agent-channel');
+  const page = await open(t, `#/channels/${channel.id}`, { width: 320, height: 640 });
+  await page.locator('.posts li').first().waitFor();
+  await picture(page, 'channel-320');
+  for (const part of await page.locator('.posts .message-foot, .block .field-row button').all()) {
+    const { x, width } = await part.boundingBox();
+    assert.ok(x + width <= 320, `${await part.innerText()}: ${x}, ${width} px wide`);
+  }
+  await page.evaluate(() => (location.hash = '#/timeline'));
+  await page.locator('.strip-axis span').first().waitFor();
+  await picture(page, 'timeline-320');
+  const times = page.locator('.strip-axis span:visible');
+  assert.equal(await times.count(), 3);
+  for (const time of await times.all()) assert.ok((await time.boundingBox()).height < 22);
+});
+
 test('with forced colours the selected row and the pressed button can be told', async (t) => {
   const page = await open(t, '#/inbox', { width: 1280, height: 800 }, { forcedColors: 'active' });
   await page.locator('.list-row.chosen').waitFor();

@@ -119,7 +119,7 @@ function Dangerous({ agent }) {
   return html`${SWITCHES.filter(([name]) => !isPerson || name === 'hold_invitations').map(([name, says]) => html`<${Switch} agent=${agent} name=${name} says=${says} />`)}
     <p class="acts">${isPerson ? null : html`<button disabled=${!mayWrite()} onClick=${() => ask('rotate')}>New token</button>`}${isOwn ? null : html`<button class="danger" disabled=${!mayWrite()} onClick=${() => ask('delete')}>Delete</button>`}</p>
     ${asking ? html`<${Dialog} title=${asking === 'rotate' ? 'A new token?' : isPerson ? 'Delete the person?' : 'Delete the agent?'} close=${() => ask('')}>
-      <p>${asking === 'rotate' ? html`The token that <${Handle} handle=${agent.handle} /> has now is dead at once, and its connections close.` : html`<${Handle} handle=${agent.handle} /> leaves every conversation. Its name stays taken, and this cannot be undone.`}</p>
+      <p>${asking === 'rotate' ? html`The present token of <${Handle} handle=${agent.handle} /> ends at once, and its connections close.` : html`<${Handle} handle=${agent.handle} /> leaves every conversation. Its name stays taken, and this cannot be undone.`}</p>
       <div class="answer-bar"><button class="primary" onClick=${act}>${asking === 'rotate' ? 'Make a new token' : 'Delete it'}</button><button class="quiet" onClick=${() => ask('')}>Cancel</button></div><//>` : null}
     ${token ? html`<${Secret} title="The new token" close=${() => setToken('')} text=${token} label="The token">It is shown once.<//>` : null}`;
 }

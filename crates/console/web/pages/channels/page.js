@@ -4,6 +4,7 @@
 import { html, useRef, useState } from '../../core/preact.js';
 import { get, getPage, me, mayWrite, post } from '../../core/api.js';
 import { refine, route } from '../../core/route.js';
+import { span } from '../../core/time.js';
 import { useDraft } from '../../core/drafts.js';
 import { useSend } from '../../core/send.js';
 import { useResource } from '../../core/store.js';
@@ -103,7 +104,7 @@ function Channel({ channel, again }) {
       ${channel.closed_at ? html`<p class="big-state"><${Mark} state="ended" /> closed</p>` : html`<button disabled=${!mayWrite()} onClick=${() => setClosing(true)}>Close the channel …</button>`}</header>
     ${closing ? html`<${Dialog} title="Close the channel?" close=${() => setClosing(false)}><p>Nobody can post in it again. What was posted stays.</p>
       <div class="answer-bar"><button class="primary" onClick=${end}>Close the channel</button><button class="quiet" onClick=${() => setClosing(false)}>Cancel</button></div><//>` : null}
-    <section class="block"><h3>Alive</h3>${presence.data.value?.agents?.length ? html`<ul class="people">${presence.data.value.agents.map((/** @type {any} */ one) => html`<li><${Mark} state=${one.presumed_dead ? 'failed' : 'working'} /> <${Handle} handle=${one.agent} /> <span class="aside">${one.presumed_dead ? 'presumed dead, ' : ''}heard ${one.silent_seconds} s ago</span></li>`)}</ul>` : html`<p class="aside">Nobody has posted a status.</p>`}</section>
+    <section class="block"><h3>Alive</h3>${presence.data.value?.agents?.length ? html`<ul class="people">${presence.data.value.agents.map((/** @type {any} */ one) => html`<li><${Mark} state=${one.presumed_dead ? 'failed' : 'working'} /> <${Handle} handle=${one.agent} /> <span class="aside">${one.presumed_dead ? 'presumed dead, ' : ''}last status ${span(one.silent_seconds * 1000)} ago</span></li>`)}</ul>` : html`<p class="aside">Nobody has posted a status.</p>`}</section>
     <section class="block"><h3>What was posted</h3>
       ${channel.closed_at ? null : html`<form class="field-row" onSubmit=${says}><input aria-label="What to post" placeholder="Post" value=${text} disabled=${!mayWrite()} onInput=${(/** @type {any} */ event) => set(event.target.value)} /><button disabled=${!mayWrite() || busy || !text.trim()}>Post as ${as ?? 'the operator'}</button></form>`}
       <ol class="posts" aria-label="Posts, newest first">${[...known.posts.values()].sort((a, b) => b.id - a.id).map((event) => html`<li key=${event.id}><p class="message-head"><${Handle} handle=${event.author} /><span class="kind"><${Text} text=${event.kind} /></span><span class="message-foot"><${Age} at=${event.created_at} suffix=" ago" /></span></p>${typeof event.payload?.text === 'string' ? html`<${Markdown} text=${event.payload.text} />` : html`<${Payload} value=${event.payload} />`}</li>`)}</ol>

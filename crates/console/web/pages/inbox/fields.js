@@ -54,7 +54,7 @@ export function valuesOf(fields, held) {
 }
 
 /** The fields of a form as a list, before it is opened. @param {{schema: any}} props */
-export const Asked = ({ schema }) => html`<dl class="facts stack">${fieldsOf(schema).map((field) => html`<div><dt><${Text} text=${field.title} /></dt><dd>${field.description ? html`<${Text} text=${field.description} />` : null}${field.choices.length ? html`${field.description ? ': ' : ''}<${Text} text=${field.choices.map(({ title }) => title).join(', ')} />` : null} <span class="aside">${[field.required ? 'required' : 'may be left out', ...limitsOf(field)].join(', ')}</span></dd></div>`)}</dl>`;
+export const Asked = ({ schema }) => html`<dl class="facts stack">${fieldsOf(schema).map((field) => html`<div><dt><${Text} text=${field.title} /></dt><dd>${field.description ? html`<${Text} text=${field.description} />` : null}${field.choices.length ? html`${field.description ? ': ' : ''}<${Text} text=${field.choices.map(({ title }) => title).join(', ')} />` : null} <span class="aside">${[field.required ? 'required' : 'optional', ...limitsOf(field)].join(', ')}</span></dd></div>`)}</dl>`;
 
 /** The limits of a field, in words. @param {Field} field */
 const limitsOf = ({ kind, schema }) => {

@@ -58,7 +58,7 @@ const EFFECTS = {
   'invitation sessions': [joins, 'The agent may still join.'],
   'hold sessions': [joins, 'The invitation is declined.'],
   'hold runs': ['The run begins.', 'The run is canceled.'],
-  'review context': ['The package is complete.', 'It goes on waiting.'],
+  'review context': ['The package is complete.', 'It keeps waiting.'],
 };
 
 /** @param {import('../../core/types.js').PersonRequest} one */

@@ -5,11 +5,11 @@ import { html } from '../../core/preact.js';
 
 /** @type {[keyof import('../../core/types.js').DeliveryCounts, string, string][]} */
 const STEPS = [
-  ['in_context', 'in context', 'a model has it before it'],
+  ['in_context', 'in context', 'in the context of a model'],
   ['shown', 'shown', 'handed to the coding agent'],
   ['delivered', 'delivered', 'the recipient’s program has it'],
-  ['accepted', 'accepted', 'on disk, and not further yet'],
-  ['expired', 'expired', 'the recipient left before it came'],
+  ['accepted', 'accepted', 'stored, and not delivered yet'],
+  ['expired', 'expired', 'the recipient left before the delivery'],
 ];
 
 /** @param {{counts: import('../../core/types.js').DeliveryCounts}} props */

@@ -89,7 +89,7 @@ export function Run({ run, rerun }) {
   const cancel = async () => {
     try {
       await post(path, { type: 'CancelRequest', run_id: run.run_id }, { as: run.as });
-      say('It is told to stop.');
+      say('The run is being canceled.');
     } catch (error) {
       sayFailure(error);
     }
@@ -136,7 +136,7 @@ function Answer({ asked, draft, send }) {
     setBusy(true);
     try {
       await send(keys);
-      say('Answered: it goes on.');
+      say('Answered. The run continues.');
     } catch (error) {
       sayFailure(error);
     }

@@ -102,7 +102,7 @@ export async function readBack(until, count, { stop, only = '', fits, tell } = {
     seen += read.seen;
     // A hasty read that found nothing is repeated as a part of the next, larger step.
     if (hasty && read.seen === 0 && read.at < top) continue;
-    if (read.at < Math.min(top, read.head || top)) throw new Error('The server is silent. Try again.');
+    if (read.at < Math.min(top, read.head || top)) throw new Error('The server does not answer. Try again.');
     events = [...read.events, ...events];
     if (events.length >= count || after === 0 || (fits && until - after >= LOOKED_MAX)) return { events, low: read.events.length >= KEPT_MAX ? position(read.events[0].cursor) - 1 : after };
     top = after;
