@@ -38,16 +38,16 @@ impl Back {
         let redirect = match (sent.get("redirect_uri"), client.redirects.as_slice()) {
             (Some(redirect), _) => redirect,
             (None, [only]) => only.as_str(),
-            (None, _) => return Err("The client did not say where it is called back."),
+            (None, _) => return Err("The application did not say to which page you return."),
         };
         if !client.may_be_called_at(redirect) {
-            return Err("The client is not registered to be called back there.");
+            return Err("The application is not registered for the page to which you would return.");
         }
         let state = sent.get("state").map(ToOwned::to_owned);
         if state.as_ref().is_some_and(|state| state.len() > STATE_BYTES_MAX) {
-            return Err("The client's state is too long.");
+            return Err("The application's `state` is too long.");
         }
-        let url = Url::parse(redirect).map_err(|_| "The client is called back at no URL.")?;
+        let url = Url::parse(redirect).map_err(|_| "The page to which you would return has no valid URL.")?;
         Ok(Self { redirect: url, sent: redirect.to_owned(), state, issuer: issuer.to_owned() })
     }
 

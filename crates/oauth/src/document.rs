@@ -48,22 +48,23 @@ impl Documents {
         owner: Option<&OwnerName>,
         now: TimestampMs,
     ) -> Result<Client, String> {
-        let url = document_url(id, self.plain_too).ok_or("This client is not known here.")?;
+        let url = document_url(id, self.plain_too).ok_or("This application is not registered here.")?;
         if let Some((fetched_at, client)) = self.cache.get(id)
             && now.0.abs_diff(fetched_at.0) < DOCUMENT_KEPT_MS
         {
             return Ok(client);
         }
         let turn = self.at_once.take(owner.cloned(), 1);
-        let _turn = turn.map_err(|_| "Too many clients at once; try again.")?;
-        let pool = self.pool.as_ref().ok_or("This server asks no other servers about clients.")?;
+        let _turn = turn.map_err(|_| "Too many applications ask at once; try again.")?;
+        let pool = self.pool.as_ref().ok_or("This server does not fetch descriptions of applications.")?;
         let fetching = fetched(pool, &url);
         let metadata = match timeout(Duration::from_secs(DOCUMENT_WITHIN_S), fetching).await {
-            Ok(metadata) => metadata.map_err(|why| format!("The client's document: {why}."))?,
-            Err(_) => return Err("The client's document did not come in time.".into()),
+            Ok(metadata) => metadata
+                .map_err(|why| format!("The description of the application cannot be read: {why}."))?,
+            Err(_) => return Err("The description of the application did not come in time.".into()),
         };
         let client =
-            Client::documented(&url, metadata).ok_or("The client's document describes another client.")?;
+            Client::documented(&url, metadata).ok_or("The description is that of another application.")?;
         self.cache.insert(id.to_owned(), (now, client.clone()));
         Ok(client)
     }

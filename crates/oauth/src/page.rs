@@ -120,7 +120,7 @@ fn html(page: &Page<'_>) -> String {
 
 fn sign_in(html: &mut String, query: &str, failed: bool, issuers: &[(&str, &str)]) {
     if failed {
-        html.push_str("<p><b>That link was used, is too old, or is none. Make another one.</b></p>");
+        html.push_str("<p><b>This link is used, expired or unknown. Print another one.</b></p>");
     }
     html.push_str("<h1>Sign in</h1><p>An application wants to speak as one of your agents.</p>");
     for (name, title) in issuers {
@@ -144,7 +144,7 @@ fn consent(html: &mut String, question: &Question<'_>) {
     let name = if question.client.name.is_empty() { "An application" } else { &question.client.name };
     let vouched = match &question.client.host {
         Some(host) => format!("It is vouched for by {}.", escaped(host)),
-        None => "The name is the client's own claim; nobody has checked it.".to_owned(),
+        None => "The application chose this name itself; nobody has checked it.".to_owned(),
     };
     let _ = write!(
         html,

@@ -145,7 +145,7 @@ async fn before(
     query: &str,
 ) -> Result<Inquiry, Halt> {
     if open.session.role == ConsoleRole::Viewer {
-        let why = "This session may only look. Sign in with a link of role owner.";
+        let why = "You are signed in as a viewer, who changes nothing. Sign in with a link of an owner.";
         return Err(Halt::Page(StatusCode::FORBIDDEN, why.to_owned()));
     }
     let sent = Parameters::read(query.as_bytes())

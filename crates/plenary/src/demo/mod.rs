@@ -50,7 +50,8 @@ pub(crate) struct DemoArgs {
 
 /// Plays the demonstration.
 pub(crate) fn run(args: &DemoArgs, out: &Out) -> anyhow::Result<()> {
-    let _logs = crate::logs::begin("warn", None)?;
+    // The story revokes an accord: what its peer then warns of is part of it.
+    let _logs = crate::logs::begin("warn,plenary_links=error", None)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let played = runtime.block_on(async {
         // Before there is a directory, which is removed also after an interruption.

@@ -46,7 +46,10 @@ async fn what_means_nothing_here_is_passed_over() {
     for (scope, granted) in [("read openid", "read"), ("openid profile mcp:read", "write")] {
         let asked = request(&client, &[("scope", scope), ("resource", &entered)]);
         let page = browser.get(&format!("/oauth/authorize?{asked}")).await;
-        assert!(page.text().contains("The name is the client's own claim; nobody has checked it."), "{page}");
+        assert!(
+            page.text().contains("The application chose this name itself; nobody has checked it."),
+            "{page}"
+        );
         let mut choices = ALLOW.to_vec();
         choices[1] = ("scope", granted);
         let answer = decide(&browser, &asked, &choices).await;
