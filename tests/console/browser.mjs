@@ -28,6 +28,8 @@ export async function openBrowser(t, options = {}) {
   context.on('page', listen);
   context.pages().forEach(listen);
   t.after(async () => {
+    // A route under way would fail as its browser closes.
+    await context.unrouteAll({ behavior: 'ignoreErrors' });
     await context.close();
     rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
   });
