@@ -3,7 +3,6 @@
 
 use axum::{body::Body, extract::State, response::Response};
 use bytes::Bytes;
-use chrono::Utc;
 use http::request::Parts;
 use plenary_edge::JsonBody;
 use plenary_log::Fault;
@@ -12,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::{
     OpenAiError,
+    id::began_at,
     input::{check_supported, conversation, model, switch},
     rooms,
     run::{End, Piece, RunOutput, Usage},
@@ -40,7 +40,7 @@ pub(super) async fn complete(State(a2a): State<A2a>, parts: Parts, body: Body) -
         });
         let output = RunOutput::begin(rooms, &model, &request, key).await?;
         let is_replayed = output.is_replayed;
-        let chat = Chat { created: Utc::now().timestamp(), model, output };
+        let chat = Chat { model, output };
         let response = if is_stream {
             pieces(ChatStream { chat, reports_usage, step: Step::Role })
         } else {
@@ -53,7 +53,6 @@ pub(super) async fn complete(State(a2a): State<A2a>, parts: Parts, body: Body) -
 
 struct Chat {
     output: RunOutput,
-    created: i64,
     model: String,
 }
 
@@ -89,7 +88,8 @@ impl Chat {
 
     fn body(&self, object: &str) -> Value {
         let id = format!("chatcmpl-{}", self.output.run);
-        json!({"id": id, "object": object, "created": self.created, "model": self.model, "system_fingerprint": null})
+        let created = began_at(&self.output.run);
+        json!({"id": id, "object": object, "created": created, "model": self.model, "system_fingerprint": null})
     }
 
     fn chunk(&self, delta: &Value, finish_reason: Option<&str>) -> String {

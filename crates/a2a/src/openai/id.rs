@@ -1,4 +1,4 @@
-//! The id of a response. Pure.
+//! The id of a response, and the time in it. Pure.
 //! Must not know: whether there is such a response.
 
 use std::fmt;
@@ -26,6 +26,13 @@ impl ResponseId {
     }
 }
 
+/// The time at which a run began, in seconds since the epoch: its id is a UUID of version 7, which starts with it. So each
+/// answer about a run has the same time, repeated ones too.
+pub(super) fn began_at(run: &str) -> i64 {
+    let time: String = run.chars().filter(|character| *character != '-').take(12).collect();
+    i64::from_str_radix(&time, 16).map_or(0, |milliseconds| milliseconds / 1_000)
+}
+
 impl fmt::Display for ResponseId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { run, number, agent } = self;
@@ -36,6 +43,12 @@ impl fmt::Display for ResponseId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_of_a_run_is_in_its_id() {
+        assert_eq!(began_at("01a22bb0-0c6f-7fe1-ade3-ce6996e05c5b"), 1_796_029_287);
+        assert_eq!(began_at("no run"), 0);
+    }
 
     #[test]
     fn an_id_is_read_as_it_is_written() {

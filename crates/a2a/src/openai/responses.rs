@@ -4,7 +4,6 @@
 
 use axum::{body::Body, extract::State, response::Response};
 use bytes::Bytes;
-use chrono::Utc;
 use http::request::Parts;
 use plenary_edge::JsonBody;
 use plenary_log::Fault;
@@ -13,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     OpenAiError,
-    id::ResponseId,
+    id::{ResponseId, began_at},
     input::{check_supported, conversation, model, switch},
     rooms,
     run::{AgentQuestion, End, OutputText, Piece, RunOutput, Usage},
@@ -60,8 +59,6 @@ struct Answer {
 /// The constant part of a response.
 pub(super) struct Sheet {
     pub(super) id: ResponseId,
-    /// In seconds since the epoch.
-    pub(super) created: i64,
     /// The request, as far as it is known.
     pub(super) body: Value,
 }
@@ -83,11 +80,10 @@ async fn begin(rooms: RoomClient, body: Value, key: Option<&str>) -> Result<Answ
         Some(id) => Some(PreviousResponse::find(&rooms, &model, id).await?),
         None => None,
     };
-    let created = Utc::now().timestamp();
     if let Some(PreviousResponse { run, question: Some(question), .. }) = &before {
         let output = RunOutput::resume(rooms, &model, (run, question), &input, key).await?;
         let id = ResponseId::new(&output.run, question.number, &model);
-        return Ok(Answer { output, sheet: Sheet { id, created, body } });
+        return Ok(Answer { output, sheet: Sheet { id, body } });
     }
     let input = match body["instructions"].as_str() {
         Some(instructions) => format!("system: {instructions}\n\nuser: {input}"),
@@ -103,7 +99,7 @@ async fn begin(rooms: RoomClient, body: Value, key: Option<&str>) -> Result<Answ
     });
     let output = RunOutput::begin(rooms, &model, &request, key).await?;
     let id = ResponseId::new(&output.run, 0, &model);
-    Ok(Answer { output, sheet: Sheet { id, created, body } })
+    Ok(Answer { output, sheet: Sheet { id, body } })
 }
 
 /// An earlier response, which the new one continues.
@@ -171,8 +167,8 @@ impl Sheet {
     pub(super) fn shape(&self, status: &str) -> Value {
         let as_sent = |name: &str| self.body[name].clone();
         json!({
-            "id": self.id.to_string(), "object": "response", "created_at": self.created, "status": status, "error": null,
-            "background": self.body["background"] == true, "incomplete_details": null,
+            "id": self.id.to_string(), "object": "response", "created_at": began_at(&self.id.run),
+            "status": status, "error": null, "background": self.body["background"] == true, "incomplete_details": null,
             "instructions": as_sent("instructions"), "max_output_tokens": null,
             "metadata": if self.body["metadata"].is_object() { as_sent("metadata") } else { json!({}) },
             "model": as_sent("model"), "output": [], "parallel_tool_calls": true,

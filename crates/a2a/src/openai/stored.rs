@@ -5,7 +5,6 @@ use axum::{
     extract::{Path, Query, State, rejection::QueryRejection},
     response::Response,
 };
-use chrono::{DateTime, Utc};
 use http::request::Parts;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -119,9 +118,7 @@ impl StoredResponse {
         if body["model"].is_null() {
             body["model"] = agent.clone().into();
         }
-        let created = report["created_at"].as_str().and_then(|at| at.parse::<DateTime<Utc>>().ok());
-        let created = created.map_or(0, |at| at.timestamp());
-        Ok(Self { sheet: Sheet { id, created, body }, agent, text, report })
+        Ok(Self { sheet: Sheet { id, body }, agent, text, report })
     }
 
     fn body(&self) -> Value {
