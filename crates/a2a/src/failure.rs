@@ -172,7 +172,7 @@ impl Failure {
             (401, _) => ("UNAUTHENTICATED", Code::Unauthenticated),
             (403, _) => ("PERMISSION_DENIED", Code::PermissionDenied),
             (404, _) => ("NOT_FOUND", Code::NotFound),
-            (413 | 429, _) => ("RESOURCE_EXHAUSTED", Code::ResourceExhausted),
+            (413 | 429 | 507, _) => ("RESOURCE_EXHAUSTED", Code::ResourceExhausted),
             (503, _) => ("UNAVAILABLE", Code::Unavailable),
             _ => ("INTERNAL", Code::Internal),
         }
@@ -232,8 +232,28 @@ impl From<RoomRefusal> for Failure {
             }
             (400 | 405 | 409 | 415 | 422, _) => Self::params(message),
             (413, _) => Self::new(error_code::INVALID_PARAMS, status, message),
-            (429 | 503, _) => Self::new(error_code::INTERNAL_ERROR, status, message),
+            (429 | 503 | 507, _) => Self::new(error_code::INTERNAL_ERROR, status, message),
             _ => Self::new(error_code::INTERNAL_ERROR, StatusCode::INTERNAL_SERVER_ERROR, message),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_store_is_told_in_each_binding() {
+        let code = "storage_full".to_owned();
+        let refusal = RoomRefusal {
+            status: StatusCode::INSUFFICIENT_STORAGE,
+            code,
+            message: "The store is full.".into(),
+        };
+        let failure = Failure::from(refusal);
+        assert_eq!(failure.rest_body()["error"]["status"], "RESOURCE_EXHAUSTED");
+        assert_eq!(failure.rest_response().status(), 507);
+        assert_eq!(failure.rpc_response(&json!(1)).status(), 507);
+        assert_eq!(failure.grpc().code(), Code::ResourceExhausted);
     }
 }
