@@ -33,6 +33,7 @@ use crate::{
     searches::Searches,
     token_scope::Demands,
     tokens::Uses,
+    turns::Turns,
 };
 
 /// Why a command of this room was not carried out.
@@ -69,6 +70,8 @@ pub(crate) struct Inner {
     pub(crate) owners: Streams<OwnerRoom>,
     pub(crate) orgs: Streams<OrgRoom>,
     pub(crate) contacts: Streams<ContactRoom>,
+    /// Contact requests, by the owner of the asking agent: their limits count those before.
+    pub(crate) contact_turns: Turns,
     pub(crate) keyrings: Streams<ConsoleRoom>,
     pub(crate) operator: TokenDigest,
     pub(crate) bearers: Bearers,
@@ -96,6 +99,7 @@ impl Accounts {
             owners: Streams::new(log.clone(), clock.clone()),
             orgs: Streams::new(log.clone(), clock.clone()),
             contacts: Streams::new(log.clone(), clock.clone()),
+            contact_turns: Turns::default(),
             keyrings: Streams::new(log, clock),
             operator,
             bearers: Bearers::default(),

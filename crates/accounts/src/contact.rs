@@ -100,9 +100,10 @@ fn pending_to_key(from: &AgentHandle, to: &AgentHandle) -> String {
     format!("{}{from}", pending_to_prefix(from, to))
 }
 
-/// The row that every new request of two agents replaces, so that of parallel ones only one is made.
-fn pair_row(from: &AgentHandle, to: &AgentHandle) -> String {
-    format!("accounts.contact_pair/{from}/{to}")
+/// The row that every new request of an owner's agents replaces, so that parallel ones are decided one after the other: of two
+/// agents only one is made, and none passes a limit.
+fn owner_row(from: &AgentHandle) -> String {
+    format!("accounts.contacts_of/{}", from.owner())
 }
 
 struct RequestContactWith<'a> {
@@ -124,7 +125,7 @@ impl Command<ContactRoom> for RequestContactWith<'_> {
         }
         let mut facts = self.accounts.contact_facts(authority, Some((from, to)), conditions).await?;
         // Before the index: a request in between replaces the row, and this one is decided again.
-        let row = self.accounts.log().read_row(&pair_row(from, to)).await?;
+        let row = self.accounts.log().read_row(&owner_row(from)).await?;
         facts.revision = row.map_or(0, |row| row.revision);
         facts.unanswered = self.accounts.unanswered_contact(from, to).await?;
         // Withheld requests count as well, so that the limits tell nothing either.
@@ -150,7 +151,7 @@ impl Command<ContactRoom> for RequestContactWith<'_> {
             let (withheld, message) = match event {
                 ContactEvent::ContactRequested(event) => {
                     side_events.rows.push(RowOp {
-                        name: pair_row(from, to),
+                        name: owner_row(from),
                         expected: Some(decision.reply.revision),
                         value: Some(Bytes::new()),
                     });
@@ -243,6 +244,8 @@ impl Accounts {
     ) -> Sealed<'a, Result<ContactId, Failure>> {
         seal(async move {
             let from = &caller.handle;
+            // Otherwise many parallel requests of this process conflict in the owner's row, and try again.
+            let _turn = self.0.contact_turns.turn(("contacts".to_owned(), from.owner().to_owned())).await;
             let unanswered = self.unanswered_contact(from, to).await?;
             let id = unanswered.unwrap_or_else(|| ContactId::mint(&self.clock().stamp(), 0));
             let command = RequestContact {

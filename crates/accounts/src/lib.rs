@@ -41,6 +41,7 @@ mod tokens;
 mod trust;
 #[cfg(test)]
 mod trust_tests;
+mod turns;
 mod viewer;
 mod watch_events;
 pub mod wire;

@@ -4,7 +4,6 @@
 //! Must not know: what an operation does, or the form of its room's refusals.
 
 mod stored;
-mod underway;
 
 use std::sync::Arc;
 
@@ -30,7 +29,6 @@ use plenary_room::{IDEMPOTENCY_KEY, InvalidIdempotencyKey, fault_refusal, idempo
 use serde_json::Value;
 
 use stored::{Answers, Repeated};
-use underway::Underway;
 
 use crate::{
     Accounts, Authority, Credentials, Principal,
@@ -38,6 +36,7 @@ use crate::{
     extract::{bearer, identify},
     limits::ANSWER_STORED_BYTES_MAX,
     token::random_hex,
+    turns::Turns,
 };
 
 /// The row of the server's own part of a request's secret.
@@ -56,14 +55,14 @@ pub struct AnsweredOnce {
 }
 
 #[derive(Clone)]
-struct Room(Arc<(Accounts, AnsweredOnce, Underway)>);
+struct Room(Arc<(Accounts, AnsweredOnce, Turns)>);
 
 /// Adds idempotency keys to the operations of a room.
 pub fn once(router: Router, accounts: Accounts, room: AnsweredOnce) -> Router {
     layer_where(
         router,
         has_key,
-        from_fn_with_state(Room(Arc::new((accounts, room, Underway::default()))), answer_once),
+        from_fn_with_state(Room(Arc::new((accounts, room, Turns::default()))), answer_once),
     )
 }
 
@@ -117,7 +116,7 @@ fn key_handling(room: &AnsweredOnce, request: &Request) -> KeyHandling {
 }
 
 async fn answer_once(State(Room(room)): State<Room>, request: Request, next: Next) -> Response {
-    let (accounts, room, underway) = &*room;
+    let (accounts, room, turns) = &*room;
     let handling = key_handling(room, &request);
     if handling == KeyHandling::Operation {
         return next.run(request).await;
@@ -139,7 +138,7 @@ async fn answer_once(State(Room(room)): State<Room>, request: Request, next: Nex
     let once = IdempotentRequest::new(key.clone(), secret);
     let answers = Answers { once: once.clone(), proof: is_secret.then(|| stored::proof(secret)) };
     // A repetition of what is under way gets the answer of that, not one about the state in between.
-    let _turn = underway.turn(&key).await;
+    let _turn = turns.turn((key.scope.clone(), key.key.clone())).await;
     match accounts.log().read_key(&key.scope, &key.key).await {
         Err(fault) => return (room.form)(fault_refusal(&fault)),
         Ok(Some(earlier)) if earlier.digest != key.digest => return (room.form)(key_reused()),

@@ -38,7 +38,7 @@ pub struct AnswerContact {
 pub struct RequestedContact {
     /// The request: that of the command, or the unanswered one that a parallel command made.
     pub id: ContactId,
-    /// The revision of the pair's row on which the decision is based.
+    /// The revision of the owner's row on which the decision is based.
     pub revision: u64,
 }
 
@@ -52,7 +52,7 @@ pub struct ContactFacts {
     pub is_full: bool,
     /// The unanswered request of the same two agents.
     pub unanswered: Option<ContactId>,
-    /// The revision of the row that every new request of the same two agents replaces; 0 if there is none.
+    /// The revision of the row that every new request of the owner's agents replaces; 0 if there is none.
     pub revision: u64,
     /// The requesting and the requested agent; `None` if there is no such request.
     pub pair: Option<(KnownAgent, KnownAgent)>,

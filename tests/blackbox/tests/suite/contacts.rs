@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use blackbox::{Agent, Server, assert_keys, eventually, room};
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 async fn closed(server: &Server, handle: &str, self_service: bool) -> Agent {
@@ -183,6 +184,22 @@ async fn a_request_that_waits_is_listed() {
         alice.get("/contacts?direction=outgoing").await.ok(200)["contacts"].as_array().map(Vec::len),
         Some(1)
     );
+}
+
+/// At most 100 requests of the agents of one owner wait at the same agent, also of those that are made at once.
+#[tokio::test]
+async fn requests_that_are_made_at_once_pass_no_limit() {
+    let server = Server::start().await;
+    closed(&server, "@ida.private", false).await;
+    let mut asking = Vec::new();
+    for nth in 0..106 {
+        asking.push(server.agent(&format!("@eve.a{nth}")).await);
+    }
+    let body = json!({"to": "@ida.private"});
+    let answers = join_all(asking.iter().map(|agent| agent.post("/contacts", body.clone()))).await;
+    let (made, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
+    assert_eq!((made.len(), refused.len()), (100, 6), "{refused:?}");
+    refused.iter().for_each(|answer| answer.assert_refused(429, "too_many_contacts"));
 }
 
 /// The ids of a channel's events count the events of the whole log.
