@@ -31,6 +31,16 @@ const EXAMPLES: &[Example] = &[
     langgraph::EXAMPLE,
 ];
 
+impl A2a {
+    /// The owner whose quota a stored event of this room counts towards, and its size.
+    ///
+    /// # Errors
+    /// The event cannot be read.
+    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        recount_event::<PushRoom>(event)
+    }
+}
+
 #[async_trait]
 impl ServedRoom for A2a {
     fn about() -> RoomDescription {
@@ -45,7 +55,7 @@ impl ServedRoom for A2a {
     plenary_room::plays!(observer);
 
     async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        recount_event::<PushRoom>(event)
+        Self::recount(event)
     }
 
     fn serving(&self, stop: CancellationToken) -> Option<Task> {

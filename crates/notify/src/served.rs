@@ -36,6 +36,16 @@ const ONCE: AnsweredOnce = AnsweredOnce {
     secret: &[(Method::POST, "/notifications")],
 };
 
+impl Notify {
+    /// The owner whose quota a stored event of this room counts towards, and its size.
+    ///
+    /// # Errors
+    /// The event cannot be read.
+    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        recount_in(event, &[recount_event::<DeliveryRoom>, recount_event::<SubscriptionRoom>])
+    }
+}
+
 #[async_trait]
 impl ServedRoom for Notify {
     fn about() -> RoomDescription {
@@ -54,7 +64,7 @@ impl ServedRoom for Notify {
     plenary_room::plays!(observer);
 
     async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        recount_in(event, &[recount_event::<DeliveryRoom>, recount_event::<SubscriptionRoom>])
+        Self::recount(event)
     }
 
     async fn resume(&self) -> Result<(), Fault> {

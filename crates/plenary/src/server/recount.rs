@@ -4,12 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use plenary_a2a::A2a;
 use plenary_accounts::Accounts;
 use plenary_blobs::{BlobCheck, Blobs, Fault as BlobFault};
 use plenary_channels::Channels;
 use plenary_console::Console;
 use plenary_context::Context;
 use plenary_log::{AuditVisitor, Change, Charge, Fault, StoredEvent, Usage};
+use plenary_notify::Notify;
 use plenary_requests::Requests;
 use plenary_runs::Recount as RunsRecount;
 use plenary_sessions::{Recount as SessionsRecount, files::FileNews};
@@ -101,8 +103,15 @@ impl Recount {
     }
 
     fn charge(&mut self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        let rooms =
-            [Accounts::recount, Channels::recount, Context::recount, Requests::recount, Console::recount];
+        let rooms = [
+            Accounts::recount,
+            Channels::recount,
+            Context::recount,
+            Requests::recount,
+            Console::recount,
+            Notify::recount,
+            A2a::recount,
+        ];
         for recount in rooms {
             let counted = recount(event)?;
             if counted.is_some() {

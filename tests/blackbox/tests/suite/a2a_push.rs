@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     a2a::{ECHO, VERSION, assert_error, get, message, post, rest, rpc},
-    notify::{config, is_signed, json_of, taken},
+    notify::{assert_sound, config, is_signed, json_of, taken},
 };
 
 /// A task that waits for its client.
@@ -270,4 +270,23 @@ async fn a2a_54_55_only_who_has_a_task_hears_of_it_and_only_at_addresses_that_ar
     let params = wanted(hook, json!({"id": "one-more"}));
     let call = json!({"jsonrpc": "2.0", "id": "c-1", "method": method, "params": params});
     assert_eq!(post(&nick, ECHO, &call).await.status, 429, "ten of one task");
+}
+
+/// Push configurations count for their owner, in the append and in the check of a store.
+#[tokio::test]
+async fn what_push_notifications_store_is_counted_as_it_is_appended() {
+    let mut server = config("").start().await;
+    let (nick, receiver) = (server.agent("@nick.cc").await, Collector::start().await);
+    let url = format!("{}/{}", receiver.url(), "x".repeat(1_800));
+    for n in 0..4 {
+        let task = waiting(&nick, &format!("m-{n}")).await;
+        for config in 0..10 {
+            let wanted =
+                json!({"taskId": task, "id": format!("c-{config}"), "url": url, "token": "t".repeat(900)});
+            let made = rpc(&nick, ECHO, "CreateTaskPushNotificationConfig", wanted).await;
+            assert!(made["result"]["id"].is_string(), "{made}");
+        }
+    }
+    server.stop().await;
+    assert_sound(&server);
 }

@@ -291,3 +291,25 @@ async fn addresses_that_are_not_public_are_not_reached() {
     assert_eq!(tested, json!({"delivered": false, "error": "the name leads to no public address"}));
     assert!(receiver.exports().is_empty());
 }
+
+/// Subscriptions and notifications count for their owner, in the append and in the check of a store.
+#[tokio::test]
+async fn what_notifications_store_is_counted_as_it_is_appended() {
+    let mut house = house("").await;
+    let url = format!("{}/{}", house.receiver.url(), "x".repeat(1_800));
+    for _ in 0..20 {
+        house.subscribe(json!({"target": {"kind": "webhook", "url": url}, "enabled": false})).await;
+    }
+    house.ask("one").await;
+    house.server.stop().await;
+    assert_sound(&house.server);
+}
+
+/// `plenary fsck` finds neither damage nor a wrong count.
+pub(crate) fn assert_sound(server: &Server) {
+    let fsck =
+        std::process::Command::new(blackbox::binary()).arg("fsck").arg("--data").arg(server.data()).output();
+    let fsck = fsck.expect("fsck runs");
+    let (out, err) = (String::from_utf8_lossy(&fsck.stdout), String::from_utf8_lossy(&fsck.stderr));
+    assert!(fsck.status.success(), "{out}{err}");
+}

@@ -468,10 +468,7 @@ async fn what_an_owner_stores_is_counted_as_it_is_asked() {
     owner.post(&at(&id, "/answer"), answer).await.ok(200);
     ask(&agent, permission()).await;
     server.stop().await;
-    let fsck =
-        std::process::Command::new(blackbox::binary()).arg("fsck").arg("--data").arg(server.data()).output();
-    let fsck = fsck.expect("fsck runs");
-    assert!(fsck.status.success(), "{}", String::from_utf8_lossy(&fsck.stderr));
+    crate::notify::assert_sound(&server);
 }
 
 /// Until the owner's list has so many.
