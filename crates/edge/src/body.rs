@@ -15,7 +15,7 @@ use hyper::body::Body as _;
 use plenary_kernel::{Class, Refusal, json, limits::BODY_BYTES_MAX};
 use serde::de::DeserializeOwned;
 
-use crate::{bodies::BodyShare, guard::Fault, objects, strict::Strict};
+use crate::{bodies::BodyShare, guard::Fault, misfit::misfit, objects, strict::Strict};
 
 /// A body that passed the strict check of [`json::check`], or an empty one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,8 +56,9 @@ impl StrictJson {
         if self.is_empty() {
             return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object."));
         }
-        objects::read(&self.0)
-            .map_err(|fault| Refusal::malformed("invalid_body", format!("The body does not fit: {fault}.")))
+        objects::read(&self.0).map_err(|fault| {
+            Refusal::malformed("invalid_body", format!("The body does not fit: {}.", misfit(&fault)))
+        })
     }
 
     /// Parses the body as `T`, an absent one as `{}`: for routes with an optional body.

@@ -22,6 +22,7 @@ mod linger;
 mod listener;
 mod measured;
 mod metrics;
+mod misfit;
 mod not_null;
 mod objects;
 mod openapi;
