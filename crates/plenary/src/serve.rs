@@ -73,7 +73,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "PLENARY_GRACE", value_name = "TIME", value_parser = parse_duration)]
     pub grace: Option<Duration>,
     /// Frames per second that one sender may send, with bursts of twice that; 0 means no limit [default: 200]
-    #[arg(long, env = "PLENARY_FRAMES_RATE", value_name = "N")]
+    #[arg(long, env = "PLENARY_FRAMES_RATE", value_name = "N", value_parser = parse_whole::<u32>)]
     pub frames_rate: Option<u32>,
     /// Embedding model for search by meaning: local:DIR, static:DIR, or openai:URL?model=NAME with the key in
     /// PLENARY_EMBEDDINGS_API_KEY [default: search by words only]
@@ -98,7 +98,9 @@ pub(crate) struct ServeArgs {
     pub public_url: Option<String>,
     /// Interval, in seconds, at which an agent that holds work in a channel posts its status; after five intervals without
     /// a status it is presumed dead [default: 60]
-    #[arg(long, env = "PLENARY_CHANNELS_STATUS_CADENCE_SECONDS", value_name = "SECONDS")]
+    #[arg(
+        long, env = "PLENARY_CHANNELS_STATUS_CADENCE_SECONDS", value_name = "SECONDS", value_parser = parse_whole::<u64>
+    )]
     pub channels_status_cadence_seconds: Option<u64>,
     /// Format of the log on standard error: json or text [default: text on a terminal, else json]
     #[arg(long, env = "PLENARY_LOG_FORMAT", value_name = "FORMAT")]
@@ -125,6 +127,10 @@ pub(crate) fn without_arguments() -> anyhow::Result<ServerDefaults> {
     let line = <Line as clap::FromArgMatches>::from_arg_matches(&found)?;
     let settings = Settings::resolve(&line.args)?;
     Ok(ServerDefaults { listen: settings.listen, listen_source: settings.listen_source, data: settings.data })
+}
+
+fn parse_whole<N: std::str::FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| "write a whole number, e.g. 60".to_owned())
 }
 
 /// How long background work may continue after the server has stopped.

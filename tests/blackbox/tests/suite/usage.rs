@@ -201,6 +201,7 @@ async fn a_wrong_value_of_a_variable_is_refused_by_its_name() {
             "PLENARY_LOG is `inof`: write a level (off, error, warn, info, debug or trace)",
         ),
         ("PLENARY_GRACE", "5x", "'5x' for 'PLENARY_GRACE'"),
+        ("PLENARY_FRAMES_RATE", "fast", "'fast' for 'PLENARY_FRAMES_RATE': write a whole number"),
         ("PLENARY_LISTEN", "here", "'here' for 'PLENARY_LISTEN'"),
     ] {
         let ran = Cli::new(&[(name, value)]).run(&["serve", "--data", ":memory:"]).await;

@@ -88,10 +88,17 @@ impl Source {
 
 /// A parser's message in plain words. A value that it quotes is left out.
 fn plain(message: &str) -> String {
+    // What the parser says where a value has one of several names.
+    if message == "wanted string or table" {
+        return "the value must be text in quotes".to_owned();
+    }
     let wrong_type = ["invalid type: ", "invalid value: "].iter().any(|start| message.starts_with(start));
     if let Some((_, expected)) = message.rsplit_once(", expected ").filter(|_| wrong_type) {
         let expected = match expected {
-            "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0",
+            "u8" => "a whole number from 0 to 255",
+            "u16" => "a whole number from 0 to 65535",
+            "u32" => "a whole number from 0 to 4294967295",
+            "u64" | "usize" => "a whole number from 0",
             "a boolean" => "true or false",
             "a string" | "path string" => "text in quotes",
             "a sequence" => "a list, such as [\"…\"]",

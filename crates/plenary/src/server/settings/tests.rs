@@ -48,11 +48,13 @@ fn a_plain_number_is_a_port_or_seconds() {
 fn what_is_wrong_is_said_in_plain_words() {
     for (file, expected) in [
         ("connections_max = \"many\"", "`connections_max = …`: the value must be a whole number from 0"),
-        ("frames.rate_per_s = -1", "the value must be a whole number from 0"),
+        ("frames.rate_per_s = -1", "the value must be a whole number from 0 to 4294967295"),
+        ("frames.rate_per_s = 4294967296", "the value must be a whole number from 0 to 4294967295"),
         ("trusted_proxies = \"::1\"", "the value must be a list, such as [\"…\"]"),
         ("seed = 1", "the value must be text in quotes"),
         ("metrics.open = 1", "the value must be true or false"),
         ("quota = 1", "the value must be a table"),
+        ("[frames]\ncount = 5", "`count = …`: the value must be text in quotes"),
         ("[frames]\ncount = \"foo\"", "the value must be `exact` or `coarse`"),
         ("[context]\nattributoin = \"own\"", "there is no setting `attributoin` here, only "),
     ] {
