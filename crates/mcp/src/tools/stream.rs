@@ -9,8 +9,9 @@ use plenary_outward::sse::{Item, Parser, SseEvent};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-/// Maximum size of a stream that one reading keeps, in bytes.
-const BYTES_MAX: usize = 1 << 20;
+/// Maximum size of a stream that one reading keeps, in bytes. The largest event has to fit, otherwise no reading gets past
+/// it: a record of an import, with what the server adds to it.
+const BYTES_MAX: usize = 4 << 20;
 
 /// An event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,16 +74,24 @@ impl Stream {
                 }
                 None => {}
             }
-            let frame = timeout_at(self.until, self.body.frame()).await.ok()??.ok()?;
-            let Ok(piece) = frame.into_data() else { continue };
-            self.bytes += piece.len();
             if self.bytes > BYTES_MAX {
                 return None;
             }
+            let frame = timeout_at(self.until, self.body.frame()).await.ok()??.ok()?;
+            let Ok(piece) = frame.into_data() else { continue };
+            self.bytes += piece.len();
             let mut items = Vec::new();
-            self.parser.feed(&piece, &mut items).ok()?;
+            if self.parser.feed(&piece, &mut items).is_err() {
+                // The events before the one that is too long are still handed out.
+                self.bytes = usize::MAX;
+            }
             self.read = items.into_iter();
         }
+    }
+
+    /// After the last item: the id from which the stream continues, also one of a block without data.
+    pub(crate) fn position(&self) -> Option<&str> {
+        self.parser.last_id()
     }
 }
 
@@ -100,6 +109,24 @@ mod tests {
         let Some(StreamItem::Event(event)) = stream.next().await else { panic!("an event") };
         assert_eq!(event.data, "one\ntwo");
         assert_eq!(stream.next().await, None);
+    }
+
+    #[tokio::test]
+    async fn a_stream_without_events_has_a_position() {
+        let mut stream = Stream::new(Body::from("retry: 1000\n\nid: 7\n\n"), Duration::from_secs(5));
+        assert_eq!(stream.next().await, None);
+        assert_eq!(stream.position(), Some("7"));
+    }
+
+    #[tokio::test]
+    async fn events_of_the_largest_size_are_read_though_they_come_in_one_piece() {
+        let text = "x".repeat(plenary_kernel::limits::BODY_BYTES_MAX);
+        let body = Body::from(format!("id: 1\ndata: {text}\n\nid: 2\ndata: {text}\n\nid: 3\ndata: y\n\n"));
+        let mut stream = Stream::new(body, Duration::from_secs(5));
+        for id in ["1", "2", "3"] {
+            let Some(StreamItem::Event(event)) = stream.next().await else { panic!("event {id}") };
+            assert_eq!(event.id.as_deref(), Some(id));
+        }
     }
 
     #[tokio::test]

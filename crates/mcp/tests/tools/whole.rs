@@ -1,7 +1,7 @@
 //! Each operation as a tool: which there are, and that arguments arrive where the operation has them.
 
 use plenary_mcp::{tool::Toolset, tools::faults};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::house::{House, docs};
 
@@ -121,4 +121,45 @@ async fn arguments_fill_paths_queries_and_bodies() {
     assert_eq!(page["items"].as_array().unwrap().len(), 2);
     let rest = alice.call("channel_events", page["next"].clone()).await;
     assert_eq!(rest["items"][0]["payload"]["nth"], 0);
+}
+
+/// Whatever happens between two readings of a stream is in the second one, also after a first one that saw nothing.
+#[tokio::test]
+async fn a_stream_without_events_is_continued_without_a_gap() {
+    let house = House::new().await;
+    let alice = house.agent("@nick.alice").await;
+    let channel = alice.call("channel_create", json!({"title": "C"})).await;
+    let first = alice.call("channel_watch", json!({"id": channel["id"], "wait_s": 1})).await;
+    assert_eq!(first["events"], json!([]));
+    let event = json!({"id": channel["id"], "kind": "log", "payload": {"nth": 1}});
+    alice.call("channel_append", event).await;
+    let second = alice.call("channel_watch", first["next"].clone()).await;
+    assert_eq!(second["events"][0]["data"]["payload"]["nth"], 1, "{second}");
+
+    alice.call("context_projects", json!({"action": "create_project", "project_id": "p"})).await;
+    let first = alice.call("context_events", json!({"project_id": "p", "wait_s": 1})).await;
+    let fact = json!({"project_id": "p", "subject": "s", "predicate": "p", "value": "v"});
+    alice.call("context_assert_fact", fact).await;
+    let second = alice.call("context_events", first["next"].clone()).await;
+    assert_eq!(second["events"][0]["event"], "fact.asserted", "{second}");
+}
+
+#[tokio::test]
+async fn a_stream_goes_on_behind_the_largest_event() {
+    let house = House::new().await;
+    let alice = house.agent("@nick.alice").await;
+    let channel = alice.call("channel_create", json!({"title": "C"})).await;
+    let post = |payload: Value| {
+        alice.call("channel_append", json!({"id": channel["id"], "kind": "log", "payload": payload}))
+    };
+    post(json!({"text": "x".repeat((1 << 20) - 64)})).await;
+    post(json!({"nth": 2})).await;
+    let first = alice.call("channel_watch", json!({"id": channel["id"], "after_id": 0, "wait_s": 1})).await;
+    let second = alice.call("channel_watch", first["next"].clone()).await;
+    let numbers: Vec<_> = [first, second]
+        .iter()
+        .flat_map(|read| read["events"].as_array().unwrap().clone())
+        .map(|event| event["data"]["payload"]["nth"].clone())
+        .collect();
+    assert_eq!(numbers.last(), Some(&json!(2)), "{numbers:?}");
 }

@@ -93,7 +93,13 @@ async fn listen(api: &ToolApi, plan: &Plan, arguments: &Map<String, Value>) -> A
     let body = api.open(&request.path).await?.into_body();
     let mut stream = Stream::new(body, Duration::from_secs(seconds.min(WAIT_S_MAX)));
     let (mut events, mut last, mut budget) = (Vec::new(), None, bounds::LIST_TOKENS_MAX);
-    while let Some(item) = stream.next().await {
+    while budget > 0 && events.len() < EVENTS_MAX {
+        let Some(item) = stream.next().await else {
+            // Everything was read. A stream also names its position without an event: a continuation from there
+            // misses nothing that happens meanwhile.
+            last = stream.position().map(str::to_owned).or(last);
+            break;
+        };
         let StreamItem::Event(event) = item else { continue };
         let shown = event.value();
         let tokens = bounds::tokens(&shown.to_string());
@@ -103,9 +109,6 @@ async fn listen(api: &ToolApi, plan: &Plan, arguments: &Map<String, Value>) -> A
         budget = budget.saturating_sub(tokens);
         last = event.id.or(last);
         events.push(shown);
-        if budget == 0 || events.len() == EVENTS_MAX {
-            break;
-        }
     }
     let mut next = arguments.clone();
     if let (Some(last), Some(after)) = (last, plan.after()) {
