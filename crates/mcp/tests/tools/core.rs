@@ -264,6 +264,11 @@ async fn agents_of_the_server_run_and_channels_carry_what_is_posted() {
         alice.refused("channel", json!({"action": "create", "title": " "})).await,
         "invalid_arguments"
     );
+    // Some models fill in every argument.
+    let filled = json!({"action": "list", "id": "", "title": "", "text": "", "kind": "", "payload": {}, "after_id": 0});
+    assert_eq!(alice.call("channel", filled).await["channels"][0]["id"], id);
+    let filled = json!({"agent": "echo", "input": "x", "answer": {}, "cancel": false});
+    assert_eq!(alice.call("run_agent", filled).await["result"], "x");
     let link = channel["url"].as_str().unwrap();
     assert_eq!(alice.call("channel", json!({"action": "read", "id": link})).await["title"], "Release");
 }
@@ -292,6 +297,26 @@ async fn what_does_not_fit_is_said_so_that_the_call_can_be_mended() {
         ("channel", json!({"action": "zap"}), "`action` must be one of"),
         ("run_agent", json!({"run_id": "x"}), "`agent` is missing"),
         ("run_agent", json!({"agent": "nobody", "input": "x"}), "run_agent without `agent` lists them"),
+        ("run_agent", json!({"agent": "echo", "input": "x", "cancel": true}), "for an existing run"),
+        ("run_agent", json!({"agent": "echo", "input": "x", "answer": {"a": 1}}), "for an existing run"),
+        (
+            "run_agent",
+            json!({"agent": "echo", "run_id": "x", "answer": {"a": 1}, "cancel": true}),
+            "exclude each other",
+        ),
+        ("run_agent", json!({"answer": {"a": 1}}), "`agent` is missing"),
+        (
+            "channel",
+            json!({"action": "create", "title": "C", "payload": {"mission": "M"}}),
+            "`create` takes `title`; leave out `payload`",
+        ),
+        ("channel", json!({"action": "list", "id": "VHGC"}), "`list` takes nothing; leave out `id`"),
+        (
+            "channel",
+            json!({"action": "read", "id": "VHGC", "text": "x"}),
+            "`read` takes `id`, `kind`, `after_id`; leave out `text`",
+        ),
+        ("recall", json!({"query": "x".repeat(1001)}), "`query` must be a text of 2 to 1000 characters"),
         ("agent_send", json!({"kind": "agent_advisory"}), "`payload` is missing"),
     ] {
         let CallOutcome::Refused { message, .. } = alice.called(tool, &arguments).await else {

@@ -41,7 +41,7 @@ async fn the_nine_have_the_references_names_and_parameters() {
             ),
             ("relay_invalidate_fact", vec!["object", "project_id", "relation", "subject"]),
             ("relay_orchestrate", vec!["focus", "include_archived", "project_id", "snippets"]),
-            ("relay_pull_context", vec!["mode", "package_id", "query"]),
+            ("relay_pull_context", vec!["mode", "package_id", "project_id", "query"]),
             (
                 "relay_query_facts",
                 vec!["as_of", "include_ended", "limit", "object", "project_id", "relation", "subject"]
@@ -83,6 +83,7 @@ async fn a_session_deposits_recalls_and_states_facts() {
     assert_eq!(by_id["title"], "Use SQLite");
     let by_query = alice.call("relay_pull_context", json!({"query": "SQLite"})).await;
     assert_eq!(by_query[0]["package_id"], deposit["package_id"]);
+    assert_eq!(alice.call("relay_pull_context", json!({"project_id": "p"})).await, latest);
     let status = alice.call("relay_status", json!({})).await;
     assert_eq!(status["session"]["id"], started["session"]["id"]);
     assert_eq!((&status["total_recent_packages"], &status["open_questions"]), (&json!(1), &json!(1)));
@@ -107,4 +108,17 @@ async fn a_session_deposits_recalls_and_states_facts() {
     assert_eq!(orient["session"]["auto_started"], false);
     let digest = alice.call("relay_orchestrate", json!({"project_id": "p"})).await;
     assert_eq!(digest["summary"]["package_count"], 1);
+}
+
+#[tokio::test]
+async fn of_several_projects_the_named_one_is_pulled() {
+    let house = House::new().await;
+    let alice = house.agent("@nick.alice").await;
+    for project in ["p", "q"] {
+        alice.call("relay_deposit", json!({"title": project, "project_id": project})).await;
+    }
+    assert_eq!(alice.refused("relay_pull_context", json!({})).await, "which_project");
+    let latest = alice.call("relay_pull_context", json!({"project_id": "q"})).await;
+    assert_eq!(latest.as_array().unwrap().len(), 1, "{latest}");
+    assert_eq!(latest[0]["title"], "q");
 }

@@ -47,7 +47,51 @@ pub(super) struct ChannelArguments {
     peer: Option<String>,
 }
 
+impl Act {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Create => "create",
+            Self::Read => "read",
+            Self::Post => "post",
+        }
+    }
+
+    /// The arguments that it takes.
+    const fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::List => &[],
+            Self::Create => &["title"],
+            Self::Read => &["id", "kind", "after_id"],
+            Self::Post => &["id", "text", "kind", "payload"],
+        }
+    }
+}
+
+impl ChannelArguments {
+    /// An argument with content that the action does not take: ignored, it would look obeyed. Some models fill in every
+    /// argument, with nothing.
+    fn misplaced(&self) -> Option<&'static str> {
+        let is_text = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+        let given = [
+            ("id", is_text(&self.id)),
+            ("title", is_text(&self.title)),
+            ("text", is_text(&self.text)),
+            ("kind", is_text(&self.kind)),
+            ("payload", self.payload.as_ref().is_some_and(|payload| !payload.is_empty())),
+            ("after_id", self.after_id.is_some_and(|after| after > 0)),
+        ];
+        let taken = self.action.arguments();
+        given.into_iter().find(|(name, is_given)| *is_given && !taken.contains(name)).map(|(name, _)| name)
+    }
+}
+
 pub(super) async fn channel(api: ToolApi, arguments: ChannelArguments) -> Answer {
+    if let Some(name) = arguments.misplaced() {
+        let (act, taken) = (arguments.action.name(), arguments.action.arguments().join("`, `"));
+        let taken = if taken.is_empty() { "nothing".to_owned() } else { format!("`{taken}`") };
+        return Err(Refusal::arguments(format!("`{act}` takes {taken}; leave out `{name}`.")));
+    }
     let api = api.at_peer(arguments.peer);
     match (arguments.action, &arguments.id) {
         (Act::List, _) => {

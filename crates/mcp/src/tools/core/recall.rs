@@ -93,6 +93,10 @@ async fn everything(api: &ToolApi, narrow: &[(&str, &str)], query: &str) -> Answ
             }
             // A token for the context alone still finds packages and facts.
             Err(refusal) if narrow.is_empty() && refusal.code == "insufficient_scope" => {}
+            // The search calls it `q`.
+            Err(refusal) if refusal.code == "invalid_query" => {
+                return Err(Refusal::arguments("`query` must be a text of 2 to 1000 characters."));
+            }
             Err(refusal) => return Err(refusal),
         }
     }

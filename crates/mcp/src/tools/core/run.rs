@@ -41,10 +41,35 @@ pub(super) struct RunArguments {
     peer: Option<String>,
 }
 
+impl RunArguments {
+    /// Whether the call has an answer with content. Some models fill in every argument, with nothing.
+    fn has_answer(&self) -> bool {
+        self.answer.as_ref().is_some_and(|answer| !answer.is_empty())
+    }
+
+    fn cancels(&self) -> bool {
+        self.cancel == Some(true)
+    }
+
+    /// A text about arguments that exclude each other. One that is ignored would look obeyed.
+    fn contradiction(&self) -> Option<&'static str> {
+        if self.has_answer() && self.cancels() {
+            return Some("`answer` and `cancel` exclude each other: give one of them.");
+        }
+        let is_new = self.input.is_some() && self.run_id.is_none();
+        (is_new && (self.has_answer() || self.cancels()))
+            .then_some("`answer` and `cancel` are for an existing run: give its `run_id`, without `input`.")
+    }
+}
+
 pub(super) async fn run_agent(api: ToolApi, arguments: RunArguments) -> Answer {
     let api = api.at_peer(arguments.peer.clone());
+    if let Some(problem) = arguments.contradiction() {
+        return Err(Refusal::arguments(problem));
+    }
     let Some(agent) = arguments.agent.as_deref() else {
-        if arguments.input.is_some() || arguments.run_id.is_some() || arguments.cancel == Some(true) {
+        let is_about_run = arguments.run_id.is_some() || arguments.has_answer() || arguments.cancels();
+        if arguments.input.is_some() || is_about_run {
             return Err(Refusal::arguments(
                 "`agent` is missing: name the agent. Without any argument, agents are listed.",
             ));
@@ -68,11 +93,11 @@ pub(super) async fn run_agent(api: ToolApi, arguments: RunArguments) -> Answer {
             id.ok_or_else(|| Refusal::new("internal", "The run has no id."))?.to_owned()
         }
         (None, Some(run)) => {
-            if let Some(answer) = &arguments.answer {
+            if arguments.cancels() {
+                api.write(&RUN, &[agent], &json!({"type": "CancelRequest", "run_id": run})).await?;
+            } else if let Some(answer) = &arguments.answer {
                 let body = json!({"type": "ResumeWithInput", "run_id": run, "request_keys": answer});
                 api.write(&RUN, &[agent], &body).await?;
-            } else if arguments.cancel == Some(true) {
-                api.write(&RUN, &[agent], &json!({"type": "CancelRequest", "run_id": run})).await?;
             }
             run.clone()
         }

@@ -81,8 +81,7 @@ pub(super) struct PullArguments {
     package_id: Option<String>,
     mode: Option<Mode>,
     query: Option<String>,
-    // The reference accepts it, but does not describe it.
-    #[schemars(skip)]
+    // The reference accepts it, but does not describe it. Here an argument has to be described to be accepted.
     project_id: Option<String>,
 }
 
