@@ -14,6 +14,7 @@ use plenary_outward::{
     within,
 };
 use plenary_runs::limits::{ARTIFACT_BYTES_MAX, EVENT_BYTES_MAX};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::{sleep, timeout};
 
@@ -145,14 +146,30 @@ pub(super) struct Events {
     parser: Parser,
     items: VecDeque<Item>,
     run_id: Option<String>,
+    /// The stream's own id of the last event.
     after: Option<String>,
+    /// The number of the last event in its run.
+    last: Option<u64>,
+    /// The number of the last event before the stream was resumed.
+    resumed_after: Option<u64>,
     failures: u32,
+}
+
+/// What places an event in its run; a text delta has no number.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Place {
+    id: Option<u64>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
 }
 
 impl Events {
     fn in_body(body: Incoming) -> Self {
         let parser = Parser::holding(2 * EVENT_BYTES_MAX);
-        Self { body: Some(body), parser, items: VecDeque::new(), run_id: None, after: None, failures: 0 }
+        let body = Some(body);
+        let items = VecDeque::new();
+        Self { body, parser, items, run_id: None, after: None, last: None, resumed_after: None, failures: 0 }
     }
 
     /// Sets the run to resume.
@@ -168,14 +185,18 @@ impl Events {
     pub(super) async fn next(&mut self, link: &Link) -> Result<SseEvent, String> {
         loop {
             while let Some(item) = self.items.pop_front() {
-                if let Item::Event(event) = item {
-                    // The parser of a resumed stream knows no id before its first event with one.
-                    if event.id.is_some() {
-                        self.after.clone_from(&event.id);
-                    }
-                    self.failures = 0;
-                    return Ok(event);
+                let Item::Event(event) = item else { continue };
+                let place: Place = serde_json::from_str(&event.data).unwrap_or_default();
+                if self.repeats(&place) {
+                    continue;
                 }
+                self.last = place.id.or(self.last);
+                // The parser of a resumed stream knows no id before its first event with one.
+                if event.id.is_some() {
+                    self.after.clone_from(&event.id);
+                }
+                self.failures = 0;
+                return Ok(event);
             }
             let error = match &mut self.body {
                 None => self.reconnect(link).await.err(),
@@ -197,6 +218,13 @@ impl Events {
         }
     }
 
+    /// Whether an event was read before the stream was resumed: an endpoint may ignore where to resume. Nothing follows
+    /// the end of a run, so an end is none of them, whatever its number.
+    fn repeats(&self, place: &Place) -> bool {
+        let is_known = place.id.zip(self.resumed_after).is_some_and(|(id, last)| id <= last);
+        is_known && place.kind.as_deref() != Some("RunCompleted")
+    }
+
     fn take(&mut self, bytes: Option<&Bytes>) -> Result<(), String> {
         let Some(bytes) = bytes else { return Ok(()) };
         let mut items = Vec::new();
@@ -207,10 +235,13 @@ impl Events {
 
     async fn reconnect(&mut self, link: &Link) -> Result<(), String> {
         let run_id = self.run_id.clone().unwrap_or_default();
-        let path = format!("/get_events/{run_id}?stream=true");
+        // `since` is the document's word (SC-38); only some endpoints know the header of Server-Sent Events.
+        let since = self.last.map(|last| format!("&since={last}")).unwrap_or_default();
+        let path = format!("/get_events/{run_id}?stream=true{since}");
         let answer = link.send(Method::GET, &path, None, self.after.as_deref()).await;
         self.body = Some(link.accepted(answer).await?);
         self.parser = Parser::holding(2 * EVENT_BYTES_MAX);
+        self.resumed_after = self.last;
         Ok(())
     }
 }

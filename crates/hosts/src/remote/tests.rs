@@ -63,7 +63,7 @@ async fn sc_22_events_are_said_again_one_call_deeper_and_a_stream_that_breaks_is
     let body = json!({"type": "ChatRequest", "input": "hi", "depth": 1, "run_context": {"user": "u"}});
     assert_eq!(requests[0].body, body);
     assert!(
-        requests[1].head.starts_with("get /agent/writer/get_events/r?stream=true "),
+        requests[1].head.starts_with("get /agent/writer/get_events/r?stream=true&since=3 "),
         "{}",
         requests[1].head
     );
@@ -87,6 +87,31 @@ async fn a_stream_that_breaks_in_a_text_is_resumed_after_the_last_stored_event()
     assert_eq!(agent(&origin).run(request, agent_run).await, RunEnd::success());
     for resumed in &serving.await.unwrap()[1..] {
         assert!(resumed.head.contains("last-event-id: 2"), "{}", resumed.head);
+    }
+}
+
+#[tokio::test]
+async fn sc_38_an_endpoint_that_resumes_at_the_beginning_repeats_nothing_here() {
+    let start = json!({"id": 1, "type": "RunStarted", "run_id": "r", "thread_id": "t"});
+    let text = json!({"id": 2, "type": "TextOutput", "content": "one"});
+    let more = json!({"id": 3, "type": "TextOutput", "content": "two"});
+    // An end ends the run, whatever its number.
+    let end = json!({"id": 1, "type": "RunCompleted", "finish_reason": "success"});
+    let script = [vec![&start, &text], vec![&start, &text, &more], vec![&start, &text, &more, &end]];
+    let script = script.map(|events| stream(&events.into_iter().cloned().collect::<Vec<_>>()));
+    let (origin, serving) = scripted(script.into()).await;
+    let request = request(&json!({"input": "hi"}));
+    let (agent_run, mut receiver) = run(&request);
+    let running = tokio::spawn(agent(&origin).run(request, agent_run));
+    let mut texts = Vec::new();
+    while let Some(event) = receiver.event().await {
+        texts.push(event.members()["content"].clone());
+    }
+    assert_eq!(running.await.unwrap(), RunEnd::success());
+    assert_eq!(texts, ["one", "two"]);
+    let requests = serving.await.unwrap();
+    for (resumed, since) in requests[1..].iter().zip(["since=2", "since=3"]) {
+        assert!(resumed.head.contains(since), "{}", resumed.head);
     }
 }
 
