@@ -88,10 +88,10 @@ fn markdown(date: &str, reports: &[ProjectReport], questions: &[OpenQuestion]) -
         reports.iter().flat_map(|report| report.waiting.iter().map(move |(package, _)| (report, package)));
     let waiting: Vec<String> = waiting
         .map(|(report, package)| {
-            let (title, id, reviewer) =
-                (clean(&package.title), clean(&package.package_id), clean(&package.review_type));
-            let age = second(&package.created_at);
-            format!("- {title} ({}, by {reviewer}, since {age}) `{id}`", clean(&report.project))
+            let (title, id) = (clean(&package.title), clean(&package.package_id));
+            let (reviewer, age) = (render::reviewer(&package.review_type), second(&package.created_at));
+            let comma = if reviewer.is_empty() { "" } else { "," };
+            format!("- {title} ({}{comma}{reviewer}, since {age}) `{id}`", clean(&report.project))
         })
         .collect();
     if !waiting.is_empty() {

@@ -13,7 +13,7 @@ use super::{
     compose::{self, CommitSummary, TITLE_CHARS_MAX},
     deliverable::{self, DeliverableFile},
     git::{COMMITS_AT_FIRST, Repository},
-    note, session,
+    note, render, session,
     target::{ProjectArgs, ProjectSource, ProjectTarget, project_of},
 };
 use crate::{
@@ -160,7 +160,7 @@ async fn attempt(context: &Context, args: &ProjectArgs, deposit: Deposit) -> Res
     }
     context.answer(&reply, |package: &Package| {
         let waits = match package.status.as_str() {
-            "awaiting_review" => format!(", awaits review by {}", clean(&package.review_type)),
+            "awaiting_review" => format!(", awaits review{}", render::reviewer(&package.review_type)),
             _ => String::new(),
         };
         context.out.note(&format!("deposited in {}{waits}: {}", clean(&project), clean(&package.title)));

@@ -85,6 +85,7 @@ fn article(review_type: &str) -> String {
     match review_type {
         "agent" => "an agent".to_owned(),
         "human" => "a human".to_owned(),
+        "none" => "somebody".to_owned(),
         other => clean(other).into_owned(),
     }
 }

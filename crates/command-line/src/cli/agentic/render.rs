@@ -20,6 +20,11 @@ pub(super) fn actor(creator: &Creator) -> String {
     format!("{} ({})", clean(&creator.id), clean(&creator.kind))
 }
 
+/// ` by human`; empty for `none`, because a package may await review without naming who reviews it.
+pub(super) fn reviewer(review_type: &str) -> String {
+    if review_type == "none" { String::new() } else { format!(" by {}", clean(review_type)) }
+}
+
 /// A heading over items; empty without items.
 pub(super) fn list<'a>(heading: &str, items: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let items: Vec<String> =
@@ -43,7 +48,7 @@ fn prose(text: &str) -> Vec<String> {
 pub(super) fn brief(package: &Package) -> Vec<String> {
     let state = match package.status.as_str() {
         "complete" => String::new(),
-        "awaiting_review" => format!(", awaits review by {}", clean(&package.review_type)),
+        "awaiting_review" => format!(", awaits review{}", reviewer(&package.review_type)),
         other => format!(", {}", clean(other)),
     };
     let kind = match package.package_type.as_str() {
@@ -164,6 +169,8 @@ mod tests {
         let head = "- **T\\u{1b}[2J\\n# forged** (decision, 2026-04-18 20:00:00Z, @a.b, awaits review by human) `pkg_1`";
         let rest = "  - decided: one\n    ## forged\n  - open: why?\n  - handoff to human: go\n    on";
         assert_eq!(brief, format!("{head}\n{rest}"));
+        let of_anybody = Package { review_type: "none".into(), ..package.clone() };
+        assert!(super::brief(&of_anybody)[0].ends_with("@a.b, awaits review) `pkg_1`"));
         let whole = whole(&package).join("\n");
         for piece in [
             "# T\\u{1b}",

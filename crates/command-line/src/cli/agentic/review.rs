@@ -142,7 +142,7 @@ fn log_lines(context: &Context, log: &ReviewLog) -> Result<(), Failure> {
     for step in &log.reviews {
         let note = step.note.as_deref().map(|note| format!(": {}", clean_block(note, "    ")));
         let reviewer = match step.status.as_str() {
-            "awaiting_review" => format!(" by {}", clean(&step.review_type)),
+            "awaiting_review" => render::reviewer(&step.review_type),
             _ => String::new(),
         };
         context.out.line(&format!(

@@ -287,8 +287,13 @@ fn print_import(out: Out, report: &ImportReport) -> Result<(), Failure> {
 /// Lists the rejected records.
 pub(super) fn refused(out: Out, refused: &[RefusedLine], count: u64) {
     for line in refused.iter().take(REFUSED_SHOWN) {
-        let RefusedLine { record, id, code, message, .. } = line;
-        out.note(&format!("refused: {} {}: {} ({})", clean(record), clean(id), clean(message), clean(code)));
+        let RefusedLine { line, record, id, code, message } = line;
+        // What cannot be read has no names, and contents have no line.
+        let which = match id.is_empty() {
+            true => format!("line {line}"),
+            false => format!("{} {}", clean(record), clean(id)),
+        };
+        out.note(&format!("refused: {which}: {} ({})", clean(message), clean(code)));
     }
     let omitted = count.saturating_sub(refused.len().min(REFUSED_SHOWN) as u64);
     if omitted > 0 {

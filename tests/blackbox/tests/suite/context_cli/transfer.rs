@@ -63,6 +63,10 @@ async fn ap_3_ap_76_ap_77_what_is_exported_is_imported_with_the_same_hashes() {
     assert_eq!(json_of(&root.run_ok(&history).await), json_of(&ann.run_ok(&history).await));
     let stranger = ann.run(&["context", "import", &file]).await;
     assert_eq!(stranger.code, 4, "an agent imports nothing: {stranger:?}");
+    std::fs::write(root.dir().join("bad.ndjson"), format!("{text}no JSON\n")).expect("written");
+    let bad = root.run(&["context", "import", "bad.ndjson"]).await;
+    let line = format!("refused: line {}: The line is not acceptable JSON", text.lines().count() + 1);
+    assert!(bad.code == 1 && bad.err.contains(&line), "{bad:?}");
 }
 
 #[tokio::test]
