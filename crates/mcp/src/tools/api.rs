@@ -19,6 +19,9 @@ use crate::{
 /// The characters that need no encoding in a path segment.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'@');
 
+/// The refusal of a token that the request of the tool was admitted with: it is neither unknown nor revoked.
+const WRONG_TOKEN: &str = "This token may not be used for this operation: speaking as an agent needs an agent's token, not \
+                           an owner's or the operator's.";
 /// The advice for a value that is too large for one call.
 const TOO_LARGE_ADVICE: &str =
     " Send it in parts, or store it in a file that the others can read, and send the path.";
@@ -109,6 +112,9 @@ impl Refusal {
             text("message").or(text("detail")).unwrap_or("The operation was refused.").to_owned();
         if let Some(field) = text("field").filter(|field| !message.contains(field)) {
             message = format!("{field}: {message}");
+        }
+        if code == "invalid_authorization" {
+            WRONG_TOKEN.clone_into(&mut message);
         }
         if reply.status == StatusCode::PAYLOAD_TOO_LARGE {
             message.push_str(TOO_LARGE_ADVICE);

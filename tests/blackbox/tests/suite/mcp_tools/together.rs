@@ -378,3 +378,12 @@ async fn the_url_of_a_channel_names_its_server() {
         done(&alice, "channel", json!({"action": "post", "id": url, "text": "here"})).await;
     }
 }
+
+/// The token of an owner or the operator is valid; it only may not speak as an agent.
+#[tokio::test]
+async fn a_token_that_is_not_an_agents_is_told_what_is_missing() {
+    let server = Server::start().await;
+    let refused = called(&server.operator(), "deposit", json!({"title": "x", "project_id": "p"})).await;
+    let text = refused["content"][0]["text"].as_str().expect("text");
+    assert!(text.contains("invalid_authorization") && text.contains("needs an agent's token"), "{refused}");
+}
