@@ -72,12 +72,12 @@ impl ChannelArguments {
     /// An argument with content that the action does not take: ignored, it would look obeyed. Some models fill in every
     /// argument, with nothing.
     fn misplaced(&self) -> Option<&'static str> {
-        let is_text = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+        let is_text = |text: Option<&str>| text.is_some_and(|text| !text.is_empty());
         let given = [
-            ("id", is_text(&self.id)),
-            ("title", is_text(&self.title)),
-            ("text", is_text(&self.text)),
-            ("kind", is_text(&self.kind)),
+            ("id", is_text(self.id.as_deref())),
+            ("title", is_text(self.title.as_deref())),
+            ("text", is_text(self.text.as_deref())),
+            ("kind", is_text(self.kind.as_deref())),
             ("payload", self.payload.as_ref().is_some_and(|payload| !payload.is_empty())),
             ("after_id", self.after_id.is_some_and(|after| after > 0)),
         ];
