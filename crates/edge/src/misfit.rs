@@ -18,7 +18,7 @@ fn plain(message: &str) -> String {
     if let ("invalid type" | "invalid value", Some((found, expected))) =
         (what, rest.rsplit_once(", expected "))
     {
-        return format!("{} is in the place of {}", kind(found), wanted(expected));
+        return format!("expected {}, found {}", wanted(expected), kind(found));
     }
     if let Some((name, known)) = known(message, "unknown variant ") {
         return format!("{name} is not a known value, only {known}");
@@ -111,12 +111,12 @@ mod tests {
     #[test]
     fn a_fault_names_what_is_wanted_in_the_words_of_json() {
         for (text, expected) in [
-            (r#"{"inner": 5}"#, "a number is in the place of an object, at line 1"),
+            (r#"{"inner": 5}"#, "expected an object, found a number, at line 1"),
             (
                 r#"{"inner": {"count": "x, expected y"}}"#,
-                "a string is in the place of a whole number from 0, at line 1",
+                "expected a whole number from 0, found a string, at line 1",
             ),
-            (r#"{"inner": {"count": -1}}"#, "a number is in the place of a whole number from 0, at line 1"),
+            (r#"{"inner": {"count": -1}}"#, "expected a whole number from 0, found a number, at line 1"),
             (r#"{"inner": {"coutn": 1}}"#, "there is no member `coutn` here, only `count`, at line 1"),
             (
                 r#"{"inner": {"count": 1}, "choice": "three"}"#,
