@@ -45,7 +45,7 @@ pub fn effects(kind: &str, room: Option<&str>) -> Option<[&'static str; 2]> {
 /// text is one long line.
 pub fn split_arguments(args: &Value) -> (Vec<(&str, &str)>, Value) {
     let Some(members) = args.as_object() else { return (Vec::new(), args.clone()) };
-    let lines = |value: &'_ Value| value.as_str().is_some_and(|text| text.contains('\n'));
+    let lines = |value: &Value| value.as_str().is_some_and(|text| text.contains('\n'));
     let texts = members.iter().filter(|(_, value)| lines(value));
     let others = members.iter().filter(|(_, value)| !lines(value));
     (

@@ -15,8 +15,8 @@ pub(super) const UNDO_SECONDS: u64 = 8;
 pub(super) const SNOOZE_MS: u64 = 3_600_000;
 /// Maximum length of a typed text in characters.
 const TYPED_CHARS_MAX: usize = 8_000;
-/// How far a key scrolls, in lines: less than the lowest page shows.
-const SCROLL_LINES: u16 = 5;
+/// How far a key scrolls, in lines: few, so that a low page skips none.
+const SCROLL_LINES: u16 = 3;
 /// The lifetime of a rule created here, in days.
 const RULE_DAYS: u64 = 7;
 

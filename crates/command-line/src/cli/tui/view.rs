@@ -224,7 +224,7 @@ fn draw_keys(frame: &mut Frame<'_>, model: &Model, area: Rect) {
         Some(TextEntry::Edit(_)) => &["Enter sends the arguments", "Esc leaves them"][..],
         Some(TextEntry::Respond(_)) => &["Enter sends the reply", "Esc leaves it"],
         Some(TextEntry::Delegate(_)) => &["Enter gives it to this person", "Esc leaves it"],
-        None => &all,
+        None => all.as_slice(),
     };
     let dim = Style::default().add_modifier(Modifier::DIM);
     let lines = lines_of(keys, area.width).into_iter().map(|line| Line::styled(line, dim));
