@@ -4129,12 +4129,14 @@ class AsyncRequestOperations:
     ) -> BatchResults:
         """Answer many requests.
 
-        Each answer is handled separately, in this order; a refused one does not affect the others.
+        Each answer is handled separately, in this order; a refused one does not affect the others. A value
+        out of bounds in any of them refuses the whole batch, and nothing is answered.
 
         answers: 1 to 100.
 
-        Refused with: unknown_member, invalid_json, invalid_body, invalid_answers, invalid_idempotency_key,
-        missing_authorization, invalid_authorization, not_found, idempotency_key_reused, overloaded.
+        Refused with: unknown_member, invalid_json, invalid_body, invalid_answers, invalid_undo_seconds,
+        invalid_rule, invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
+        idempotency_key_reused, overloaded.
         """
         answer = await self._transport.call(
             "request.answer_many",
