@@ -88,11 +88,11 @@ pub(super) fn onboarding(seen: &ViewSource) -> String {
          1. Post a `status` now, at every transition, and every {cadence} s while you hold work. Silent for over \
          {silence} s means presumed dead.\n\
          2. Talk and report with `comms`.\n\
-         3. To take or hand over the work, post the next `state`: the newest one with `updated_by`, `handoff` and your \
-         changes, with everything else kept. Concepts go proposed -> in_progress -> done or abandoned and do not change once \
+         3. To take or hand over the work, post the newest `state` again with your `updated_by`, `handoff` and changes, and \
+         keep the rest. Concepts go proposed -> in_progress -> done or abandoned and do not change once \
          finished. The handoff is a lock by agreement only.\n\
          4. When the mission is over: {curl} -X POST {close}\n\n\
-         Also below this URL: /events/stream (live, SSE), /presence (who is alive), POST \
+         Also below this URL: /events/stream (live, SSE), /presence, POST \
          /event?validate=1 (checks, stores nothing). To give others access, send them the whole `url`.\n\n",
         curl = curl(seen),
         close = shell_url(seen, "/close"),
