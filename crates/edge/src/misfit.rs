@@ -120,7 +120,7 @@ mod tests {
             (r#"{"inner": {"coutn": 1}}"#, "there is no member `coutn` here, only `count`, at line 1"),
             (
                 r#"{"inner": {"count": 1}, "choice": "three"}"#,
-                "`three` is not a known value, only `one`, `two`, at",
+                "`three` is not a known value, only `one` or `two`, at",
             ),
             (r"{}", "the member `inner` is missing, at line 1"),
         ] {
