@@ -235,6 +235,27 @@ def test_events_of_channels_and_projects_come_once_over_breaks(server: Server, p
     within(work())
 
 
+def test_a_break_before_the_first_event_loses_nothing() -> None:
+    async def work() -> None:
+        heads: list[str] = []
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            heads.append((await reader.readuntil(b"\r\n\r\n")).decode().lower())
+            # First only the place at which "from now on" is, then what came behind it.
+            found = b"retry: 1000\nid: 7\n\n" if len(heads) == 1 else b'id: 8\ndata: {"id": 8}\n\n'
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + found)
+            await writer.drain()
+            writer.close()
+
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            url = "http://127.0.0.1:%d" % server.sockets[0].getsockname()[1]
+            async with AsyncPlenary(url) as client, aclosing(client.streams.channel("PORT")) as events:
+                assert (await anext(events))["id"] == 8
+        assert "last-event-id" not in heads[0] and "last-event-id: 7\r\n" in heads[1]
+
+    within(work())
+
+
 def test_the_first_failure_is_the_callers(server: Server) -> None:
     async def work() -> None:
         async with AsyncPlenary(server.url, "pla_nobody") as nobody:

@@ -1,6 +1,6 @@
 // Server-sent events, out of bytes.
 
-/** One event; `id` is null where it has none of its own. */
+/** One event; `id` is null where it has none of its own. With an `id` and no data it only says where the stream goes on. */
 export interface ServerEvent {
   id: string | null;
   name: string;
@@ -29,7 +29,7 @@ export class EventParser {
     if (line === "") {
       const { id, name, data } = this;
       [this.id, this.name, this.data] = [null, "", []];
-      return data.length ? [{ id, name: name || "message", data: data.join("\n") }] : [];
+      return data.length || id !== null ? [{ id, name: name || "message", data: data.join("\n") }] : [];
     }
     const colon = line.indexOf(":");
     const field = colon < 0 ? line : line.slice(0, colon);

@@ -151,7 +151,7 @@ export class Streams {
       try {
         // Under one key a repetition is about the same run.
         for await (const event of this.open("run.stream", path, { method: "POST", headers, body }, options.signal)) {
-          if (!event) continue;
+          if (!event?.data) continue;
           const found = parse(event.data) as RunStreamEvent;
           [last, runId] = [Math.max(last, found.id ?? 0), found.run_id];
           yield found;
@@ -307,8 +307,10 @@ export class Streams {
       try {
         for await (const event of this.open(operation, path + queryOf(wanted), { headers }, signal)) {
           if (event) {
-            backoff.reset();
-            yield event;
+            if (event.data) {
+              backoff.reset();
+              yield event;
+            }
             // What was not handed on is asked for again.
             after = event.id ?? after;
           } else {

@@ -168,6 +168,20 @@ test("events of channels and projects come once over breaks", async (t) => {
   await project.return();
 });
 
+test("a break before the first event loses nothing", async () => {
+  const after: (string | null)[] = [];
+  const served = async (_: string | URL | Request, request?: RequestInit): Promise<Response> => {
+    after.push(new Headers(request?.headers).get("last-event-id"));
+    // First only the place at which "from now on" is, then what came behind it.
+    const found = after.length === 1 ? "retry: 1000\nid: 7\n\n" : 'id: 8\ndata: {"id": 8}\n\n';
+    return new Response(found, { headers: { "content-type": "text/event-stream" } });
+  };
+  const events = new Plenary({ url: "http://127.0.0.1:1", fetch: served }).streams.channel("PORT");
+  assert.equal((await next(events)).id, 8);
+  await events.return();
+  assert.deepEqual(after, [null, "7"]);
+});
+
 test("the first failure is the caller's, and a new token ends the stream of the old one", async (t) => {
   const server = await Server.start(t);
   const nobody = new Plenary({ url: server.url, token: "pla_nobody" });

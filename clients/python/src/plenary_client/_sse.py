@@ -13,6 +13,11 @@ class ServerEvent:
     name: str
     data: str
 
+    @property
+    def is_place(self) -> bool:
+        """Whether it has an id alone: it only says where the stream goes on."""
+        return not self.data
+
 
 class EventParser:
     """Takes bytes and gives events. Lines end with LF, CR or both; comments are dropped."""
@@ -40,7 +45,8 @@ class EventParser:
 
     def _line(self, line: str) -> ServerEvent | None:
         if not line:
-            event = ServerEvent(self._id, self._name or "message", "\n".join(self._data)) if self._data else None
+            known = bool(self._data) or self._id is not None
+            event = ServerEvent(self._id, self._name or "message", "\n".join(self._data)) if known else None
             self._id, self._name, self._data = None, "", []
             return event
         name, _, value = line.partition(":")

@@ -172,7 +172,7 @@ class Streams:
                 opened = self._open("run.stream", "POST", path, {}, {**self._transport.headers, **head}, body)
                 with closing(opened):
                     for event in opened:
-                        if event is None:
+                        if event is None or event.is_place:
                             continue
                         found: RunStreamEvent = loads(event.data)
                         last, run_id = max(last, found.get("id", 0)), found["run_id"]
@@ -313,8 +313,9 @@ class Streams:
                             if on_open:
                                 on_open()
                             continue
-                        backoff.reset()
-                        yield event
+                        if not event.is_place:
+                            backoff.reset()
+                            yield event
                         # What was not handed on is asked for again.
                         after = event.id or after
                 if is_over and is_over():
