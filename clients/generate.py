@@ -345,7 +345,8 @@ class Model:
                 more = target.get("additionalProperties", False) is not False
                 self._declare(name)
                 return Body("members", required, ("ref", name), members, more)
-        return Body("whole", required, self.type(schema, camel(identity.replace(".", "_"), True)))
+        more = target is not None and "properties" in target and target.get("additionalProperties", False) is not False
+        return Body("whole", required, self.type(schema, camel(identity.replace(".", "_"), True)), open=more)
 
     def _answer(self, identity: str, responses: Any) -> tuple[str, Type]:
         types, bare, kind = [], False, "none"
@@ -530,7 +531,8 @@ def python_method(operation: Operation) -> list[str]:
             value = "{**(more or {}), " + value[1:]
         arguments.append(f"body={value}")
     elif body and body.kind == "whole":
-        positional.append(f"body: {python_type(body.type)}")
+        # A TypedDict has no members but its own, so a dictionary with further ones needs a type of its own.
+        positional.append(f"body: {python_type(body.type)}{' | JsonObject' if body.open else ''}")
         arguments.append("body=body")
     elif body and body.kind == "multipart/form-data":
         positional.append("content: bytes | IO[bytes]")

@@ -282,7 +282,9 @@ async def context(ann: AsyncPlenary, owner: AsyncPlenary) -> None:
     deposited = await ann.context.deposit("walk", package)
     assert (await ann.context.get("pkg/1", project="walk"))["content_hash"] == deposited["content_hash"]
     assert (await ann.context.pull("walk", limit=5))["packages"][0].get("title") == "Walked"
-    await ann.context.deposit("walk", {**package, "package_id": "pkg-2", "status": "awaiting_review", "review_type": "human"})
+    # A package has members of its author's choice, too.
+    waits = {**package, "package_id": "pkg-2", "status": "awaiting_review", "review_type": "human", "summary": "Far"}
+    assert dict(await ann.context.deposit("walk", waits))["summary"] == "Far"
     assert (await ann.context.awaiting_review("walk"))["packages"]
     assert (await ann.context.flag("pkg-2", review_type="human", project="walk"))["status"] == "awaiting_review"
     assert (await owner.context.review("pkg-2", status="complete", project="walk"))["status"] == "complete"

@@ -1502,7 +1502,7 @@ class AsyncContextOperations:
     async def deposit(
         self,
         project_id: str,
-        body: ContextPackage,
+        body: ContextPackage | JsonObject,
         /,
         *,
         idempotency_key: str | None = None,

@@ -1502,7 +1502,7 @@ class ContextOperations:
     def deposit(
         self,
         project_id: str,
-        body: ContextPackage,
+        body: ContextPackage | JsonObject,
         /,
         *,
         idempotency_key: str | None = None,
