@@ -124,8 +124,10 @@ async fn show(step: &Value, input: &str, run: &mut Run) -> Result<Option<RunEnd>
         }
         "slow" => {
             let asleep = async {
-                match takes.as_u64() {
-                    Some(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
+                // Clients of Agent2Agent keep numbers as protobuf does, and send 300.0 for 300.
+                let seconds = takes.as_f64().map(|ms| ms / 1000.0);
+                match seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
+                    Some(time) => tokio::time::sleep(time).await,
                     None => std::future::pending().await,
                 }
             };

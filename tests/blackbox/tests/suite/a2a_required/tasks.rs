@@ -30,7 +30,7 @@ async fn a2a_5_33_a_message_is_answered_when_its_task_is_over_or_asks() {
     let (_server, nick) = scene().await;
     for line in lines(&nick) {
         for configuration in [Value::Null, json!({}), json!({"returnImmediately": false})] {
-            let mut slow = message("m-1", "x", json!({"metadata": {"demo": [{"slow": 300}]}}));
+            let mut slow = message("m-1", "x", json!({"metadata": {"demo": [{"slow": 300.0}]}}));
             if !configuration.is_null() {
                 slow["configuration"] = configuration;
             }
