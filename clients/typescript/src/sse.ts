@@ -1,6 +1,6 @@
 // Server-sent events, out of bytes.
 
-/** One event; `id` is null where it has none of its own. With an `id` and no data it only says where the stream goes on. */
+/** One event; `id` is null where it has none of its own. One without data only says where the stream goes on. */
 export interface ServerEvent {
   id: string | null;
   name: string;
