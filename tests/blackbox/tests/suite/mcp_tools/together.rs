@@ -127,7 +127,7 @@ async fn a_deposit_can_be_repeated_under_its_id() {
     }
     let found = done(&alice, "recall", json!({"query": "C D"})).await;
     assert_eq!(found["packages"][0]["package_id"], "pkg_c", "a word may have one letter: {found}");
-    assert_eq!(refused(&alice, "recall", json!({"query": "C"})).await, "invalid_query");
+    assert_eq!(refused(&alice, "recall", json!({"query": "C"})).await, "invalid_arguments");
 }
 
 /// A claim is released when the message was sent, and not by a handover that is refused.

@@ -100,7 +100,7 @@ async fn one_owner_leaves_places_for_the_documents_of_others() {
         .collect();
     let _connections = [silent.accept().await.expect("one"), silent.accept().await.expect("another")];
     let refused = greedy.get(&ask(2)).await;
-    assert!(refused.status == 400 && refused.text().contains("Too many clients"), "{refused}");
+    assert!(refused.status == 400 && refused.text().contains("Too many applications"), "{refused}");
     let (url, _) = documented(json!({"client_name": "Documented", "redirect_uris": [REDIRECT]})).await;
     let page = Browser::signed_in(&server, &nick, "owner")
         .await
