@@ -300,7 +300,7 @@ mod tests {
     fn no_key_is_shown_for_an_answer_that_the_request_does_not_take() {
         let mut question = request("ask_1");
         question["action"] = Value::Null;
-        question["allow"] = json!({"respond": true, "ignore": true});
+        question["allow"] = serde_json::json!({"respond": true, "ignore": true});
         let mut model = Model::default();
         model.replace(vec![question]);
         let page = drawn(&model, (140, 20));
