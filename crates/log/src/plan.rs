@@ -74,6 +74,7 @@ struct Plan<'a, L> {
     writes: Writes,
     head: Position,
     versions: FastMap<StreamName, Version>,
+    /// Callers choose these keys, so they are hashed with SipHash.
     keys: HashMap<(String, String), usize>,
     lookup: &'a mut L,
 }

@@ -25,8 +25,8 @@ async fn the_largest_message_is_an_event_of_two_mebibytes() {
     let text = "x".repeat((1 << 20) - r#"{"content":""}"#.len());
     alice.say(&id, text.as_str()).await;
     let event = socket.until_kind("session.message").await.pop().expect("the message");
-    let octets = event.to_string().len();
-    assert!(octets > (2 << 20) - 1024 && octets < (2 << 20) + 4096, "{octets}");
+    let bytes = event.to_string().len();
+    assert!(bytes > (2 << 20) - 1024 && bytes < (2 << 20) + 4096, "{bytes}");
 }
 
 /// Text of any kind but the application's ping is ignored.
