@@ -23,7 +23,7 @@ pub enum Rejection {
     /// The handle is or was in use.
     #[error("the handle is taken")]
     AgentExists,
-    /// The default person of an owner, who stays as long as the owner.
+    /// The default person of an owner, who stays as long as the owner; no agent takes the name.
     #[error("the person of the owner")]
     OwnersPerson,
     /// The owner has its token already.
@@ -182,7 +182,8 @@ fn agent_exists() -> Refusal {
 }
 
 fn owners_person() -> Refusal {
-    let why = "This is the owner's own person. It cannot be deleted while the owner exists.";
+    let why = "This is the account of the owner's person: the server creates it, and it stays while the owner exists. An \
+               agent needs another name.";
     Refusal::conflict("owners_person", why)
 }
 

@@ -42,6 +42,11 @@ pub(crate) fn register(
         Actor::Owner(owner) if owner.as_str() == command.handle.owner() => {}
         Actor::Owner(_) | Actor::Agent(_) => return Err(Rejection::NotFound),
     }
+    // An agent with the name of its owner would take the account of the owner's person. One that exists already stays.
+    let is_free = !state.is_reserved() || state.kind() == AgentKind::Person;
+    if is_free && command.kind == AgentKind::Agent && is_named_like_its_owner(&command.handle) {
+        return Err(Rejection::OwnersPerson);
+    }
     if state.is_reserved() {
         return Err(Rejection::AgentExists);
     }
@@ -72,9 +77,14 @@ pub(crate) fn register(
     Ok(Decision::new(vec![AgentEvent::AgentRegistered(event)], reply))
 }
 
+/// Whether this is the handle of the owner's default person.
+fn is_named_like_its_owner(handle: &AgentHandle) -> bool {
+    *handle == person_of(&handle.owner_name())
+}
+
 /// Whether this is the default person of its owner.
 fn is_own_person(handle: &AgentHandle, kind: AgentKind) -> bool {
-    kind == AgentKind::Person && *handle == person_of(&handle.owner_name())
+    kind == AgentKind::Person && is_named_like_its_owner(handle)
 }
 
 /// Decides `EditAgent`.

@@ -13,7 +13,7 @@ use super::{
     state::AgentState,
 };
 use crate::{
-    Authority, Policy, Rejection, TokenDigest,
+    AgentKind, Authority, Policy, Rejection, TokenDigest,
     limits::{ALLOWLIST_ENTRIES_MAX, BLOCKS_MAX},
 };
 
@@ -181,24 +181,54 @@ fn a_revoked_owner_changes_nothing() {
     }
 }
 
+fn made(handle: &str, kind: AgentKind) -> AgentState {
+    let command = RegisterAgent { handle: handle.parse().unwrap(), kind, ..registering("operator") };
+    let none = AgentState::default();
+    evolved(&none, &register(&none, &FACTS, &command).unwrap().events)
+}
+
+fn deleted(handle: &str, state: &AgentState) -> Result<AgentState, Rejection> {
+    let handle = handle.parse().unwrap();
+    let command = EditAgent { authority: authority("operator", "t"), handle, edit: AgentEdit::Delete };
+    edit(state, EDIT, &stamp(), &command).map(|decision| evolved(state, &decision.events))
+}
+
+/// The agent that an earlier version made with the name of its owner.
+fn named_like_its_owner() -> AgentState {
+    let command = RegisterAgent { handle: "@nick.bot".parse().unwrap(), ..registering("operator") };
+    let none = AgentState::default();
+    evolved(&none, &register(&none, &FACTS, &command).unwrap().events)
+}
+
 #[test]
 fn the_default_person_of_an_owner_is_not_deleted() {
-    let person = |handle: &str, kind| {
-        let command = RegisterAgent { handle: handle.parse().unwrap(), kind, ..registering("operator") };
-        let state = evolved(
-            &AgentState::default(),
-            &register(&AgentState::default(), &FACTS, &command).unwrap().events,
-        );
-        let command = EditAgent {
-            authority: authority("operator", "t"),
-            handle: command.handle,
-            edit: AgentEdit::Delete,
-        };
-        edit(&state, EDIT, &stamp(), &command).map(drop)
-    };
-    assert_eq!(person("@nick.nick", crate::AgentKind::Person), Err(Rejection::OwnersPerson));
-    assert_eq!(person("@nick.colleague", crate::AgentKind::Person), Ok(()));
-    assert_eq!(person("@nick.nick", crate::AgentKind::Agent), Ok(()));
+    let delete = |handle: &str, state: &AgentState| deleted(handle, state).map(drop);
+    assert_eq!(delete("@nick.nick", &made("@nick.nick", AgentKind::Person)), Err(Rejection::OwnersPerson));
+    assert_eq!(delete("@nick.colleague", &made("@nick.colleague", AgentKind::Person)), Ok(()));
+    assert_eq!(delete("@nick.nick", &named_like_its_owner()), Ok(()));
+}
+
+#[test]
+fn no_agent_takes_the_account_of_an_owners_person() {
+    let person = made("@nick.nick", AgentKind::Person);
+    let old = named_like_its_owner();
+    let gone = deleted("@nick.nick", &old).unwrap();
+    for (state, kind, rejection) in [
+        (AgentState::default(), AgentKind::Agent, Some(Rejection::OwnersPerson)),
+        (AgentState::default(), AgentKind::Person, None),
+        (person.clone(), AgentKind::Agent, Some(Rejection::OwnersPerson)),
+        (person, AgentKind::Person, Some(Rejection::AgentExists)),
+        // An agent that was made before stays, so that a seed file that names it does too.
+        (old, AgentKind::Agent, Some(Rejection::AgentExists)),
+        (gone, AgentKind::Agent, Some(Rejection::AgentExists)),
+    ] {
+        for actor in ["operator", "seed", "~nick"] {
+            let handle = "@nick.nick".parse().unwrap();
+            let command = RegisterAgent { handle, kind, ..registering(actor) };
+            let refused = register(&state, &FACTS, &command).err();
+            assert_eq!(refused, rejection, "{actor} {kind:?}");
+        }
+    }
 }
 
 #[test]

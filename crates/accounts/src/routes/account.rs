@@ -77,7 +77,7 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
                     &["invalid_json", "invalid_body", "invalid_handle", "invalid_policy"],
                 )
                 .errors(Class::Malformed, super::BAD_PROFILE)
-                .errors(Class::Conflict, &["agent_exists", "too_many_agents"])
+                .errors(Class::Conflict, &["agent_exists", "owners_person", "too_many_agents"])
                 .errors(Class::NotImplemented, UNSUPPORTED),
             create,
         ),
@@ -92,7 +92,8 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
         ),
         Operation::new(
             item("account.delete_agent", Method::DELETE, "Delete an agent; its handle cannot be used again")
-                .success(StatusCode::NO_CONTENT),
+                .success(StatusCode::NO_CONTENT)
+                .errors(Class::Conflict, &["owners_person"]),
             delete,
         ),
     ]

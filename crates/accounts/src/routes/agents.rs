@@ -53,7 +53,10 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
                 .errors(Class::Malformed, super::BAD_AGENT)
                 .errors(Class::Malformed, super::BAD_PROFILE)
                 .errors(Class::Malformed, &["invalid_owner"])
-                .errors(Class::Conflict, &["agent_exists", "token_exists", "too_many_agents"]),
+                .errors(
+                    Class::Conflict,
+                    &["agent_exists", "owners_person", "token_exists", "too_many_agents"],
+                ),
             create,
         ),
         Operation::new(
@@ -84,7 +87,8 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
         ),
         Operation::new(
             one("agent.delete", Method::DELETE, ONE, "Delete an agent; its handle cannot be used again")
-                .success(StatusCode::NO_CONTENT),
+                .success(StatusCode::NO_CONTENT)
+                .errors(Class::Conflict, &["owners_person"]),
             delete,
         ),
         Operation::new(

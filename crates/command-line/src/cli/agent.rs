@@ -361,16 +361,6 @@ pub(super) fn note_reach(context: &Context, agent: &CreatedAgent) {
 }
 
 async fn add(context: &Context, client: &Client, args: Add) -> Result<(), Failure> {
-    // With this name taken by an agent, the owner could never speak as its person.
-    if args.handle.name() == args.handle.owner() {
-        return Err(Failure::usage(
-            format!(
-                "{} is the account of the owner's person, which the server creates by itself",
-                args.handle
-            ),
-            "choose another name for the agent",
-        ));
-    }
     let mut agent = CreateAgent::new(args.handle);
     agent.policy = args.policy;
     agent.allowlist = args.allow;

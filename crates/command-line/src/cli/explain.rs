@@ -215,6 +215,7 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
         (409, "agent_exists") => {
             "choose another name; if the agent is yours, save its token with `plenary token add`"
         }
+        (409, "owners_person") => "choose another name for the agent; people are named `@OWNER`",
         (409, "idempotency_key_reused") => "another request used this key; choose a new key",
         (413, _) => "send less at once, or upload it elsewhere and send its URL with --attach",
         (429 | 503, _) => match refused.retry_after {

@@ -32,6 +32,28 @@ async fn asp_5_a_taken_handle_is_refused() {
     alice.get("/sessions").await.ok(200);
 }
 
+/// The name of the owner is kept for its person, before and after the person is first used.
+#[tokio::test]
+async fn no_agent_takes_the_account_of_a_person() {
+    let server = Server::start().await;
+    let (operator, owner) = (server.operator(), server.owner("nick").await);
+    let agent = json!({"handle": "@nick.nick", "policy": "open"});
+    let other = json!({"handle": "@acme.acme"});
+    operator.post("/_admin/agents", other).await.assert_refused(409, "owners_person");
+    for first_used in [false, true] {
+        if first_used {
+            owner.call("GET", "/agents/me", &[("X-ASP-Agent", "@nick.nick")], None).await.ok(200);
+        }
+        for caller in [&operator, &owner] {
+            caller.post("/_admin/agents", agent.clone()).await.assert_refused(409, "owners_person");
+        }
+        let named = json!({"local_name": "nick"});
+        owner.post("/agents", named).await.assert_refused(409, "owners_person");
+    }
+    assert_eq!(operator.get("/_admin/agents/@nick.nick").await.ok(200)["kind"], "person");
+    assert_eq!(operator.get("/_admin/owners").await.ok(200)["owners"].as_array().map(Vec::len), Some(1));
+}
+
 /// Two requests at once with the same chosen token: one agent has it, the other was never made.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chosen_token_has_one_bearer() {

@@ -25,7 +25,7 @@ pub(super) fn json_of(text: &str) -> Value {
 async fn no_agent_takes_the_account_of_a_person() {
     let (_server, person, _agent) = desk().await;
     let refused = person.run(&["agent", "add", "@nick.nick"]).await;
-    assert!(refused.code == 2 && refused.err.contains("the owner's person"), "{refused:?}");
+    assert!(refused.code == 1 && refused.err.contains("the owner's person"), "{refused:?}");
     person.run_ok(&["--as", "@nick", "send", "@nick.claude-parser", "Hello"]).await;
 }
 
