@@ -21,8 +21,11 @@ pub struct Ticket {
 }
 
 /// The storage of the token's owner, and its quota.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Usage {
+    /// The owner.
+    #[serde(default)]
+    pub owner: Option<String>,
     /// Bytes of its events and blobs.
     pub stored_bytes: u64,
     /// The quota of bytes; absent if there is none.

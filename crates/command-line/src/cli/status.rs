@@ -31,7 +31,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
         (Some(Ok(_)), Ok(client)) => usage(client).await,
         _ => Ok(None),
     };
-    let lacks_owner = lacks_owner(context, accepted.as_ref(), used.as_ref()).await?;
+    let bearer = bearer(context, accepted.as_ref(), used.as_ref()).await?;
     let source = used.map(|(_, credential)| credential.source.to_string());
     if context.out.is_json() {
         let up = health
@@ -43,8 +43,8 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
             "agent": identity.as_ref().map(|identity| identity.handle.as_str()),
             "agent_source": identity.as_ref().map(|identity| identity.source.to_string()),
             "token_source": source,
-            "accepted_as": accepted.as_ref().and_then(|result| result.as_ref().ok().map(String::as_str))
-                .or(lacks_owner.then_some("operator")),
+            "accepted_as": accepted.as_ref().and_then(|result| result.as_ref().ok().cloned())
+                .or(bearer.as_ref().map(Bearer::to_string)),
             "usage": stored.as_ref().ok().and_then(Option::as_ref)
                 .map(|usage| serde_json::from_str::<Value>(usage.json()).unwrap_or_default()),
         });
@@ -63,11 +63,12 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
             Some(identity) => format!("agent   {} (from {})", identity.handle, identity.source),
             None => "agent   none chosen".into(),
         })?;
-        let verdict = match &accepted {
-            Some(Ok(handle)) => format!(": accepted as {}", out.paint(Style::Bold, handle)),
-            Some(Err(_)) if lacks_owner => ": accepted as the operator's".to_owned(),
-            Some(Err(_)) => format!(": {}", out.paint(Style::Red, "not accepted")),
-            None => String::new(),
+        let verdict = match (&accepted, &bearer) {
+            (Some(Ok(handle)), _) => format!(": accepted as {}", out.paint(Style::Bold, handle)),
+            (Some(Err(_)), Some(Bearer::Operator)) => ": accepted as the operator's".to_owned(),
+            (Some(Err(_)), Some(Bearer::Owner(owner))) => format!(": accepted as that of the owner {owner}"),
+            (Some(Err(_)), None) => format!(": {}", out.paint(Style::Red, "not accepted")),
+            (None, _) => String::new(),
         };
         out.line(&match source {
             Some(source) => format!("token   {source}{verdict}"),
@@ -79,7 +80,22 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
             Err(_) => out.line("stored  unknown")?,
         }
     }
-    finish(context, health.err(), identity.as_ref(), speaker.err(), accepted, lacks_owner)
+    finish(context, health.err(), identity.as_ref(), speaker.err(), accepted, bearer)
+}
+
+/// The bearer of a token that is valid, but does not speak as the person at this machine.
+enum Bearer {
+    Operator,
+    Owner(String),
+}
+
+impl std::fmt::Display for Bearer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Operator => f.write_str("operator"),
+            Self::Owner(owner) => write!(f, "~{owner}"),
+        }
+    }
 }
 
 /// Whether the server says that it accepts writes.
@@ -99,29 +115,27 @@ fn up(out: Out, health: &Health, is_ready: bool) -> String {
     )
 }
 
-/// Whether only the owner is missing, of the person at this machine.
-async fn lacks_owner(
+/// The bearer of the token, if only the person at this machine is not accepted with it.
+async fn bearer(
     context: &Context,
     accepted: Option<&Result<String, Error>>,
     used: Option<&(Option<Identity>, Credential)>,
-) -> Result<bool, Failure> {
-    match (accepted, used) {
-        (Some(Err(error)), Some((Some(person), credential))) if person.source == Source::Person => {
-            Ok(is_unauthenticated(error) && is_operator(context, credential).await?)
-        }
-        _ => Ok(false),
+) -> Result<Option<Bearer>, Failure> {
+    let (Some(Err(error)), Some((Some(person), credential))) = (accepted, used) else { return Ok(None) };
+    if person.source != Source::Person || !is_unauthenticated(error) {
+        return Ok(None);
     }
+    let client = context.client_speaking(context.server()?, credential)?;
+    Ok(match credential.token.kind() {
+        // The operator may speak as the person of every owner, so a refusal concerns the owner alone.
+        TokenKind::Operator => client.owners(None).await.is_ok().then_some(Bearer::Operator),
+        TokenKind::Owner => client.usage().await.ok().and_then(|usage| usage.value.owner).map(Bearer::Owner),
+        TokenKind::Agent | TokenKind::Unknown => None,
+    })
 }
 
 fn is_unauthenticated(error: &Error) -> bool {
     matches!(error, Error::Refused(ServerRefusal { status: 401, .. }))
-}
-
-/// Whether the server accepts the token as the operator's. The operator may speak as the person of every owner, so a refusal
-/// then concerns the owner alone.
-async fn is_operator(context: &Context, credential: &Credential) -> Result<bool, Failure> {
-    let client = context.client_speaking(context.server()?, credential)?;
-    Ok(credential.token.kind() == TokenKind::Operator && client.owners(None).await.is_ok())
 }
 
 async fn accepted_handle(client: &Client) -> Result<String, Error> {
@@ -153,7 +167,7 @@ fn finish(
     identity: Option<&Identity>,
     speechless: Option<Failure>,
     accepted: Option<Result<String, Error>>,
-    lacks_owner: bool,
+    bearer: Option<Bearer>,
 ) -> Result<(), Failure> {
     match unreached {
         Some(Error::Refused(ServerRefusal { status: 404, .. }) | Error::Unreadable(_)) => {
@@ -166,22 +180,26 @@ fn finish(
         Some(error) => return Err(error.into()),
         None => {}
     }
-    match (speechless, accepted) {
-        (Some(Failure::Auth { next, .. }), _) if identity.is_none() => {
+    match (speechless, accepted, bearer) {
+        (Some(Failure::Auth { next, .. }), _, _) if identity.is_none() => {
             context.out.note(&next);
             Ok(())
         }
         // The server does not know the person's owner yet.
-        (None, Some(Err(error))) if lacks_owner => {
+        (None, Some(Err(error)), Some(Bearer::Operator)) => {
             let owner = identity.map(|identity| identity.handle.owner()).unwrap_or_default();
             context.out.note(&format!("the server has no owner `{owner}`"));
             let (_, next) = explain::describe(context, &error.into());
             next.iter().for_each(|next| context.out.note(next));
             Ok(())
         }
-        (Some(failure), _) => Err(failure),
-        (None, Some(Err(error))) => Err(error.into()),
-        (None, Some(Ok(_)) | None) => Ok(()),
+        (None, Some(Err(_)), Some(Bearer::Owner(owner))) => {
+            context.out.note(&format!("to speak as the person of this owner, add `--as @{owner}`"));
+            Ok(())
+        }
+        (Some(failure), _, _) => Err(failure),
+        (None, Some(Err(error)), None) => Err(error.into()),
+        (None, Some(Ok(_)) | None, _) => Ok(()),
     }
 }
 
@@ -192,6 +210,7 @@ mod tests {
     #[test]
     fn the_usage_is_printed_with_its_limits() {
         let usage = |bytes_max, events_max| Usage {
+            owner: None,
             stored_bytes: 1_300_000,
             stored_bytes_max: bytes_max,
             stored_events: 3_214,
