@@ -2,7 +2,13 @@
 //! more than a few fetches per minute, whatever key ids it sends.
 //! Must not know: the content of a token.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, StatusCode, header};
@@ -84,11 +90,14 @@ pub(crate) struct Discovery {
     pool: GuardedPool,
     known: RwLock<Option<Arc<KnownIssuer>>>,
     fetches: Mutex<Fetches>,
+    /// The number of fetches that have ended, by which a caller knows whether it waited for one.
+    ended: AtomicU64,
 }
 
 impl Discovery {
     pub(crate) fn new(url: String, plain_too: bool, pool: GuardedPool) -> Self {
-        Self { url, plain_too, pool, known: RwLock::default(), fetches: Mutex::default() }
+        let (known, fetches, ended) = (RwLock::default(), Mutex::default(), AtomicU64::default());
+        Self { url, plain_too, pool, known, fetches, ended }
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -99,7 +108,7 @@ impl Discovery {
     /// issuer, except one caller that refreshes old data, at most once a minute after a failure.
     ///
     /// # Errors
-    /// `Unavailable` if no usable data is cached.
+    /// `Unavailable` if no usable data is cached, or if the key is not cached and the last fetch failed: the key may be new.
     pub(crate) async fn known(&self, key: Option<&str>, now: TimestampMs) -> Result<Arc<KnownIssuer>, Flaw> {
         let cached = || self.known.read().clone();
         let is_enough =
@@ -109,7 +118,8 @@ impl Discovery {
         }
         let usable = || cached().filter(|known| known.is_younger(KEYS_KEPT_MS, now));
         let serves = usable().filter(|known| known.keys.has(key));
-        // One fetch at a time; callers that waited use its result.
+        // One fetch at a time; callers that waited use its result, so that nobody waits longer than for one fetch.
+        let ended = self.ended.load(Ordering::Acquire);
         let mut fetches = match (self.fetches.try_lock(), &serves) {
             (Ok(fetches), _) => fetches,
             (Err(_), Some(known)) => return Ok(known.clone()),
@@ -118,16 +128,19 @@ impl Discovery {
         if let Some(known) = cached().filter(is_enough) {
             return Ok(known);
         }
-        if fetches.may(now, serves.is_some()) {
+        let has_waited = self.ended.load(Ordering::Acquire) != ended;
+        if !has_waited && fetches.may(now, serves.is_some()) {
             let fetched = self.fetched(now).await;
+            self.ended.fetch_add(1, Ordering::Release);
             fetches.failed_at = fetched.is_err().then_some(now);
             match fetched {
                 Ok(known) => *self.known.write() = Some(Arc::new(known)),
                 Err(why) => tracing::warn!(issuer = %self.url, why, "the keys of an issuer were not fetched"),
             }
         }
+        let is_away = fetches.failed_at.is_some();
         drop(fetches);
-        usable().ok_or(Flaw::Unavailable)
+        usable().filter(|known| !is_away || known.keys.has(key)).ok_or(Flaw::Unavailable)
     }
 
     async fn fetched(&self, now: TimestampMs) -> Result<KnownIssuer, String> {
@@ -225,6 +238,24 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn who_waited_for_a_fetch_uses_its_result() {
+        let discovery = away(0);
+        for failed_at in [None, Some(NOW)] {
+            let mut fetches = discovery.fetches.lock().await;
+            let mut waits = std::pin::pin!(discovery.known(Some("b"), NOW));
+            assert!(at_once(waits.as_mut()).await.is_none());
+            fetches.failed_at = failed_at;
+            discovery.ended.fetch_add(1, Ordering::Release);
+            drop(fetches);
+            match waits.await {
+                Ok(known) => assert!(failed_at.is_none() && !known.keys.has(Some("b")), "it has no such key"),
+                Err(flaw) => assert!(failed_at.is_some() && flaw == Flaw::Unavailable, "{flaw:?}"),
+            }
+            assert_eq!(discovery.fetches.lock().await.count, 0);
+        }
+    }
+
+    #[tokio::test]
     async fn known_keys_of_an_unreachable_issuer_are_fetched_once_a_minute() {
         let discovery = away(KEYS_FRESH_MS);
         let count = async |at: u64| {
@@ -233,7 +264,7 @@ mod tests {
         };
         assert_eq!(count(NOW.0).await, 1);
         assert_eq!(count(NOW.0 + MINUTE_MS - 1).await, 1);
-        assert!(discovery.known(Some("b"), NOW).await.is_ok_and(|known| !known.keys.has(Some("b"))));
+        assert!(discovery.known(Some("b"), NOW).await.is_err_and(|flaw| flaw == Flaw::Unavailable));
         assert_eq!(count(NOW.0).await, 2, "another key may be new");
         assert_eq!(count(NOW.0 + MINUTE_MS).await, 1, "a minute later");
     }
