@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, header};
 
 use crate::RefusalForm;
 
@@ -85,6 +85,26 @@ impl Origin {
             return self.listening.clone();
         }
         forwarded(headers).unwrap_or_else(|| self.listening.clone())
+    }
+
+    /// The same for clients that compare the URL with the one that a person gave them (RFC 8414, RFC 9728): who asks a
+    /// listener on the loopback by the name `localhost` is answered with this name.
+    pub fn named_url(&self, peer: SocketAddr, headers: &HeaderMap) -> String {
+        let base = self.base_url(peer, headers);
+        let listener =
+            self.listening.split_once("://").filter(|_| self.public.is_none() && base == self.listening);
+        let listener =
+            listener.and_then(|(scheme, address)| Some((scheme, address.parse::<SocketAddr>().ok()?)));
+        let Some((scheme, address)) = listener.filter(|(_, address)| address.ip().is_loopback()) else {
+            return base;
+        };
+        let name = format!("localhost:{}", address.port());
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        if host.is_some_and(|host| host.eq_ignore_ascii_case(&name)) {
+            format!("{scheme}://{name}")
+        } else {
+            base
+        }
     }
 
     /// The address whose budget a request uses: the peer's, or the client's according to a trusted
@@ -243,6 +263,26 @@ mod tests {
         let headers = [("x-forwarded-host", "elsewhere.example")];
         assert_eq!(base(Some("https://agents.example/p/"), PROXY, &headers), "https://agents.example/p");
         assert_eq!(base(None, STRANGER, &[]), "http://127.0.0.1:7420");
+    }
+
+    #[test]
+    fn who_asks_for_localhost_is_answered_with_this_name() {
+        let named = |listening: &str, public, host: &'static str| {
+            let headers = HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(host))]);
+            Origin::new(listening, public, Vec::new()).named_url("127.0.0.1:9".parse().unwrap(), &headers)
+        };
+        let here = "http://127.0.0.1:7420";
+        for (listening, public, host, url) in [
+            (here, None, "localhost:7420", "http://localhost:7420"),
+            ("https://[::1]:7420", None, "LOCALHOST:7420", "https://localhost:7420"),
+            (here, None, "127.0.0.1:7420", here),
+            (here, None, "localhost:7421", here),
+            (here, None, "localhost.evil.example:7420", here),
+            (here, Some("https://p.example"), "localhost:7420", "https://p.example"),
+            ("http://192.0.2.1:7420", None, "localhost:7420", "http://192.0.2.1:7420"),
+        ] {
+            assert_eq!(named(listening, public, host), url, "{host}");
+        }
     }
 
     #[test]

@@ -98,7 +98,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
         None
     };
     let closes = parts.method == Method::DELETE;
-    let (missing, base) = (MissingScope::default(), mcp.0.origin.base_url(peer.0, &parts.headers));
+    let (missing, base) = (MissingScope::default(), mcp.0.origin.named_url(peer.0, &parts.headers));
     let caller = Caller::of(&parts).known_as(missing.clone());
     let follower = Follower { operations: mcp.0.operations.clone(), caller: caller.clone() };
     let subscribed = envelope.as_ref().map(Envelope::subscribed).unwrap_or_default();
@@ -162,7 +162,7 @@ async fn identified(mcp: &Mcp, peer: Peer, parts: &Parts) -> Outcome<Principal> 
         let status =
             StatusCode::from_u16(refused.class.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut answer = refusal(status, None, REFUSED, &refused.message);
-        let base = mcp.0.origin.base_url(peer.0, &parts.headers);
+        let base = mcp.0.origin.named_url(peer.0, &parts.headers);
         if let Ok(challenge) = HeaderValue::from_str(&challenge(&base))
             && refused.class == Class::Unauthenticated
         {

@@ -33,7 +33,7 @@ pub(super) async fn protected(
     peer: Peer,
     headers: HeaderMap,
 ) -> Json<ProtectedResource> {
-    let base = mcp.0.origin.base_url(peer.0, &headers);
+    let base = mcp.0.origin.named_url(peer.0, &headers);
     Json(ProtectedResource {
         resource: format!("{base}/mcp"),
         authorization_servers: [mcp.0.authorization_server.clone().unwrap_or_else(|| base.clone())],

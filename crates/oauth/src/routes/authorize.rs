@@ -159,7 +159,7 @@ async fn before(
             known.map_err(|why| Halt::page(&why))?
         }
     };
-    let base = at.origin.base_url(peer, headers);
+    let base = at.origin.named_url(peer, headers);
     let back = Back::of(&client, &sent, &base).map_err(Halt::page)?;
     match AuthorizationRequest::of(&sent, &base) {
         Ok(request) => Ok(Inquiry { open, csrf, client, back, request }),

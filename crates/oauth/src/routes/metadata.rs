@@ -31,7 +31,7 @@ async fn metadata(State(at): State<At>, Peer(peer): Peer, headers: HeaderMap) ->
     if let Some(issuer) = at.oauth.issuers().authorization() {
         return OAuthError::elsewhere(issuer).into_response();
     }
-    let base = at.origin.base_url(peer, &headers);
+    let base = at.origin.named_url(peer, &headers);
     let metadata = Metadata {
         authorization_endpoint: format!("{base}/oauth/authorize"),
         token_endpoint: format!("{base}/oauth/token"),

@@ -59,7 +59,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
 }
 
 async fn got(State(at): State<At>, Peer(peer): Peer, parts: Parts, body: Body) -> Response {
-    let base = at.origin.base_url(peer, &parts.headers);
+    let base = at.origin.named_url(peer, &parts.headers);
     match get(&at, &base, &parts, body).await {
         Ok(tokens) => {
             let mut answer = Json(tokens).into_response();

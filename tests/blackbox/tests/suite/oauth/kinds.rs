@@ -391,6 +391,30 @@ async fn a_client_in_a_browser_reaches_what_it_needs_and_no_more() {
     stranger.bytes(evil).await.assert_refused(403, "foreign_host");
 }
 
+/// Clients compare the URL that a person has entered with what the server says of itself (RFC 9728, 3.3; RFC 8414, 3.3).
+#[tokio::test]
+async fn who_enters_localhost_is_answered_with_localhost() {
+    let (server, _) = reached().await;
+    let stranger = server.stranger();
+    let url = server.url();
+    let (_, port) = url.rsplit_once(':').expect("a port");
+    for name in ["localhost", "127.0.0.1"] {
+        let base = format!("http://{name}:{port}");
+        let ask = async |path: &str| {
+            let request = format!("GET {path} HTTP/1.1\r\nHost: {name}:{port}\r\n\r\n");
+            stranger.bytes(request.as_bytes()).await
+        };
+        let resource = ask("/.well-known/oauth-protected-resource/mcp").await.ok(200);
+        assert_eq!(resource["resource"], format!("{base}/mcp"), "{resource}");
+        assert_eq!(resource["authorization_servers"], json!([base]), "{resource}");
+        let issuer = ask("/.well-known/oauth-authorization-server").await.ok(200);
+        assert_eq!(issuer["issuer"], base, "{issuer}");
+        assert_eq!(issuer["token_endpoint"], format!("{base}/oauth/token"), "{issuer}");
+        let asked = challenge(ask("/mcp").await.header("www-authenticate").expect("a challenge"));
+        assert!(asked["resource_metadata"].starts_with(&format!("{base}/")), "{asked:?}");
+    }
+}
+
 /// A person grants as little as it likes of what a client asks for, and never more.
 #[tokio::test]
 async fn a_person_grants_any_part_of_what_is_asked() {
