@@ -85,6 +85,7 @@ pub use scope::{Access, SCOPED_ROOMS, Scope};
 pub use seed::{Seed, SeedError, SeedReport};
 pub use token::{Token, TokenDigest, TokenKind};
 pub use token_scope::MissingScope;
+pub use tokens::TokenClient;
 pub use trust::{
     Policy, TrustTier, admits_elsewhere, admits_owner, blocked_between, may_contact, may_contact_elsewhere,
     trust_tier,

@@ -24,6 +24,20 @@ use crate::{
 /// The prefix of the name of an agent's own token; no token id begins with it.
 const OWN_TOKEN: &str = "own:";
 
+/// The client that continues with a new token after an old one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TokenClient {
+    /// A client with grants of people, by its OAuth client id.
+    OfGrant(String),
+    /// The subject of an issuer's tokens, by the name of its tokens.
+    OfIssuer {
+        /// The issuer.
+        issuer: String,
+        /// The name.
+        name: Option<String>,
+    },
+}
+
 /// The last recorded uses of tokens. A hint only.
 pub(crate) struct Uses(Cache<TokenDigest, TimestampMs>);
 
@@ -136,18 +150,26 @@ impl Accounts {
         })
     }
 
-    /// Whether the bearer is a client that can request a wider scope, from a person or an issuer.
+    /// The client behind a token of a grant, or the subject behind a token of an issuer: whoever can request a wider scope, of a
+    /// person or of the issuer, and continues with the token that it then gets. `None` for other tokens.
     ///
     /// # Errors
     /// The fault of the store.
-    pub fn can_ask_for_more<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<bool, Fault>> {
+    pub fn client_of<'a>(
+        &'a self,
+        principal: &'a Principal,
+    ) -> Sealed<'a, Result<Option<TokenClient>, Fault>> {
         seal(async move {
-            let TokenOwner::Agent(handle) = &principal.who else { return Ok(false) };
+            let TokenOwner::Agent(handle) = &principal.who else { return Ok(None) };
             let agent = self.agent(handle).await?;
             let issued = agent.state.issued();
-            let Some((_, token)) = issued.of(&principal.token) else { return Ok(false) };
-            let is_clients = |id: &str| issued.get(id).is_some_and(|parent| parent.client.is_some());
-            Ok(token.issuer.is_some() || token.parent.as_deref().is_some_and(is_clients))
+            let Some((_, token)) = issued.of(&principal.token) else { return Ok(None) };
+            let granted = token.parent.as_deref().and_then(|id| issued.get(id)?.client.as_ref());
+            let of_grant = granted.map(|client| TokenClient::OfGrant(client.client_id.clone()));
+            Ok(of_grant.or_else(|| {
+                let issuer = token.issuer.clone()?;
+                Some(TokenClient::OfIssuer { issuer, name: token.name.clone() })
+            }))
         })
     }
 

@@ -26,7 +26,7 @@ use super::{
     handler::known_method,
     leased::LeasedBody,
     metadata::challenge,
-    registry::{Lease, SessionSlot},
+    registry::{Holder, Lease, SessionSlot},
     scope_challenge::stepped_up,
 };
 use crate::{operations::Caller, tool::Toolset};
@@ -58,13 +58,7 @@ pub(super) async fn enter(State(mcp): State<Mcp>, peer: Peer, request: Request<B
 
 async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Response> {
     let principal = identified(mcp, peer, &parts).await?;
-    let unavailable = |_| {
-        let text = "The store is not available; try again.";
-        boxed(refusal(StatusCode::SERVICE_UNAVAILABLE, None, REFUSED, text))
-    };
-    // A session survives a renewal of the client's token; a stream does not.
-    let lasting = mcp.0.accounts.lasting(&principal).await.map_err(unavailable)?;
-    let asks_for_more = mcp.0.accounts.can_ask_for_more(&principal).await.map_err(unavailable)?;
+    let holder = holder(mcp, &principal).await?;
     let sets = toolsets(&parts)?;
     let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
     let lease = mcp.0.registry.begin(&principal, session.as_deref()).ok_or_else(|| boxed(too_many()))?;
@@ -81,7 +75,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let id = envelope.as_ref().and_then(|envelope| envelope.id).map(ToOwned::to_owned);
     complete_accept_header(&mut parts);
     // Another caller's session counts as missing.
-    if let Some(id) = session.as_deref().filter(|id| !starts && !mcp.0.registry.belongs_to(id, &lasting)) {
+    if let Some(id) = session.as_deref().filter(|id| !starts && !mcp.0.registry.admits(id, &holder)) {
         tracing::debug!(known = !id.is_empty(), "a message to a session that is not the caller's");
         return Err(boxed(refusal(
             StatusCode::NOT_FOUND,
@@ -93,7 +87,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let slot = if starts {
         // A client that starts a new session has none yet, whatever header it sends.
         parts.headers.remove(&SESSION);
-        Some(reserve_session(mcp, &lasting).await.ok_or_else(|| boxed(too_many()))?)
+        Some(reserve_session(mcp, &holder.principal).await.ok_or_else(|| boxed(too_many()))?)
     } else {
         None
     };
@@ -111,7 +105,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let answer = mcp.0.service.handle(Request::from_parts(parts, http_body_util::Full::new(bytes))).await;
     let mut answer = with_error_body(answer.map(Body::new), id.as_deref()).await;
     // A client with a token of a grant, or of an issuer, can ask for a wider scope.
-    if answering.is_some() && asks_for_more {
+    if answering.is_some() && holder.client.is_some() {
         answer = stepped_up(answer, id.as_deref(), &base, &missing).await;
     }
     if lists {
@@ -120,7 +114,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     if let Some(id) = answer.headers().get(&SESSION).and_then(|id| id.to_str().ok())
         && let Some(slot) = slot
     {
-        mcp.0.registry.opened(id, &lasting, slot);
+        mcp.0.registry.opened(id, holder, slot);
     }
     if let Some(id) = session.filter(|_| closes) {
         mcp.0.registry.closed(&id);
@@ -130,6 +124,18 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
         }
     }
     Ok(with_lease(answer, lease, answering))
+}
+
+/// The holder of the sessions that a caller begins. A session survives a renewal of the client's token, and a wider one; a
+/// stream does not.
+async fn holder(mcp: &Mcp, principal: &Principal) -> Outcome<Holder> {
+    let unavailable = |_| {
+        let text = "The store is not available; try again.";
+        boxed(refusal(StatusCode::SERVICE_UNAVAILABLE, None, REFUSED, text))
+    };
+    let client = mcp.0.accounts.client_of(principal).await.map_err(unavailable)?;
+    let principal = mcp.0.accounts.lasting(principal).await.map_err(unavailable)?;
+    Ok(Holder { principal, client })
 }
 
 /// Records the method and the tool in the request's span.

@@ -4,7 +4,7 @@
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use parking_lot::{Mutex, MutexGuard};
-use plenary_accounts::{Principal, TokenDigest, TokenOwner};
+use plenary_accounts::{Principal, TokenClient, TokenDigest, TokenOwner};
 use plenary_kernel::{OwnerName, Share, Shares, SharesFull};
 use tokio_util::sync::CancellationToken;
 
@@ -29,9 +29,16 @@ struct Inner {
     next: u64,
 }
 
+/// Who has a session: the bearer of a token, and the client that may continue with another token.
+#[derive(Debug, Clone)]
+pub(super) struct Holder {
+    pub(super) principal: Principal,
+    pub(super) client: Option<TokenClient>,
+}
+
 #[derive(Debug)]
 struct Session {
-    principal: Principal,
+    holder: Holder,
     used: Instant,
     _slot: SessionSlot,
     /// The number of its pending requests.
@@ -106,14 +113,23 @@ impl Registry {
         Some(Lease { registry: self.clone(), number, token: principal.token, session, ended })
     }
 
-    /// Whether this session belongs to the caller, with this very token.
-    pub(super) fn belongs_to(&self, session: &str, principal: &Principal) -> bool {
-        self.lock().sessions.get(session).is_some_and(|session| session.principal == *principal)
+    /// Whether this session belongs to the caller, with this very token. A client that speaks as the same agent with another
+    /// token, such as one with a wider scope, continues its session; from then on the session ends with that token.
+    pub(super) fn admits(&self, session: &str, caller: &Holder) -> bool {
+        let mut inner = self.lock();
+        let Some(Session { holder, .. }) = inner.sessions.get_mut(session) else { return false };
+        let is_same_client = caller.client.is_some()
+            && holder.client == caller.client
+            && holder.principal.who == caller.principal.who;
+        if is_same_client {
+            holder.principal = caller.principal.clone();
+        }
+        holder.principal == caller.principal
     }
 
     /// Registers an opened session.
-    pub(super) fn opened(&self, session: &str, principal: &Principal, slot: SessionSlot) {
-        let entry = Session { principal: principal.clone(), used: Instant::now(), _slot: slot, open: 0 };
+    pub(super) fn opened(&self, session: &str, holder: Holder, slot: SessionSlot) {
+        let entry = Session { holder, used: Instant::now(), _slot: slot, open: 0 };
         self.lock().sessions.insert(session.into(), entry);
     }
 
@@ -131,7 +147,7 @@ impl Registry {
     /// The session to close first, if there is one: the least recently used of the caller beyond the caller's limit, of the
     /// owner beyond the owner's, and beyond the total limit of the owner with the most sessions.
     pub(super) fn admit(&self, principal: &Principal) -> Result<SessionSlot, Option<Arc<str>>> {
-        let own = |session: &Session| session.principal.who == principal.who;
+        let own = |session: &Session| session.holder.principal.who == principal.who;
         let inner = self.lock();
         if inner.sessions.values().filter(|session| own(session)).count() >= SESSIONS_PER_CALLER_MAX {
             return Err(inner.least_recently_used(own));
@@ -144,11 +160,11 @@ impl Registry {
         let from = match full {
             SharesFull::Key => owner_name,
             SharesFull::Total => {
-                let owners = inner.sessions.values().map(|session| owner(&session.principal));
+                let owners = inner.sessions.values().map(|session| owner(&session.holder.principal));
                 owners.max_by_key(|owner| self.slots.used_by(owner)).flatten()
             }
         };
-        Err(inner.least_recently_used(|session| owner(&session.principal) == from))
+        Err(inner.least_recently_used(|session| owner(&session.holder.principal) == from))
     }
 
     /// The sessions that are idle for too long.
@@ -162,7 +178,7 @@ impl Registry {
     /// Every caller with a session or a pending request, once.
     pub(super) fn callers(&self) -> Vec<Principal> {
         let inner = self.lock();
-        let sessions = inner.sessions.values().map(|session| &session.principal);
+        let sessions = inner.sessions.values().map(|session| &session.holder.principal);
         let requests = inner.requests.values().map(|request| &request.principal);
         let all: HashMap<TokenDigest, &Principal> =
             sessions.chain(requests).map(|principal| (principal.token, principal)).collect();
@@ -174,7 +190,7 @@ impl Registry {
         let inner = self.lock();
         let requests = inner.requests.values().filter(|request| request.principal.token == *token);
         requests.for_each(|request| request.ended.cancel());
-        let sessions = inner.sessions.iter().filter(|(_, session)| session.principal.token == *token);
+        let sessions = inner.sessions.iter().filter(|(_, session)| session.holder.principal.token == *token);
         sessions.map(|(id, _)| id.clone()).collect()
     }
 }
@@ -218,8 +234,16 @@ mod tests {
 
     /// Opens a session if there is a slot for it.
     fn open(registry: &Registry, session: &str, principal: &Principal) -> Result<(), Option<Arc<str>>> {
-        registry.opened(session, principal, registry.admit(principal)?);
+        registry.opened(session, of_token(principal), registry.admit(principal)?);
         Ok(())
+    }
+
+    fn of_token(principal: &Principal) -> Holder {
+        Holder { principal: principal.clone(), client: None }
+    }
+
+    fn of_client(name: &str, token: &str, client: &str) -> Holder {
+        Holder { principal: principal(name, token), client: Some(TokenClient::OfGrant(client.into())) }
     }
 
     #[test]
@@ -227,11 +251,33 @@ mod tests {
         let registry = registry();
         let nick = principal("@nick.bot", "a");
         open(&registry, "s", &nick).unwrap();
-        assert!(registry.belongs_to("s", &nick));
-        assert!(!registry.belongs_to("s", &principal("@nick.bot", "b")) && !registry.belongs_to("t", &nick));
-        assert!(!registry.belongs_to("s", &principal("@bob.bot", "a")));
+        let admits = |session, holder| registry.admits(session, &holder);
+        assert!(admits("s", of_token(&nick)) && !admits("t", of_token(&nick)));
+        for (name, token) in [("@nick.bot", "b"), ("@bob.bot", "a")] {
+            assert!(!admits("s", of_token(&principal(name, token))));
+            assert!(!admits("s", of_client(name, "b", "client")));
+        }
         registry.closed("s");
-        assert!(!registry.belongs_to("s", &nick));
+        assert!(!admits("s", of_token(&nick)));
+    }
+
+    #[test]
+    fn a_session_goes_on_with_another_token_of_its_client_and_ends_with_it() {
+        let registry = registry();
+        let first = of_client("@nick.bot", "a", "client");
+        registry.opened("s", first.clone(), registry.admit(&first.principal).unwrap());
+        for other in [
+            of_client("@nick.bot", "b", "other"),
+            of_client("@bob.bot", "b", "client"),
+            of_token(&principal("@nick.bot", "b")),
+        ] {
+            assert!(!registry.admits("s", &other), "{other:?}");
+        }
+        let wider = of_client("@nick.bot", "b", "client");
+        assert!(registry.admits("s", &wider));
+        assert_eq!(registry.callers(), [wider.principal.clone()]);
+        assert_eq!(registry.end(&first.principal.token), []);
+        assert_eq!(registry.end(&wider.principal.token), ["s".into()]);
     }
 
     #[test]

@@ -116,6 +116,45 @@ async fn a_token_is_for_the_resource_that_was_asked_for() {
     }
 }
 
+/// A client that asks the person for more goes on with its session of the Model Context Protocol; another client of the same
+/// agent does not get into it.
+#[tokio::test]
+async fn a_client_that_is_granted_more_goes_on_with_its_session() {
+    let (server, _, browser, client) = scene().await;
+    let other = registered(&server, "https://other.example/cb").await;
+    let granted = async |client: &str, redirect: &str, scope: &str| {
+        let mut choices = ALLOW.to_vec();
+        choices[1] = ("scope", scope);
+        let asked = request(client, &[("redirect_uri", redirect)]);
+        let answer = decide(&browser, &asked, &choices).await;
+        let code = query(answer.header("location").expect("a place"))["code"].clone();
+        let pairs = [
+            ("grant_type", "authorization_code"),
+            ("client_id", client),
+            ("code", &*code),
+            ("code_verifier", VERIFIER),
+        ];
+        server.bearer(&part(&token(&server, &pairs).await.ok(200), "access_token"))
+    };
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
+        "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": {"name": "send", "arguments": {"to": ["@nick.nick"], "text": "hello"}}});
+    let reader = granted(&client, super::REDIRECT, "read").await;
+    let begun = reader.call("POST", "/mcp", &MCP, Some(&hello)).await;
+    let id = begun.header("mcp-session-id").expect("a session").to_owned();
+    let in_session = [MCP[0], ("Mcp-Session-Id", &*id), ("MCP-Protocol-Version", "2025-06-18")];
+    let refused = reader.call("POST", "/mcp", &in_session, Some(&call)).await;
+    assert_eq!(refused.status, 403, "{refused}");
+    let stranger = granted(&other, "https://other.example/cb", "write").await;
+    assert_eq!(stranger.call("POST", "/mcp", &in_session, Some(&call)).await.status, 404);
+    let writer = granted(&client, super::REDIRECT, "write").await;
+    let sent = writer.call("POST", "/mcp", &in_session, Some(&call)).await.ok(200);
+    assert_ne!(sent["result"]["isError"], true, "{sent}");
+    // What the session may do depends on the token of each message.
+    assert_eq!(reader.call("POST", "/mcp", &in_session, Some(&call)).await.status, 403);
+}
+
 /// A code is good for its client, its redirect, its verifier and its resource.
 #[tokio::test]
 async fn a_code_is_for_its_client_alone() {
