@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{Method, StatusCode};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use tokio::time::sleep;
+use tokio::{sync::watch, time::sleep};
 
 use super::{
     FOLLOWED_MAX, INBOX_PAGES_MAX, INBOX_PAUSE, INBOX_WAIT_S, LOOK_EVERY,
@@ -16,11 +16,19 @@ use super::{
 };
 use crate::operations::{Caller, Operations};
 
+/// The caller of the latest request of a session. A client renews its token meanwhile, and what it follows continues.
+pub(super) type Callers = watch::Receiver<Caller>;
+
+/// The caller of a request that stands alone.
+pub(super) fn only(caller: Caller) -> Callers {
+    watch::channel(caller).1
+}
+
 /// Reads resources on behalf of a caller.
 #[derive(Clone)]
 pub(super) struct Follower {
     pub(super) operations: Operations,
-    pub(super) caller: Caller,
+    pub(super) callers: Callers,
 }
 
 /// The state of a resource before its subscription was acknowledged: every later change is reported.
@@ -133,18 +141,23 @@ impl Follower {
         }
     }
 
-    /// The body of an answer; `None` if it is not available now.
+    /// The body of an answer; `None` if it is not available now. Once its token has ended, it waits for the session's next
+    /// request.
     async fn ask(&self, path: &str) -> Result<Option<Bytes>, FollowEnd> {
-        let Ok(reply) = self.operations.ask(&self.caller, Method::GET, path, None).await else {
-            return Ok(None);
-        };
-        match reply.status {
-            status if status.is_success() => Ok(Some(reply.body)),
-            StatusCode::UNAUTHORIZED
-            | StatusCode::FORBIDDEN
-            | StatusCode::NOT_FOUND
-            | StatusCode::BAD_REQUEST => Err(FollowEnd),
-            _ => Ok(None),
+        let mut callers = self.callers.clone();
+        loop {
+            let caller = callers.borrow_and_update().clone();
+            let Ok(reply) = self.operations.ask(&caller, Method::GET, path, None).await else {
+                return Ok(None);
+            };
+            match reply.status {
+                status if status.is_success() => return Ok(Some(reply.body)),
+                StatusCode::UNAUTHORIZED => callers.changed().await.map_err(|_| FollowEnd)?,
+                StatusCode::FORBIDDEN | StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST => {
+                    return Err(FollowEnd);
+                }
+                _ => return Ok(None),
+            }
         }
     }
 }
@@ -170,6 +183,7 @@ mod tests {
     };
 
     use axum::{Router, extract::RawQuery, routing::get};
+    use http::{HeaderMap, HeaderName};
     use plenary_edge::OperationDoc;
     use tokio::sync::Notify;
 
@@ -178,7 +192,7 @@ mod tests {
     fn follower(router: Router, paths: &[&'static str]) -> Follower {
         let doc = |path: &&'static str| OperationDoc::new("a.b", Method::GET, path, "");
         let operations = Operations::new(router, paths.iter().map(doc).collect());
-        Follower { operations, caller: Caller::default() }
+        Follower { operations, callers: only(Caller::default()) }
     }
 
     #[tokio::test(start_paused = true)]
@@ -220,6 +234,32 @@ mod tests {
         assert_eq!(mark, Mark::Cursor(Some("c2".to_owned())));
         news.notify_one();
         follower.follow(INBOX, mark, || async { false }).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_followed_goes_on_with_the_next_token_of_the_session() {
+        let answer = async |headers: HeaderMap| match headers.contains_key("x-new") {
+            true => Ok("other"),
+            false => Err(StatusCode::UNAUTHORIZED),
+        };
+        let follower = follower(Router::new().route("/sessions", get(answer)), &["/sessions"]);
+        let (next, callers) = watch::channel(Caller::default());
+        let follower = Follower { callers, ..follower };
+        let notices = AtomicUsize::new(0);
+        let notify = || async {
+            notices.fetch_add(1, Ordering::SeqCst);
+            false
+        };
+        let follow = follower.follow("plenary://sessions", Mark::Answer([0; 32]), notify);
+        let renew = async {
+            tokio::task::yield_now().await;
+            next.send_replace(Caller::default().with(HeaderName::from_static("x-new"), "1".parse().unwrap()));
+        };
+        tokio::join!(follow, renew);
+        assert_eq!(notices.load(Ordering::SeqCst), 1);
+        drop(next);
+        let old = Follower { callers: only(Caller::default()), ..follower };
+        assert_eq!(old.mark("plenary://sessions").await, Err(FollowEnd), "nothing comes any more");
     }
 
     #[tokio::test(start_paused = true)]

@@ -21,7 +21,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::{
     MESSAGE_BYTES_MAX, Mcp, ROOM_TRIES_MAX,
-    changes::{Follower, Mark},
+    changes::{Callers, Follower, Mark, only},
     envelope::{Envelope, INVALID_PARAMS, REFUSED, refusal, with_error_body},
     handler::known_method,
     leased::LeasedBody,
@@ -39,6 +39,8 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(super) struct CallerContext {
     /// The caller of the operations.
     pub(super) caller: Caller,
+    /// The caller of this request, and those of the later requests of its session.
+    pub(super) callers: Callers,
     /// The marks of the resources that the request subscribes to.
     pub(super) marks: Arc<HashMap<String, Mark>>,
     /// The toolsets to list.
@@ -74,16 +76,12 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let starts = envelope.as_ref().map(Envelope::starts_session).transpose()?.unwrap_or(false);
     let id = envelope.as_ref().and_then(|envelope| envelope.id).map(ToOwned::to_owned);
     complete_accept_header(&mut parts);
-    // Another caller's session counts as missing.
-    if let Some(id) = session.as_deref().filter(|id| !starts && !mcp.0.registry.admits(id, &holder)) {
-        tracing::debug!(known = !id.is_empty(), "a message to a session that is not the caller's");
-        return Err(boxed(refusal(
-            StatusCode::NOT_FOUND,
-            None,
-            REFUSED,
-            "Session not found: initialize anew.",
-        )));
-    }
+    let (missing, base) = (MissingScope::default(), mcp.0.origin.named_url(peer.0, &parts.headers));
+    let caller = Caller::of(&parts).known_as(missing.clone());
+    let callers = match session.as_deref().filter(|_| !starts) {
+        Some(id) => mcp.0.registry.admit_to(id, &holder, &caller).ok_or_else(|| boxed(no_session()))?,
+        None => only(caller.clone()),
+    };
     let slot = if starts {
         // A client that starts a new session has none yet, whatever header it sends.
         parts.headers.remove(&SESSION);
@@ -92,13 +90,11 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
         None
     };
     let closes = parts.method == Method::DELETE;
-    let (missing, base) = (MissingScope::default(), mcp.0.origin.named_url(peer.0, &parts.headers));
-    let caller = Caller::of(&parts).known_as(missing.clone());
-    let follower = Follower { operations: mcp.0.operations.clone(), caller: caller.clone() };
+    let follower = Follower { operations: mcp.0.operations.clone(), callers: only(caller.clone()) };
     let subscribed = envelope.as_ref().map(Envelope::subscribed).unwrap_or_default();
     let marks = follower.marks(subscribed.iter().map(String::as_str)).await;
     let lists = envelope.as_ref().is_some_and(Envelope::lists_tools);
-    let context = CallerContext { caller, marks: Arc::new(marks), sets: sets.clone() };
+    let context = CallerContext { caller, callers, marks: Arc::new(marks), sets: sets.clone() };
     // The token is part of the caller, and is not passed on.
     parts.headers.remove(header::AUTHORIZATION);
     parts.extensions.insert(context);
@@ -210,6 +206,11 @@ pub(super) fn toolsets(parts: &Parts) -> Outcome<Arc<[Toolset]>> {
 fn with_lease(answer: Response, lease: Lease, answering: Option<TaskTrackerToken>) -> Response {
     let (parts, body) = answer.into_parts();
     (parts, Body::new(LeasedBody::new(body, lease, answering))).into_response()
+}
+
+/// The answer to a message to a session that does not exist, or is another caller's.
+fn no_session() -> Response {
+    refusal(StatusCode::NOT_FOUND, None, REFUSED, "Session not found: initialize anew.")
 }
 
 fn too_many() -> Response {

@@ -23,7 +23,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::{
     FOLLOWED_MAX, LIST_TTL_MS, calls,
-    changes::{FollowEnd, Follower},
+    changes::{FollowEnd, Follower, only},
     completion,
     entry::CallerContext,
     fixture::Fixture,
@@ -295,8 +295,8 @@ impl ServerHandler for Handler {
         if self.fixture.as_ref().is_some_and(|fixture| fixture.knows(&uri)) {
             return Ok(());
         }
-        let follower =
-            Follower { operations: self.operations.clone(), caller: caller_context(&context)?.caller };
+        let CallerContext { caller, callers, .. } = caller_context(&context)?;
+        let follower = Follower { operations: self.operations.clone(), callers: only(caller) };
         let mark = match follower.mark(&uri).await {
             Ok(Some(mark)) => mark,
             Ok(None) => {
@@ -314,7 +314,7 @@ impl ServerHandler for Handler {
                 format!("This session follows {FOLLOWED_MAX} resources, the maximum; unsubscribe from one");
             return Err(ErrorData::invalid_params(text, None));
         }
-        let (peer, named) = (context.peer, uri.clone());
+        let (peer, named, follower) = (context.peer, uri.clone(), Follower { callers, ..follower });
         let task = tokio::spawn(async move {
             let notify = || async {
                 let update = ResourceUpdatedNotificationParam::new(named.clone());
@@ -343,7 +343,7 @@ impl ServerHandler for Handler {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let CallerContext { caller, marks, .. } = caller_context(context.request_context())?;
-        let follower = Follower { operations: self.operations.clone(), caller };
+        let follower = Follower { operations: self.operations.clone(), callers: only(caller) };
         let mut following = JoinSet::new();
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
             let Some(mark) = marks.get(uri).cloned() else { continue };

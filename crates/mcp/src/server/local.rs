@@ -13,6 +13,7 @@ use serde_json::Value;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
+    changes::only,
     config,
     entry::{CallerContext, Outcome, toolsets},
     envelope::Envelope,
@@ -83,7 +84,12 @@ impl LocalAnswers {
         let lists = Envelope::read(message.as_bytes())?.lists_tools();
         let (mut parts, body) = request.into_parts();
         let sets = toolsets(&parts)?;
-        let caller = CallerContext { caller: Caller::default(), marks: Arc::default(), sets: sets.clone() };
+        let caller = CallerContext {
+            caller: Caller::default(),
+            callers: only(Caller::default()),
+            marks: Arc::default(),
+            sets: sets.clone(),
+        };
         parts.extensions.insert(caller);
         let answer = self.service.handle(Request::from_parts(parts, body)).await.map(Body::new);
         Ok(if lists { self.lists.fill(answer, &sets).await } else { answer })

@@ -6,9 +6,14 @@ use std::{collections::HashMap, sync::Arc, time::Instant};
 use parking_lot::{Mutex, MutexGuard};
 use plenary_accounts::{Principal, TokenClient, TokenDigest, TokenOwner};
 use plenary_kernel::{OwnerName, Share, Shares, SharesFull};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::limits::{REQUESTS_PER_CALLER_MAX, SESSION_IDLE, SESSIONS_MAX, SESSIONS_PER_CALLER_MAX};
+use super::{
+    changes::Callers,
+    limits::{REQUESTS_PER_CALLER_MAX, SESSION_IDLE, SESSIONS_MAX, SESSIONS_PER_CALLER_MAX},
+};
+use crate::operations::Caller;
 
 /// The registry. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -36,9 +41,18 @@ pub(super) struct Holder {
     pub(super) client: Option<TokenClient>,
 }
 
+impl Holder {
+    /// Whether the next token may come only once the last one has ended: an issuer's token ends by itself, a grant of a person
+    /// is revoked.
+    fn outlasts_its_token(&self) -> bool {
+        matches!(self.client, Some(TokenClient::OfIssuer { .. }))
+    }
+}
+
 #[derive(Debug)]
 struct Session {
     holder: Holder,
+    callers: watch::Sender<Caller>,
     used: Instant,
     _slot: SessionSlot,
     /// The number of its pending requests.
@@ -113,23 +127,28 @@ impl Registry {
         Some(Lease { registry: self.clone(), number, token: principal.token, session, ended })
     }
 
-    /// Whether this session belongs to the caller, with this very token. A client that speaks as the same agent with another
-    /// token, such as one with a wider scope, continues its session; from then on the session ends with that token.
-    pub(super) fn admits(&self, session: &str, caller: &Holder) -> bool {
+    /// Admits the caller of a request to a session that belongs to it, with this very token; what the session follows then
+    /// continues in the name of this caller. A client that speaks as the same agent with another token, such as one with a wider
+    /// scope, continues its session; from then on the session ends with that token.
+    pub(super) fn admit_to(&self, session: &str, holder: &Holder, caller: &Caller) -> Option<Callers> {
         let mut inner = self.lock();
-        let Some(Session { holder, .. }) = inner.sessions.get_mut(session) else { return false };
-        let is_same_client = caller.client.is_some()
-            && holder.client == caller.client
-            && holder.principal.who == caller.principal.who;
+        let session = inner.sessions.get_mut(session)?;
+        let is_same_client = holder.client.is_some()
+            && session.holder.client == holder.client
+            && session.holder.principal.who == holder.principal.who;
         if is_same_client {
-            holder.principal = caller.principal.clone();
+            session.holder.principal = holder.principal.clone();
         }
-        holder.principal == caller.principal
+        (session.holder.principal == holder.principal).then(|| {
+            session.callers.send_replace(caller.clone());
+            session.callers.subscribe()
+        })
     }
 
     /// Registers an opened session.
     pub(super) fn opened(&self, session: &str, holder: Holder, slot: SessionSlot) {
-        let entry = Session { holder, used: Instant::now(), _slot: slot, open: 0 };
+        let (callers, _) = watch::channel(Caller::default());
+        let entry = Session { holder, callers, used: Instant::now(), _slot: slot, open: 0 };
         self.lock().sessions.insert(session.into(), entry);
     }
 
@@ -185,13 +204,13 @@ impl Registry {
         all.into_values().cloned().collect()
     }
 
-    /// Ends everything that was started with a token; returns the sessions to close.
+    /// Ends the requests that were started with a token; returns the sessions to close.
     pub(super) fn end(&self, token: &TokenDigest) -> Vec<Arc<str>> {
         let inner = self.lock();
         let requests = inner.requests.values().filter(|request| request.principal.token == *token);
         requests.for_each(|request| request.ended.cancel());
-        let sessions = inner.sessions.iter().filter(|(_, session)| session.holder.principal.token == *token);
-        sessions.map(|(id, _)| id.clone()).collect()
+        let ends = |holder: &Holder| holder.principal.token == *token && !holder.outlasts_its_token();
+        inner.sessions.iter().filter(|(_, session)| ends(&session.holder)).map(|(id, _)| id.clone()).collect()
     }
 }
 
@@ -238,6 +257,10 @@ mod tests {
         Ok(())
     }
 
+    fn admits(registry: &Registry, session: &str, holder: &Holder) -> bool {
+        registry.admit_to(session, holder, &Caller::default()).is_some()
+    }
+
     fn of_token(principal: &Principal) -> Holder {
         Holder { principal: principal.clone(), client: None }
     }
@@ -251,7 +274,7 @@ mod tests {
         let registry = registry();
         let nick = principal("@nick.bot", "a");
         open(&registry, "s", &nick).unwrap();
-        let admits = |session, holder| registry.admits(session, &holder);
+        let admits = |session, holder| admits(&registry, session, &holder);
         assert!(admits("s", of_token(&nick)) && !admits("t", of_token(&nick)));
         for (name, token) in [("@nick.bot", "b"), ("@bob.bot", "a")] {
             assert!(!admits("s", of_token(&principal(name, token))));
@@ -271,13 +294,29 @@ mod tests {
             of_client("@bob.bot", "b", "client"),
             of_token(&principal("@nick.bot", "b")),
         ] {
-            assert!(!registry.admits("s", &other), "{other:?}");
+            assert!(!admits(&registry, "s", &other), "{other:?}");
         }
         let wider = of_client("@nick.bot", "b", "client");
-        assert!(registry.admits("s", &wider));
+        assert!(admits(&registry, "s", &wider));
         assert_eq!(registry.callers(), [wider.principal.clone()]);
         assert_eq!(registry.end(&first.principal.token), []);
         assert_eq!(registry.end(&wider.principal.token), ["s".into()]);
+    }
+
+    #[test]
+    fn a_session_of_an_issuers_subject_waits_for_its_next_token() {
+        let registry = registry();
+        let subject = |token: &str, name: &str| {
+            let client = TokenClient::OfIssuer { issuer: "idp".into(), name: Some(name.into()) };
+            Holder { principal: principal("@nick.bot", token), client: Some(client) }
+        };
+        let first = subject("a", "idp: 17");
+        registry.opened("s", first.clone(), registry.admit(&first.principal).unwrap());
+        let lease = registry.begin(&first.principal, Some("s")).unwrap();
+        assert_eq!(registry.end(&first.principal.token), []);
+        assert!(lease.ended().is_cancelled());
+        assert!(!admits(&registry, "s", &subject("b", "idp: 18")));
+        assert!(admits(&registry, "s", &subject("b", "idp: 17")));
     }
 
     #[test]

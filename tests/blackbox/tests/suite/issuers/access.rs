@@ -87,6 +87,25 @@ async fn a_client_that_needs_more_is_told_which_scope() {
 }
 
 #[tokio::test]
+async fn a_session_goes_on_with_the_next_token_of_its_subject() {
+    let Some((provider, server)) = scene().await else { return };
+    let bearer = |claims: Value| server.bearer(&provider.signer.token(&claims));
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
+        "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}});
+    let accept = ("Accept", "application/json, text/event-stream");
+    let begun = bearer(json!({"jti": "1"})).call("POST", "/mcp", &[accept], Some(&hello)).await;
+    let id = begun.header("mcp-session-id").expect("a session").to_owned();
+    let headers = [accept, ("Mcp-Session-Id", &*id), ("MCP-Protocol-Version", "2025-06-18")];
+    let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"});
+    for (claims, status) in
+        [(json!({"jti": "2"}), 200), (json!({"sub": "other"}), 404), (json!({"jti": "3"}), 200)]
+    {
+        let answer = bearer(claims.clone()).call("POST", "/mcp", &headers, Some(&ping)).await;
+        assert_eq!(answer.status, status, "{claims}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_none_of_its_tokens_for_this_server_opens_nothing() {
     let Some((provider, server)) = scene().await else { return };
     let signer = &provider.signer;

@@ -1,7 +1,7 @@
 //! Notices of change in both eras: whatever changes after the subscription was acknowledged is told.
 
-use blackbox::{Server, pair};
-use serde_json::json;
+use blackbox::{Agent, Server, pair};
+use serde_json::{Value, json};
 
 use super::said::{Coming, Session, ask, code, result};
 
@@ -128,6 +128,31 @@ async fn a_dead_token_ends_its_streams() {
     assert_eq!(alone.next().await, None);
     assert_eq!(in_session.next().await, None);
     assert_eq!(ask(&agent, "tools/list", json!({})).await.status, 401);
+}
+
+/// What a session follows goes on when its client has renewed the token and the old one has ended.
+#[tokio::test]
+async fn what_a_session_follows_outlasts_a_token_of_its_client() {
+    const ME: &str = "plenary://me";
+    let server = Server::start().await;
+    server.agent("@nick.bot").await;
+    let owner = server.owner("nick").await;
+    let (client, tokens) = crate::oauth::granted_by(&server, &owner).await;
+    let bearer = |tokens: &Value| {
+        let token = tokens["access_token"].as_str().expect("a token");
+        Agent::new("@nick.bot", server.address().clone(), token)
+    };
+    let old = bearer(&tokens);
+    let mut session = Session::open(&old).await;
+    session.result("resources/subscribe", json!({"uri": ME})).await;
+    let refresh = tokens["refresh_token"].as_str().expect("a token");
+    let new = bearer(&crate::oauth::renewed(&server, &client, refresh).await.ok(200));
+    crate::oauth::given_back(&server, old.token()).await;
+    old.get("/agents/me").await.refusal_code(401);
+    owner.patch("/_admin/agents/@nick.bot", json!({"policy": "allowlist"})).await.ok(200);
+    let session = session.of(&new);
+    let notice = Coming::hear(&session, &server).await.next().await.expect("a notice");
+    assert_eq!(notice["params"], json!({"uri": ME}), "{notice}");
 }
 
 /// Past its requests at once a token is refused; others are not, and a stream that is closed makes room.

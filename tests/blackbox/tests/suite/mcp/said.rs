@@ -111,6 +111,11 @@ impl<'a> Session<'a> {
         session
     }
 
+    /// The same session with another token of its client.
+    pub(super) fn of<'b>(self, agent: &'b Agent) -> Session<'b> {
+        Session { agent, id: self.id, next: self.next }
+    }
+
     /// The headers of what is said in it.
     pub(super) fn headers(&self) -> [(&str, &str); 2] {
         [("Mcp-Session-Id", &self.id), ("MCP-Protocol-Version", SESSIONS)]

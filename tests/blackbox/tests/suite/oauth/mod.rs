@@ -193,6 +193,22 @@ pub(crate) async fn granted(server: &Server, cookie: &str) -> (String, Value) {
     (client, tokens)
 }
 
+/// The same from a person who is signed in with a link of the owner.
+pub(crate) async fn granted_by(server: &Server, owner: &Caller) -> (String, Value) {
+    let browser = Browser::signed_in(server, owner, "owner").await;
+    granted(server, &browser.cookie.expect("a cookie")).await
+}
+
+/// Gives a token back.
+pub(crate) async fn given_back(server: &Server, token: &str) {
+    let caller = server.stranger();
+    let headers = [("Content-Type", "application/x-www-form-urlencoded")];
+    let body = encoded(&[("token", token)]);
+    let request = caller.request("POST", "/oauth/revoke", &headers, Some(body.as_bytes()));
+    let answer = caller.bytes(&request).await;
+    assert_eq!(answer.status, 200, "{answer}");
+}
+
 fn no(answer: &Response, status: u16, error: &str) {
     assert_eq!((answer.status, &answer.json()["error"]), (status, &json!(error)), "{answer}");
 }

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{
-    ALLOW, Browser, VERIFIER, code, decide, no, part, query, redeemed, registered, renewed, request, scene,
-    token,
+    ALLOW, Browser, VERIFIER, code, decide, given_back, no, part, query, redeemed, registered, renewed,
+    request, scene, token,
 };
 
 const MCP: [(&str, &str); 1] = [("Accept", "application/json, text/event-stream")];
@@ -285,14 +285,7 @@ async fn a_renewal_is_never_wider() {
 #[tokio::test]
 async fn a_grant_is_given_back_or_taken_back() {
     let (server, owner, browser, client) = scene().await;
-    let revoke = async |token: &str| {
-        let caller = server.stranger();
-        let body = super::encoded(&[("token", token)]);
-        let headers = [("Content-Type", "application/x-www-form-urlencoded")];
-        let answer =
-            caller.bytes(&caller.request("POST", "/oauth/revoke", &headers, Some(body.as_bytes()))).await;
-        assert_eq!(answer.status, 200, "{answer}");
-    };
+    let revoke = async |token: &str| given_back(&server, token).await;
     let tokens = redeemed(&server, &client, &code(&browser, &client).await).await.ok(200);
     let (access, refresh) = (part(&tokens, "access_token"), part(&tokens, "refresh_token"));
     for unknown in ["x", "pls_00", "plr_a.b.c.nick.bot", owner.token()] {
