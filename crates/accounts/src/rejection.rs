@@ -24,7 +24,7 @@ pub enum Rejection {
     #[error("the handle is taken")]
     AgentExists,
     /// The default person of an owner, who stays as long as the owner; no agent takes the name.
-    #[error("the person of the owner")]
+    #[error("the name is kept for the person of the owner")]
     OwnersPerson,
     /// The owner has its token already.
     #[error("the owner exists")]
