@@ -17,7 +17,7 @@ use plenary_telemetry::{
     note,
 };
 use serde_json::Value;
-use tokio_util::task::task_tracker::TaskTrackerToken;
+use tokio_util::{sync::CancellationToken, task::task_tracker::TaskTrackerToken};
 
 use super::{
     MESSAGE_BYTES_MAX, Mcp, ROOM_TRIES_MAX,
@@ -45,6 +45,8 @@ pub(super) struct CallerContext {
     pub(super) marks: Arc<HashMap<String, Mark>>,
     /// The toolsets to list.
     pub(super) sets: Arc<[Toolset]>,
+    /// Each of them ends a subscription: the token is no longer valid, the server stops.
+    pub(super) ends: [CancellationToken; 2],
 }
 
 pub(super) type Outcome<T> = Result<T, Box<Response>>;
@@ -91,10 +93,11 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     };
     let closes = parts.method == Method::DELETE;
     let follower = Follower { operations: mcp.0.operations.clone(), callers: only(caller.clone()) };
-    let subscribed = envelope.as_ref().map(Envelope::subscribed).unwrap_or_default();
-    let marks = follower.marks(subscribed.iter().map(String::as_str)).await;
+    let subscribed = envelope.as_ref().and_then(Envelope::subscribed);
+    let marks = follower.marks(subscribed.iter().flatten().map(String::as_str)).await;
     let lists = envelope.as_ref().is_some_and(Envelope::lists_tools);
-    let context = CallerContext { caller, callers, marks: Arc::new(marks), sets: sets.clone() };
+    let ends = [lease.ended().clone(), mcp.0.stop.clone()];
+    let context = CallerContext { caller, callers, marks: Arc::new(marks), sets: sets.clone(), ends };
     // The token is part of the caller, and is not passed on.
     parts.headers.remove(header::AUTHORIZATION);
     parts.extensions.insert(context);
@@ -119,7 +122,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
             *answer.status_mut() = StatusCode::NO_CONTENT;
         }
     }
-    Ok(with_lease(answer, lease, answering))
+    Ok(with_lease(answer, lease, answering, subscribed.is_some()))
 }
 
 /// The holder of the sessions that a caller begins. A session survives a renewal of the client's token, and a wider one; a
@@ -203,9 +206,15 @@ pub(super) fn toolsets(parts: &Parts) -> Outcome<Arc<[Toolset]>> {
     }
 }
 
-fn with_lease(answer: Response, lease: Lease, answering: Option<TaskTrackerToken>) -> Response {
+/// `ends_itself`: the answer has a result for its early end.
+fn with_lease(
+    answer: Response,
+    lease: Lease,
+    answering: Option<TaskTrackerToken>,
+    ends_itself: bool,
+) -> Response {
     let (parts, body) = answer.into_parts();
-    (parts, Body::new(LeasedBody::new(body, lease, answering))).into_response()
+    (parts, Body::new(LeasedBody::new(body, lease, answering, ends_itself))).into_response()
 }
 
 /// The answer to a message to a session that does not exist, or is another caller's.

@@ -118,16 +118,13 @@ impl<'a> Envelope<'a> {
         (named.name.len() <= TOOL_NAME_BYTES_MAX).then_some(named.name)
     }
 
-    /// The resources for which a request without a session wants notices: their marks must be taken before the request
-    /// is acknowledged.
-    pub(super) fn subscribed(&self) -> Vec<String> {
-        if self.method.as_ref().is_none_or(|method| method != "subscriptions/listen") {
-            return Vec::new();
-        }
+    /// The resources for which a request without a session wants notices, if it is such a request: their marks must be
+    /// taken before it is acknowledged.
+    pub(super) fn subscribed(&self) -> Option<Vec<String>> {
+        self.method.as_ref().filter(|method| *method == "subscriptions/listen")?;
         let params = self.params.map(RawValue::get).unwrap_or("{}");
-        serde_json::from_str(params)
-            .map(|ListenParams { notifications }| notifications.resource_subscriptions)
-            .unwrap_or_default()
+        let params: ListenParams = serde_json::from_str(params).unwrap_or_default();
+        Some(params.notifications.resource_subscriptions)
     }
 
     /// Whether it starts a session.

@@ -342,7 +342,8 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let CallerContext { caller, marks, .. } = caller_context(context.request_context())?;
+        let CallerContext { caller, marks, ends: [revoked, stop], .. } =
+            caller_context(context.request_context())?;
         let follower = Follower { operations: self.operations.clone(), callers: only(caller) };
         let mut following = JoinSet::new();
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
@@ -353,7 +354,12 @@ impl ServerHandler for Handler {
                 follower.follow(&uri, mark, notify).await;
             });
         }
-        context.cancelled().await;
+        // The return is the result of the request, which tells the client that it did not just lose a connection.
+        tokio::select! {
+            () = context.cancelled() => {}
+            () = revoked.cancelled() => {}
+            () = stop.cancelled() => {}
+        }
         Ok(())
     }
 

@@ -16,15 +16,21 @@ use super::registry::Lease;
 /// A body that holds one of its caller's request slots.
 pub(super) struct LeasedBody {
     inner: Body,
-    ended: Pin<Box<WaitForCancellationFutureOwned>>,
+    /// Absent if the inner body ends by itself when the lease says so.
+    ended: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     _lease: Lease,
     _answer: Option<TaskTrackerToken>,
 }
 
 impl LeasedBody {
     /// A body that ends early when the lease says so. `answer` is held until the body is read: a stopping server waits for it.
-    pub(super) fn new(inner: Body, lease: Lease, answer: Option<TaskTrackerToken>) -> Self {
-        let ended = Box::pin(lease.ended().clone().cancelled_owned());
+    pub(super) fn new(
+        inner: Body,
+        lease: Lease,
+        answer: Option<TaskTrackerToken>,
+        ends_itself: bool,
+    ) -> Self {
+        let ended = (!ends_itself).then(|| Box::pin(lease.ended().clone().cancelled_owned()));
         Self { inner, ended, _lease: lease, _answer: answer }
     }
 }
@@ -37,7 +43,7 @@ impl HttpBody for LeasedBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        if self.ended.as_mut().poll(cx).is_ready() {
+        if self.ended.as_mut().is_some_and(|ended| ended.as_mut().poll(cx).is_ready()) {
             return Poll::Ready(None);
         }
         Pin::new(&mut self.inner).poll_frame(cx)

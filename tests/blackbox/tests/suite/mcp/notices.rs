@@ -115,7 +115,7 @@ async fn a_session_follows_so_many_and_no_more() {
     session.result("resources/subscribe", json!({"uri": uri})).await;
 }
 
-/// Streams end with the token that they were opened with.
+/// Streams end with the token that they were opened with, and a request that listened is told that it is over.
 #[tokio::test]
 async fn a_dead_token_ends_its_streams() {
     let server = Server::start().await;
@@ -125,7 +125,7 @@ async fn a_dead_token_ends_its_streams() {
     let mut in_session = Coming::hear(&session, &server).await;
     assert!(alone.next().await.is_some(), "an acknowledgement");
     server.operator().delete(&format!("/_admin/agents/{}", agent.handle)).await;
-    assert_eq!(alone.next().await, None);
+    alone.ends_with_its_result().await;
     assert_eq!(in_session.next().await, None);
     assert_eq!(ask(&agent, "tools/list", json!({})).await.status, 401);
 }
@@ -185,6 +185,6 @@ async fn a_server_that_stops_ends_its_streams() {
     let mut in_session = Coming::hear(&session, &server).await;
     assert!(alone.next().await.is_some(), "an acknowledgement");
     server.stop().await;
-    while alone.next().await.is_some() {}
+    alone.ends_with_its_result().await;
     while in_session.next().await.is_some() {}
 }

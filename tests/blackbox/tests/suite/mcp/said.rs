@@ -186,6 +186,16 @@ impl Coming {
         timeout(PATIENCE, self.read()).await.expect("a message comes in time")
     }
 
+    /// Reads to the end of a request that listened: the last message is its result.
+    pub(super) async fn ends_with_its_result(&mut self) {
+        let mut last = Value::Null;
+        while let Some(message) = self.next().await {
+            last = message;
+        }
+        assert_eq!((&last["id"], &last["result"]["resultType"]), (&json!(1), &json!("complete")), "{last}");
+        assert_eq!(last["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1, "{last}");
+    }
+
     async fn read(&mut self) -> Option<Value> {
         loop {
             while let Some(at) = self.text.find("\n\n") {
