@@ -105,6 +105,8 @@ async fn what_a_frame_may_not_hold_is_refused_with_the_memos_code() {
         ("agent_advise", json!({"advisory_text": "x", "scope": "bob"}), "invalid_arguments"),
         ("agent_send", json!({"kind": "agent_shout", "payload": {}}), "kind-unknown"),
         ("agent_roster", json!({"handle": "~stranger"}), "scope-unauthorised"),
+        ("agent_subscribe", json!({"filter": "mood:good"}), "filter-axis-unknown"),
+        ("agent_subscribe", json!({"filter": "kind:agent_shout"}), "filter-value-invalid"),
     ] {
         assert_eq!(alice.refused(verb, arguments).await, code, "{verb}");
     }

@@ -151,20 +151,19 @@ pub(super) struct SubscribeArguments {
 /// A capability in a URL: its holder may follow the stream once (wire.md 1.5, row 13).
 pub(super) async fn subscribe(api: ToolApi, arguments: SubscribeArguments) -> Answer {
     let me = Me::of(&api).await?;
-    let created = api.write(&TICKET, &[], &json!({})).await?;
-    let ticket = created["ticket"].as_str().unwrap_or_default().to_owned();
     // The session from which the verbs send by default, so that answers to it arrive here.
-    let session_id = arguments.session_id.unwrap_or_else(|| SESSION.to_owned());
+    let session_id = arguments.session_id.as_deref().unwrap_or(SESSION);
     let parameters = [
-        ("filter", arguments.filter),
-        ("instrument", arguments.instrument),
+        ("filter", arguments.filter.as_deref()),
+        ("instrument", arguments.instrument.as_deref()),
         ("session_id", Some(session_id)),
-        ("tool", arguments.tool),
-        ("ticket", Some(ticket)),
+        ("tool", arguments.tool.as_deref()),
     ];
-    let parameters: Vec<_> =
-        parameters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    let query: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let mut query: Vec<_> = parameters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    // Opened and closed at once: the stream refuses here what its URL would refuse later.
+    drop(api.open(&STREAM.at(&[&me.principal()], &query)).await?);
+    let created = api.write(&TICKET, &[], &json!({})).await?;
+    query.push(("ticket", created["ticket"].as_str().unwrap_or_default()));
     let path = STREAM.at(&[&me.principal()], &query);
     let url = format!("{}{path}", api.operations.base_url(&api.caller));
     Ok(json!({"url": url, "handle": me.principal(), "expires_in_s": created["expires_in"], "uses": 1}))

@@ -23,6 +23,8 @@ async fn fo_75_the_verbs_send_to_who_is_subscribed() {
     assert_eq!((&frame["kind"], &frame["drafted_with"]), (&json!("agent_advisory"), &json!("~alice")));
     let strange = json!({"advisory_text": "x", "mood": "good"});
     assert_eq!(refused(&alice, "agent_advise", strange).await, "field-unknown");
+    let faulty = json!({"filter": "mood:good"});
+    assert_eq!(refused(&alice, "agent_subscribe", faulty).await, "filter-axis-unknown");
 }
 
 #[tokio::test]
