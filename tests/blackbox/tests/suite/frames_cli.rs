@@ -365,6 +365,18 @@ async fn a_claim_without_a_command_is_known_by_its_lease_or_its_name() {
 }
 
 #[tokio::test]
+async fn the_look_for_a_claim_is_no_listener() {
+    let (_server, laptop, _desktop) = desk().await;
+    laptop.run_ok(&["frame", "lock", "deploy"]).await;
+    for _ in 0..20 {
+        let extended = laptop.run_ok(&["frame", "extend", "deploy", "--by", "1s"]).await;
+        assert!(extended.starts_with("reached 0 sessions"), "{extended}");
+    }
+    let released = laptop.run_ok(&["frame", "unlock", "deploy"]).await;
+    assert!(released.starts_with("reached 0 sessions"), "{released}");
+}
+
+#[tokio::test]
 async fn unlock_releases_every_claim_of_the_agent() {
     let (_server, laptop, desktop) = desk().await;
     let (first, second) = (

@@ -14,7 +14,7 @@ use plenary_client::frames::{LeaseExtend, Leases, LockRelease, Payload, Uuid, no
 
 use super::{
     compose::{FrameArgs, answer_with, note_no_listener, reach, report, whole_ms},
-    recent::recent,
+    recent::recent_before_sending,
     seat::{SeatArgs, Speaker},
 };
 use crate::{
@@ -159,7 +159,7 @@ async fn known(
         return Ok(vec![(lease_id, None)]);
     }
     let mut leases = Leases::default();
-    for received in recent(speaker, None).await? {
+    for received in recent_before_sending(speaker).await? {
         leases.take(&received);
     }
     let resource = resource::named(context, named);
