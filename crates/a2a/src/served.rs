@@ -5,8 +5,8 @@ use axum::Router;
 use plenary_edge::RegistryFault;
 use plenary_engine::recount_event;
 use plenary_hub::Observer;
-use plenary_log::{Charge, Fault, StoredEvent};
-use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Task, async_trait};
+use plenary_log::StoredEvent;
+use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Tally, Task, async_trait};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -31,16 +31,6 @@ const EXAMPLES: &[Example] = &[
     langgraph::EXAMPLE,
 ];
 
-impl A2a {
-    /// The owner whose quota a stored event of this room counts towards, and its size.
-    ///
-    /// # Errors
-    /// The event cannot be read.
-    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        recount_event::<PushRoom>(event)
-    }
-}
-
 #[async_trait]
 impl ServedRoom for A2a {
     fn about() -> RoomDescription {
@@ -48,15 +38,15 @@ impl ServedRoom for A2a {
         RoomDescription::new("a2a", purpose, &routes::operations(), EXAMPLES)
     }
 
+    fn tally() -> Option<Tally> {
+        Some(Box::new(recount_event::<PushRoom>))
+    }
+
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
         routes::routes(self.clone(), mount.metrics)
     }
 
     plenary_room::plays!(observer);
-
-    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        Self::recount(event)
-    }
 
     fn serving(&self, stop: CancellationToken) -> Option<Task> {
         Some(Box::pin(self.clone().send_notifications(stop)))

@@ -7,8 +7,9 @@ use axum::Router;
 use http::Method;
 use plenary_edge::RegistryFault;
 use plenary_engine::{recount_event, recount_in};
-use plenary_log::{Charge, Fault, StoredEvent};
-use plenary_room::{Example, Mount, PeriodicTask, RoomDescription, ServedRoom, async_trait, house_error};
+use plenary_room::{
+    Example, Mount, PeriodicTask, RoomDescription, ServedRoom, Tally, async_trait, house_error,
+};
 use serde_json::json;
 
 use crate::{
@@ -63,30 +64,18 @@ const ONCE: AnsweredOnce = AnsweredOnce {
     ],
 };
 
-impl Accounts {
-    /// The owner whose quota a stored event of this room counts towards, and its size.
-    ///
-    /// # Errors
-    /// The event can't be read.
-    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        recount_in(
-            event,
-            &[
-                recount_event::<AgentRoom>,
-                recount_event::<ConsoleRoom>,
-                recount_event::<ContactRoom>,
-                recount_event::<OrgRoom>,
-                recount_event::<OwnerRoom>,
-            ],
-        )
-    }
-}
-
 #[async_trait]
 impl ServedRoom for Accounts {
     fn about() -> RoomDescription {
         let purpose = "Owners, agents, tokens, allowlists, blocks, contacts, organisations.";
         RoomDescription::new("accounts", purpose, &operations(), EXAMPLES)
+    }
+
+    fn tally() -> Option<Tally> {
+        let (agents, consoles) = (recount_event::<AgentRoom>, recount_event::<ConsoleRoom>);
+        let (contacts, orgs, owners) =
+            (recount_event::<ContactRoom>, recount_event::<OrgRoom>, recount_event::<OwnerRoom>);
+        Some(Box::new(move |event| recount_in(event, &[agents, consoles, contacts, orgs, owners])))
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
@@ -95,10 +84,6 @@ impl ServedRoom for Accounts {
     }
 
     plenary_room::plays!(observer, teller, news);
-
-    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        Self::recount(event)
-    }
 
     fn periodic_tasks(&self) -> Vec<PeriodicTask> {
         let sweep = async |accounts: Accounts| accounts.sweep().await.map(drop);

@@ -7,10 +7,10 @@ use axum::Router;
 use plenary_edge::RegistryFault;
 use plenary_engine::recount_event;
 use plenary_kernel::{AgentHandle, Version};
-use plenary_log::{Charge, Fault, StoredEvent, StreamName};
+use plenary_log::{Fault, StoredEvent, StreamName};
 use plenary_room::{
     Description, Example, FoundNews, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders,
-    ServedRoom, StreamOfNews, async_trait,
+    ServedRoom, StreamOfNews, Tally, async_trait,
 };
 use serde_json::json;
 
@@ -30,16 +30,6 @@ const EXAMPLES: &[Example] = &[
         || json!({"kind": "status", "payload": {"working_on": "the changelog", "blocked_by": null}}),
     ),
 ];
-
-impl Channels {
-    /// The owner whose quota a stored event counts against, and its size.
-    ///
-    /// # Errors
-    /// The event cannot be read.
-    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        recount_event::<ChannelRoom>(event)
-    }
-}
 
 /// The operations for agents of other networks: all on a channel but its key.
 const GUESTS: &[&str] = &[
@@ -62,15 +52,15 @@ impl ServedRoom for Channels {
             .refused_as(routes::form)
     }
 
+    fn tally() -> Option<Tally> {
+        Some(Box::new(recount_event::<ChannelRoom>))
+    }
+
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
         routes(self.clone(), mount.origin.clone(), mount.metrics)
     }
 
     plenary_room::plays!(observer, findable, teller, news);
-
-    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        Self::recount(event)
-    }
 
     fn close(&self) {
         Channels::close(self);

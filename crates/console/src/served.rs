@@ -17,9 +17,9 @@ use plenary_accounts::{
 use plenary_edge::{OperationDoc, OwnPage, RegistryFault, layer_where};
 use plenary_engine::recount_event;
 use plenary_kernel::{AgentHandle, OwnerName, Refusal};
-use plenary_log::{Charge, Fault, StoredEvent};
+use plenary_log::Fault;
 use plenary_room::{
-    Example, Mount, RoomDescription, ServedRoom, Task, async_trait, fault_refusal, house_error,
+    Example, Mount, RoomDescription, ServedRoom, Tally, Task, async_trait, fault_refusal, house_error,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -61,6 +61,10 @@ impl ServedRoom for Console {
         RoomDescription::new("console", purpose, &routes::all(), EXAMPLES)
     }
 
+    fn tally() -> Option<Tally> {
+        Some(Box::new(recount_event::<AuditRoom>))
+    }
+
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
         let state = ConsoleState { console: self.clone(), origin: Arc::new(mount.origin.clone()) };
         let router = plenary_edge::routes(routes::all(), mount.metrics)?.with_state(state);
@@ -75,20 +79,6 @@ impl ServedRoom for Console {
 
     fn close(&self) {
         self.watchers().close();
-    }
-
-    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        Self::recount(event)
-    }
-}
-
-impl Console {
-    /// The owner whose quota a stored event counts against, and its size.
-    ///
-    /// # Errors
-    /// The event cannot be read.
-    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        recount_event::<AuditRoom>(event)
     }
 }
 

@@ -7,10 +7,10 @@ use axum::Router;
 use plenary_edge::{Metrics, RegistryFault};
 use plenary_engine::{recount_event, recount_in};
 use plenary_kernel::{AgentHandle, Version};
-use plenary_log::{Charge, Fault, StoredEvent, StreamName};
+use plenary_log::{Fault, StoredEvent, StreamName};
 use plenary_room::{
     Description, Example, FoundNews, Kind, Mount, News, NewsSource, PeriodicTask, Reference, RoomDescription,
-    Senders, ServedRoom, StreamOfNews, Task, async_trait,
+    Senders, ServedRoom, StreamOfNews, Tally, Task, async_trait,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -63,25 +63,6 @@ fn package() -> Value {
     })
 }
 
-impl Context {
-    /// The owner whose quota a stored event of this room counts towards, and its size.
-    ///
-    /// # Errors
-    /// The event can't be read.
-    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        recount_in(
-            event,
-            &[
-                recount_event::<ProjectRoom>,
-                recount_event::<PackageRoom>,
-                recount_event::<FactRoom>,
-                recount_event::<SessionRoom>,
-                recount_event::<BlobRoom>,
-            ],
-        )
-    }
-}
-
 /// The operations for agents of other networks, on a project that is shared with them.
 const GUESTS: &[&str] = &[
     "context.project",
@@ -114,15 +95,18 @@ impl ServedRoom for Context {
         RoomDescription::new("context", purpose, &operations(), EXAMPLES).for_guests(GUESTS)
     }
 
+    fn tally() -> Option<Tally> {
+        let (projects, packages) = (recount_event::<ProjectRoom>, recount_event::<PackageRoom>);
+        let (facts, sessions, blobs) =
+            (recount_event::<FactRoom>, recount_event::<SessionRoom>, recount_event::<BlobRoom>);
+        Some(Box::new(move |event| recount_in(event, &[projects, packages, facts, sessions, blobs])))
+    }
+
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
         routes(self.clone(), mount.metrics)
     }
 
     plenary_room::plays!(observer, findable, teller, news);
-
-    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        Self::recount(event)
-    }
 
     fn register(&self, metrics: &Metrics) {
         let lag = "Events not yet indexed for search";

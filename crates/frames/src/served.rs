@@ -3,7 +3,7 @@
 
 use axum::Router;
 use plenary_edge::RegistryFault;
-use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Task};
+use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Tally, Task};
 use serde_json::{Value, json};
 
 use crate::{Frames, operations, routes};
@@ -33,6 +33,10 @@ impl ServedRoom for Frames {
     fn about() -> RoomDescription {
         let purpose = "Frames between live sessions (Agent-Channel Fan-Out).";
         RoomDescription::new("frames", purpose, &operations(), EXAMPLES).refused_as(routes::form)
+    }
+
+    fn tally() -> Option<Tally> {
+        None
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {

@@ -4,7 +4,7 @@
 use axum::Router;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::RegistryFault;
-use plenary_room::{Example, Mount, RoomDescription, ServedRoom, house_error};
+use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Tally, house_error};
 use serde_json::json;
 
 use crate::{Inbox, operations, routes};
@@ -30,6 +30,10 @@ const ONCE: AnsweredOnce = AnsweredOnce { form: house_error, apart: &[], secret:
 impl ServedRoom for Inbox {
     fn about() -> RoomDescription {
         RoomDescription::new("inbox", "News for an agent from every protocol.", &operations(), EXAMPLES)
+    }
+
+    fn tally() -> Option<Tally> {
+        None
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {

@@ -7,17 +7,14 @@ use axum::Router;
 use http::Method;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::RegistryFault;
-use plenary_engine::recount_event;
-use plenary_log::{Charge, Fault, StoredEvent};
 use plenary_room::{
-    Example, Mount, PeriodicTask, RoomDescription, ServedRoom, Task, async_trait, house_error,
+    Example, Mount, PeriodicTask, RoomDescription, ServedRoom, Tally, Task, async_trait, house_error,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Links,
-    accord::AccordRoom,
     routes::{Door, operations, routes},
 };
 
@@ -95,16 +92,16 @@ impl ServedRoom for Links {
         RoomDescription::new("links", purpose, &operations(), EXAMPLES)
     }
 
+    fn tally() -> Option<Tally> {
+        None
+    }
+
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
         let door = Door::new(self.clone(), mount.origin);
         Ok(once(routes(door, mount.metrics)?, self.accounts().clone(), ONCE))
     }
 
     plenary_room::plays!(observer);
-
-    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        recount_event::<AccordRoom>(event)
-    }
 
     fn serving(&self, stop: CancellationToken) -> Option<Task> {
         let (notifications, copies) =

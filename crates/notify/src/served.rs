@@ -6,8 +6,8 @@ use http::Method;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::RegistryFault;
 use plenary_engine::{recount_event, recount_in};
-use plenary_log::{Charge, Fault, StoredEvent};
-use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Task, async_trait, house_error};
+use plenary_log::Fault;
+use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Tally, Task, async_trait, house_error};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -36,16 +36,6 @@ const ONCE: AnsweredOnce = AnsweredOnce {
     secret: &[(Method::POST, "/notifications")],
 };
 
-impl Notify {
-    /// The owner whose quota a stored event of this room counts towards, and its size.
-    ///
-    /// # Errors
-    /// The event cannot be read.
-    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        recount_in(event, &[recount_event::<DeliveryRoom>, recount_event::<SubscriptionRoom>])
-    }
-}
-
 #[async_trait]
 impl ServedRoom for Notify {
     fn about() -> RoomDescription {
@@ -57,15 +47,17 @@ impl ServedRoom for Notify {
         )
     }
 
+    fn tally() -> Option<Tally> {
+        Some(Box::new(|event| {
+            recount_in(event, &[recount_event::<DeliveryRoom>, recount_event::<SubscriptionRoom>])
+        }))
+    }
+
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
         Ok(once(routes(self.clone(), mount.metrics)?, self.accounts().clone(), ONCE))
     }
 
     plenary_room::plays!(observer);
-
-    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        Self::recount(event)
-    }
 
     async fn resume(&self) -> Result<(), Fault> {
         self.take_over().await

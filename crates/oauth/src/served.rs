@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::Router;
 use plenary_edge::RegistryFault;
-use plenary_room::{Example, Mount, PeriodicTask, RoomDescription, ServedRoom};
+use plenary_room::{Example, Mount, PeriodicTask, RoomDescription, ServedRoom, Tally};
 use serde_json::json;
 
 use crate::{OAuth, code, oauth::At, routes};
@@ -37,6 +37,10 @@ impl ServedRoom for OAuth {
     fn about() -> RoomDescription {
         let purpose = "The authorization server: a person lets an assistant on the web speak as an agent.";
         RoomDescription::new("oauth", purpose, &routes::all(), EXAMPLES)
+    }
+
+    fn tally() -> Option<Tally> {
+        None
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {

@@ -3,7 +3,7 @@
 
 use axum::Router;
 use plenary_edge::RegistryFault;
-use plenary_room::{Mount, RoomDescription, ServedRoom, Task};
+use plenary_room::{Mount, RoomDescription, ServedRoom, Tally, Task};
 use tokio_util::sync::CancellationToken;
 
 use crate::Participation;
@@ -11,6 +11,10 @@ use crate::Participation;
 impl ServedRoom for Participation {
     fn about() -> RoomDescription {
         RoomDescription::silent("participation")
+    }
+
+    fn tally() -> Option<Tally> {
+        None
     }
 
     fn routes(&self, _mount: Mount<'_>) -> Result<Router, RegistryFault> {

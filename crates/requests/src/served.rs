@@ -9,8 +9,10 @@ use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::RegistryFault;
 use plenary_engine::{SystemClock, recount_event};
 use plenary_kernel::Clock as _;
-use plenary_log::{Charge, Fault, StoredEvent};
-use plenary_room::{Example, Mount, PeriodicTask, RoomDescription, ServedRoom, async_trait, house_error};
+use plenary_log::Fault;
+use plenary_room::{
+    Example, Mount, PeriodicTask, RoomDescription, ServedRoom, Tally, async_trait, house_error,
+};
 use serde_json::json;
 
 use crate::{Requests, operations, room::RequestRoom, routes::routes};
@@ -50,22 +52,16 @@ const ONCE: AnsweredOnce = AnsweredOnce {
     secret: &[(Method::POST, "/requests/{id}/link")],
 };
 
-impl Requests {
-    /// The owner whose quota a stored event of this room counts towards, and its size.
-    ///
-    /// # Errors
-    /// If the event cannot be read.
-    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        // The size of a rule is part of its answer's, which counts for nobody.
-        recount_event::<RequestRoom>(event)
-    }
-}
-
 #[async_trait]
 impl ServedRoom for Requests {
     fn about() -> RoomDescription {
         let purpose = "Requests from agents to people, and their answers.";
         RoomDescription::new("requests", purpose, &operations(), EXAMPLES)
+    }
+
+    fn tally() -> Option<Tally> {
+        // The size of a rule is part of its answer's, which counts for nobody.
+        Some(Box::new(recount_event::<RequestRoom>))
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
@@ -74,10 +70,6 @@ impl ServedRoom for Requests {
     }
 
     plenary_room::plays!(observer, news, teller, glancer);
-
-    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        Self::recount(event)
-    }
 
     async fn resume(&self) -> Result<(), Fault> {
         self.run_timers().await

@@ -36,5 +36,5 @@ pub use plenary_hub::Observer;
 pub use readers::{CannotWatch, Watch, Watchers};
 pub use refused::{ErrorReply, Form, House, fault_refusal, house_error};
 pub use sealing::SealingKey;
-pub use served::{Example, Mount, PeriodicTask, RoomDescription, ServedRoom, Task};
+pub use served::{Example, Mount, PeriodicTask, RoomDescription, ServedRoom, Tally, Task};
 pub use sse::{BURST_BYTES, KEEPALIVE_MS};

@@ -78,6 +78,10 @@ pub struct Mount<'a> {
     pub origin: &'a Origin,
 }
 
+/// Given the events of a log in their order, it returns the owner whose storage quota each one counts towards, and its size;
+/// `None` for an event that counts towards no quota or belongs to another room.
+pub type Tally = Box<dyn FnMut(&StoredEvent) -> Result<Option<Charge>, Fault> + Send>;
+
 /// A background task that ends by itself.
 pub type Task = BoxFuture<'static, ()>;
 
@@ -140,6 +144,12 @@ pub trait ServedRoom: Send + Sync + 'static {
     where
         Self: Sized;
 
+    /// Counts what owners store in the room's streams; `None` for a room without streams that count. Every room says so, as
+    /// a room that is missing in a count would make right counters look wrong.
+    fn tally() -> Option<Tally>
+    where
+        Self: Sized;
+
     /// The routes of the operations that [`ServedRoom::about`] lists.
     ///
     /// # Errors
@@ -174,12 +184,6 @@ pub trait ServedRoom: Send + Sync + 'static {
     /// Its source of summary data about agents.
     fn glancer(&self) -> Option<Arc<dyn Glancer>> {
         None
-    }
-
-    /// The owner whose storage quota an event counts towards, and its size; `None` for events that count towards no
-    /// quota or belong to another room. Used on stores written before quotas were counted.
-    async fn recount(&self, _event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        Ok(None)
     }
 
     /// Registers its metrics.

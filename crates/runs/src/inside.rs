@@ -46,23 +46,20 @@ fn caller(identity: &HostedIdentity, agent: &Agent, sender: &AgentHandle) -> Cal
 /// Attributes the events of runs, in log order, to the owners whose quota they use. It finds a thread's payer as an
 /// append does, but without reading the store.
 #[derive(Debug, Default)]
-pub struct Recount {
+pub(crate) struct Recount {
     /// The opened threads, without their runs.
     threads: HashMap<String, ThreadState>,
 }
 
 /// The owner whose quota an event of an agent's settings counts towards, and its size.
-pub(crate) fn recount_setting(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+fn recount_setting(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
     let (configured, enlisted) = (recount_event::<ConfigurationRoom>, recount_event::<EnlistedRoom>);
     recount_in(event, &[configured, enlisted, recount_event::<SwitchRoom>])
 }
 
 impl Recount {
     /// The owner whose quota the next event counts towards, and its size.
-    ///
-    /// # Errors
-    /// If the event cannot be read.
-    pub fn next(&mut self, stored_event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+    pub(crate) fn next(&mut self, stored_event: &StoredEvent) -> Result<Option<Charge>, Fault> {
         if stored_event.stream.category() != ThreadRoom::CATEGORY {
             return recount_setting(stored_event);
         }

@@ -48,7 +48,7 @@ pub mod wire;
 
 pub use echo::Echo;
 pub use enlistment::Introduction;
-pub use inside::{Recount, RunOutput, StartError, stops};
+pub use inside::{RunOutput, StartError, stops};
 pub use refusals::{RunRefusal, refused_response};
 pub use registry::{Agent, Registry, RegistryError, RunLimits, handle_of};
 pub use routes::{operations, routes};

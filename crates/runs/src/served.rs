@@ -7,18 +7,15 @@ use axum::Router;
 use http::Method;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::{Metrics, RegistryFault};
-use plenary_engine::{Room as _, recount};
 use plenary_kernel::{AgentHandle, Version};
-use plenary_log::{Charge, Fault, StoredEvent, StreamName};
+use plenary_log::{Fault, StoredEvent, StreamName};
 use plenary_room::{
     Description, Example, FoundNews, Kind, Mount, News, NewsSource, PeriodicTask, Reference, RoomDescription,
-    Senders, ServedRoom, StreamOfNews, Task, async_trait,
+    Senders, ServedRoom, StreamOfNews, Tally, Task, async_trait,
 };
 use serde_json::json;
 
-use crate::{
-    Runs, inside::recount_setting, news::is_thread, operations, refused_response, room::ThreadRoom, routes,
-};
+use crate::{Runs, inside::Recount, news::is_thread, operations, refused_response, routes};
 
 /// How often the server looks for runs of dead processes and ends them.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
@@ -74,19 +71,16 @@ impl ServedRoom for Runs {
             .refused_as(refused_response)
     }
 
+    fn tally() -> Option<Tally> {
+        let mut recount = Recount::default();
+        Some(Box::new(move |event| recount.next(event)))
+    }
+
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
         Ok(once(routes(self.clone(), mount.metrics)?, self.accounts().clone(), ONCE))
     }
 
     plenary_room::plays!(observer, glancer, findable, teller, news);
-
-    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        if event.stream.category() != ThreadRoom::CATEGORY {
-            return recount_setting(event);
-        }
-        let (state, _) = self.0.threads.state(event.stream.id()).await?;
-        recount::<ThreadRoom>(&state, event)
-    }
 
     fn register(&self, metrics: &Metrics) {
         Runs::register(self, metrics);

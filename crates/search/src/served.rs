@@ -6,7 +6,7 @@ use plenary_edge::{Metrics, RegistryFault};
 use plenary_hub::Observer;
 use plenary_indexing::unavailable;
 use plenary_log::{Fault, StoredEvent};
-use plenary_room::{Mount, RoomDescription, ServedRoom, Task, async_trait};
+use plenary_room::{Mount, RoomDescription, ServedRoom, Tally, Task, async_trait};
 use tokio_util::sync::CancellationToken;
 
 use crate::{Search, operations, routes::routes};
@@ -25,6 +25,10 @@ impl ServedRoom for Search {
     fn about() -> RoomDescription {
         // A token that may read accounts may search; each room checks its own permissions.
         RoomDescription::new("accounts", "", &operations(), &[])
+    }
+
+    fn tally() -> Option<Tally> {
+        None
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {

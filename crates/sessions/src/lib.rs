@@ -36,7 +36,6 @@ pub mod wire;
 
 pub use inside::Message;
 pub use routes::{operations, routes};
-pub use served::Recount;
 pub use sessions::{Config, Sessions};
 
 /// Most agents that one request invites; beyond it 400 `invalid_invite`.

@@ -12,7 +12,7 @@ use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
     Description, Example, FoundNews, Mount, NewsSource, PeriodicTask, Reference, RoomDescription, Senders,
-    ServedRoom, StreamOfNews, async_trait, house_error,
+    ServedRoom, StreamOfNews, Tally, async_trait, house_error,
 };
 use serde_json::json;
 
@@ -64,17 +64,14 @@ const ONCE: AnsweredOnce = AnsweredOnce {
 
 /// Attributes the events of sessions and files, in log order, to the owners whose quota they use.
 #[derive(Debug, Default)]
-pub struct Recount {
+struct Recount {
     /// The creations of copies of peers' sessions: their creators pay for all events.
     copies: HashMap<String, SessionState>,
 }
 
 impl Recount {
     /// The owner whose quota the next event counts towards, and its size.
-    ///
-    /// # Errors
-    /// The event can't be read.
-    pub fn next(&mut self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+    fn next(&mut self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
         match event.stream.category() {
             FileRoom::CATEGORY => return recount::<FileRoom>(&FileState::default(), event),
             SessionRoom::CATEGORY => {}
@@ -101,16 +98,16 @@ impl ServedRoom for Sessions {
         RoomDescription::new("sessions", purpose, &operations(), EXAMPLES)
     }
 
+    fn tally() -> Option<Tally> {
+        let mut recount = Recount::default();
+        Some(Box::new(move |event| recount.next(event)))
+    }
+
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
         Ok(once(routes(self.clone(), mount.metrics)?, self.accounts().clone(), ONCE))
     }
 
     plenary_room::plays!(observer, glancer, findable, teller, news);
-
-    async fn recount(&self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        // A store from before use was counted has no copies of peers' sessions.
-        Recount::default().next(event)
-    }
 
     async fn resume(&self) -> Result<(), Fault> {
         self.resume_grace().await?;

@@ -3,7 +3,7 @@
 
 use axum::Router;
 use plenary_edge::RegistryFault;
-use plenary_room::{Mount, RoomDescription, ServedRoom, Task};
+use plenary_room::{Mount, RoomDescription, ServedRoom, Tally, Task};
 use tokio_util::sync::CancellationToken;
 
 use crate::Sources;
@@ -11,6 +11,10 @@ use crate::Sources;
 impl ServedRoom for Sources {
     fn about() -> RoomDescription {
         RoomDescription::silent("sources")
+    }
+
+    fn tally() -> Option<Tally> {
+        None
     }
 
     fn routes(&self, _mount: Mount<'_>) -> Result<Router, RegistryFault> {

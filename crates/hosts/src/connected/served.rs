@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use plenary_edge::RegistryFault;
 use plenary_hub::Observer;
-use plenary_room::{Mount, RoomDescription, ServedRoom, async_trait};
+use plenary_room::{Mount, RoomDescription, ServedRoom, Tally, async_trait};
 
 use super::attach::{AttachState, operations, routes};
 
@@ -14,6 +14,10 @@ use super::attach::{AttachState, operations, routes};
 impl ServedRoom for AttachState {
     fn about() -> RoomDescription {
         RoomDescription::new("runs", "", &operations(), &[])
+    }
+
+    fn tally() -> Option<Tally> {
+        None
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {

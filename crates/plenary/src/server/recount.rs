@@ -4,19 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plenary_a2a::A2a;
-use plenary_accounts::Accounts;
 use plenary_blobs::{BlobCheck, Blobs, Fault as BlobFault};
-use plenary_channels::Channels;
-use plenary_console::Console;
-use plenary_context::Context;
 use plenary_log::{AuditVisitor, Change, Charge, Fault, StoredEvent, Usage};
-use plenary_notify::Notify;
-use plenary_requests::Requests;
-use plenary_runs::Recount as RunsRecount;
-use plenary_sessions::{Recount as SessionsRecount, files::FileNews};
+use plenary_sessions::files::FileNews;
 
-use super::usage::COUNTED;
+use super::usage::{COUNTED, Tallies};
 
 /// A counter that differs from the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +32,7 @@ impl Miscount {
 /// A count in progress.
 #[derive(Default)]
 pub(crate) struct Recount {
-    runs: RunsRecount,
-    sessions: SessionsRecount,
+    tallies: Tallies,
     stored: BTreeMap<String, Change>,
     counted: BTreeMap<String, Usage>,
     /// Usage that is not events: keys and rows.
@@ -101,34 +92,12 @@ impl Recount {
         }
         Ok(())
     }
-
-    fn charge(&mut self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        let rooms = [
-            Accounts::recount,
-            Channels::recount,
-            Context::recount,
-            Requests::recount,
-            Console::recount,
-            Notify::recount,
-            A2a::recount,
-        ];
-        for recount in rooms {
-            let counted = recount(event)?;
-            if counted.is_some() {
-                return Ok(counted);
-            }
-        }
-        match self.sessions.next(event)? {
-            None => self.runs.next(event),
-            counted => Ok(counted),
-        }
-    }
 }
 
 impl AuditVisitor for Recount {
     fn event(&mut self, event: &StoredEvent) {
         self.is_damaged |= self.note_file(event).is_err();
-        match self.charge(event) {
+        match self.tallies.charge_of(event) {
             Ok(None) => {}
             Ok(Some(charge)) => {
                 let sum = self.stored.entry(charge.account.clone()).or_default();

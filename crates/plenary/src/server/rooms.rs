@@ -27,7 +27,7 @@ use plenary_outward::{
 use plenary_participation::Participation;
 use plenary_requests::Requests;
 use plenary_retrieval::Index;
-use plenary_room::{RoomDescription, ServedRoom};
+use plenary_room::{RoomDescription, ServedRoom, Tally};
 use plenary_runs::Runs;
 use plenary_search::Search;
 use plenary_sessions::Sessions;
@@ -37,31 +37,56 @@ use plenary_telemetry::Telemetry;
 use super::{Settings, agents::Agents, clock};
 use crate::secrets;
 
-/// A room in the list: its description, and its instance among the rooms that were built.
+/// A room in the list: its description, its count of what owners store, and its instance among the rooms that were built.
 pub(super) struct Entry {
     /// Its description.
     pub(super) about: fn() -> RoomDescription,
+    tally: fn() -> Option<Tally>,
     served: fn(&BuiltRooms) -> Arc<dyn ServedRoom>,
 }
 
 /// Every room but the search and the inbox, in the order in which they are described, get events, resume and end.
 /// Accounts come first: a room that reads an account again after an event must see the change.
 const ROOMS: &[Entry] = &[
-    Entry { about: Accounts::about, served: |built| Arc::new(built.accounts.clone()) },
-    Entry { about: Sessions::about, served: |built| Arc::new(built.sessions.clone()) },
-    Entry { about: Frames::about, served: |built| Arc::new(built.frames.clone()) },
-    Entry { about: Channels::about, served: |built| Arc::new(built.channels.clone()) },
-    Entry { about: Context::about, served: |built| Arc::new(built.context.clone()) },
-    Entry { about: Runs::about, served: |built| Arc::new(built.runs.clone()) },
-    Entry { about: Requests::about, served: |built| Arc::new(built.requests.clone()) },
-    Entry { about: AttachState::about, served: |built| Arc::new(built.attach.clone()) },
-    Entry { about: Notify::about, served: |built| Arc::new(built.notify.clone()) },
-    Entry { about: Sources::about, served: |built| Arc::new(built.sources.clone()) },
-    Entry { about: Console::about, served: |built| Arc::new(built.console.clone()) },
-    Entry { about: A2a::about, served: |built| Arc::new(built.a2a.clone()) },
-    Entry { about: Links::about, served: |built| Arc::new(built.links.clone()) },
-    Entry { about: OAuth::about, served: |built| Arc::new(built.oauth.clone()) },
-    Entry { about: Participation::about, served: |built| Arc::new(built.participation.clone()) },
+    Entry {
+        about: Accounts::about,
+        tally: Accounts::tally,
+        served: |built| Arc::new(built.accounts.clone()),
+    },
+    Entry {
+        about: Sessions::about,
+        tally: Sessions::tally,
+        served: |built| Arc::new(built.sessions.clone()),
+    },
+    Entry { about: Frames::about, tally: Frames::tally, served: |built| Arc::new(built.frames.clone()) },
+    Entry {
+        about: Channels::about,
+        tally: Channels::tally,
+        served: |built| Arc::new(built.channels.clone()),
+    },
+    Entry { about: Context::about, tally: Context::tally, served: |built| Arc::new(built.context.clone()) },
+    Entry { about: Runs::about, tally: Runs::tally, served: |built| Arc::new(built.runs.clone()) },
+    Entry {
+        about: Requests::about,
+        tally: Requests::tally,
+        served: |built| Arc::new(built.requests.clone()),
+    },
+    Entry {
+        about: AttachState::about,
+        tally: AttachState::tally,
+        served: |built| Arc::new(built.attach.clone()),
+    },
+    Entry { about: Notify::about, tally: Notify::tally, served: |built| Arc::new(built.notify.clone()) },
+    Entry { about: Sources::about, tally: Sources::tally, served: |built| Arc::new(built.sources.clone()) },
+    Entry { about: Console::about, tally: Console::tally, served: |built| Arc::new(built.console.clone()) },
+    Entry { about: A2a::about, tally: A2a::tally, served: |built| Arc::new(built.a2a.clone()) },
+    Entry { about: Links::about, tally: Links::tally, served: |built| Arc::new(built.links.clone()) },
+    Entry { about: OAuth::about, tally: OAuth::tally, served: |built| Arc::new(built.oauth.clone()) },
+    Entry {
+        about: Participation::about,
+        tally: Participation::tally,
+        served: |built| Arc::new(built.participation.clone()),
+    },
 ];
 
 /// The descriptions of all rooms, before any is built.
@@ -69,6 +94,11 @@ pub(super) fn about() -> Vec<RoomDescription> {
     // The search and the inbox are views over the others. The inbox is last: every room has the events that it reports as
     // dispatched.
     ROOMS.iter().map(|entry| (entry.about)()).chain([Search::about(), Inbox::about()]).collect()
+}
+
+/// The count of what owners store in each room that has streams that count.
+pub(super) fn tallies() -> Vec<Tally> {
+    ROOMS.iter().filter_map(|entry| (entry.tally)()).chain(Search::tally()).chain(Inbox::tally()).collect()
 }
 
 /// The rooms after they are built.

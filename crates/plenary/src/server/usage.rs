@@ -6,11 +6,28 @@ use std::collections::HashMap;
 use anyhow::Context as _;
 use plenary_kernel::Position;
 use plenary_log::{Batch, Change, Charge, Fault, Log, PageSize, RowOp, StoredEvent, Usage};
+use plenary_room::Tally;
 
-use super::rooms::Rooms;
+use super::rooms::{Rooms, tallies};
 
 /// The row that marks a store as counted.
 pub(super) const COUNTED: &str = "usage/counted";
+
+/// The counts of all rooms. They must see the events of a log in its order.
+pub(super) struct Tallies(Vec<Tally>);
+
+impl Default for Tallies {
+    fn default() -> Self {
+        Self(tallies())
+    }
+}
+
+impl Tallies {
+    /// The owner whose quota the next event counts towards, and its size. Every room sees the event until one counts it.
+    pub(super) fn charge_of(&mut self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        self.0.iter_mut().find_map(|tally| tally(event).transpose()).transpose()
+    }
+}
 
 /// Counts the stored bytes and events, once per store. Several starting processes may count; one of them writes the result.
 pub(super) async fn count(rooms: &Rooms) -> anyhow::Result<()> {
@@ -18,7 +35,7 @@ pub(super) async fn count(rooms: &Rooms) -> anyhow::Result<()> {
     if log.read_row(COUNTED).await?.is_some() {
         return Ok(());
     }
-    let counted = counted(rooms).await.context("counting what owners store")?;
+    let counted = counted(log).await.context("counting what owners store")?;
     let accounts = counted.len();
     // The condition on the row rejects all but one of the processes, so nothing is counted twice.
     let row = RowOp { name: COUNTED.to_owned(), expected: Some(0), value: Some("1".into()) };
@@ -34,8 +51,8 @@ pub(super) async fn count(rooms: &Rooms) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn counted(rooms: &Rooms) -> Result<HashMap<String, Change>, Fault> {
-    let (log, mut sums): (&Log, HashMap<String, Change>) = (&rooms.log, HashMap::new());
+async fn counted(log: &Log) -> Result<HashMap<String, Change>, Fault> {
+    let (mut tallies, mut sums) = (Tallies::default(), HashMap::<String, Change>::new());
     let (mut after, mut page) = (Position::ZERO, PageSize::default());
     loop {
         let (events, until) = log.read_past_damage(after, page.events()).await?;
@@ -45,21 +62,11 @@ async fn counted(rooms: &Rooms) -> Result<HashMap<String, Change>, Fault> {
         }
         after = until;
         for event in &events {
-            let counted =
-                Fault::skip_corrupt(charge_of(rooms, event).await, "a damaged event is not counted")?;
+            let counted = Fault::skip_corrupt(tallies.charge_of(event), "a damaged event is not counted")?;
             if let Some(charge) = counted.flatten() {
                 let sum = sums.entry(charge.account.clone()).or_default();
                 *sum = sum.plus(&charge);
             }
         }
     }
-}
-
-async fn charge_of(rooms: &Rooms, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-    for room in &rooms.served {
-        if let Some(counted) = room.recount(event).await? {
-            return Ok(Some(counted));
-        }
-    }
-    Ok(None)
 }
