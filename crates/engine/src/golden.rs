@@ -1,7 +1,7 @@
 //! Golden bytes, for the tests of the rooms: each event is stored as it always was, and what was stored is read.
 //! Must not know: any one event.
 
-use std::fmt::Debug;
+use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use plenary_kernel::{Position, TimestampMs, Version};
@@ -23,25 +23,36 @@ pub fn stored(event: NewEvent) -> StoredEvent {
     }
 }
 
-/// Checks that an event is stored as these bytes in form 1, and that these bytes are read as the event. Other forms and
-/// kinds are corrupt, and so is an envelope without its end.
+/// The stored event of this kind, in form 1.
+pub fn frozen(kind: &str, envelope: &str, payload: &str) -> StoredEvent {
+    let [envelope, payload] = [envelope, payload].map(|text| Bytes::copy_from_slice(text.as_bytes()));
+    StoredEvent { kind: kind.to_owned().into(), ..stored(NewEvent { kind: "", form: 1, envelope, payload }) }
+}
+
+/// Checks that these bytes, each a kind, an envelope and a payload in form 1, are read, and that what was read is stored as
+/// the same bytes. Other forms and kinds are corrupt, and so is an envelope without its end. Every kind must be among them.
 ///
 /// # Panics
-/// If the stored form is another one.
+/// If a stored form is another one, or one is missing.
 #[track_caller]
-pub fn assert_frozen<E: StoredForm + PartialEq + Debug>(
-    event: &E,
-    kind: &str,
-    envelope: &str,
-    payload: &str,
-) {
-    let written = event.encode();
-    let [text, content] = [&written.envelope, &written.payload].map(|bytes| String::from_utf8_lossy(bytes));
-    assert_eq!((written.kind, written.form, &*text, &*content), (kind, 1, envelope, payload));
-    let [envelope, payload] = [envelope, payload].map(|text| Bytes::copy_from_slice(text.as_bytes()));
+pub fn assert_frozen<E: StoredForm>(forms: &[(&str, &str, &str)]) {
+    for (kind, envelope, payload) in forms {
+        assert_form::<E>(&frozen(kind, envelope, payload));
+    }
+    let kinds: BTreeSet<_> = forms.iter().map(|(kind, ..)| *kind).collect();
+    assert_eq!(kinds, E::KINDS.iter().copied().collect(), "every kind has a frozen form");
+}
+
+#[track_caller]
+fn assert_form<E: StoredForm>(golden: &StoredEvent) {
     // What was stored is read, whatever wrote it.
-    let golden = StoredEvent { kind: kind.to_owned().into(), envelope, payload, ..stored(event.encode()) };
-    assert_eq!(&E::decode(&golden).expect("golden bytes can be read"), event);
+    let event = E::decode(golden).expect("golden bytes can be read");
+    let written = stored(event.encode());
+    let texts = |event: &StoredEvent| {
+        [&event.envelope, &event.payload].map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+    };
+    assert_eq!((&written.kind, written.form, texts(&written)), (&golden.kind, 1, texts(golden)));
+    let kind = &golden.kind;
     let cut = golden.envelope.slice(..golden.envelope.len() - 1);
     let other_form = |form| StoredEvent { form, ..golden.clone() };
     let other_kind = |kind: &str| StoredEvent { kind: kind.to_owned().into(), ..golden.clone() };

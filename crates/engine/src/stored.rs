@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 
 /// An event with a stored form; [`stored_forms!`](crate::stored_forms) implements it.
 pub trait StoredForm: Sized + Send + Sync + 'static {
+    /// The kinds of the events.
+    const KINDS: &'static [&'static str];
+
     /// The stored form.
     fn encode(&self) -> NewEvent;
     /// Reads a stored event.
@@ -50,7 +53,7 @@ impl Payload for Option<String> {
 /// the only event of its streams. A change of a name is a change of the form.
 #[macro_export]
 macro_rules! stored_forms {
-    (@form $event:ty, |$own:ident| $encode:expr, |$stored:ident| $decode:expr) => {
+    (@form $event:ty, $kinds:expr, |$own:ident| $encode:expr, |$stored:ident| $decode:expr) => {
         #[allow(unreachable_pub, reason = "some events are private to their room")]
         impl $event {
             /// The stored form.
@@ -70,6 +73,8 @@ macro_rules! stored_forms {
         }
 
         impl $crate::stored::StoredForm for $event {
+            const KINDS: &'static [&'static str] = $kinds;
+
             fn encode(&self) -> $crate::stored::NewEvent {
                 Self::encode(self)
             }
@@ -97,6 +102,7 @@ macro_rules! stored_forms {
     ($event:ty = $kind:literal) => {
         $crate::stored_forms!(
             @form $event,
+            &[$kind],
             |event| $crate::stored::written($kind, event),
             |stored| if stored.kind == $kind {
                 $crate::stored::read(stored)
@@ -108,6 +114,7 @@ macro_rules! stored_forms {
     ($event:ty: $($variant:ident $(+ $payload:ident)?),+ $(,)?) => {
         $crate::stored_forms!(
             @form $event,
+            &[$(stringify!($variant)),+],
             |event| match event {
                 $(Self::$variant(event) => $crate::stored_forms!(@written $variant, event $(, $payload)?),)+
             },

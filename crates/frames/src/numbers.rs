@@ -181,7 +181,6 @@ mod tests {
 
     #[test]
     fn the_stored_form_is_frozen() {
-        let event = StoredNumber { until: TimestampMs(7) };
-        assert_frozen(&event, "NumbersKept", r#"{"until":7}"#, "");
+        assert_frozen::<StoredNumber>(&[("NumbersKept", r#"{"until":7}"#, "")]);
     }
 }

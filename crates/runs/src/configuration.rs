@@ -60,6 +60,8 @@ pub(crate) struct ConfigurationRoom;
 const KIND: &str = "AgentConfigured";
 
 impl StoredForm for AgentConfigured {
+    const KINDS: &'static [&'static str] = &[KIND];
+
     fn encode(&self) -> NewEvent {
         let payload = serde_json::to_vec(&self.args).expect("a value can be written");
         written_with(KIND, self, payload.into())
@@ -181,10 +183,10 @@ mod tests {
 
     #[test]
     fn the_stored_form_is_frozen() {
-        let stamp = Stamp::new(TimestampMs(7), [0; 10]);
-        let args = json!({"model": "m"}).as_object().cloned().unwrap();
-        let event = AgentConfigured { run: RunId::mint(&stamp, 0), by: Actor::Operator, args };
-        let golden = r#"{"run":"00000000-0007-7000-8000-000000000000","by":"operator"}"#;
-        assert_frozen(&event, KIND, golden, r#"{"model":"m"}"#);
+        assert_frozen::<AgentConfigured>(&[(
+            "AgentConfigured",
+            r#"{"run":"00000000-0007-7000-8000-000000000000","by":"operator"}"#,
+            r#"{"model":"m"}"#,
+        )]);
     }
 }

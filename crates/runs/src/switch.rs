@@ -192,9 +192,9 @@ mod tests {
 
     #[test]
     fn the_stored_forms_are_frozen() {
-        let change = || SwitchChange { by: "~nick".parse().unwrap() };
-        let form = r#"{"by":"~nick"}"#;
-        assert_frozen(&SwitchEvent::AgentStopped(change()), "AgentStopped", form, "");
-        assert_frozen(&SwitchEvent::AgentStarted(change()), "AgentStarted", form, "");
+        assert_frozen::<SwitchEvent>(&[
+            ("AgentStopped", r#"{"by":"~nick"}"#, ""),
+            ("AgentStarted", r#"{"by":"~nick"}"#, ""),
+        ]);
     }
 }

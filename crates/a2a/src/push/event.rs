@@ -73,30 +73,19 @@ mod tests {
 
     #[test]
     fn configurations_are_stored_as_they_were() {
-        let key = PushKey { task: "t".into(), id: "c".into(), stream: "runs.thread/x".into() };
-        let config = PushConfig {
-            key: key.clone(),
-            agent: "@nick.coder".parse().unwrap(),
-            receiver: "@ann.app".parse().unwrap(),
-            through: None,
-            url: "https://h/".into(),
-            token: Some("s".into()),
-            scheme: Some("Bearer".into()),
-            credentials: None,
-        };
-        let key_form = r#"{"task":"t","id":"c","stream":"runs.thread/x"}"#;
-        let set = format!(
-            r#"{{"key":{key_form},"agent":"@nick.coder","by":"@ann.app","url":"https://h/","token":"s","scheme":"Bearer"}}"#
-        );
-        let scoped = PushConfig { through: Some("tok_1".into()), ..config.clone() };
-        let set_scoped = set.replace(r#""url""#, r#""through":"tok_1","url""#);
-        for (event, kind, form) in [
-            (PushEvent::PushConfigSet(Box::new(config)), "PushConfigSet", set.as_str()),
-            (PushEvent::PushConfigSet(Box::new(scoped)), "PushConfigSet", set_scoped.as_str()),
-            (PushEvent::PushConfigDeleted(key.clone()), "PushConfigDeleted", key_form),
-            (PushEvent::PushConfigSettled(key), "PushConfigSettled", key_form),
-        ] {
-            assert_frozen(&event, kind, form, "");
-        }
+        assert_frozen::<PushEvent>(&[
+            (
+                "PushConfigSet",
+                r#"{"key":{"task":"t","id":"c","stream":"runs.thread/x"},"agent":"@nick.coder","by":"@ann.app","url":"https://h/","token":"s","scheme":"Bearer"}"#,
+                "",
+            ),
+            (
+                "PushConfigSet",
+                r#"{"key":{"task":"t","id":"c","stream":"runs.thread/x"},"agent":"@nick.coder","by":"@ann.app","through":"tok_1","url":"https://h/","token":"s","scheme":"Bearer"}"#,
+                "",
+            ),
+            ("PushConfigDeleted", r#"{"task":"t","id":"c","stream":"runs.thread/x"}"#, ""),
+            ("PushConfigSettled", r#"{"task":"t","id":"c","stream":"runs.thread/x"}"#, ""),
+        ]);
     }
 }

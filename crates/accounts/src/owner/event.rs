@@ -45,26 +45,18 @@ mod tests {
 
     #[test]
     fn stored_forms_are_frozen() {
-        let (a, b) = (TokenDigest::of("a"), TokenDigest::of("secret"));
-        let forms = [
+        assert_frozen::<OwnerEvent>(&[
             (
-                OwnerEvent::OwnerRegistered(OwnerRegistered { by: Actor::Operator, token: Some(a) }),
                 "OwnerRegistered",
                 r#"{"by":"operator","token":"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"}"#,
+                "",
             ),
+            ("OwnerRegistered", r#"{"by":"seed"}"#, ""),
             (
-                OwnerEvent::OwnerRegistered(OwnerRegistered { by: Actor::Seed, token: None }),
-                "OwnerRegistered",
-                r#"{"by":"seed"}"#,
-            ),
-            (
-                OwnerEvent::OwnerTokenSet(OwnerTokenSet { by: Actor::Operator, old: Some(a), new: b }),
                 "OwnerTokenSet",
                 r#"{"by":"operator","old":"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb","new":"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"}"#,
+                "",
             ),
-        ];
-        for (event, kind, envelope) in forms {
-            assert_frozen(&event, kind, envelope, "");
-        }
+        ]);
     }
 }

@@ -49,6 +49,8 @@ fn new(kind: &'static str, text: &str) -> NewEvent {
 }
 
 impl StoredForm for HallEvent {
+    const KINDS: &'static [&'static str] = &["Opened", "Taken", "Closed", "Sung"];
+
     fn encode(&self) -> NewEvent {
         match self {
             HallEvent::Opened(seats) => new("Opened", &seats.to_string()),
