@@ -11,21 +11,16 @@ pub mod passkey;
 pub mod state;
 
 use plenary_engine::{Command, Conditions, Decided, Point, Room};
-use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
+use plenary_kernel::{OwnerName, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp};
-use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Accounts, Rejection, TokenDigest, index::PASSKEYS};
-use command::{
-    AddPasskey, IssuerSignIn, KeyringFacts, MakeLink, PasskeySignIn, RemovePasskey, SessionUse, SignIn,
-    SignOut, SignedIn,
-};
-pub use cookie::{ConsoleCookie, cookie_of, csrf_of};
-use decide::ConsoleDecision;
+use crate::{Accounts, Rejection, index::PASSKEYS};
+use command::{ConsoleCommand, KeyringFacts};
+pub use cookie::{ConsoleCookie, client_of, cookie_of, csrf_of};
 use event::ConsoleEvent;
 pub use keyring::{Keyring, OpenSession};
 use state::ConsoleState;
-pub use state::{ConsoleRole, ConsoleSession, IssuerSubject};
+pub use state::{ConsoleRole, ConsoleSession, IssuerSubject, Rights, SessionClient};
 
 /// The streams `accounts.console/~<owner>`, and `accounts.console/operator`.
 #[derive(Debug)]
@@ -71,27 +66,6 @@ impl Room for ConsoleRoom {
     }
 }
 
-/// A command on the links, sessions and passkeys of a console.
-pub(crate) trait ConsoleCommand: Send + Sync {
-    const NAME: &'static str;
-    type Reply: Serialize + DeserializeOwned + Send + Sync;
-
-    /// The token that must be valid, if any.
-    fn required_token<'a>(&'a self, _state: &'a ConsoleState) -> Option<&'a TokenDigest> {
-        None
-    }
-    fn decide(
-        &self,
-        state: &ConsoleState,
-        facts: KeyringFacts,
-        stamp: &Stamp,
-    ) -> ConsoleDecision<Self::Reply>;
-    /// An owner without quota must still be able to sign in and see the reason.
-    fn exceeds_quota(&self) -> bool {
-        true
-    }
-}
-
 /// A command with the accounts, which check its token.
 pub(crate) struct KeyringCommand<'a, C> {
     pub(crate) accounts: &'a Accounts,
@@ -117,101 +91,5 @@ impl<C: ConsoleCommand> Command<ConsoleRoom> for KeyringCommand<'_, C> {
 
     fn exceeds_quota(&self) -> bool {
         self.command.exceeds_quota()
-    }
-}
-
-/// `IssuerSignIn` with the digest of the cookie.
-pub(crate) struct IssuerSignInWith<'a> {
-    pub(crate) sign_in: &'a IssuerSignIn,
-    pub(crate) cookie: TokenDigest,
-}
-
-impl ConsoleCommand for MakeLink {
-    const NAME: &'static str = "make_link";
-    type Reply = ();
-
-    fn required_token<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
-        Some(&self.through)
-    }
-    fn decide(&self, _: &ConsoleState, facts: KeyringFacts, stamp: &Stamp) -> ConsoleDecision<()> {
-        decide::make_link(facts, stamp, self)
-    }
-}
-
-impl ConsoleCommand for SignIn {
-    const NAME: &'static str = "sign_in";
-    type Reply = SignedIn;
-
-    fn required_token<'a>(&'a self, state: &'a ConsoleState) -> Option<&'a TokenDigest> {
-        Some(&state.link(&self.link)?.through)
-    }
-    fn decide(&self, state: &ConsoleState, facts: KeyringFacts, stamp: &Stamp) -> ConsoleDecision<SignedIn> {
-        decide::sign_in(state, facts, stamp, self)
-    }
-}
-
-impl ConsoleCommand for SessionUse {
-    const NAME: &'static str = "use_session";
-    type Reply = ();
-
-    fn decide(&self, state: &ConsoleState, _: KeyringFacts, stamp: &Stamp) -> ConsoleDecision<()> {
-        decide::touch(state, stamp, self)
-    }
-}
-
-impl ConsoleCommand for SignOut {
-    const NAME: &'static str = "sign_out";
-    type Reply = ();
-
-    fn decide(&self, state: &ConsoleState, _: KeyringFacts, _: &Stamp) -> ConsoleDecision<()> {
-        decide::sign_out(state, self)
-    }
-}
-
-impl ConsoleCommand for AddPasskey {
-    const NAME: &'static str = "add_passkey";
-    type Reply = String;
-
-    fn required_token<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
-        Some(&self.through)
-    }
-    fn decide(&self, state: &ConsoleState, facts: KeyringFacts, stamp: &Stamp) -> ConsoleDecision<String> {
-        decide::add_passkey(state, facts, stamp, self)
-    }
-    fn exceeds_quota(&self) -> bool {
-        false
-    }
-}
-
-impl ConsoleCommand for PasskeySignIn {
-    const NAME: &'static str = "sign_in_by_passkey";
-    type Reply = SignedIn;
-
-    fn required_token<'a>(&'a self, state: &'a ConsoleState) -> Option<&'a TokenDigest> {
-        Some(&state.passkey(&self.passkey)?.through)
-    }
-    fn decide(&self, state: &ConsoleState, facts: KeyringFacts, stamp: &Stamp) -> ConsoleDecision<SignedIn> {
-        decide::sign_in_by_passkey(state, facts, stamp, self)
-    }
-}
-
-impl ConsoleCommand for IssuerSignInWith<'_> {
-    const NAME: &'static str = "sign_in_at_issuer";
-    type Reply = SignedIn;
-
-    fn required_token<'a>(&'a self, _: &'a ConsoleState) -> Option<&'a TokenDigest> {
-        Some(&self.sign_in.through)
-    }
-    fn decide(&self, _: &ConsoleState, facts: KeyringFacts, stamp: &Stamp) -> ConsoleDecision<SignedIn> {
-        decide::sign_in_at_issuer(facts, stamp, self.sign_in, self.cookie)
-    }
-}
-
-impl ConsoleCommand for RemovePasskey {
-    const NAME: &'static str = "remove_passkey";
-    type Reply = ();
-
-    fn decide(&self, state: &ConsoleState, _: KeyringFacts, _: &Stamp) -> ConsoleDecision<()> {
-        decide::remove_passkey(state, self)
     }
 }

@@ -288,7 +288,7 @@ async fn by_session(
     parts: &Parts,
     open_session: &OpenSession,
 ) -> Result<Principal, Refusal> {
-    if open_session.session.role == ConsoleRole::Viewer && !parts.method.is_safe() {
+    if open_session.session.rights.role == ConsoleRole::Viewer && !parts.method.is_safe() {
         return Err(read_only());
     }
     let mut names = parts.headers.get_all(AS_AGENT).iter();

@@ -56,9 +56,8 @@ pub use agent::{
 };
 pub use answer::token_required;
 pub use console::{
-    ConsoleCookie, ConsoleRole, ConsoleSession, IssuerSubject, Keyring, OpenSession,
-    command::IssuerSignIn,
-    cookie_of, csrf_of,
+    ConsoleCookie, ConsoleRole, ConsoleSession, IssuerSubject, Keyring, OpenSession, Rights, SessionClient,
+    client_of, cookie_of, csrf_of,
     passkey::{KnownPasskey, NewPasskey, PasskeyUse},
 };
 pub use contact::open_requests::ContactWaiting;

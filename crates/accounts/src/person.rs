@@ -92,7 +92,7 @@ impl Accounts {
             let Some(open_session) = self.session_of(&principal).await? else {
                 return Ok(Decider { principal, person: None });
             };
-            let person = open_session.session.person.clone();
+            let person = open_session.session.rights.person.clone();
             match &principal.who {
                 TokenOwner::Agent(agent) if person.as_ref() != Some(agent) => {
                     Ok(Decider { principal, person: None })

@@ -149,7 +149,7 @@ impl Accounts {
         seal(async move {
             if !parts.headers.contains_key(header::AUTHORIZATION)
                 && let Some(open_session) = signed_in(self, parts).await?
-                && open_session.session.role == ConsoleRole::Viewer
+                && open_session.session.rights.role == ConsoleRole::Viewer
             {
                 return Ok(false);
             }

@@ -78,5 +78,5 @@ async fn keyring(
 
 /// Whether the session may only read.
 fn is_viewer(open: Option<&OpenSession>) -> bool {
-    open.is_some_and(|open| open.session.role == ConsoleRole::Viewer)
+    open.is_some_and(|open| open.session.rights.role == ConsoleRole::Viewer)
 }

@@ -198,7 +198,7 @@ async fn writer(
         signed_in(console.accounts(), parts).await?
     };
     let Some(open) = open else { return Ok(None) };
-    let person = open.session.person;
+    let person = open.session.rights.person;
     let other = match named {
         None => None,
         Some(Some(agent)) if open.keyring.has(&agent) => {
@@ -207,7 +207,7 @@ async fn writer(
         Some(_) => return Ok(None),
     };
     let has_entry = other.is_some() || counts(operation, route);
-    let may_write = open.session.role != ConsoleRole::Viewer;
+    let may_write = open.session.rights.role != ConsoleRole::Viewer;
     Ok((has_entry && may_write).then_some((open.keyring, person, Some(open.id), other)))
 }
 

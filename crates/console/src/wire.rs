@@ -115,8 +115,8 @@ impl From<KnownPasskey> for PasskeyView {
             passkey_id: id,
             credential_id: passkey.credential,
             name: passkey.name,
-            role: passkey.role,
-            person: passkey.person,
+            role: passkey.rights.role,
+            person: passkey.rights.person,
             created_at: passkey.created_at.0,
             last_used_at: passkey.last_used_at.map(|at| at.0),
             usable: is_usable,
@@ -172,9 +172,9 @@ pub(crate) struct OwnSession {
 impl OwnSession {
     pub(crate) fn new(open: OpenSession, csrf: String) -> Self {
         Self {
-            role: open.session.role,
+            role: open.session.rights.role,
             owner: open.keyring.owner().cloned(),
-            person: open.session.person,
+            person: open.session.rights.person,
             expires_at: open.session.until.0,
             session_id: open.id,
             csrf,
@@ -214,13 +214,13 @@ impl SessionView {
         Self {
             current: current == Some(open.id.as_str()),
             session_id: open.id,
-            role: open.session.role,
-            person: open.session.person,
+            role: open.session.rights.role,
+            person: open.session.rights.person,
             created_at: open.session.created_at.0,
             last_used_at: open.session.last_used_at.0,
             expires_at: open.session.until.0,
-            address: open.session.address,
-            user_agent: open.session.user_agent,
+            address: open.session.client.address,
+            user_agent: open.session.client.user_agent,
             issuer: open.session.identity.as_ref().map(|identity| identity.issuer.clone()),
             issuer_subject: open.session.identity.map(|identity| identity.shown),
         }

@@ -1,12 +1,13 @@
 //! The commands on the sessions of a console. Pure.
 //! Must not know: permissions; the decider checks them.
 
-use plenary_kernel::AgentHandle;
-use serde::{Deserialize, Serialize};
+use plenary_kernel::Stamp;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
+    decide::ConsoleDecision,
     passkey::{NewPasskey, PasskeyUse},
-    state::{ConsoleRole, IssuerSubject},
+    state::{ConsoleState, IssuerSubject, Rights, SessionClient},
 };
 use crate::{Actor, TokenDigest};
 
@@ -15,14 +16,10 @@ use crate::{Actor, TokenDigest};
 pub struct MakeLink {
     /// The authority.
     pub by: Actor,
-    /// The token behind the link: link and session end with it.
-    pub through: TokenDigest,
     /// The digest of the link.
     pub link: TokenDigest,
-    /// The role of its session.
-    pub role: ConsoleRole,
-    /// The person of its session.
-    pub person: Option<AgentHandle>,
+    /// The rights of its session.
+    pub rights: Rights,
     /// Its validity, in milliseconds.
     pub lasts_ms: u64,
 }
@@ -36,10 +33,8 @@ pub struct SignIn {
     pub cookie: TokenDigest,
     /// The session's longest duration, in milliseconds.
     pub lasts_ms: u64,
-    /// The client's address.
-    pub address: Option<String>,
-    /// The client's `User-Agent`.
-    pub user_agent: Option<String>,
+    /// Its client.
+    pub client: SessionClient,
 }
 
 /// The outcome of `SignIn`.
@@ -72,12 +67,8 @@ pub struct SignOut {
 pub struct AddPasskey {
     /// The authority.
     pub by: Actor,
-    /// The token behind the session in which it is added.
-    pub through: TokenDigest,
-    /// The role of its sessions.
-    pub role: ConsoleRole,
-    /// The person of its sessions.
-    pub person: Option<AgentHandle>,
+    /// The rights of the session in which it is added, and of its own sessions.
+    pub rights: Rights,
     /// The passkey.
     pub new: NewPasskey,
 }
@@ -100,16 +91,12 @@ pub struct PasskeySignIn {
 pub struct IssuerSignIn {
     /// The person at the issuer.
     pub identity: IssuerSubject,
-    /// What the session hangs on.
-    pub through: TokenDigest,
-    /// The role of the session.
-    pub role: ConsoleRole,
-    /// Whose session it becomes; absent for the owner's default person.
-    pub person: Option<AgentHandle>,
-    /// The client's address.
-    pub address: Option<String>,
-    /// The client's `User-Agent`.
-    pub user_agent: Option<String>,
+    /// The rights of the session.
+    pub rights: Rights,
+    /// The digest of the cookie.
+    pub cookie: TokenDigest,
+    /// Its client.
+    pub client: SessionClient,
 }
 
 /// Removes a passkey.
@@ -126,4 +113,25 @@ pub struct RemovePasskey {
 pub struct KeyringFacts {
     /// Whether the token that the link was made with is valid now.
     pub is_token_valid: bool,
+}
+
+/// A command on the links, sessions and passkeys of a console.
+pub(crate) trait ConsoleCommand: Send + Sync {
+    const NAME: &'static str;
+    type Reply: Serialize + DeserializeOwned + Send + Sync;
+
+    /// The token that must be valid, if any.
+    fn required_token<'a>(&'a self, _state: &'a ConsoleState) -> Option<&'a TokenDigest> {
+        None
+    }
+    fn decide(
+        &self,
+        state: &ConsoleState,
+        facts: KeyringFacts,
+        stamp: &Stamp,
+    ) -> ConsoleDecision<Self::Reply>;
+    /// An owner without quota must still be able to sign in and see the reason.
+    fn exceeds_quota(&self) -> bool {
+        true
+    }
 }

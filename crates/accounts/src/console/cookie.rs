@@ -4,8 +4,11 @@
 use http::{HeaderMap, HeaderValue, header};
 use plenary_kernel::json::digest;
 
-use super::keyring::Keyring;
-use crate::{limits::TOKEN_BYTES_MAX, token::random_hex};
+use super::{keyring::Keyring, state::SessionClient};
+use crate::{
+    limits::{TOKEN_BYTES_MAX, USER_AGENT_CHARS_MAX},
+    token::random_hex,
+};
 
 /// The name of the cookie.
 const CONSOLE_COOKIE: &str = "plenary_console";
@@ -80,6 +83,13 @@ pub(crate) fn keyring_of_cookie(secret: &str) -> Option<Keyring> {
 /// What a page sends with each write: it follows from the cookie, which no page can read, and is kept nowhere.
 pub fn csrf_of(cookie: &str) -> String {
     hex::encode(digest(&[b"a write of the console\0", cookie.as_bytes()].concat()))
+}
+
+/// The client of a request, at this address, as its session shows it.
+pub fn client_of(address: String, headers: &HeaderMap) -> SessionClient {
+    let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+    let user_agent = agent.map(|agent| agent.chars().take(USER_AGENT_CHARS_MAX).collect());
+    SessionClient { address: Some(address), user_agent }
 }
 
 /// The cookie of a request; `None` where there is none, or more than one.

@@ -1,9 +1,9 @@
 //! The events of an owner's console sessions, and their stored form. The forms are frozen. Pure.
 
-use plenary_kernel::{AgentHandle, TimestampMs};
+use plenary_kernel::TimestampMs;
 use serde::{Deserialize, Serialize};
 
-use super::state::{ConsoleRole, IssuerSubject};
+use super::state::{IssuerSubject, Rights, SessionClient};
 use crate::{Actor, TokenDigest};
 
 /// An event of a console.
@@ -34,15 +34,23 @@ pub struct LinkMade {
     pub by: Actor,
     /// The digest of the link.
     pub link: TokenDigest,
-    /// The token behind it.
-    pub through: TokenDigest,
-    /// The role of its session.
-    pub role: ConsoleRole,
-    /// The person of its session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub person: Option<AgentHandle>,
+    /// The rights of its session.
+    #[serde(flatten)]
+    pub rights: Rights,
     /// Its expiry.
     pub until: TimestampMs,
+}
+
+/// What each sign-in records of the session that it opens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opening {
+    /// The digest of the cookie.
+    pub cookie: TokenDigest,
+    /// Its latest end.
+    pub until: TimestampMs,
+    /// Its client.
+    #[serde(flatten)]
+    pub client: SessionClient,
 }
 
 /// See [`ConsoleEvent::SignedIn`].
@@ -52,16 +60,9 @@ pub struct SessionBegan {
     pub session: String,
     /// The used link.
     pub link: TokenDigest,
-    /// The digest of the cookie.
-    pub cookie: TokenDigest,
-    /// Its latest end.
-    pub until: TimestampMs,
-    /// The client's address.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub address: Option<String>,
-    /// The client's `User-Agent`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user_agent: Option<String>,
+    /// What the browser has of it.
+    #[serde(flatten)]
+    pub opening: Opening,
 }
 
 /// See [`ConsoleEvent::SessionUsed`].
@@ -93,13 +94,9 @@ pub struct PasskeyAdded {
     pub key: String,
     /// Its name for people.
     pub name: String,
-    /// The token behind the session in which it was added.
-    pub through: TokenDigest,
-    /// The role of its sessions.
-    pub role: ConsoleRole,
-    /// The person of its sessions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub person: Option<AgentHandle>,
+    /// The rights of its sessions; the token is that of the session in which it was added.
+    #[serde(flatten)]
+    pub rights: Rights,
     /// The authenticator's signature counter.
     pub counter: u32,
     /// The signed challenge.
@@ -121,16 +118,9 @@ pub struct PasskeyUsed {
     pub challenge_until: TimestampMs,
     /// The session.
     pub session: String,
-    /// The digest of the cookie.
-    pub cookie: TokenDigest,
-    /// Its latest end.
-    pub until: TimestampMs,
-    /// The client's address.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub address: Option<String>,
-    /// The client's `User-Agent`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user_agent: Option<String>,
+    /// What the browser has of it.
+    #[serde(flatten)]
+    pub opening: Opening,
 }
 
 /// See [`ConsoleEvent::SignedInAtIssuer`].
@@ -141,23 +131,12 @@ pub struct IssuerSessionBegan {
     /// The person at the issuer.
     #[serde(rename = "at")]
     pub identity: IssuerSubject,
-    /// The proof of the rule that admitted the person; the session ends with the rule.
-    pub through: TokenDigest,
-    /// Its role.
-    pub role: ConsoleRole,
-    /// The person of the session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub person: Option<AgentHandle>,
-    /// The digest of the cookie.
-    pub cookie: TokenDigest,
-    /// Its latest end.
-    pub until: TimestampMs,
-    /// The client's address.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub address: Option<String>,
-    /// The client's `User-Agent`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user_agent: Option<String>,
+    /// Its rights; in place of a token the proof of the rule that admitted the person.
+    #[serde(flatten)]
+    pub rights: Rights,
+    /// What the browser has of it.
+    #[serde(flatten)]
+    pub opening: Opening,
 }
 
 /// See [`ConsoleEvent::PasskeyRemoved`].

@@ -8,9 +8,10 @@ use plenary_kernel::{AgentHandle, MalformedText, OwnerName, TimestampMs};
 use plenary_log::{Condition, Fault};
 
 use super::{
-    ConsoleCommand, ConsoleRole, ConsoleRoom, ConsoleSession, IssuerSignInWith, KeyringCommand,
-    command::{IssuerSignIn, KeyringFacts, MakeLink, SessionUse, SignIn, SignOut, SignedIn},
+    ConsoleRole, ConsoleRoom, ConsoleSession, KeyringCommand,
+    command::{ConsoleCommand, IssuerSignIn, KeyringFacts, MakeLink, SessionUse, SignIn, SignOut, SignedIn},
     cookie::{ConsoleCookie, keyring_of_cookie, keyring_of_link, link_of},
+    state::{IssuerSubject, Rights, SessionClient},
 };
 use crate::{
     Accounts, Actor, AgentKind, Authority, Failure, Principal, Rejection, TokenDigest, TokenOwner,
@@ -106,7 +107,7 @@ impl Accounts {
         person: Option<AgentHandle>,
     ) -> Sealed<'a, Result<String, Failure>> {
         seal(async move {
-            let token = match by.token.console() {
+            let through = match by.token.console() {
                 None => by.token,
                 // A link from a session ends with the token behind the session.
                 Some(_) => {
@@ -115,16 +116,14 @@ impl Accounts {
                     if session.identity.is_some() {
                         return Err(Rejection::SignedInAtIssuer.into());
                     }
-                    session.through
+                    session.rights.through
                 }
             };
             let secret = link_of(keyring);
             let command = MakeLink {
                 by: Actor::from(by.who.clone()),
-                through: token,
                 link: TokenDigest::of(&secret),
-                role,
-                person,
+                rights: Rights { through, role, person },
                 lasts_ms: CONSOLE_LINK_MS_MAX,
             };
             self.on_keyring(keyring, &command).await?;
@@ -147,7 +146,7 @@ impl Accounts {
             let Some(keyring) = Keyring::of(&authority.by, of_operator) else { return Ok(None) };
             let (state, _) = self.0.keyrings.state(&keyring.to_string()).await?;
             let session = state.of_cookie(cookie).map(|(_, session)| session);
-            Ok(session.filter(|session| session.identity.is_some()).map(|session| session.through))
+            Ok(session.filter(|session| session.identity.is_some()).map(|session| session.rights.through))
         })
     }
 
@@ -158,13 +157,12 @@ impl Accounts {
     pub fn sign_in<'a>(
         &'a self,
         link: &'a str,
-        address: Option<String>,
-        user_agent: Option<String>,
+        client: SessionClient,
     ) -> Sealed<'a, Result<(OpenSession, ConsoleCookie), Failure>> {
         seal(async move {
             let keyring = keyring_of_link(link).ok_or(Rejection::LinkInvalid)?;
             let (state, _) = self.0.keyrings.fresh(&keyring.to_string()).await?;
-            let person = state.link(&TokenDigest::of(link)).and_then(|link| link.person.as_ref());
+            let person = state.link(&TokenDigest::of(link)).and_then(|link| link.rights.person.as_ref());
             if !self.person_exists(person).await? {
                 return Err(Rejection::LinkInvalid.into());
             }
@@ -173,15 +171,14 @@ impl Accounts {
                 link: TokenDigest::of(link),
                 cookie: TokenDigest::of(cookie.expose()),
                 lasts_ms: CONSOLE_SESSION_MS_MAX,
-                address,
-                user_agent,
+                client,
             };
             Ok((self.open_by(&keyring, &command, Rejection::LinkInvalid).await?, cookie))
         })
     }
 
-    /// Signs in a person with a verified token of an issuer and a matching rule. Returns the session and its cookie, which is
-    /// not stored.
+    /// Signs in a person with a verified token of an issuer and the rights that a matching rule gives; without a person in
+    /// them, the owner's default person. Returns the session and its cookie, which is not stored.
     ///
     /// # Errors
     /// `NotFound` if the owner does not exist or has no such person; `Revoked` if the rule no longer exists;
@@ -189,10 +186,12 @@ impl Accounts {
     pub fn sign_in_at_issuer<'a>(
         &'a self,
         keyring: &'a Keyring,
-        command: IssuerSignIn,
+        identity: IssuerSubject,
+        rights: Rights,
+        client: SessionClient,
     ) -> Sealed<'a, Result<(OpenSession, ConsoleCookie), Failure>> {
         seal(async move {
-            let person = match (command.person.clone(), keyring.owner()) {
+            let person = match (rights.person, keyring.owner()) {
                 (Some(handle), _) => {
                     let person_state = self.fresh_agent(&handle).await?.state;
                     let is_person = person_state.is_live()
@@ -209,9 +208,8 @@ impl Accounts {
                 (None, None) => None,
             };
             let cookie = ConsoleCookie::random(keyring);
-            let command = IssuerSignIn { person, ..command };
-            let digest = TokenDigest::of(cookie.expose());
-            let command = IssuerSignInWith { sign_in: &command, cookie: digest };
+            let rights = Rights { person, ..rights };
+            let command = IssuerSignIn { identity, rights, cookie: TokenDigest::of(cookie.expose()), client };
             Ok((self.open_by(keyring, &command, Rejection::NotFound).await?, cookie))
         })
     }
@@ -263,9 +261,7 @@ impl Accounts {
             let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
             let mut open_sessions = Vec::new();
             for (id, session) in state.sessions().filter(|(_, session)| session.is_open(now, idle)) {
-                if self.is_through_valid(keyring, &session.through).await?
-                    && self.person_exists(session.person.as_ref()).await?
-                {
+                if self.are_valid(keyring, &session.rights).await? {
                     let (keyring, id) = (keyring.clone(), id.to_owned());
                     open_sessions.push(OpenSession { keyring, id, session: session.clone() });
                 }
@@ -320,13 +316,17 @@ impl Accounts {
         let (state, _) = self.0.keyrings.fresh(&keyring.to_string()).await?;
         let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
         let Some((id, session)) = state.of_cookie(cookie) else { return Ok(None) };
-        let is_valid = session.is_open(now, idle)
-            && self.is_through_valid(&keyring, &session.through).await?
-            && self.person_exists(session.person.as_ref()).await?;
+        let is_valid = session.is_open(now, idle) && self.are_valid(&keyring, &session.rights).await?;
         if !is_valid {
             return Ok(None);
         }
         Ok(Some(OpenSession { keyring, id: id.to_owned(), session: session.clone() }))
+    }
+
+    /// Whether the token behind rights is valid, and their person exists.
+    pub(super) async fn are_valid(&self, keyring: &Keyring, rights: &Rights) -> Result<bool, Fault> {
+        Ok(self.is_through_valid(keyring, &rights.through).await?
+            && self.person_exists(rights.person.as_ref()).await?)
     }
 
     /// Whether the person of a link, a session or a passkey, if any, was not deleted: each ends with its person.
@@ -338,11 +338,7 @@ impl Accounts {
     }
 
     /// Whether the token that a link was made with is the operator's or the owner's.
-    pub(super) async fn is_through_valid(
-        &self,
-        keyring: &Keyring,
-        through: &TokenDigest,
-    ) -> Result<bool, Fault> {
+    async fn is_through_valid(&self, keyring: &Keyring, through: &TokenDigest) -> Result<bool, Fault> {
         if self.0.operator.matches(through) || self.is_issuer_proof(through) {
             return Ok(true);
         }
@@ -416,8 +412,8 @@ impl Accounts {
         let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
         match console.state.of_cookie(cookie) {
             Some((_, session)) if session.is_open(now, idle) => {
-                let holds = self.is_through_valid(&keyring, &session.through).await?;
-                Ok(holds.then(|| session.person.clone()))
+                let holds = self.is_through_valid(&keyring, &session.rights.through).await?;
+                Ok(holds.then(|| session.rights.person.clone()))
             }
             Some(_) | None => Ok(None),
         }

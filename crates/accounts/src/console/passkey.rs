@@ -10,7 +10,7 @@ use super::{
     Keyring, OpenSession,
     command::{AddPasskey, PasskeySignIn, RemovePasskey},
     cookie::ConsoleCookie,
-    state::Passkey,
+    state::{Passkey, SessionClient},
 };
 use crate::{
     Accounts, Actor, Failure, Principal, Rejection, TokenDigest,
@@ -40,10 +40,8 @@ pub struct PasskeyUse {
     pub challenge: TokenDigest,
     /// The expiry of the challenge.
     pub challenge_until: TimestampMs,
-    /// The client's address.
-    pub address: Option<String>,
-    /// The client's `User-Agent`.
-    pub user_agent: Option<String>,
+    /// The client.
+    pub client: SessionClient,
 }
 
 /// A new, verified passkey.
@@ -87,9 +85,7 @@ impl Accounts {
             }
             let command = AddPasskey {
                 by: Actor::from(by.who.clone()),
-                through: open_session.session.through,
-                role: open_session.session.role,
-                person: open_session.session.person.clone(),
+                rights: open_session.session.rights.clone(),
                 new,
             };
             let keyring = open_session.keyring.clone();
@@ -135,8 +131,7 @@ impl Accounts {
             let (state, _) = self.0.keyrings.fresh(&keyring.to_string()).await?;
             let mut passkeys = Vec::new();
             for (id, passkey) in state.passkeys() {
-                let is_usable = self.is_through_valid(keyring, &passkey.through).await?
-                    && self.person_exists(passkey.person.as_ref()).await?;
+                let is_usable = self.are_valid(keyring, &passkey.rights).await?;
                 let (keyring, id, passkey) = (keyring.clone(), id.to_owned(), passkey.clone());
                 passkeys.push(KnownPasskey { keyring, id, passkey, is_usable });
             }
@@ -154,7 +149,7 @@ impl Accounts {
         passkey_use: PasskeyUse,
     ) -> Sealed<'a, Result<(OpenSession, ConsoleCookie), Failure>> {
         seal(async move {
-            if !self.person_exists(passkey.passkey.person.as_ref()).await? {
+            if !self.person_exists(passkey.passkey.rights.person.as_ref()).await? {
                 return Err(Rejection::PasskeyInvalid.into());
             }
             let keyring = passkey.keyring.clone();

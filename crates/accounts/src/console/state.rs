@@ -7,7 +7,7 @@ use plenary_kernel::{AgentHandle, TimestampMs};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::event::{ConsoleEvent, LinkMade, PasskeyUsed};
+use super::event::{ConsoleEvent, LinkMade, Opening, PasskeyUsed};
 use crate::{
     TokenDigest,
     limits::{CONSOLE_LINKS_MAX, CONSOLE_SESSIONS_MAX},
@@ -25,15 +25,35 @@ pub enum ConsoleRole {
     Operator,
 }
 
+/// The rights of a session, and of the link or the passkey that opens it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rights {
+    /// The token behind them, with which they end.
+    pub through: TokenDigest,
+    /// The role.
+    pub role: ConsoleRole,
+    /// The person, with whom they end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<AgentHandle>,
+}
+
+/// The client that opened a session, for display.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionClient {
+    /// Its address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// Its `User-Agent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_agent: Option<String>,
+}
+
 /// An unused link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// The token behind it.
-    pub through: TokenDigest,
-    /// The role of its session.
-    pub role: ConsoleRole,
-    /// The person of its session.
-    pub person: Option<AgentHandle>,
+    /// The rights of its session.
+    #[serde(flatten)]
+    pub rights: Rights,
     /// Its expiry.
     pub until: TimestampMs,
 }
@@ -54,22 +74,18 @@ pub struct IssuerSubject {
 pub struct ConsoleSession {
     /// The digest of its cookie.
     pub cookie: TokenDigest,
-    /// The token behind it, with which it ends.
-    pub through: TokenDigest,
-    /// Its scope.
-    pub role: ConsoleRole,
-    /// The person.
-    pub person: Option<AgentHandle>,
+    /// Its rights.
+    #[serde(flatten)]
+    pub rights: Rights,
     /// When it began.
     pub created_at: TimestampMs,
     /// Its last use, accurate to an hour.
     pub last_used_at: TimestampMs,
     /// Its latest end.
     pub until: TimestampMs,
-    /// The client's address at sign-in.
-    pub address: Option<String>,
-    /// The client's `User-Agent`.
-    pub user_agent: Option<String>,
+    /// Its client at sign-in.
+    #[serde(flatten)]
+    pub client: SessionClient,
     /// The passkey that opened it, with which it ends.
     #[serde(default)]
     pub passkey: Option<String>,
@@ -87,12 +103,9 @@ pub struct Passkey {
     pub key: String,
     /// Its name for people.
     pub name: String,
-    /// The token behind it, with which it ends.
-    pub through: TokenDigest,
-    /// The role of its sessions.
-    pub role: ConsoleRole,
-    /// The person of its sessions.
-    pub person: Option<AgentHandle>,
+    /// The rights of its sessions.
+    #[serde(flatten)]
+    pub rights: Rights,
     /// The authenticator's signature counter.
     pub counter: u32,
     /// When it was added.
@@ -102,6 +115,20 @@ pub struct Passkey {
 }
 
 impl ConsoleSession {
+    /// A session that a link opens.
+    fn new(at: TimestampMs, rights: Rights, opening: &Opening) -> Self {
+        Self {
+            cookie: opening.cookie,
+            rights,
+            created_at: at,
+            last_used_at: at,
+            until: opening.until,
+            client: opening.client.clone(),
+            passkey: None,
+            identity: None,
+        }
+    }
+
     /// Whether it is open: neither expired nor idle for too long.
     pub fn is_open(&self, now: TimestampMs, idle_ms_max: u64) -> bool {
         now < self.until && now.0 < self.last_used_at.0.saturating_add(idle_ms_max)
@@ -160,36 +187,14 @@ impl ConsoleState {
             ConsoleEvent::LinkMade(event) => self.add_link(at, event),
             ConsoleEvent::SignedIn(event) => {
                 let Some(link) = self.links.remove(&event.link.hex()) else { return };
-                let session = ConsoleSession {
-                    cookie: event.cookie,
-                    through: link.through,
-                    role: link.role,
-                    person: link.person,
-                    created_at: at,
-                    last_used_at: at,
-                    until: event.until,
-                    address: event.address.clone(),
-                    user_agent: event.user_agent.clone(),
-                    passkey: None,
-                    identity: None,
-                };
+                let session = ConsoleSession::new(at, link.rights, &event.opening);
                 self.add_session(at, &event.session, session);
             }
             ConsoleEvent::PasskeyUsed(event) => self.use_passkey(at, event),
             ConsoleEvent::SignedInAtIssuer(event) => {
-                let session = ConsoleSession {
-                    cookie: event.cookie,
-                    through: event.through,
-                    role: event.role,
-                    person: event.person.clone(),
-                    created_at: at,
-                    last_used_at: at,
-                    until: event.until,
-                    address: event.address.clone(),
-                    user_agent: event.user_agent.clone(),
-                    passkey: None,
-                    identity: Some(event.identity.clone()),
-                };
+                let identity = Some(event.identity.clone());
+                let session = ConsoleSession::new(at, event.rights.clone(), &event.opening);
+                let session = ConsoleSession { identity, ..session };
                 self.add_session(at, &event.session, session);
             }
             ConsoleEvent::PasskeyAdded(event) => {
@@ -197,9 +202,7 @@ impl ConsoleState {
                     credential: event.credential.clone(),
                     key: event.key.clone(),
                     name: event.name.clone(),
-                    through: event.through,
-                    role: event.role,
-                    person: event.person.clone(),
+                    rights: event.rights.clone(),
                     counter: event.counter,
                     created_at: at,
                     last_used_at: None,
@@ -237,19 +240,8 @@ impl ConsoleState {
         let Some(passkey) = self.passkeys.get_mut(&event.passkey) else { return };
         passkey.counter = event.counter;
         passkey.last_used_at = Some(at);
-        let session = ConsoleSession {
-            cookie: event.cookie,
-            through: passkey.through,
-            role: passkey.role,
-            person: passkey.person.clone(),
-            created_at: at,
-            last_used_at: at,
-            until: event.until,
-            address: event.address.clone(),
-            user_agent: event.user_agent.clone(),
-            passkey: Some(event.passkey.clone()),
-            identity: None,
-        };
+        let session = ConsoleSession::new(at, passkey.rights.clone(), &event.opening);
+        let session = ConsoleSession { passkey: Some(event.passkey.clone()), ..session };
         self.add_session(at, &event.session, session);
     }
 
@@ -260,12 +252,7 @@ impl ConsoleState {
 
     fn add_link(&mut self, at: TimestampMs, event: &LinkMade) {
         self.links.retain(|_, link| at < link.until);
-        let link = Link {
-            through: event.through,
-            role: event.role,
-            person: event.person.clone(),
-            until: event.until,
-        };
+        let link = Link { rights: event.rights.clone(), until: event.until };
         self.links.insert(event.link.hex(), link);
         while self.links.len() > CONSOLE_LINKS_MAX {
             let oldest = self.links.iter().min_by_key(|(digest, link)| (link.until, *digest));

@@ -15,8 +15,8 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use plenary_accounts::{
-    ConsoleCookie, Failure, IssuerSignIn, IssuerSubject, Rejection, TokenDigest,
-    limits::{ISSUER_SESSION_MS_MAX, USER_AGENT_CHARS_MAX},
+    ConsoleCookie, Failure, IssuerSubject, Rejection, Rights, TokenDigest, client_of,
+    limits::ISSUER_SESSION_MS_MAX,
 };
 use plenary_edge::{Auth, Operation, OperationDoc, Peer, see_other};
 use plenary_issuers::{Flaw, Issuer, Proven, SignInAttempt};
@@ -271,21 +271,15 @@ async fn admit(
     parts: &Parts,
 ) -> Result<ConsoleCookie, No> {
     let rule = issuer.person(proven)?;
-    let user_agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
     let short = |text: &str| text.chars().take(SUBJECT_CHARS_MAX).collect::<String>();
-    let sign_in = IssuerSignIn {
-        identity: IssuerSubject {
-            issuer: issuer.name().to_owned(),
-            subject: short(&proven.subject),
-            shown: short(proven.display_name()),
-        },
-        through: issuer.person_proof(rule),
-        role: rule.role,
-        person: rule.person.clone(),
-        address: Some(address),
-        user_agent: user_agent.map(|agent| agent.chars().take(USER_AGENT_CHARS_MAX).collect()),
+    let identity = IssuerSubject {
+        issuer: issuer.name().to_owned(),
+        subject: short(&proven.subject),
+        shown: short(proven.display_name()),
     };
-    match state.console.accounts().sign_in_at_issuer(&rule.keyring, sign_in).await {
+    let rights = Rights { through: issuer.person_proof(rule), role: rule.role, person: rule.person.clone() };
+    let client = client_of(address, &parts.headers);
+    match state.console.accounts().sign_in_at_issuer(&rule.keyring, identity, rights, client).await {
         Ok((_, cookie)) => Ok(cookie),
         Err(Failure::Rejected(Rejection::NotFound)) => {
             tracing::warn!(issuer = issuer.name(), "the owner or person that a rule names is not there");

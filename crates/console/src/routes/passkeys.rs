@@ -14,7 +14,7 @@ use axum::{
 };
 use http::{Method, StatusCode, request::Parts};
 use plenary_accounts::{
-    ConsoleCookie, Failure, NewPasskey, OpenSession, PasskeyUse, Rejection, TokenDigest,
+    ConsoleCookie, Failure, NewPasskey, OpenSession, PasskeyUse, Rejection, SessionClient, TokenDigest,
     limits::PASSKEY_NAME_CHARS_MAX,
 };
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
@@ -177,18 +177,17 @@ async fn remove(
 pub(super) async fn sign_in(
     state: &ConsoleState,
     response: PasskeyAnswer,
-    address: (Option<IpAddr>, String),
-    user_agent: Option<String>,
+    budget: Option<IpAddr>,
+    client: SessionClient,
 ) -> Result<(OpenSession, ConsoleCookie), ConsoleRefusal> {
     let site = site(state)?;
-    let (budget, address) = address;
     let (failures, now) = (state.console.failures(), state.console.now());
     if !failures.may_try(now, budget) {
         let text = "Too many attempts to sign in failed from there; try again in the next minute.";
         let refusal = Refusal::new(Class::TooMany, "too_many_attempts", text);
         return Err(ConsoleRefusal::new(refusal).retry_after(next_minute_s(now)));
     }
-    let signed_in = by_passkey(state, &site, response, address, user_agent).await;
+    let signed_in = by_passkey(state, &site, response, client).await;
     if let Err(Failure::Rejected(_)) = &signed_in {
         failures.failed(now, budget);
     }
@@ -199,8 +198,7 @@ async fn by_passkey(
     state: &ConsoleState,
     site: &Site,
     response: PasskeyAnswer,
-    address: String,
-    user_agent: Option<String>,
+    client: SessionClient,
 ) -> Result<(OpenSession, ConsoleCookie), Failure> {
     const NO: Failure = Failure::Rejected(Rejection::PasskeyInvalid);
     let answer =
@@ -217,8 +215,7 @@ async fn by_passkey(
         counter: answer.counter(),
         challenge: TokenDigest::of(&answer.challenge),
         challenge_until,
-        address: Some(address),
-        user_agent,
+        client,
     };
     accounts.sign_in_by_passkey(&known, used).await
 }

@@ -12,8 +12,8 @@ use axum::{
 };
 use http::{HeaderValue, Method, StatusCode, header, request::Parts};
 use plenary_accounts::{
-    Accounts, AgentKind, Caller, ConsoleCookie, ConsoleRole, Keyring, cookie_of, csrf_of,
-    limits::{CONSOLE_LINK_MS_MAX, CONSOLE_SESSION_MS_MAX, USER_AGENT_CHARS_MAX},
+    Accounts, AgentKind, Caller, ConsoleCookie, ConsoleRole, Keyring, client_of, cookie_of, csrf_of,
+    limits::{CONSOLE_LINK_MS_MAX, CONSOLE_SESSION_MS_MAX},
     signed_in,
 };
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc, OwnPage, Peer};
@@ -183,12 +183,10 @@ async fn sign_in(
         return Err(Refusal::new(Class::Forbidden, "csrf", "Sign in from the console's own page.").into());
     }
     let budget = state.origin.client_address(peer, &parts.headers);
-    let address = budget.unwrap_or(peer.ip()).to_string();
-    let agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
-    let agent = agent.map(|agent| agent.chars().take(USER_AGENT_CHARS_MAX).collect());
+    let client = client_of(budget.unwrap_or(peer.ip()).to_string(), &parts.headers);
     let (open, cookie) = match (link, passkey) {
-        (Some(link), None) => state.console.accounts().sign_in(&link, Some(address), agent).await?,
-        (None, Some(passkey)) => passkeys::sign_in(&state, passkey, (budget, address), agent).await?,
+        (Some(link), None) => state.console.accounts().sign_in(&link, client).await?,
+        (None, Some(passkey)) => passkeys::sign_in(&state, passkey, budget, client).await?,
         (None, None) | (Some(_), Some(_)) => {
             let text = "Send either `link` or `passkey`.";
             return Err(Refusal::malformed("invalid_body", text).into());

@@ -10,8 +10,8 @@ use plenary_accounts::{
     Access, AgentKind, ConsoleRole, Failure, OpenSession, Rejection, SCOPED_ROOMS, Scope, Token, TokenDigest,
     TokenKind, TokenOwner,
     agent::{command::RegisterAgent, tokens::GrantClient},
-    cookie_of, csrf_of,
-    limits::{CONSOLE_SESSION_MS_MAX, USER_AGENT_CHARS_MAX},
+    client_of, cookie_of, csrf_of,
+    limits::CONSOLE_SESSION_MS_MAX,
 };
 use plenary_edge::{Operation, OwnPage, Peer, see_other};
 use plenary_kernel::{AgentHandle, TimestampMs};
@@ -144,7 +144,7 @@ async fn before(
     (open, csrf): (OpenSession, String),
     query: &str,
 ) -> Result<Inquiry, Halt> {
-    if open.session.role == ConsoleRole::Viewer {
+    if open.session.rights.role == ConsoleRole::Viewer {
         let why = "You are signed in as a viewer, who changes nothing. Sign in with a link of an owner.";
         return Err(Halt::Page(StatusCode::FORBIDDEN, why.to_owned()));
     }
@@ -308,9 +308,8 @@ async fn sign_in(at: &At, peer: SocketAddr, parts: &Parts, body: Body) -> Result
     let link = sent.get("link").unwrap_or_default().trim();
     let link = link.rsplit_once("link=").map_or(link, |(_, secret)| secret);
     let address = at.origin.client_address(peer, &parts.headers).unwrap_or(peer.ip()).to_string();
-    let browser = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
-    let browser = browser.map(|agent| agent.chars().take(USER_AGENT_CHARS_MAX).collect());
-    let cookie = match at.oauth.accounts().sign_in(link, Some(address), browser).await {
+    let client = client_of(address, &parts.headers);
+    let cookie = match at.oauth.accounts().sign_in(link, client).await {
         Ok((_, cookie)) => cookie,
         Err(Failure::Fault(fault)) => return Err(fault.into()),
         Err(Failure::Rejected(_) | Failure::OverQuota(_)) => {

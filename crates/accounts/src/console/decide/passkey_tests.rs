@@ -5,7 +5,7 @@ use crate::{
     Actor,
     console::{
         passkey::{NewPasskey, PasskeyUse},
-        state::ConsoleRole,
+        state::{ConsoleRole, Rights},
     },
 };
 
@@ -19,9 +19,7 @@ fn stamp(now: u64) -> Stamp {
 fn adding(credential: &str, challenge: &str, counter: u32) -> AddPasskey {
     AddPasskey {
         by: Actor::Owner("nick".parse().unwrap()),
-        through: TokenDigest::of("plw"),
-        role: ConsoleRole::Owner,
-        person: None,
+        rights: Rights { through: TokenDigest::of("plw"), role: ConsoleRole::Owner, person: None },
         new: NewPasskey {
             credential: credential.into(),
             key: "ed25519:00".into(),
@@ -42,21 +40,20 @@ fn using(passkey: &str, challenge: &str, counter: u32) -> PasskeySignIn {
             counter,
             challenge: TokenDigest::of(challenge),
             challenge_until: TimestampMs(100),
-            address: None,
-            user_agent: None,
+            client: SessionClient::default(),
         },
     }
 }
 
 fn added(counter: u32) -> (ConsoleState, String) {
     let mut state = ConsoleState::default();
-    let decision = add_passkey(&state, VALID, &stamp(1), &adding("a", "first", counter)).unwrap();
+    let decision = adding("a", "first", counter).decide(&state, VALID, &stamp(1)).unwrap();
     decision.events.iter().for_each(|event| state.evolve(TimestampMs(1), event));
     (state, decision.reply)
 }
 
 fn sign_in(state: &mut ConsoleState, now: u64, command: &PasskeySignIn) -> Result<String, Rejection> {
-    let decision = sign_in_by_passkey(state, VALID, &stamp(now), command)?;
+    let decision = command.decide(state, VALID, &stamp(now))?;
     decision.events.iter().for_each(|event| state.evolve(TimestampMs(now), event));
     Ok(decision.reply.session)
 }
@@ -87,31 +84,30 @@ fn a_counter_only_grows_where_there_is_one() {
 #[test]
 fn it_hangs_on_its_token_and_its_sessions_end_with_it() {
     let (mut state, id) = added(0);
-    let rejection = sign_in_by_passkey(&state, DEAD, &stamp(2), &using(&id, "a", 0)).unwrap_err();
+    let rejection = using(&id, "a", 0).decide(&state, DEAD, &stamp(2)).unwrap_err();
     assert_eq!(rejection, Rejection::PasskeyInvalid);
     let session = sign_in(&mut state, 2, &using(&id, "b", 0)).unwrap();
-    assert_eq!(state.session(&session).unwrap().through, TokenDigest::of("plw"));
+    assert_eq!(state.session(&session).unwrap().rights.through, TokenDigest::of("plw"));
     let removing = RemovePasskey { by: Actor::Operator, passkey: id.clone() };
-    for event in remove_passkey(&state, &removing).unwrap().events {
+    for event in removing.decide(&state, DEAD, &stamp(3)).unwrap().events {
         state.evolve(TimestampMs(3), &event);
     }
     assert!(state.session(&session).is_none() && state.passkey(&id).is_none());
-    assert_eq!(remove_passkey(&state, &removing).unwrap_err(), Rejection::NotFound);
+    assert_eq!(removing.decide(&state, DEAD, &stamp(3)).unwrap_err(), Rejection::NotFound);
     assert_eq!(sign_in(&mut state, 4, &using(&id, "c", 0)), Err(Rejection::PasskeyInvalid));
 }
 
 #[test]
 fn each_is_added_once_and_they_have_a_number() {
     let (mut state, _) = added(0);
-    let add =
-        |state: &ConsoleState, facts, command: &AddPasskey| add_passkey(state, facts, &stamp(2), command);
+    let add = |state: &ConsoleState, facts, command: &AddPasskey| command.decide(state, facts, &stamp(2));
     assert_eq!(add(&state, VALID, &adding("a", "x", 0)).unwrap_err(), Rejection::PasskeyExists);
     assert_eq!(add(&state, VALID, &adding("b", "first", 0)).unwrap_err(), Rejection::PasskeyInvalid);
     assert_eq!(add(&state, DEAD, &adding("b", "x", 0)).unwrap_err(), Rejection::Revoked);
     for nth in 1..PASSKEYS_MAX {
         let stamp = Stamp::new(TimestampMs(2), [u8::try_from(nth).unwrap(); 10]);
         let (credential, challenge) = (format!("c{nth}"), format!("challenge {nth}"));
-        let decision = add_passkey(&state, VALID, &stamp, &adding(&credential, &challenge, 0)).unwrap();
+        let decision = adding(&credential, &challenge, 0).decide(&state, VALID, &stamp).unwrap();
         decision.events.iter().for_each(|event| state.evolve(TimestampMs(2), event));
     }
     assert_eq!(add(&state, VALID, &adding("z", "z", 0)).unwrap_err(), Rejection::TooManyPasskeys);
