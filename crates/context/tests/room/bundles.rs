@@ -1,9 +1,9 @@
-//! Orientation and digest.
+//! The digest.
 
 use plenary_kernel::{TimestampMs, rfc3339::Utc};
 use serde_json::{Value, json};
 
-use crate::house::{House, OPERATOR, package};
+use crate::house::{House, package};
 
 /// A moment so many days ago.
 fn days_ago(days: u64) -> String {
@@ -16,46 +16,6 @@ fn old(id: &str, days: u64, further: &Value) -> Value {
     let mut package = package(id, 0, further);
     package["created_at"] = json!(days_ago(days));
     package
-}
-
-fn ids(packages: &Value) -> Vec<&str> {
-    packages.as_array().unwrap().iter().map(|package| package["package_id"].as_str().unwrap()).collect()
-}
-
-#[tokio::test]
-async fn ap_61_orient_has_six_keys_and_a_window() {
-    let house = House::new().await;
-    let asks = |question: &str| json!({"open_questions": [question]});
-    house.deposit(&old("new", 1, &asks("why?"))).await.ok(201);
-    house.deposit(&old("older", 13, &asks("how?"))).await.ok(201);
-    house.deposit(&old("oldest", 15, &asks("what?"))).await.ok(201);
-    let draft =
-        json!({"status": "draft", "open_questions": ["mine?"], "created_by": {"id": "a", "type": "agent"}});
-    house.deposit(&old("draft", 2, &draft)).await.ok(201);
-    let fact = json!({"subject": "s", "predicate": "p", "value": "v"});
-    house.post(&house.nick, "/v1/projects/p/facts", &fact).await.ok(201);
-    let bundle = house.get(&house.nick, "/v1/projects/p/orient").await.ok(200);
-    let keys: Vec<_> = bundle.as_object().unwrap().keys().map(String::as_str).collect();
-    let six = ["active_facts", "generated_at", "open_questions", "project", "recent_packages", "window_days"];
-    assert_eq!((keys, &bundle["window_days"]), (six.to_vec(), &json!(14)));
-    assert_eq!(bundle["project"]["project_id"], "p");
-    assert_eq!(ids(&bundle["recent_packages"]), ["new", "draft", "older"]);
-    assert_eq!(bundle["active_facts"][0]["value"], "v");
-    let questions: Vec<_> =
-        bundle["open_questions"].as_array().unwrap().iter().map(|open| &open["question"]).collect();
-    assert_eq!(questions, ["why?", "mine?", "how?"]);
-    let wide = house.get(&house.nick, "/v1/projects/p/orient?window_days=20").await.ok(200);
-    assert_eq!(wide["recent_packages"].as_array().unwrap().len(), 4);
-    // AP-8: a draft is its creator's.
-    let other = house.get(OPERATOR, "/v1/projects/p/orient").await.ok(200);
-    assert_eq!(ids(&other["recent_packages"]), ["new", "older"]);
-    assert_eq!(other["open_questions"].as_array().unwrap().len(), 2);
-    house.get(&house.nick, "/v1/projects/p/orient?window_days=0").await.refused(
-        400,
-        "invalid_parameter",
-        "window_days",
-    );
-    house.get(&house.nick, "/v1/projects/none/orient").await.refused(404, "project_not_found", "-");
 }
 
 #[tokio::test]

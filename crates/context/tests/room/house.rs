@@ -65,25 +65,22 @@ impl Answer {
 
 impl House {
     pub(crate) async fn new() -> Self {
-        Self::with(Config::default()).await
+        Self::build(true).await
     }
 
     /// Whose rooms hear of nothing that is committed, as at the moment after a commit.
     pub(crate) async fn unheard() -> Self {
-        Self::build(Config::default(), false).await
+        Self::build(false).await
     }
 
-    pub(crate) async fn with(config: Config) -> Self {
-        Self::build(config, true).await
-    }
-
-    async fn build(config: Config, hears: bool) -> Self {
+    async fn build(hears: bool) -> Self {
         let opened = open_memory();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let accounts = Accounts::new(opened.log.clone(), clock.clone(), TokenDigest::of(OPERATOR));
         let index = plenary_retrieval_sqlite::open_memory().unwrap();
         let blobs = Some(Blobs::in_memory());
-        let context = Context::new(opened.log.clone(), clock, accounts.clone(), index, blobs, config);
+        let context =
+            Context::new(opened.log.clone(), clock, accounts.clone(), index, blobs, Config::default());
         let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(accounts.clone()), Arc::new(context.clone())];
         if hears {
             tokio::spawn(dispatch(opened.feed, Arc::new(Presence::default()), observers));

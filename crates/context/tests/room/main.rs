@@ -10,6 +10,4 @@ mod limits;
 mod packages;
 mod projects;
 mod renames;
-mod sessions;
-mod sharing;
 mod transfer;
