@@ -12,32 +12,6 @@ fn demo(steps: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn sc_44_sc_45_a_run_waits_for_input_and_goes_on_in_its_stream() {
-    let house = House::new().await;
-    let steps = json!([{"wait_for_input": {"name": "Your name"}}]);
-    let answer = house.post(&house.acme, "/agent/echo/run?wait=result", &demo(&steps)).await;
-    let waits = answer.ok(200);
-    assert_eq!(
-        (&waits["type"], &waits["request_keys"]),
-        (&json!("WaitForInput"), &json!({"name": "Your name"}))
-    );
-    let run = answer.header("x-run-id");
-    let report = house.status("echo", &run).await;
-    assert_eq!((&report["status"], &report["request_keys"]), (&json!("waiting"), &waits["request_keys"]));
-    let mut stream = house
-        .open(&house.acme, "GET", &format!("/agent/echo/get_events/{run}?stream=true"), &Value::Null)
-        .await;
-    stream.until("WaitForInput").await;
-    let resume = json!({"type": "ResumeWithInput", "run_id": run, "request_keys": {"name": "Nick"}});
-    let resumed = house.post(&house.acme, "/agent/echo/run", &resume).await;
-    assert_eq!((resumed.status.as_u16(), resumed.body.as_str()), (202, ""));
-    assert_eq!(stream.until("TextOutput").await["content"], "{\"name\":\"Nick\"}");
-    assert_eq!(stream.until("RunCompleted").await["result"], "hi");
-    assert_eq!(stream.next().await, None, "SC-19");
-    house.post(&house.acme, "/agent/echo/run", &resume).await.refused(409, "run_not_active");
-}
-
-#[tokio::test]
 async fn what_a_person_says_to_one_question_is_not_given_to_the_next() {
     let house = House::new().await;
     let steps = demo(&json!([{"wait_for_input": {"a": "List?"}}, {"wait_for_input": {"a": "Remove?"}}]));
@@ -79,39 +53,6 @@ async fn an_answer_that_is_repeated_under_its_key_is_given_once() {
     house.all_events("echo", &run).await;
     let again = send().await;
     assert_eq!((again.status.as_u16(), again.header("idempotency-replayed")), (202, "true".into()));
-}
-
-#[tokio::test]
-async fn sc_46_a_run_is_canceled_and_says_so() {
-    let house = House::new().await;
-    for steps in [json!(["slow"]), json!(["wait_for_input"])] {
-        let (run, thread) = house.start_run(&demo(&steps)).await;
-        let cancel = json!({"type": "CancelRequest", "thread_id": thread});
-        house.post(&house.acme, &format!("/agent/echo/run?run_id={run}"), &cancel).await.ok(202);
-        let events = house.all_events("echo", &run).await;
-        let last = events.last().unwrap();
-        assert_eq!((&last["type"], &last["finish_reason"]), (&json!("RunCompleted"), &json!("canceled")));
-        let report = house.status("echo", &run).await;
-        assert_eq!((&report["status"], &report["finish_reason"]), (&json!("canceled"), &json!("canceled")));
-        house.post(&house.acme, "/agent/echo/run", &cancel).await.refused(409, "run_not_active");
-        house
-            .post(&house.acme, "/agent/echo/run", &json!({"run_id": run}))
-            .await
-            .refused(409, "run_not_active");
-    }
-}
-
-#[tokio::test]
-async fn sc_46_a_queued_run_that_is_canceled_has_a_start_and_an_end() {
-    let house = House::new().await;
-    let (first, thread) = house.start_run(&demo(&json!(["slow"]))).await;
-    let (second, _) = house.start_run(&json!({"input": "b", "thread_id": thread})).await;
-    house.post(&house.acme, "/agent/echo/run", &json!({"run_id": second})).await.ok(202);
-    let events = house.all_events("echo", &second).await;
-    assert_eq!(types(&events), ["RunStarted", "RunCompleted"]);
-    assert_eq!(events[1]["finish_reason"], "canceled");
-    house.post(&house.acme, "/agent/echo/run", &json!({"run_id": first})).await.ok(202);
-    house.all_events("echo", &first).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -125,35 +125,6 @@ async fn sc_12_who_comes_late_loses_nothing_and_resumes_where_it_was() {
 }
 
 #[tokio::test]
-async fn sc_42_a_thread_is_followed_over_its_runs_until_nothing_waits() {
-    let house = house().await;
-    let (first, thread) = house.start_run_of("puppet", &json!({"input": "a"})).await;
-    let (second, _) = house.start_run_of("puppet", &json!({"input": "b", "thread_id": thread})).await;
-    let path = format!("/agent/puppet/get_events/{thread}?stream=true");
-    let mut stream = house.open(&house.acme, "GET", &path, &Value::Null).await;
-    for run in [&first, &second] {
-        let waits = stream.until("WaitForInput").await;
-        assert_eq!(waits["run_id"], json!(run));
-        command_puppet(&house, run, json!({"end": true})).await;
-        assert_eq!(stream.until("RunCompleted").await["run_id"], json!(run));
-    }
-    assert_eq!(stream.next().await, None);
-}
-
-#[tokio::test]
-async fn a_stream_ends_with_its_token() {
-    let house = house().await;
-    let (run, _) = house.start_run_of("puppet", &json!({"input": "hi"})).await;
-    let path = format!("/agent/puppet/get_events/{run}?stream=true");
-    let mut stream = house.open(&house.acme, "GET", &path, &Value::Null).await;
-    stream.until("WaitForInput").await;
-    let rotated =
-        house.post(crate::house::OPERATOR, "/_admin/agents/@acme.w/rotate-token", &Value::Null).await;
-    rotated.ok(200);
-    assert_eq!(stream.next().await, None);
-}
-
-#[tokio::test]
 async fn past_their_limit_one_owner_follows_no_more() {
     let house = house().await;
     let (run, _) = house.start_run_of("puppet", &json!({"input": "hi"})).await;

@@ -10,5 +10,4 @@ mod live;
 mod polling;
 mod processes;
 mod recalling;
-mod rights;
 mod running;

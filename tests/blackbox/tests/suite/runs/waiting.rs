@@ -43,7 +43,7 @@ async fn sc_35_wait_true_does_not_wait_for_the_end() {
 
 /// D.4: `wait=result` gives RunCompleted, with the one result (SC-14, 4.4 no. 5).
 #[tokio::test]
-async fn sc_14_sc_35_wait_result_gives_the_end() {
+async fn sc_14_sc_28_sc_35_wait_result_gives_the_end() {
     let (_server, nick) = echoing().await;
     let event = nick.post(&at(ECHO, "run?wait=result"), json!({"input": "a b\nc"})).await.ok(200);
     assert_eq!(event["type"], "RunCompleted", "{event}");
