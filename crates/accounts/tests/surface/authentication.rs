@@ -53,40 +53,6 @@ async fn asp_4_the_agent_header_must_agree_with_the_token() {
 }
 
 #[tokio::test]
-async fn owners_and_the_operator_are_no_agents() {
-    let house = House::new();
-    let owner = house.owner("acme").await;
-    for token in [owner.as_str(), OPERATOR] {
-        house.get(token, "/agents/me").await.refused(401, "invalid_authorization");
-        house.post(token, "/contacts", r#"{"to":"@a.b"}"#).await.refused(401, "invalid_authorization");
-        house.post(token, "/auth/ticket", "").await.refused(401, "invalid_authorization");
-    }
-}
-
-#[tokio::test]
-async fn a_rotated_token_is_dead_with_the_answer() {
-    let house = House::new();
-    let old = house.agent("@alice.bot", "").await;
-    house.get(&old, "/agents/me").await.ok(200);
-    let rotated = house.post(OPERATOR, "/_admin/agents/@alice.bot/rotate-token", "").await.ok(200);
-    assert_eq!(rotated["handle"], "@alice.bot");
-    house.get(&old, "/agents/me").await.refused(401, "invalid_authorization");
-    let new = rotated["token"].as_str().unwrap();
-    assert!(new.starts_with("pla_"));
-    house.get(new, "/agents/me").await.ok(200);
-}
-
-#[tokio::test]
-async fn a_deleted_agents_token_is_dead_with_the_answer() {
-    let house = House::new();
-    let token = house.agent("@alice.bot", "").await;
-    house.get(&token, "/agents/me").await.ok(200);
-    let deleted = house.call(OPERATOR, "DELETE", "/_admin/agents/@alice.bot", "").await;
-    assert_eq!((deleted.status.as_u16(), deleted.body.as_str()), (204, ""));
-    house.get(&token, "/agents/me").await.refused(401, "invalid_authorization");
-}
-
-#[tokio::test]
 async fn an_owners_rotated_token_is_dead_with_the_answer() {
     let house = House::new();
     let old = house.owner("acme").await;

@@ -34,48 +34,6 @@ async fn may(house: &House, a: &str, b: &str) -> bool {
 }
 
 #[tokio::test]
-async fn asp_103_asked_and_accepted_two_agents_list_each_other() {
-    let house = House::new();
-    let alice = house.agent("@alice.bot", "").await;
-    let bob = house.agent("@bob.bot", r#""self_service":true"#).await;
-    let id = ask(&house, &alice, "@bob.bot").await;
-    assert!(id.starts_with("req_") && id.len() == 4 + 26);
-    let [requested] = &inbox(&house, "@bob.bot").await[..] else { panic!() };
-    assert_eq!((&requested["type"], &requested["request_id"]), (&json!("contact.requested"), &json!(id)));
-    assert_eq!(requested["payload"], json!({"from": "@alice.bot", "to": "@bob.bot", "message": "hi"}));
-    assert!(!may(&house, "@alice.bot", "@bob.bot").await);
-    for _ in 0..2 {
-        assert_eq!(answer(&house, &bob, &id, "accept").await.ok(200), json!({"ok": true}));
-    }
-    assert!(may(&house, "@alice.bot", "@bob.bot").await);
-    for (me, other) in [("@alice.bot", "@bob.bot"), ("@bob.bot", "@alice.bot")] {
-        let shown = house.get(OPERATOR, &format!("/_admin/agents/{me}")).await.ok(200);
-        assert_eq!(shown["allowlist"], json!([other]));
-    }
-    let [accepted] = &inbox(&house, "@alice.bot").await[..] else { panic!() };
-    assert_eq!(
-        (&accepted["type"], &accepted["payload"]),
-        (&json!("contact.accepted"), &json!({"by": "@bob.bot"}))
-    );
-    answer(&house, &bob, &id, "decline").await.refused(409, "contact_answered");
-}
-
-#[tokio::test]
-async fn asp_3_accepting_is_for_the_owner_unless_the_agent_has_leave() {
-    let house = House::new();
-    let alice = house.agent("@alice.bot", "").await;
-    let bob = house.agent("@bob.bot", "").await;
-    let (owner, stranger) = (house.owner("bob").await, house.owner("alice").await);
-    let id = ask(&house, &alice, "@bob.bot").await;
-    answer(&house, &bob, &id, "accept").await.refused(403, "forbidden");
-    answer(&house, &alice, &id, "accept").await.refused(404, "not_found");
-    answer(&house, &stranger, &id, "accept").await.refused(404, "not_found");
-    assert!(!may(&house, "@alice.bot", "@bob.bot").await);
-    answer(&house, &owner, &id, "accept").await.ok(200);
-    assert!(may(&house, "@alice.bot", "@bob.bot").await);
-}
-
-#[tokio::test]
 async fn declining_changes_nothing_and_asking_again_is_a_new_request() {
     let house = House::new();
     let alice = house.agent("@alice.bot", "").await;

@@ -1,54 +1,8 @@
-//! `/agents/me` (ASP-3, ASP-102, wire.md D.1, D.9).
+//! `/agents/me` (wire.md D.1, D.9).
 
 use serde_json::json;
 
-use crate::house::{House, OPERATOR};
-
-const WRITES: [(&str, &str, &str); 5] = [
-    ("PATCH", "/agents/me", r#"{"policy":"open"}"#),
-    ("POST", "/agents/me/allowlist", r#"{"entries":["@b.c"]}"#),
-    ("DELETE", "/agents/me/allowlist/@b.c", ""),
-    ("POST", "/agents/me/blocks", r#"{"handle":"@eve.bot"}"#),
-    ("DELETE", "/agents/me/blocks/@eve.bot", ""),
-];
-
-#[tokio::test]
-async fn asp_3_an_agent_reads_its_settings_and_does_not_write_them() {
-    let house = House::new();
-    let alice = house.agent("@alice.bot", r#""allowlist":["@a.*"]"#).await;
-    house.post(OPERATOR, "/_admin/agents/@alice.bot/blocks", r#"{"handle":"@eve.bot"}"#).await.ok(201);
-    let me = house.get(&alice, "/agents/me").await.ok(200);
-    assert_eq!((&me["handle"], &me["policy"]), (&json!("@alice.bot"), &json!("allowlist")));
-    assert_eq!(house.get(&alice, "/agents/me/allowlist").await.ok(200), json!({"entries": ["@a.*"]}));
-    let blocks = house.get(&alice, "/agents/me/blocks").await.ok(200);
-    assert_eq!(blocks["blocks"][0]["blocked_handle"], "@eve.bot");
-    for (method, path, body) in WRITES {
-        house.call(&alice, method, path, body).await.refused(403, "forbidden");
-    }
-    assert_eq!(house.get(&alice, "/agents/me").await.ok(200), me);
-}
-
-#[tokio::test]
-async fn asp_102_with_leave_an_agent_writes_its_own_settings() {
-    let house = House::new();
-    let alice = house.agent("@alice.bot", r#""self_service":true"#).await;
-    house.agent("@bob.bot", "").await;
-    let replies = [
-        (200, json!({"policy": "open"})),
-        (200, json!({"entries": ["@b.c"]})),
-        (200, json!({"entries": []})),
-        (201, json!({"blocked_agent_id": "@eve.bot", "blocked_handle": "@eve.bot"})),
-        (200, json!({"unblocked": true})),
-    ];
-    for ((method, path, body), (status, expected)) in WRITES.into_iter().zip(replies) {
-        let reply = house.call(&alice, method, path, body).await.ok(status);
-        for (name, value) in expected.as_object().unwrap() {
-            assert_eq!(reply[name], *value, "{method} {path}");
-        }
-    }
-    let bob = house.get(OPERATOR, "/_admin/agents/@bob.bot").await.ok(200);
-    assert_eq!((&bob["policy"], &bob["allowlist"]), (&json!("allowlist"), &json!([])));
-}
+use crate::house::House;
 
 #[tokio::test]
 async fn its_leave_is_not_its_own_to_give() {

@@ -59,19 +59,6 @@ async fn an_agent_is_made_as_asked() {
 }
 
 #[tokio::test]
-async fn a_handle_is_given_once_and_for_ever() {
-    let house = House::new();
-    house.agent("@alice.bot", "").await;
-    let again = r#"{"handle":"@alice.bot"}"#;
-    house.post(OPERATOR, "/_admin/agents", again).await.refused(409, "agent_exists");
-    house.call(OPERATOR, "DELETE", "/_admin/agents/@alice.bot", "").await.ok(204);
-    house.post(OPERATOR, "/_admin/agents", again).await.refused(409, "agent_exists");
-    house.get(OPERATOR, "/_admin/agents/@alice.bot").await.refused(404, "not_found");
-    house.call(OPERATOR, "DELETE", "/_admin/agents/@alice.bot", "").await.refused(404, "not_found");
-    assert_eq!(house.get(OPERATOR, "/_admin/agents").await.ok(200), json!({"agents": []}));
-}
-
-#[tokio::test]
 async fn asp_1_wrong_bodies_have_their_codes() {
     let house = House::new();
     for (body, code) in [
@@ -156,22 +143,6 @@ async fn agents_that_bring_the_same_owner_at_once_are_all_made() {
     assert_eq!(making.join_all().await.len(), 50);
     let owners = house.get(OPERATOR, "/_admin/owners").await.ok(200);
     assert_eq!(owners["owners"].as_array().unwrap().len(), 1);
-}
-
-#[tokio::test]
-async fn an_owner_sees_and_changes_its_own_agents_only() {
-    let house = House::new();
-    let acme = house.owner("acme").await;
-    house.agent("@other.bot", "").await;
-    house.agent("@acme2.bot", "").await;
-    house.post(&acme, "/_admin/agents", r#"{"handle":"@acme.bot"}"#).await.ok(201);
-    let foreign = r#"{"handle":"@other.bot2","policy":"ajar"}"#;
-    house.post(&acme, "/_admin/agents", foreign).await.refused(404, "not_found");
-    let listed = house.get(&acme, "/_admin/agents").await.ok(200);
-    assert_eq!(listed["agents"].as_array().unwrap().len(), 1);
-    house.call(&acme, "PATCH", "/_admin/agents/@acme.bot", r#"{"policy":"open"}"#).await.ok(200);
-    house.post(&acme, "/_admin/agents/@acme.bot/rotate-token", "").await.ok(200);
-    house.call(&acme, "DELETE", "/_admin/agents/@acme.bot", "").await.ok(204);
 }
 
 #[tokio::test]
