@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::house::{Answer, House, OPERATOR, package};
+use crate::house::{House, OPERATOR, package};
 
 /// The lines of an export.
 async fn exported(house: &House, path: &str) -> Vec<Value> {
@@ -10,10 +10,6 @@ async fn exported(house: &House, path: &str) -> Vec<Value> {
     assert_eq!(answer.status, 200, "{answer:?}");
     assert_eq!(answer.headers["content-type"], "application/x-ndjson");
     answer.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-fn of<'a>(lines: &'a [Value], record: &str) -> Vec<&'a Value> {
-    lines.iter().filter(|line| line["record"] == record).collect()
 }
 
 async fn imported(house: &House, query: &str, text: String) -> Value {
@@ -78,41 +74,6 @@ async fn shown(house: &House) -> Vec<String> {
         all.push(text_of(house, path).await.replace(['\n', '\r'], " "));
     }
     all
-}
-
-#[tokio::test]
-async fn ap_3_ap_76_ap_77_a_project_read_back_is_the_same() {
-    let from = furnished().await;
-    let lines = exported(&from, "/v1/projects/p/export").await;
-    let kinds: Vec<_> = lines.iter().map(|line| line["record"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["project", "package", "package", "fact", "fact", "fact", "fact", "session", "end"]);
-    assert_eq!(
-        lines[8]["data"]["counts"],
-        json!({"projects": 1, "packages": 2, "facts": 4, "sessions": 1, "damaged": 0})
-    );
-    let text = text_of(&from, "/v1/projects/p/export").await;
-    assert!(text.contains("\"data\":{ \"package_id\":\"pkg/1 é\", \"project_id\""), "its own bytes");
-    let since: Vec<_> = of(&lines, "fact").iter().map(|line| line["data"]["valid_from"].clone()).collect();
-    assert!(since.windows(2).all(|pair| pair[0].as_str() <= pair[1].as_str()), "{since:?}");
-
-    let to = House::new().await;
-    let dry = imported(&to, "?dry_run=true", text.clone()).await;
-    assert_eq!((counts(&dry), &dry["dry_run"]), ([8, 0, 0, 0, 0, 0], &json!(true)), "{dry}");
-    to.get(OPERATOR, "/v1/projects/p").await.refused(404, "project_not_found", "-");
-    let report = imported(&to, "", text.clone()).await;
-    assert_eq!((counts(&report), &report["complete"]), ([8, 0, 0, 0, 0, 0], &json!(true)), "{report}");
-    assert_eq!(shown(&to).await, shown(&from).await);
-    for mode in ["", "?conflict=overwrite", "?conflict=rename", "?dry_run=1"] {
-        let again = imported(&to, mode, text.clone()).await;
-        assert_eq!(counts(&again), [0, 8, 0, 0, 0, 0], "{mode} {again}");
-    }
-    let second = exported(&to, "/v1/export").await;
-    let (first, second) = (&lines[..8], &second[..8]);
-    for (one, other) in first.iter().zip(second) {
-        for member in ["record", "data", "content_hash", "reviews"] {
-            assert_eq!(one[member], other[member]);
-        }
-    }
 }
 
 #[tokio::test]
@@ -227,29 +188,6 @@ async fn ap_77_what_is_wrong_is_refused_by_its_line_and_the_rest_is_taken() {
     assert_eq!((&report["complete"], &report["ignored"]), (&json!(false), &json!(1)), "it was cut");
     to.get(OPERATOR, "/v1/packages/pkg%2F1%20%C3%A9").await.refused(404, "package_not_found", "-");
     to.get(OPERATOR, "/v1/packages/b").await.ok(200);
-}
-
-#[tokio::test]
-async fn ap_57_who_imports_attributes_only_what_it_may() {
-    let house = House::new().await;
-    let own = line("package", &package("a", 0, &json!({"created_by": {"id": "nick", "type": "human"}})));
-    let others = line("package", &package("b", 0, &json!({"created_by": {"id": "ann", "type": "human"}})));
-    let send = async |token: &str, text: &str| -> Answer {
-        house.send(token, "POST", "/v1/import", text.to_owned()).await
-    };
-    send(&house.nick, &own).await.refused(403, "unauthorized", "-");
-    send("", &own).await.refused(401, "missing_authorization", "-");
-    let report = send(&house.owner, &[own, others.clone()].concat()).await.ok(200);
-    assert_eq!(counts(&report), [1, 0, 0, 0, 0, 1], "{report}");
-    assert_eq!(report["refused"][0]["code"], "unauthorized");
-    assert_eq!(house.get(&house.nick, "/v1/packages/a").await.ok(200)["package_id"], "a");
-    let report = send(OPERATOR, &others).await.ok(200);
-    assert_eq!(counts(&report), [1, 0, 0, 0, 0, 0], "{report}");
-    house.get(&house.acme, "/v1/projects/p/export").await.refused(404, "project_not_found", "-");
-    let mine = exported(&house, "/v1/export").await;
-    assert_eq!(of(&mine, "package").len(), 2);
-    let foreign = house.get(&house.acme, "/v1/export").await;
-    assert_eq!(foreign.body.lines().count(), 1, "only its end");
 }
 
 #[tokio::test]
