@@ -1,9 +1,8 @@
-//! The responses, byte for byte: every event in its three forms (wire.md 2.1, D.4), and the rules for all of them.
+//! The responses, byte for byte: every event in its three forms (wire.md 2.1, D.4).
 
 use plenary_engine::golden::stored;
 use plenary_kernel::{TimestampMs, Version};
 use plenary_log::{Fault, StoredEvent};
-use serde_json::{Map, Value};
 
 use super::scene::{given, session};
 use crate::{
@@ -48,9 +47,6 @@ fn shows(story: &str, topic: Option<&str>, kind: &str, payload: &str, flat: &str
     assert_eq!(written(Form::Both), format!(r#"{head},"payload":{{{payload}}}{flat}}}"#));
     assert_eq!(written(Form::Envelope), format!(r#"{head},"payload":{{{payload}}}}}"#));
     assert_eq!(written(Form::Flat), format!("{head}{flat}}}"));
-    for form in [Form::Both, Form::Envelope, Form::Flat] {
-        check(&serde_json::from_str(&written(form)).unwrap(), form);
-    }
 }
 
 #[test]
@@ -73,7 +69,6 @@ fn asp_36_asp_37_a_message_keeps_what_was_sent_in_the_form_it_was_sent() {
     let event = StoredEvent { payload: members.into(), ..at("ann creates; ann says hi", 2) };
     let both = text(&event, None, None, Form::Both).unwrap();
     assert_eq!(both.matches(members).count(), 2, "in the payload and at top level");
-    check(&serde_json::from_str(&both).unwrap(), Form::Both);
 }
 
 #[test]
@@ -171,76 +166,4 @@ fn the_forms_have_their_names() {
     for none in ["", "both", "Envelope", "flat "] {
         assert_eq!(Form::parse(none), None, "{none:?}");
     }
-}
-
-/// The published shapes (wire.md 2.1): an open top level, and payloads that hold these members and no others.
-fn check(event: &Value, form: Form) {
-    let event = event.as_object().unwrap();
-    let kind = event["type"].as_str().unwrap();
-    is_id(&event["event_id"], "evt_");
-    is_id(&event["session_id"], "sess_");
-    assert!(event["sequence"].as_u64().unwrap() >= 1 && event["created_at"].is_u64());
-    match (form, event.get("payload")) {
-        (Form::Flat, payload) => assert!(payload.is_none(), "{kind}"),
-        (Form::Envelope, payload) => {
-            assert_eq!(event.len(), 6, "{kind}");
-            check_payload(kind, payload.unwrap().as_object().unwrap());
-        }
-        (Form::Both, payload) => {
-            let payload = payload.unwrap().as_object().unwrap();
-            check_payload(kind, payload);
-            for (member, value) in payload {
-                let flat =
-                    if (kind, member.as_str()) == ("session.invited", "by") { "invited_by" } else { member };
-                assert!(event.get(flat) == Some(value), "{kind} has `{member}` at top level too");
-            }
-        }
-    }
-}
-
-fn check_payload(kind: &str, payload: &Map<String, Value>) {
-    let (required, optional): (&[&str], &[&str]) = match kind {
-        "session.invited" => (&["invitee", "by"], &["topic", "initial_message"]),
-        "session.joined" | "session.disconnected" | "session.reconnected" => (&["agent"], &[]),
-        "session.left" => (&["agent"], &["reason"]),
-        "session.message" => return check_message(payload),
-        "session.ended" => (&[], &["ended_by"]),
-        "session.reopened" => (&["reopened_by"], &[]),
-        _ => panic!("{kind} is none of the eight"),
-    };
-    closed(payload, required, optional);
-    if let Some(message) = payload.get("initial_message") {
-        check_message(message.as_object().unwrap());
-    }
-    if let Some(reason) = payload.get("reason") {
-        assert!(reason == "left" || reason == "grace_expired");
-    }
-}
-
-fn check_message(message: &Map<String, Value>) {
-    let required = ["id", "session_id", "sender", "sequence", "content", "created_at"];
-    closed(message, &required, &["idempotency_key", "metadata"]);
-    is_id(&message["id"], "msg_");
-    assert!(message["content"].is_string() || message["content"].is_array());
-    assert!(message.get("metadata").is_none_or(Value::is_object));
-}
-
-fn closed(object: &Map<String, Value>, required: &[&str], optional: &[&str]) {
-    for member in required {
-        assert!(object.contains_key(*member), "{member} is missing");
-    }
-    for member in object.keys() {
-        assert!(
-            required.contains(&member.as_str()) || optional.contains(&member.as_str()),
-            "{member} is too much"
-        );
-    }
-}
-
-fn is_id(value: &Value, prefix: &str) {
-    let body = value.as_str().unwrap().strip_prefix(prefix).unwrap();
-    assert!(
-        !body.is_empty() && body.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase()),
-        "{value}"
-    );
 }
