@@ -47,44 +47,6 @@ impl TestInstance {
         let mut invalid_lines = InvalidLines::new("tool".into(), "a test".into());
         self.instance.dispatch(frame.to_string().as_bytes(), &mut invalid_lines).await;
     }
-
-    async fn complete(&self, next_request: &Value) {
-        self.send_frame(
-            json!({"type": "RunCompleted", "run_id": next_request["run_id"], "finish_reason": "success"}),
-        )
-        .await;
-    }
-}
-
-#[tokio::test]
-async fn a_run_goes_out_and_its_events_come_back() {
-    let agent = connected("1h");
-    let mut instance = TestInstance::to(&agent);
-    let (running, mut receiver) = start(&agent, &request(&json!({"input": "hi"})));
-    let next_request = instance.next_request().await;
-    assert_eq!((&next_request["type"], &next_request["input"]), (&json!("ChatRequest"), &json!("hi")));
-    instance
-        .send_frame(json!({"type": "TextDelta", "run_id": next_request["run_id"], "content": "He"}))
-        .await;
-    instance.send_frame(json!({"type": "TextOutput", "run_id": "another", "content": "no"})).await;
-    instance.send_frame(json!({"type": "TextOutput", "content": "no"})).await;
-    instance
-        .send_frame(json!({"type": "TextOutput", "run_id": next_request["run_id"], "content": "Hello"}))
-        .await;
-    instance
-        .send_frame(
-            json!({"type": "WaitForInput", "run_id": next_request["run_id"], "request_keys": {"a": "A?"}}),
-        )
-        .await;
-    assert_eq!(receiver.delta().await.unwrap().text, "He");
-    assert_eq!(receiver.event().await.as_ref().and_then(Event::content).as_deref(), Some("Hello"));
-    receiver.event().await.unwrap();
-    receiver.resume(json!({"a": 1}).as_object().cloned().unwrap());
-    let answer = instance.next_request().await;
-    assert_eq!((&answer["type"], &answer["request_keys"]), (&json!("ResumeWithInput"), &json!({"a": 1})));
-    instance.complete(&next_request).await;
-    assert_eq!(running.await.unwrap(), RunEnd::success());
-    assert_eq!(instance.instance.run_count(), 0);
 }
 
 #[tokio::test]
@@ -135,16 +97,6 @@ async fn who_vanishes_before_it_said_anything_leaves_its_run_to_the_next() {
     agent.pool().detach(&second.instance, false);
     let error = running.await.unwrap().error.unwrap();
     assert!(error.contains("went away"), "{error}");
-}
-
-#[tokio::test]
-async fn whose_token_is_taken_away_loses_its_runs() {
-    let agent = connected("1h");
-    let mut instance = TestInstance::to(&agent);
-    let (running, _receiver) = start(&agent, &request(&json!({"input": "hi"})));
-    instance.next_request().await;
-    agent.pool().detach(&instance.instance, true);
-    assert!(running.await.unwrap().error.unwrap().contains("went away"));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use plenary_room::async_trait;
 use plenary_runs::{EventKind, RunReceiver};
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::task::JoinHandle;
 
 use super::*;
 use crate::testing::{request, run, scripted};
@@ -47,11 +47,6 @@ fn stream(pieces: &[Value]) -> String {
 
 fn text(text: &str) -> Value {
     json!({"choices": [{"delta": {"content": text}, "finish_reason": null}]})
-}
-
-fn refusal(status: &str, headers: &str) -> String {
-    let body = json!({"error": {"message": "not today"}}).to_string();
-    format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
 }
 
 fn agent(url: &str, tools: &[&str]) -> Arc<OpenAi> {
@@ -166,37 +161,6 @@ async fn sc_44_sc_45_the_model_asks_its_caller() {
     kinds(&mut receiver).await;
     assert_eq!(run.await.unwrap(), RunEnd::with("Blue."));
     assert_eq!(serving.await.unwrap()[1]["messages"][3]["content"], "blue");
-}
-
-#[tokio::test]
-async fn a_server_that_is_busy_is_asked_again_and_one_that_refuses_is_not() {
-    let busy = refusal("429 Too Many Requests", "retry-after: 0\r\n");
-    let (url, serving) = model(vec![busy, stream(&[text("ok")])]).await;
-    let (run, _receiver) = start(agent(&url, &[]));
-    assert_eq!(run.await.unwrap(), RunEnd::with("ok"));
-    assert_eq!(serving.await.unwrap().len(), 2);
-    let (url, _serving) = model(vec![refusal("401 Unauthorized", "")]).await;
-    let (run, _receiver) = start(agent(&url, &[]));
-    let error = run.await.unwrap().error.unwrap();
-    assert!(error.ends_with("could not be asked: it answered 401 Unauthorized: not today"), "{error}");
-}
-
-#[tokio::test]
-async fn an_answer_that_breaks_off_is_an_error() {
-    let cut = stream(&[text("half")]).replace("data: [DONE]\n\n", "");
-    let (url, _serving) = model(vec![cut]).await;
-    let (run, _receiver) = start(agent(&url, &[]));
-    assert!(run.await.unwrap().error.unwrap().contains("broke off"));
-}
-
-#[tokio::test]
-async fn sc_46_a_run_is_canceled_while_the_model_thinks() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let (run, mut receiver) = start(agent(&format!("http://{}", listener.local_addr().unwrap()), &[]));
-    assert_eq!(receiver.event().await.unwrap().kind, CompletionCall);
-    let _silent = listener.accept().await.unwrap();
-    receiver.cancel();
-    assert_eq!(run.await.unwrap(), RunEnd::canceled());
 }
 
 #[test]
