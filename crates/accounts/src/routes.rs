@@ -28,7 +28,6 @@ pub use search::find_agents;
 
 /// The reason why operations under `/_admin` are not tools.
 const PROVISIONING: &str = "only owners and operators create and configure accounts";
-const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
 const BAD_PAGE: &[&str] = &["invalid_query", "invalid_limit", "invalid_cursor"];
 const BAD_ENTRIES: &[&str] = &["invalid_json", "invalid_body", "invalid_allowlist_entry"];
 const BAD_BLOCK: &[&str] = &["invalid_json", "invalid_body", "invalid_handle", "invalid_block_target"];
@@ -65,9 +64,8 @@ pub fn operations() -> Vec<Operation<Accounts>> {
 
 /// The common part of operations on one agent under `/_admin`.
 fn of_agent(doc: OperationDoc) -> OperationDoc {
-    doc.auth(Auth::Owner)
+    doc.needs_token(Auth::Owner)
         .no_tool(PROVISIONING)
         .path_parameter::<AgentHandle>("handle", "The agent's handle")
-        .errors(Class::Unauthenticated, UNAUTHENTICATED)
         .errors(Class::NotFound, &["not_found"])
 }

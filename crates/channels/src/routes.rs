@@ -65,10 +65,7 @@ pub fn operations() -> Vec<Operation<Surface>> {
 
 /// An operation of this room, with what all operations have in common.
 fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
-    OperationDoc::new(id, method, path, summary)
-        .auth(Auth::Any)
-        .error_body::<ErrorBody<'static>>()
-        .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
+    OperationDoc::new(id, method, path, summary).needs_token(Auth::Any).error_body::<ErrorBody<'static>>()
 }
 
 /// An operation on one channel.

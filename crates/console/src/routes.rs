@@ -24,7 +24,6 @@ use crate::console::ConsoleState;
 /// A refusal in the common form.
 pub(crate) type ConsoleRefusal = plenary_room::ErrorReply<House>;
 
-pub(crate) const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
 /// Why models have no tools for these operations.
 pub(crate) const FOR_PEOPLE: &str = "for people, through the console and the command line";
 

@@ -186,6 +186,12 @@ impl OperationDoc {
         self
     }
 
+    /// The callers that it permits, by their token. Without a valid one it refuses with the codes that all rooms share; a
+    /// protocol with codes of its own declares [`OperationDoc::auth`] and those.
+    pub fn needs_token(self, auth: Auth) -> Self {
+        self.auth(auth).errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
+    }
+
     /// It also answers some callers without a token.
     pub fn token_optional(mut self) -> Self {
         self.token_optional = true;

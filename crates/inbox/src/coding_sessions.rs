@@ -4,7 +4,7 @@
 use axum::{Json, extract::State as With};
 use http::Method;
 use plenary_accounts::AgentCaller;
-use plenary_edge::{JsonBody, Operation, OperationDoc};
+use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{AgentHandle, Class, TimestampMs};
 
 use crate::{
@@ -12,7 +12,6 @@ use crate::{
     handovers::SessionPresence,
     marks::Marks,
     refusals::{InboxRefusal, Rejection},
-    routes::UNAUTHENTICATED,
     wire::{
         AddressRequest, AttentionRequest, AttentionView, CodingEvent, CodingSession, CodingSessions,
         MomentRequest, SessionView, ShownReport, ShownRequest,
@@ -25,9 +24,7 @@ const HOOKS: &str = "only the hooks of coding agents report their sessions";
 /// The operations.
 pub(crate) fn operations() -> Vec<Operation<Inbox>> {
     let doc = |id, method, path, summary| {
-        OperationDoc::new(id, method, path, summary)
-            .no_tool(HOOKS)
-            .errors(Class::Unauthenticated, UNAUTHENTICATED)
+        OperationDoc::new(id, method, path, summary).no_tool(HOOKS).needs_token(Auth::Agent)
     };
     let session_doc = doc(
         "inbox.session",
@@ -69,7 +66,7 @@ pub(crate) fn operations() -> Vec<Operation<Inbox>> {
     .request::<AddressRequest>()
     .reply::<SessionView>()
     .errors(Class::Malformed, &["invalid_json", "invalid_body"])
-    .errors(Class::Unauthenticated, UNAUTHENTICATED)
+    .needs_token(Auth::Agent)
     .errors(Class::NotFound, &["not_found"])
     .errors(Class::Conflict, &["session_not_live"]);
     vec![
@@ -95,7 +92,7 @@ fn attention_doc() -> OperationDoc {
     .request::<AttentionRequest>()
     .reply::<AttentionView>()
     .errors(Class::Malformed, &["invalid_json", "invalid_body"])
-    .errors(Class::Unauthenticated, UNAUTHENTICATED)
+    .needs_token(Auth::Agent)
     .errors(Class::Conflict, &["session_not_live"])
 }
 

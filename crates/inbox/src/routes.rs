@@ -28,8 +28,6 @@ use crate::{
     wire::{AckReceipt, AckRequest, AckTarget, MessageStatus, Page},
 };
 
-pub(crate) const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
-
 impl FromRef<Inbox> for Accounts {
     fn from_ref(inbox: &Inbox) -> Self {
         inbox.0.rooms.accounts.clone()
@@ -61,7 +59,7 @@ pub fn operations() -> Vec<Operation<Inbox>> {
         .query::<ReadQuery>()
         .reply::<Page>()
         .errors(Class::Malformed, &["invalid_query", "invalid_limit", "invalid_kinds", "invalid_cursor"])
-        .errors(Class::Unauthenticated, UNAUTHENTICATED);
+        .needs_token(Auth::Agent);
     let wait_doc =
         OperationDoc::new("inbox.wait", Method::GET, "/inbox/wait", "Wait for what is new for you")
             .no_tool(THE_INBOX)
@@ -74,7 +72,7 @@ pub fn operations() -> Vec<Operation<Inbox>> {
                 Class::Malformed,
                 &["invalid_query", "invalid_limit", "invalid_kinds", "invalid_cursor", "invalid_timeout"],
             )
-            .errors(Class::Unauthenticated, UNAUTHENTICATED)
+            .needs_token(Auth::Agent)
             .errors(Class::TooMany, &["too_many_waits"])
             .errors(Class::Unavailable, &["stopping"]);
     let ack_doc =
@@ -87,7 +85,7 @@ pub fn operations() -> Vec<Operation<Inbox>> {
             .request::<AckRequest>()
             .reply::<AckReceipt>()
             .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_cursor"])
-            .errors(Class::Unauthenticated, UNAUTHENTICATED)
+            .needs_token(Auth::Agent)
             .errors(Class::NotFound, &["not_found"]);
     let mut operations =
         vec![Operation::new(read_doc, read), Operation::new(wait_doc, wait), Operation::new(ack_doc, ack)];
@@ -111,7 +109,7 @@ fn of_others() -> [Operation<Inbox>; 3] {
     .query::<ReadQuery>()
     .reply::<Page>()
     .errors(Class::Malformed, &["invalid_query", "invalid_limit", "invalid_kinds", "invalid_cursor"])
-    .errors(Class::Unauthenticated, UNAUTHENTICATED)
+    .needs_token(Auth::Agent)
     .errors(Class::NotFound, &["not_found"]);
     let status_doc = OperationDoc::new(
         "message.status",
@@ -129,7 +127,7 @@ fn of_others() -> [Operation<Inbox>; 3] {
     .query::<StatusQuery>()
     .reply::<MessageStatus>()
     .errors(Class::Malformed, &["invalid_query", "invalid_timeout", "invalid_state"])
-    .errors(Class::Unauthenticated, UNAUTHENTICATED)
+    .needs_token(Auth::Agent)
     .errors(Class::NotFound, &["not_found"])
     .errors(Class::TooMany, &["too_many_waits"])
     .errors(Class::Unavailable, &["stopping"]);
@@ -152,7 +150,7 @@ fn receipts_doc() -> OperationDoc {
         .path_parameter::<SessionId>("id", "The session.")
         .path_parameter::<u64>("sequence", "The sequence number of the message.")
         .reply_type("text/event-stream")
-        .errors(Class::Unauthenticated, UNAUTHENTICATED)
+        .needs_token(Auth::Agent)
         .errors(Class::NotFound, &["not_found"])
         .errors(Class::TooMany, &["too_many_waits"])
         .errors(Class::Unavailable, &["stopping"])

@@ -35,7 +35,6 @@ use crate::{
     },
 };
 
-const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
 /// Why these operations are not tools for models.
 const PEOPLE: &str = "people say where they are reached";
 /// The errors of an invalid subscription.
@@ -67,11 +66,10 @@ pub(crate) fn routes(notify: Notify, metrics: &Metrics) -> Result<Router, Regist
 /// The common part of all operations.
 fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     OperationDoc::new(id, method, path, summary)
-        .auth(Auth::Owner)
+        .needs_token(Auth::Owner)
         .no_tool(PEOPLE)
         .query::<OwnerQuery>()
         .errors(Class::Malformed, &["invalid_query", "invalid_owner"])
-        .errors(Class::Unauthenticated, UNAUTHENTICATED)
         .errors(Class::NotFound, &["not_found"])
 }
 
@@ -122,13 +120,12 @@ pub fn operations() -> Vec<Operation<Notify>> {
             .success(StatusCode::NO_CONTENT);
     let key =
         OperationDoc::new("notify.push_key", Method::GET, "/notifications/push-key", "The key for browsers")
-            .auth(Auth::Owner)
+            .needs_token(Auth::Owner)
             .no_tool(PEOPLE)
             .description(
                 "`applicationServerKey` of `PushManager.subscribe`: it names this server to push services.",
             )
             .reply::<PushKey>()
-            .errors(Class::Unauthenticated, UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"]);
     vec![
         Operation::new(list, list_all),

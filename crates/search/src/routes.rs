@@ -40,7 +40,7 @@ pub fn operations() -> Vec<Operation<Search>> {
              nearest first; agents whose handle, name or description contains the text. What the caller may not read is \
              not found.",
         )
-        .auth(Auth::Any)
+        .needs_token(Auth::Any)
         .no_tool("the tool recall searches everything")
         .query::<SearchQuery>()
         .reply::<FoundAll>()
@@ -57,7 +57,6 @@ pub fn operations() -> Vec<Operation<Search>> {
                 "invalid_cursor",
             ],
         )
-        .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
         .errors(Class::TooMany, &["too_many_searches"]);
     vec![Operation::new(doc, search_all)]
 }

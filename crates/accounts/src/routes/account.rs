@@ -38,9 +38,8 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
     let doc = |id, method, path, summary| {
         OperationDoc::new(id, method, path, summary)
             .description("With an owner's token, in the members of RobotNet's command line.")
-            .auth(Auth::Owner)
+            .needs_token(Auth::Owner)
             .no_tool(super::PROVISIONING)
-            .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"])
     };
     let item = |id, method, summary| {

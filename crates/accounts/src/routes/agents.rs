@@ -38,9 +38,8 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
     let one = |id, method, path, summary| super::of_agent(OperationDoc::new(id, method, path, summary));
     let all = |id, method, summary| {
         OperationDoc::new(id, method, "/_admin/agents", summary)
-            .auth(Auth::Owner)
+            .needs_token(Auth::Owner)
             .no_tool(super::PROVISIONING)
-            .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"])
     };
     const ONE: &str = "/_admin/agents/{handle}";

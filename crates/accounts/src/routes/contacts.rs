@@ -27,10 +27,9 @@ use crate::{
 pub(super) fn operations() -> Vec<Operation<Accounts>> {
     let answer = |id, path, summary| {
         OperationDoc::new(id, Method::POST, path, summary)
-            .auth(Auth::Any)
+            .needs_token(Auth::Any)
             .path_parameter::<ContactId>("id", "The request")
             .reply::<Okay>()
-            .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"])
     };
     vec![
@@ -38,14 +37,13 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
             OperationDoc::new("contact.request", Method::POST, "/contacts", "Ask another agent for contact")
                 .action("sessions", "contact")
                 .description("The response is the same whether or not the agent exists.")
-                .auth(Auth::Agent)
+                .needs_token(Auth::Agent)
                 .request::<NewContact>()
                 .reply::<ContactMade>()
                 .errors(
                     Class::Malformed,
                     &["invalid_json", "invalid_body", "invalid_handle", "invalid_message"],
                 )
-                .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
                 .errors(Class::TooMany, &["too_many_contacts"]),
             request,
         ),
@@ -72,9 +70,8 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
                 .no_tool("agent_subscribe gets a ticket")
                 .without_key()
                 .description("For browsers, which cannot send a header with a WebSocket. A ticket works once, within 30 s.")
-                .auth(Auth::Agent)
-                .reply::<TicketMade>()
-                .errors(Class::Unauthenticated, super::UNAUTHENTICATED),
+                .needs_token(Auth::Agent)
+                .reply::<TicketMade>(),
             ticket,
         ),
     ]
@@ -87,7 +84,7 @@ fn list_doc() -> OperationDoc {
             "Requests to the agent, or with `direction=outgoing` requests by the agent. An owner's token \
                      names the agent with `agent`.",
         )
-        .auth(Auth::Any)
+        .needs_token(Auth::Any)
         .query::<ListQuery>()
         .reply::<PendingContacts>()
         .errors(
@@ -95,7 +92,6 @@ fn list_doc() -> OperationDoc {
             &["invalid_query", "invalid_direction", "invalid_limit", "invalid_cursor", "invalid_agent"],
         )
         .errors(Class::NotFound, &["not_found"])
-        .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
 }
 
 /// The query of `GET /contacts`.

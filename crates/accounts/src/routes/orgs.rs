@@ -22,10 +22,9 @@ use crate::{
 pub(super) fn operations() -> Vec<Operation<Accounts>> {
     let doc = |id, method, path, summary| {
         OperationDoc::new(id, method, path, summary)
-            .auth(Auth::Owner)
+            .needs_token(Auth::Owner)
             .no_tool(super::PROVISIONING)
             .path_parameter::<OwnerName>("org", "The organisation: an owner's name")
-            .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"])
     };
     const ORG: &str = "/_admin/orgs/{org}";

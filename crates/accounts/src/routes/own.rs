@@ -34,18 +34,14 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
 }
 
 fn read(id: &'static str, path: &'static str, summary: &'static str) -> OperationDoc {
-    OperationDoc::new(id, Method::GET, path, summary)
-        .action("sessions", "me")
-        .auth(Auth::Agent)
-        .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+    OperationDoc::new(id, Method::GET, path, summary).action("sessions", "me").needs_token(Auth::Agent)
 }
 
 fn write(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     OperationDoc::new(id, method, path, summary)
         .action("sessions", "me")
         .description("Only if the agent's owner has set self_service.")
-        .auth(Auth::Agent)
-        .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+        .needs_token(Auth::Agent)
         .errors(Class::Forbidden, &["forbidden"])
 }
 

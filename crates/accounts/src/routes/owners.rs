@@ -19,9 +19,8 @@ use crate::{
 };
 
 pub(super) fn operations() -> Vec<Operation<Accounts>> {
-    let doc = |id, method, path, summary| {
-        OperationDoc::new(id, method, path, summary).auth(Auth::Operator).no_tool(super::PROVISIONING)
-    };
+    let doc =
+        |id, method, path, summary| OperationDoc::new(id, method, path, summary).no_tool(super::PROVISIONING);
     vec![
         Operation::new(
             doc("owner.create", Method::POST, "/_admin/owners", "Create an owner and show its token once")
@@ -29,7 +28,7 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
                 .request::<NewOwner>()
                 .reply::<OwnerMade>()
                 .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_owner"])
-                .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+                .needs_token(Auth::Operator)
                 .errors(Class::Forbidden, &["signed_in_at_issuer"])
                 .errors(Class::NotFound, &["not_found"])
                 .errors(Class::Conflict, &["owner_exists"]),
@@ -41,7 +40,7 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
                 .reply::<OwnerPage>()
                 .answers_page()
                 .errors(Class::Malformed, super::BAD_PAGE)
-                .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+                .needs_token(Auth::Operator)
                 .errors(Class::NotFound, &["not_found"]),
             list,
         ),
@@ -52,11 +51,10 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
                 "/_admin/owners/{owner}/rotate-token",
                 "Replace an owner's token; the old token stops working at once",
             )
-            .auth(Auth::Owner)
+            .needs_token(Auth::Owner)
             .path_parameter::<OwnerName>("owner", "The owner")
             .reply::<TokenView>()
             .errors(Class::Malformed, &["invalid_json"])
-            .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
             .errors(Class::Forbidden, &["signed_in_at_issuer"])
             .errors(Class::NotFound, &["not_found"]),
             rotate_token,

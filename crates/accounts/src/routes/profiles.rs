@@ -29,10 +29,9 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
                 "404 unless the agent is public, belongs to the caller, or may be contacted by the caller. A block hides \
                  the two agents from each other.",
             )
-            .auth(Auth::Any)
+            .needs_token(Auth::Any)
             .path_parameter::<OwnerName>("owner", "The agent's owner")
             .path_parameter::<OwnerName>("name", "Its name")
-            .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"])
     };
     let profile = doc("agent.profile", "/agents/{owner}/{name}", "Show an agent's profile")

@@ -38,11 +38,10 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
          agents, with the members of `GET /agents/managed`.",
     )
     .action("sessions", "me")
-    .auth(Auth::Any)
+    .needs_token(Auth::Any)
     .answers_page()
     .query::<ReachableQuery>()
     .reply::<ReachablePage>()
-    .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
     .errors(Class::Malformed, &["invalid_query", "invalid_limit", "invalid_cursor", "invalid_owner"]);
     vec![Operation::new(doc, reachable)]
 }

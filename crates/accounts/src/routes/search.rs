@@ -34,11 +34,10 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
     )
     .description("Agents whose handle, display name or description contains the text, ignoring case.")
     .action("sessions", "me")
-    .auth(Auth::Any)
+    .needs_token(Auth::Any)
     .query::<AgentsQuery>()
     .reply::<FoundAgents>()
     .errors(Class::Malformed, super::BAD_PAGE)
-    .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
     .errors(Class::TooMany, &["too_many_searches"]);
     vec![Operation::new(agents, search_agents)]
 }

@@ -32,10 +32,7 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
     const OWN: &str = "/agents/me/tokens";
     const ALL: &str = "/_admin/agents/{handle}/tokens";
     let own = |id, method, path, summary| {
-        OperationDoc::new(id, method, path, summary)
-            .no_tool(NO_TOOL)
-            .auth(Auth::Agent)
-            .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
+        OperationDoc::new(id, method, path, summary).no_tool(NO_TOOL).needs_token(Auth::Agent)
     };
     let all = |id, method, path, summary| of_agent(OperationDoc::new(id, method, path, summary));
     let listing = |doc: OperationDoc| doc.reply::<AgentTokenList>().answers_page();

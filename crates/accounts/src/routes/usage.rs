@@ -20,10 +20,9 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
         "Counts the events that the owner and its agents have caused, and their contents. At the quota, \
          further writes are refused with 403 `quota_exceeded`. The operator has no quota and gets 404.",
     )
-    .auth(Auth::Any)
+    .needs_token(Auth::Any)
     .no_tool("an owner's business: `plenary status` shows it")
     .reply::<UsageView>()
-    .errors(Class::Unauthenticated, super::UNAUTHENTICATED)
     .errors(Class::NotFound, &["not_found"]);
     vec![Operation::new(doc, get)]
 }

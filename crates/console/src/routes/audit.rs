@@ -11,7 +11,7 @@ use plenary_kernel::{Class, OwnerName, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, caller_and_session, keyring};
+use super::{ConsoleRefusal, FOR_PEOPLE, caller_and_session, keyring};
 use crate::{
     console::ConsoleState,
     limits::{AUDIT_PAGE_DEFAULT, AUDIT_PAGE_MAX},
@@ -37,7 +37,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
         "/_admin/audit",
         "List what people did in the name of agents, decided and changed",
     )
-    .auth(Auth::Owner)
+    .needs_token(Auth::Owner)
     .no_tool(FOR_PEOPLE)
     .room("console")
     .description(
@@ -48,7 +48,6 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     .reply::<AuditPage>()
     .answers_page()
     .errors(Class::Malformed, &["invalid_query", "invalid_limit", "invalid_cursor"])
-    .errors(Class::Unauthenticated, UNAUTHENTICATED)
     .errors(Class::NotFound, &["not_found"]);
     vec![Operation::new(doc, list)]
 }

@@ -11,7 +11,7 @@ use plenary_kernel::{Class, OwnerName, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, caller_and_session, keyring};
+use super::{ConsoleRefusal, FOR_PEOPLE, caller_and_session, keyring};
 use crate::{console::ConsoleState, wire::Overview};
 
 /// The query of `GET /overview`.
@@ -23,7 +23,7 @@ struct OfOwner {
 
 pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     let doc = OperationDoc::new("overview", Method::GET, "/overview", "Show an overview of your agents")
-        .auth(Auth::Owner)
+        .needs_token(Auth::Owner)
         .room("console")
         .no_tool(FOR_PEOPLE)
         .description(
@@ -33,7 +33,6 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
         .reply::<Overview>()
         .answers_page()
         .errors(Class::Malformed, &["invalid_query"])
-        .errors(Class::Unauthenticated, UNAUTHENTICATED)
         .errors(Class::NotFound, &["not_found"]);
     vec![Operation::new(doc, overview)]
 }

@@ -21,7 +21,7 @@ use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{Class, Refusal, text};
 
 use super::{
-    ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, caller_and_session, keyring,
+    ConsoleRefusal, FOR_PEOPLE, caller_and_session, keyring,
     sessions::{OfOwner, owner, removing},
 };
 use crate::{
@@ -35,10 +35,9 @@ use crate::{
 pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     let doc = |id, method, path, summary| {
         OperationDoc::new(id, method, path, summary)
-            .auth(Auth::Owner)
+            .needs_token(Auth::Owner)
             .room("console")
             .no_tool(FOR_PEOPLE)
-            .errors(Class::Unauthenticated, UNAUTHENTICATED)
     };
     let challenge_doc = OperationDoc::new(
         "passkey.challenge",

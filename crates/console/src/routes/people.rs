@@ -7,7 +7,7 @@ use plenary_accounts::{Caller, wire::AgentView};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{Class, Refusal, text};
 
-use super::{ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, keyring};
+use super::{ConsoleRefusal, FOR_PEOPLE, keyring};
 use crate::{console::ConsoleState, wire::NewPerson};
 
 pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
@@ -17,7 +17,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
         "/_admin/people",
         "Create a person, who acts only through the console",
     )
-    .auth(Auth::Owner)
+    .needs_token(Auth::Owner)
     .no_tool(FOR_PEOPLE)
     .room("console")
     .description(
@@ -28,7 +28,6 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     .request::<NewPerson>()
     .reply::<AgentView>()
     .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_display_name"])
-    .errors(Class::Unauthenticated, UNAUTHENTICATED)
     .errors(Class::NotFound, &["not_found"])
     .errors(Class::Conflict, &["agent_exists", "too_many_agents"]);
     vec![Operation::new(doc, create)]

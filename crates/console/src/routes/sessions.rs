@@ -21,7 +21,7 @@ use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, caller_and_session, is_viewer, keyring, passkeys};
+use super::{ConsoleRefusal, FOR_PEOPLE, caller_and_session, is_viewer, keyring, passkeys};
 use crate::{
     console::ConsoleState,
     limits::SIGN_IN_BYTES_MAX,
@@ -36,9 +36,7 @@ pub(super) struct OfOwner {
 }
 
 pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
-    let doc = |id, method, path, summary| {
-        OperationDoc::new(id, method, path, summary).auth(Auth::Owner).no_tool(FOR_PEOPLE)
-    };
+    let doc = |id, method, path, summary| OperationDoc::new(id, method, path, summary).no_tool(FOR_PEOPLE);
     let link_doc =
         doc("console.link", Method::POST, "/console/links", "Create a link that signs a browser in once")
             .success(StatusCode::CREATED)
@@ -46,7 +44,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
             .reply::<LinkMade>()
             .without_key()
             .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_role", "invalid_person"])
-            .errors(Class::Unauthenticated, UNAUTHENTICATED)
+            .needs_token(Auth::Owner)
             .errors(Class::Forbidden, &["forbidden", "read_only", "csrf"])
             .errors(Class::NotFound, &["not_found"]);
     let sign_in_doc = doc("console.sign_in", Method::POST, "/console/sessions", "Sign in with a link or a passkey")
@@ -63,20 +61,19 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
         .errors(Class::Conflict, &["passkeys_unavailable"])
         .errors(Class::TooMany, &["too_many_attempts"]);
     let own_doc = doc("console.session", Method::GET, "/console/session", "Show the session of this cookie")
-        .auth(Auth::Any)
-        .reply::<OwnSession>()
-        .errors(Class::Unauthenticated, UNAUTHENTICATED);
+        .needs_token(Auth::Any)
+        .reply::<OwnSession>();
     let list_doc =
         doc("console.sessions", Method::GET, "/console/sessions", "List the open console sessions")
             .query::<OfOwner>()
             .reply::<SessionList>()
             .errors(Class::Malformed, &["invalid_query"])
-            .errors(Class::Unauthenticated, UNAUTHENTICATED)
+            .needs_token(Auth::Owner)
             .errors(Class::NotFound, &["not_found"]);
     let ends = "End a console session and its streams";
     let sign_out_doc =
         removing(doc("console.sign_out", Method::DELETE, "/console/sessions/{id}", ends), "The session")
-            .errors(Class::Unauthenticated, UNAUTHENTICATED);
+            .needs_token(Auth::Owner);
     vec![
         Operation::new(link_doc, make_link),
         Operation::new(sign_in_doc, sign_in),

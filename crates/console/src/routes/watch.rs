@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use super::{ConsoleRefusal, UNAUTHENTICATED};
+use super::ConsoleRefusal;
 use crate::{
     console::{ConsoleState, ephemeral_stream},
     ephemeral::EphemeralReader,
@@ -52,7 +52,7 @@ struct WatchQuery {
 
 pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     let doc = OperationDoc::new("watch", Method::GET, "/watch", "Follow everything that you may see")
-        .auth(Auth::Any)
+        .needs_token(Auth::Any)
         .room("console")
         .no_tool("a model reads its inbox; this never ends")
         .description(
@@ -69,7 +69,6 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
             Class::Malformed,
             &["invalid_query", "invalid_rooms", "invalid_kinds", "invalid_agents", "invalid_trace", "invalid_cursor"],
         )
-        .errors(Class::Unauthenticated, UNAUTHENTICATED)
         .errors(Class::TooMany, &["too_many_streams"])
         .errors(Class::Unavailable, &["stopping"]);
     vec![Operation::new(doc, watch)]

@@ -10,12 +10,12 @@ use plenary_accounts::{AgentCaller, ReachableQuery, reachable_by};
 use plenary_edge::{Auth, Operation, OperationDoc};
 use plenary_kernel::{Class, Refusal};
 
-use super::{ConsoleRefusal, UNAUTHENTICATED};
+use super::ConsoleRefusal;
 use crate::{console::ConsoleState, wire::WhoPage};
 
 pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     let doc = OperationDoc::new("who", Method::GET, "/who", "See whom you can reach, and what they do")
-        .auth(Auth::Agent)
+        .needs_token(Auth::Agent)
         .room("console")
         .tool("sessions")
         .description(
@@ -26,7 +26,6 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
         .query::<ReachableQuery>()
         .reply::<WhoPage>()
         .answers_page()
-        .errors(Class::Unauthenticated, UNAUTHENTICATED)
         .errors(Class::Malformed, &["invalid_query", "invalid_limit", "invalid_cursor", "invalid_owner"]);
     vec![Operation::new(doc, who)]
 }

@@ -67,10 +67,7 @@ pub fn operations() -> Vec<Operation<Context>> {
 
 /// The description of an operation that any token may call.
 fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
-    OperationDoc::new(id, method, path, summary)
-        .auth(Auth::Any)
-        .error_body::<ContextError<'_>>()
-        .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
+    OperationDoc::new(id, method, path, summary).needs_token(Auth::Any).error_body::<ContextError<'_>>()
 }
 
 /// The same for an operation in a project.

@@ -163,13 +163,12 @@ pub fn operations() -> Vec<Operation<AttachState>> {
          name, `owner.agent`, and is registered with this server from then on. Each text frame is one JSON object: requests \
          come in, and events with their `run_id` go out.",
     )
-    .auth(Auth::Agent)
+    .needs_token(Auth::Agent)
     .path_parameter::<String>("name", "The agent's name.")
     .query::<AttachQuery>()
     .success(StatusCode::SWITCHING_PROTOCOLS)
     .or_refusal(StatusCode::UPGRADE_REQUIRED)
     .error_body::<ErrorBody<'static>>()
-    .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
     .errors(Class::NotFound, &["agent_not_found"])
     .errors(Class::Forbidden, &["forbidden", "token_required"])
     .errors(Class::Malformed, &["websocket_required"])

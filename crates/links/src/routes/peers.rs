@@ -28,16 +28,14 @@ use crate::{
     },
 };
 
-const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
 const WRONG: &[&str] = &["invalid_json", "invalid_body", "invalid_network", "invalid_peer", "invalid_grants"];
 /// Why models have no tools for these operations.
 const OPERATORS: &str = "operators say which networks are linked";
 
 fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     OperationDoc::new(id, method, path, summary)
-        .auth(Auth::Operator)
+        .needs_token(Auth::Operator)
         .no_tool(OPERATORS)
-        .errors(Class::Unauthenticated, UNAUTHENTICATED)
         .errors(Class::NotFound, &["not_found"])
 }
 

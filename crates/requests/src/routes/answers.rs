@@ -7,7 +7,7 @@ use plenary_accounts::{Decider, Principal};
 use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{AskId, Class, Refusal, TimestampMs, Version};
 
-use super::{OnePath, PEOPLE, People, UNAUTHENTICATED, current_view, of_people, refusal_for, request_id};
+use super::{OnePath, PEOPLE, People, current_view, of_people, refusal_for, request_id};
 use crate::{
     BATCH_MAX, Requests,
     command::{AnswerRequest, AnsweredBy, HandleRequest, Handling},
@@ -20,12 +20,11 @@ use crate::{
 pub(super) fn operations() -> Vec<Operation<Requests>> {
     let doc_for = |id, path, summary| {
         OperationDoc::new(id, Method::POST, path, summary)
-            .auth(Auth::Owner)
+            .needs_token(Auth::Owner)
             .no_tool(PEOPLE)
             .path_parameter::<AskId>("id", "The request.")
             .reply::<RequestView>()
             .error_body::<wire::Refusal<'static>>()
-            .errors(Class::Unauthenticated, UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"])
     };
     const ENDED: &[&str] = &["already_answered", "request_withdrawn", "request_expired"];
@@ -47,7 +46,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         "/requests/answers",
         "Answer many requests",
     )
-    .auth(Auth::Owner)
+    .needs_token(Auth::Owner)
     .no_tool(PEOPLE)
     .description(
         "Each answer is handled separately, in this order; a refused one does not affect the others. A \
@@ -59,7 +58,6 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
     .error_body::<wire::Refusal<'static>>()
     .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_answers"])
     .errors(Class::Malformed, &["invalid_undo_seconds", "invalid_rule"])
-    .errors(Class::Unauthenticated, UNAUTHENTICATED)
     .errors(Class::NotFound, &["not_found"]);
     let undo_doc = doc_for("request.undo", "/requests/{id}/undo", "Undo an answer")
         .description("Possible until the agent has received the answer.")

@@ -13,9 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{
-    OnePath, PEOPLE, People, UNAUTHENTICATED, current_view, lists, of_people, refusal_for, request_id,
-};
+use super::{OnePath, PEOPLE, People, current_view, lists, of_people, refusal_for, request_id};
 use crate::{
     Requests,
     command::{AnswerRequest, AnsweredBy},
@@ -31,7 +29,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         "/requests/interrupts",
         "List requests in the form of interrupts",
     )
-    .auth(Auth::Owner)
+    .needs_token(Auth::Owner)
     .no_tool(PEOPLE)
     .description("Open requests as `HumanInterrupt` of agent inboxes, each with its `id`.")
     .query::<lists::ListQuery>()
@@ -43,7 +41,6 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         &["invalid_query", "invalid_state", "invalid_kind", "invalid_agent", "invalid_owner"],
     )
     .errors(Class::Malformed, &["invalid_to", "invalid_limit", "invalid_cursor"])
-    .errors(Class::Unauthenticated, UNAUTHENTICATED)
     .errors(Class::NotFound, &["not_found"]);
     let respond_doc = OperationDoc::new(
         "request.interrupt_response",
@@ -51,7 +48,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         "/requests/interrupts/{id}",
         "Answer a request in the form of a response to an interrupt",
     )
-    .auth(Auth::Owner)
+    .needs_token(Auth::Owner)
     .no_tool(PEOPLE)
     .description("A `HumanResponse` of agent inboxes. It has no version: the first answer counts.")
     .path_parameter::<AskId>("id", "The request.")
@@ -59,7 +56,6 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
     .reply::<RequestView>()
     .error_body::<wire::Refusal<'static>>()
     .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_answer"])
-    .errors(Class::Unauthenticated, UNAUTHENTICATED)
     .errors(Class::NotFound, &["not_found"])
     .errors(Class::TooLarge, &["answer_too_large"])
     .errors(Class::Conflict, &["already_answered", "request_withdrawn", "request_expired"])

@@ -12,7 +12,6 @@ use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::UNAUTHENTICATED;
 use crate::{
     LIMIT_DEFAULT, LIMIT_MAX, Requests,
     refusals::RequestRefusal,
@@ -27,7 +26,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
             "An owner sees the requests of its agents, the operator all, an agent its own. Open requests come oldest first, \
              the others newest first. With `to` a page may have fewer requests than `limit`, or none, and a `next_cursor`.",
         )
-        .auth(Auth::Any)
+        .needs_token(Auth::Any)
         .query::<ListQuery>()
         .reply::<RequestPage>()
         .answers_page()
@@ -36,8 +35,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
             Class::Malformed,
             &["invalid_query", "invalid_state", "invalid_kind", "invalid_agent", "invalid_owner"],
         )
-        .errors(Class::Malformed, &["invalid_to", "invalid_limit", "invalid_cursor"])
-        .errors(Class::Unauthenticated, UNAUTHENTICATED);
+        .errors(Class::Malformed, &["invalid_to", "invalid_limit", "invalid_cursor"]);
     vec![Operation::new(doc, list)]
 }
 

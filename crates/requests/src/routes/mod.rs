@@ -25,7 +25,6 @@ use crate::{
     requests::CommandError, wire::RequestView,
 };
 
-pub(crate) const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
 /// Why these operations are not tools for models.
 const PEOPLE: &str = "only people answer requests";
 

@@ -14,7 +14,7 @@ use plenary_engine::ExecuteError;
 use plenary_kernel::{AskId, Class, TimestampMs};
 use schemars::JsonSchema;
 
-use super::{OnePath, PEOPLE, People, UNAUTHENTICATED, of_people, refusal_for, request_id};
+use super::{OnePath, PEOPLE, People, of_people, refusal_for, request_id};
 use crate::{
     ANSWER_BYTES_MAX, Requests, TAP_MS_MAX,
     command::{HandleRequest, Handling},
@@ -36,7 +36,7 @@ const REFERRERS: &str = "same-origin";
 pub(super) fn operations() -> Vec<Operation<Requests>> {
     let link_doc =
         OperationDoc::new("request.link", Method::POST, "/requests/{id}/link", "Create a one-tap link")
-            .auth(Auth::Owner)
+            .needs_token(Auth::Owner)
             .no_tool(PEOPLE)
             .description(
                 "The link answers the request without a token, once, within seven days. It is shown once.",
@@ -46,7 +46,6 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
             .reply::<TapLink>()
             .error_body::<wire::Refusal<'static>>()
             .errors(Class::Malformed, &["invalid_json"])
-            .errors(Class::Unauthenticated, UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"])
             .errors(Class::Conflict, &["already_answered", "request_withdrawn", "request_expired"])
             .errors(Class::Conflict, &["too_many_changes"]);

@@ -14,7 +14,7 @@ use plenary_kernel::{AskId, Class, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{OnePath, UNAUTHENTICATED, refusal_for, request_id};
+use super::{OnePath, refusal_for, request_id};
 use crate::{
     Requests, WAIT_SECONDS_MAX,
     answer_wait::WaitOutcome,
@@ -44,7 +44,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         .errors(Class::Malformed, &["invalid_action", "invalid_directory", "invalid_source"])
         .errors(Class::Malformed, &["invalid_choices", "invalid_form", "invalid_allow"])
         .errors(Class::Malformed, &["invalid_deadline", "unknown_person"])
-        .errors(Class::Unauthenticated, UNAUTHENTICATED)
+        .needs_token(Auth::Agent)
         .errors(Class::TooLarge, &["request_too_large"])
         .errors(Class::TooMany, &["too_many_requests"]);
     let get_doc = OperationDoc::new("request.get", Method::GET, "/requests/{id}", "Show a request, or wait for its answer")
@@ -54,13 +54,12 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
              that is final, the deadline has passed or the request is withdrawn, and at the latest after that many seconds. \
              Reading marks nothing.",
         )
-        .auth(Auth::Any)
+        .needs_token(Auth::Any)
         .path_parameter::<AskId>("id", "The request.")
         .query::<GetQuery>()
         .reply::<RequestView>()
         .error_body::<wire::Refusal<'static>>()
         .errors(Class::Malformed, &["invalid_query", "invalid_wait"])
-        .errors(Class::Unauthenticated, UNAUTHENTICATED)
         .errors(Class::NotFound, &["not_found"])
         .errors(Class::TooMany, &["too_many_waits"])
         .errors(Class::Unavailable, &["stopping"]);
@@ -71,7 +70,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
             .path_parameter::<AskId>("id", "The request.")
             .success(StatusCode::NO_CONTENT)
             .error_body::<wire::Refusal<'static>>()
-            .errors(Class::Unauthenticated, UNAUTHENTICATED)
+            .needs_token(Auth::Agent)
             .errors(Class::NotFound, &["not_found"])
             .errors(Class::Conflict, &["already_answered", "request_expired"]);
     vec![Operation::new(make_doc, make), Operation::new(get_doc, get), Operation::new(withdraw_doc, withdraw)]

@@ -15,7 +15,7 @@ use plenary_kernel::{Class, OwnerName, Refusal, RuleId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{PEOPLE, UNAUTHENTICATED};
+use super::PEOPLE;
 use crate::{
     Requests,
     refusals::RequestRefusal,
@@ -29,18 +29,17 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         "/requests/rules",
         "List the rules that answer requests",
     )
-    .auth(Auth::Owner)
+    .needs_token(Auth::Owner)
     .no_tool(PEOPLE)
     .description("The rules of an owner. The operator names the owner.")
     .query::<RulesQuery>()
     .reply::<RuleList>()
     .error_body::<wire::Refusal<'static>>()
     .errors(Class::Malformed, &["invalid_query", "invalid_owner"])
-    .errors(Class::Unauthenticated, UNAUTHENTICATED)
     .errors(Class::NotFound, &["not_found"]);
     let remove_doc =
         OperationDoc::new("request.remove_rule", Method::DELETE, "/requests/rules/{id}", "Remove a rule")
-            .auth(Auth::Owner)
+            .needs_token(Auth::Owner)
             .no_tool(PEOPLE)
             .description("Requests that it answered stay answered. The operator names the owner.")
             .path_parameter::<RuleId>("id", "The rule.")
@@ -48,7 +47,6 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
             .success(StatusCode::NO_CONTENT)
             .error_body::<wire::Refusal<'static>>()
             .errors(Class::Malformed, &["invalid_query", "invalid_owner"])
-            .errors(Class::Unauthenticated, UNAUTHENTICATED)
             .errors(Class::NotFound, &["not_found"]);
     vec![Operation::new(list_doc, list), Operation::new(remove_doc, remove)]
 }

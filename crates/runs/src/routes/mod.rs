@@ -84,10 +84,7 @@ pub fn operations() -> Vec<Operation<Runs>> {
 
 /// An operation of this room, with the authentication and errors that all of them have.
 fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
-    OperationDoc::new(id, method, path, summary)
-        .auth(Auth::Any)
-        .error_body::<ErrorBody<'static>>()
-        .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
+    OperationDoc::new(id, method, path, summary).needs_token(Auth::Any).error_body::<ErrorBody<'static>>()
 }
 
 /// An operation on an agent.

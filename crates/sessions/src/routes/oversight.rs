@@ -34,11 +34,10 @@ const NO_TOOL_REASON: &str = "owners and operators look at their agents; a model
 pub(super) fn operations() -> Vec<Operation<Sessions>> {
     let doc = |id, path, summary| {
         OperationDoc::new(id, Method::GET, path, summary)
-            .auth(Auth::Owner)
+            .needs_token(Auth::Owner)
             .no_tool(NO_TOOL_REASON)
             .description("What the agent itself is shown. Reading marks nothing as delivered or seen.")
             .path_parameter::<AgentHandle>("handle", "The agent's handle")
-            .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
             .errors(Class::NotFound, &["not_found"])
     };
     let list_doc = doc("agent.sessions", "/_admin/agents/{handle}/sessions", "List an agent's sessions")
@@ -95,7 +94,7 @@ fn of_account() -> Operation<Sessions> {
         "/accounts/me/sessions",
         "List the sessions of all of the owner's agents",
     )
-    .auth(Auth::Owner)
+    .needs_token(Auth::Owner)
     .no_tool(NO_TOOL_REASON)
     .description(
         "With an owner's token, in the members of RobotNet's command line. Newest first. A page may have fewer sessions \
@@ -105,7 +104,6 @@ fn of_account() -> Operation<Sessions> {
     .reply::<AccountSessionList>()
     .answers_page()
     .errors(Class::Malformed, &["invalid_limit", "invalid_cursor", "invalid_query"])
-    .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
     .errors(Class::NotFound, &["not_found"]);
     Operation::new(doc, account)
 }
