@@ -4,27 +4,26 @@
 use axum::{Json, extract::State};
 use http::Method;
 use plenary_accounts::{Decider, Principal};
-use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
+use plenary_edge::{Auth, JsonBody, Operation};
 use plenary_kernel::{AskId, Class, Refusal, TimestampMs, Version};
 
-use super::{OnePath, PEOPLE, People, current_view, of_people, refusal_for, request_id};
+use super::{OnePath, PEOPLE, People, current_view, doc, of_people, refusal_for, request_id};
 use crate::{
     BATCH_MAX, Requests,
     command::{AnswerRequest, AnsweredBy, HandleRequest, Handling},
     refusals::RequestRefusal,
     request::check_form,
     request_view::RequestReading,
-    wire::{self, Batch, BatchError, BatchResult, BatchResults, Delegate, NewAnswer, RequestView, Snooze},
+    wire::{Batch, BatchError, BatchResult, BatchResults, Delegate, NewAnswer, RequestView, Snooze},
 };
 
 pub(super) fn operations() -> Vec<Operation<Requests>> {
     let doc_for = |id, path, summary| {
-        OperationDoc::new(id, Method::POST, path, summary)
+        doc(id, Method::POST, path, summary)
             .needs_token(Auth::Owner)
             .no_tool(PEOPLE)
             .path_parameter::<AskId>("id", "The request.")
             .reply::<RequestView>()
-            .error_body::<wire::Refusal<'static>>()
             .errors(Class::NotFound, &["not_found"])
     };
     const ENDED: &[&str] = &["already_answered", "request_withdrawn", "request_expired"];
@@ -40,25 +39,19 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         .errors(Class::TooLarge, &["answer_too_large"])
         .errors(Class::Conflict, ENDED)
         .errors(Class::Conflict, &["stale_version", "answer_not_allowed", "too_many_rules"]);
-    let batch_doc = OperationDoc::new(
-        "request.answer_many",
-        Method::POST,
-        "/requests/answers",
-        "Answer many requests",
-    )
-    .needs_token(Auth::Owner)
-    .no_tool(PEOPLE)
-    .description(
-        "Each answer is handled separately, in this order; a refused one does not affect the others. A \
+    let batch_doc = doc("request.answer_many", Method::POST, "/requests/answers", "Answer many requests")
+        .needs_token(Auth::Owner)
+        .no_tool(PEOPLE)
+        .description(
+            "Each answer is handled separately, in this order; a refused one does not affect the others. A \
                  value out of bounds in any of them refuses the whole batch, and nothing is answered.",
-    )
-    .request::<Batch>()
-    .reply::<BatchResults>()
-    .answers_page()
-    .error_body::<wire::Refusal<'static>>()
-    .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_answers"])
-    .errors(Class::Malformed, &["invalid_undo_seconds", "invalid_rule"])
-    .errors(Class::NotFound, &["not_found"]);
+        )
+        .request::<Batch>()
+        .reply::<BatchResults>()
+        .answers_page()
+        .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_answers"])
+        .errors(Class::Malformed, &["invalid_undo_seconds", "invalid_rule"])
+        .errors(Class::NotFound, &["not_found"]);
     let undo_doc = doc_for("request.undo", "/requests/{id}/undo", "Undo an answer")
         .description("Possible until the agent has received the answer.")
         .errors(Class::Malformed, &["invalid_json"])

@@ -7,23 +7,23 @@ use axum::{
 };
 use http::Method;
 use plenary_accounts::{Caller, Decider, TokenOwner};
-use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
+use plenary_edge::{Auth, JsonBody, Operation};
 use plenary_kernel::{AskId, Class, Refusal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{OnePath, PEOPLE, People, current_view, lists, of_people, refusal_for, request_id};
+use super::{OnePath, PEOPLE, People, current_view, doc, lists, of_people, refusal_for, request_id};
 use crate::{
     Requests,
     command::{AnswerRequest, AnsweredBy},
     refusals::RequestRefusal,
     request,
-    wire::{self, Action, AnswerType, RequestView},
+    wire::{Action, AnswerType, RequestView},
 };
 
 pub(super) fn operations() -> Vec<Operation<Requests>> {
-    let list_doc = OperationDoc::new(
+    let list_doc = doc(
         "request.interrupts",
         Method::GET,
         "/requests/interrupts",
@@ -35,14 +35,13 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
     .query::<lists::ListQuery>()
     .reply::<Interrupts>()
     .answers_page()
-    .error_body::<wire::Refusal<'static>>()
     .errors(
         Class::Malformed,
         &["invalid_query", "invalid_state", "invalid_kind", "invalid_agent", "invalid_owner"],
     )
     .errors(Class::Malformed, &["invalid_to", "invalid_limit", "invalid_cursor"])
     .errors(Class::NotFound, &["not_found"]);
-    let respond_doc = OperationDoc::new(
+    let respond_doc = doc(
         "request.interrupt_response",
         Method::POST,
         "/requests/interrupts/{id}",
@@ -54,7 +53,6 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
     .path_parameter::<AskId>("id", "The request.")
     .request::<HumanResponse>()
     .reply::<RequestView>()
-    .error_body::<wire::Refusal<'static>>()
     .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_answer"])
     .errors(Class::NotFound, &["not_found"])
     .errors(Class::TooLarge, &["answer_too_large"])

@@ -7,20 +7,21 @@ use axum::{
 };
 use http::Method;
 use plenary_accounts::Caller;
-use plenary_edge::{Auth, Operation, OperationDoc};
+use plenary_edge::{Auth, Operation};
 use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::doc;
 use crate::{
     LIMIT_DEFAULT, LIMIT_MAX, Requests,
     refusals::RequestRefusal,
     request_list::RequestQuery,
-    wire::{self, Kind, Phase, RequestPage},
+    wire::{Kind, Phase, RequestPage},
 };
 
 pub(super) fn operations() -> Vec<Operation<Requests>> {
-    let doc = OperationDoc::new("request.list", Method::GET, "/requests", "List requests")
+    let list_doc = doc("request.list", Method::GET, "/requests", "List requests")
         .no_tool("for people; a model knows its own requests")
         .description(
             "An owner sees the requests of its agents, the operator all, an agent its own. Open requests come oldest first, \
@@ -30,13 +31,12 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         .query::<ListQuery>()
         .reply::<RequestPage>()
         .answers_page()
-        .error_body::<wire::Refusal<'static>>()
         .errors(
             Class::Malformed,
             &["invalid_query", "invalid_state", "invalid_kind", "invalid_agent", "invalid_owner"],
         )
         .errors(Class::Malformed, &["invalid_to", "invalid_limit", "invalid_cursor"]);
-    vec![Operation::new(doc, list)]
+    vec![Operation::new(list_doc, list)]
 }
 
 /// The query of `GET /requests`.

@@ -14,15 +14,19 @@ use axum::{
     extract::{FromRef, FromRequestParts, Path, rejection::PathRejection},
     response::Response,
 };
-use http::request::Parts;
+use http::{Method, request::Parts};
 use plenary_accounts::{Accounts, Caller, Decider, Principal, TokenOwner};
-use plenary_edge::{Metrics, Operation, RegistryFault};
+use plenary_edge::{Metrics, Operation, OperationDoc, RegistryFault};
 use plenary_kernel::{AskId, Refusal};
 use plenary_room::{fault_refusal, house_error};
 
 use crate::{
-    Requests, decide::Rejection, refusals::RequestRefusal, request_view::RequestReading,
-    requests::CommandError, wire::RequestView,
+    Requests,
+    decide::Rejection,
+    refusals::RequestRefusal,
+    request_view::RequestReading,
+    requests::CommandError,
+    wire::{self, RequestView},
 };
 
 /// Why these operations are not tools for models.
@@ -32,6 +36,11 @@ impl FromRef<Requests> for Accounts {
     fn from_ref(requests: &Requests) -> Self {
         requests.accounts().clone()
     }
+}
+
+/// An operation that refuses in the form of requests.
+fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
+    OperationDoc::new(id, method, path, summary).error_body::<wire::Refusal<'static>>()
 }
 
 /// The routes of the room.

@@ -14,14 +14,14 @@ use plenary_engine::ExecuteError;
 use plenary_kernel::{AskId, Class, TimestampMs};
 use schemars::JsonSchema;
 
-use super::{OnePath, PEOPLE, People, of_people, refusal_for, request_id};
+use super::{OnePath, PEOPLE, People, doc, of_people, refusal_for, request_id};
 use crate::{
     ANSWER_BYTES_MAX, Requests, TAP_MS_MAX,
     command::{HandleRequest, Handling},
     decide::Rejection,
     refusals::RequestRefusal,
     tap::{Page, Secret, answer_of_form, page},
-    wire::{self, Phase, TapLink},
+    wire::{Phase, TapLink},
 };
 
 /// The largest form: form encoding uses at most three bytes for a byte of an answer.
@@ -34,21 +34,19 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action
 const REFERRERS: &str = "same-origin";
 
 pub(super) fn operations() -> Vec<Operation<Requests>> {
-    let link_doc =
-        OperationDoc::new("request.link", Method::POST, "/requests/{id}/link", "Create a one-tap link")
-            .needs_token(Auth::Owner)
-            .no_tool(PEOPLE)
-            .description(
-                "The link answers the request without a token, once, within seven days. It is shown once.",
-            )
-            .path_parameter::<AskId>("id", "The request.")
-            .success(StatusCode::CREATED)
-            .reply::<TapLink>()
-            .error_body::<wire::Refusal<'static>>()
-            .errors(Class::Malformed, &["invalid_json"])
-            .errors(Class::NotFound, &["not_found"])
-            .errors(Class::Conflict, &["already_answered", "request_withdrawn", "request_expired"])
-            .errors(Class::Conflict, &["too_many_changes"]);
+    let link_doc = doc("request.link", Method::POST, "/requests/{id}/link", "Create a one-tap link")
+        .needs_token(Auth::Owner)
+        .no_tool(PEOPLE)
+        .description(
+            "The link answers the request without a token, once, within seven days. It is shown once.",
+        )
+        .path_parameter::<AskId>("id", "The request.")
+        .success(StatusCode::CREATED)
+        .reply::<TapLink>()
+        .errors(Class::Malformed, &["invalid_json"])
+        .errors(Class::NotFound, &["not_found"])
+        .errors(Class::Conflict, &["already_answered", "request_withdrawn", "request_expired"])
+        .errors(Class::Conflict, &["too_many_changes"]);
     let page_doc =
         OperationDoc::new("request.tap", Method::GET, "/tap/{secret}", "Show the page of a one-tap link")
             .auth(Auth::None)

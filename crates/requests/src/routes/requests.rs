@@ -9,26 +9,26 @@ use axum::{
 };
 use http::{Method, StatusCode};
 use plenary_accounts::{AgentCaller, Caller};
-use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
+use plenary_edge::{Auth, JsonBody, Operation};
 use plenary_kernel::{AskId, Class, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{OnePath, refusal_for, request_id};
+use super::{OnePath, doc, refusal_for, request_id};
 use crate::{
     Requests, WAIT_SECONDS_MAX,
     answer_wait::WaitOutcome,
     command::Source,
     refusals::{RequestRefusal, cannot_wait, revoked},
     request_view::view_for,
-    wire::{self, NewRequest, RequestView},
+    wire::{NewRequest, RequestView},
 };
 
 /// Why these operations are not tools of their own.
 const NO_TOOL_REASON: &str = "the tool ask_person asks, waits and withdraws";
 
 pub(super) fn operations() -> Vec<Operation<Requests>> {
-    let make_doc = OperationDoc::new("request.make", Method::POST, "/requests", "Ask a person")
+    let make_doc = doc("request.make", Method::POST, "/requests", "Ask a person")
         .no_tool(NO_TOOL_REASON)
         .description(
             "Asks a person of the agent's owner for a permission, for an answer, or to release something on hold. A rule of the \
@@ -39,7 +39,6 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         .success(StatusCode::CREATED)
         .request::<NewRequest>()
         .reply::<RequestView>()
-        .error_body::<wire::Refusal<'static>>()
         .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_kind", "invalid_title"])
         .errors(Class::Malformed, &["invalid_action", "invalid_directory", "invalid_source"])
         .errors(Class::Malformed, &["invalid_choices", "invalid_form", "invalid_allow"])
@@ -47,7 +46,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         .needs_token(Auth::Agent)
         .errors(Class::TooLarge, &["request_too_large"])
         .errors(Class::TooMany, &["too_many_requests"]);
-    let get_doc = OperationDoc::new("request.get", Method::GET, "/requests/{id}", "Show a request, or wait for its answer")
+    let get_doc = doc("request.get", Method::GET, "/requests/{id}", "Show a request, or wait for its answer")
         .no_tool(NO_TOOL_REASON)
         .description(
             "For the agent that asked, its owner and the operator. With `wait` the response comes as soon as there is an answer \
@@ -58,21 +57,18 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         .path_parameter::<AskId>("id", "The request.")
         .query::<GetQuery>()
         .reply::<RequestView>()
-        .error_body::<wire::Refusal<'static>>()
         .errors(Class::Malformed, &["invalid_query", "invalid_wait"])
         .errors(Class::NotFound, &["not_found"])
         .errors(Class::TooMany, &["too_many_waits"])
         .errors(Class::Unavailable, &["stopping"]);
-    let withdraw_doc =
-        OperationDoc::new("request.withdraw", Method::DELETE, "/requests/{id}", "Withdraw a request")
-            .no_tool(NO_TOOL_REASON)
-            .description("For the agent that asked. A withdrawn or answered request does not change.")
-            .path_parameter::<AskId>("id", "The request.")
-            .success(StatusCode::NO_CONTENT)
-            .error_body::<wire::Refusal<'static>>()
-            .needs_token(Auth::Agent)
-            .errors(Class::NotFound, &["not_found"])
-            .errors(Class::Conflict, &["already_answered", "request_expired"]);
+    let withdraw_doc = doc("request.withdraw", Method::DELETE, "/requests/{id}", "Withdraw a request")
+        .no_tool(NO_TOOL_REASON)
+        .description("For the agent that asked. A withdrawn or answered request does not change.")
+        .path_parameter::<AskId>("id", "The request.")
+        .success(StatusCode::NO_CONTENT)
+        .needs_token(Auth::Agent)
+        .errors(Class::NotFound, &["not_found"])
+        .errors(Class::Conflict, &["already_answered", "request_expired"]);
     vec![Operation::new(make_doc, make), Operation::new(get_doc, get), Operation::new(withdraw_doc, withdraw)]
 }
 

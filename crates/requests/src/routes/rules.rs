@@ -10,44 +10,37 @@ use axum::{
 };
 use http::{Method, StatusCode};
 use plenary_accounts::{Caller, Principal, TokenOwner};
-use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
+use plenary_edge::{Auth, JsonBody, Operation};
 use plenary_kernel::{Class, OwnerName, Refusal, RuleId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::PEOPLE;
+use super::{PEOPLE, doc};
 use crate::{
     Requests,
     refusals::RequestRefusal,
-    wire::{self, RuleList, RuleView},
+    wire::{RuleList, RuleView},
 };
 
 pub(super) fn operations() -> Vec<Operation<Requests>> {
-    let list_doc = OperationDoc::new(
-        "request.rules",
-        Method::GET,
-        "/requests/rules",
-        "List the rules that answer requests",
-    )
-    .needs_token(Auth::Owner)
-    .no_tool(PEOPLE)
-    .description("The rules of an owner. The operator names the owner.")
-    .query::<RulesQuery>()
-    .reply::<RuleList>()
-    .error_body::<wire::Refusal<'static>>()
-    .errors(Class::Malformed, &["invalid_query", "invalid_owner"])
-    .errors(Class::NotFound, &["not_found"]);
-    let remove_doc =
-        OperationDoc::new("request.remove_rule", Method::DELETE, "/requests/rules/{id}", "Remove a rule")
+    let list_doc =
+        doc("request.rules", Method::GET, "/requests/rules", "List the rules that answer requests")
             .needs_token(Auth::Owner)
             .no_tool(PEOPLE)
-            .description("Requests that it answered stay answered. The operator names the owner.")
-            .path_parameter::<RuleId>("id", "The rule.")
+            .description("The rules of an owner. The operator names the owner.")
             .query::<RulesQuery>()
-            .success(StatusCode::NO_CONTENT)
-            .error_body::<wire::Refusal<'static>>()
+            .reply::<RuleList>()
             .errors(Class::Malformed, &["invalid_query", "invalid_owner"])
             .errors(Class::NotFound, &["not_found"]);
+    let remove_doc = doc("request.remove_rule", Method::DELETE, "/requests/rules/{id}", "Remove a rule")
+        .needs_token(Auth::Owner)
+        .no_tool(PEOPLE)
+        .description("Requests that it answered stay answered. The operator names the owner.")
+        .path_parameter::<RuleId>("id", "The rule.")
+        .query::<RulesQuery>()
+        .success(StatusCode::NO_CONTENT)
+        .errors(Class::Malformed, &["invalid_query", "invalid_owner"])
+        .errors(Class::NotFound, &["not_found"]);
     vec![Operation::new(list_doc, list), Operation::new(remove_doc, remove)]
 }
 
