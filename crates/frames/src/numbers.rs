@@ -181,6 +181,6 @@ mod tests {
 
     #[test]
     fn the_stored_form_is_frozen() {
-        assert_frozen::<StoredNumber>(&[("NumbersKept", r#"{"until":7}"#, "")]);
+        assert_frozen::<StoredNumber>(&[("NumbersKept", r#"{"until":7}"#)]);
     }
 }

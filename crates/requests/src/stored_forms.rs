@@ -1,12 +1,12 @@
 //! The stored forms of requests and rules are frozen.
 
-use plenary_engine::golden::assert_frozen;
+use plenary_engine::golden::{assert_frozen, assert_frozen_with};
 
 use crate::{event::RequestEvent, rules::event::RuleEvent};
 
 #[test]
 fn requests_are_stored_as_they_were() {
-    assert_frozen::<RequestEvent>(&[
+    assert_frozen_with::<RequestEvent>(&[
         (
             "RequestMade",
             r#"{"of":{"agent":"@ann.cc","kind":"permission","created":1,"deadline":9},"to":"@ann.ann","allow":{"accept":true,"edit":false,"respond":true,"ignore":true},"on_timeout":"ignore","tool":"Bash","told":true}"#,
@@ -91,8 +91,7 @@ fn rules_are_stored_as_they_were() {
         (
             "RuleMade",
             r#"{"rule":"rule_00000000010000000000000000","agent":"@ann.cc","tool":"Bash","answer":"ignore","by":"~ann","request":"ask_S2D711642B726B04401627CA9FBAC32F5","until":7}"#,
-            "",
         ),
-        ("RuleRemoved", r#"{"rule":"rule_00000000010000000000000000","by":"~ann"}"#, ""),
+        ("RuleRemoved", r#"{"rule":"rule_00000000010000000000000000","by":"~ann"}"#),
     ]);
 }

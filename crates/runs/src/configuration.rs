@@ -161,7 +161,7 @@ impl Command<ConfigurationRoom> for ConfigureAgent {
 
 #[cfg(test)]
 mod tests {
-    use plenary_engine::golden::assert_frozen;
+    use plenary_engine::golden::assert_frozen_with;
     use serde_json::json;
 
     use super::*;
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_stored_form_is_frozen() {
-        assert_frozen::<AgentConfigured>(&[(
+        assert_frozen_with::<AgentConfigured>(&[(
             "AgentConfigured",
             r#"{"run":"00000000-0007-7000-8000-000000000000","by":"operator"}"#,
             r#"{"model":"m"}"#,

@@ -242,9 +242,9 @@ mod tests {
     #[test]
     fn the_stored_forms_are_frozen() {
         assert_frozen::<EnlistedEvent>(&[
-            ("AgentEnlisted", r#"{"purpose":"reads","tools":["a"]}"#, ""),
-            ("AgentDismissed", r#"{"by":"~nick"}"#, ""),
-            ("AgentDismissed", r#"{"by":null}"#, ""),
+            ("AgentEnlisted", r#"{"purpose":"reads","tools":["a"]}"#),
+            ("AgentDismissed", r#"{"by":"~nick"}"#),
+            ("AgentDismissed", r#"{"by":null}"#),
         ]);
     }
 }

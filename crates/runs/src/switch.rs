@@ -193,8 +193,8 @@ mod tests {
     #[test]
     fn the_stored_forms_are_frozen() {
         assert_frozen::<SwitchEvent>(&[
-            ("AgentStopped", r#"{"by":"~nick"}"#, ""),
-            ("AgentStarted", r#"{"by":"~nick"}"#, ""),
+            ("AgentStopped", r#"{"by":"~nick"}"#),
+            ("AgentStarted", r#"{"by":"~nick"}"#),
         ]);
     }
 }

@@ -77,15 +77,13 @@ mod tests {
             (
                 "PushConfigSet",
                 r#"{"key":{"task":"t","id":"c","stream":"runs.thread/x"},"agent":"@nick.coder","by":"@ann.app","url":"https://h/","token":"s","scheme":"Bearer"}"#,
-                "",
             ),
             (
                 "PushConfigSet",
                 r#"{"key":{"task":"t","id":"c","stream":"runs.thread/x"},"agent":"@nick.coder","by":"@ann.app","through":"tok_1","url":"https://h/","token":"s","scheme":"Bearer"}"#,
-                "",
             ),
-            ("PushConfigDeleted", r#"{"task":"t","id":"c","stream":"runs.thread/x"}"#, ""),
-            ("PushConfigSettled", r#"{"task":"t","id":"c","stream":"runs.thread/x"}"#, ""),
+            ("PushConfigDeleted", r#"{"task":"t","id":"c","stream":"runs.thread/x"}"#),
+            ("PushConfigSettled", r#"{"task":"t","id":"c","stream":"runs.thread/x"}"#),
         ]);
     }
 }

@@ -79,13 +79,13 @@ plenary_engine::stored_forms! {
 
 #[cfg(test)]
 mod tests {
-    use plenary_engine::golden::assert_frozen;
+    use plenary_engine::golden::assert_frozen_with;
 
     use super::*;
 
     #[test]
     fn stored_forms_are_frozen() {
-        assert_frozen::<ContactEvent>(&[
+        assert_frozen_with::<ContactEvent>(&[
             ("ContactRequested", r#"{"from":"@alice.bot","to":"@bob.bot"}"#, "hi"),
             ("ContactRequested", r#"{"from":"@alice.bot","to":"@bob.bot","withheld":true}"#, ""),
             ("ContactRepeated", "{}", "again"),

@@ -55,9 +55,9 @@ mod tests {
     #[test]
     fn stored_forms_are_frozen() {
         assert_frozen::<OrgEvent>(&[
-            ("OrgRegistered", r#"{"by":"~acme"}"#, ""),
-            ("MemberSet", r#"{"by":"~acme","member":"~nick","roles":["admin","writer"]}"#, ""),
-            ("MemberRemoved", r#"{"by":"~acme","member":"~nick"}"#, ""),
+            ("OrgRegistered", r#"{"by":"~acme"}"#),
+            ("MemberSet", r#"{"by":"~acme","member":"~nick","roles":["admin","writer"]}"#),
+            ("MemberRemoved", r#"{"by":"~acme","member":"~nick"}"#),
         ]);
     }
 }

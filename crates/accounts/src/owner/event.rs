@@ -49,13 +49,11 @@ mod tests {
             (
                 "OwnerRegistered",
                 r#"{"by":"operator","token":"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"}"#,
-                "",
             ),
-            ("OwnerRegistered", r#"{"by":"seed"}"#, ""),
+            ("OwnerRegistered", r#"{"by":"seed"}"#),
             (
                 "OwnerTokenSet",
                 r#"{"by":"operator","old":"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb","new":"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"}"#,
-                "",
             ),
         ]);
     }

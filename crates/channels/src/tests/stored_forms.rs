@@ -1,13 +1,13 @@
 //! The stored form of every event, byte for byte. The forms are frozen: a change is a new form beside the old one.
 
-use plenary_engine::golden::assert_frozen;
+use plenary_engine::golden::assert_frozen_with;
 
 use crate::event::ChannelEvent;
 
 #[test]
 fn stored_forms_are_frozen() {
     // CH-12: the payload is stored as it was sent.
-    assert_frozen::<ChannelEvent>(&[
+    assert_frozen_with::<ChannelEvent>(&[
         (
             "ChannelCreated",
             r#"{"title":"té \"x\"","created_by":"claude-linux-a-1a2b","via":"@o.ann","created":7}"#,

@@ -40,12 +40,10 @@ mod tests {
             (
                 "WriteMade",
                 r#"{"id":"01","at":7,"person":"@nick.nick","session":"02","as":"@nick.bot","operation":"session.send","path":"/sessions/s/messages","status":201}"#,
-                "",
             ),
             (
                 "WriteMade",
                 r#"{"id":"01","at":7,"person":"@nick.nick","operation":"session.send","path":"/sessions/s/messages","status":201}"#,
-                "",
             ),
         ]);
     }

@@ -1,6 +1,6 @@
 //! The stored form of every event, byte for byte. They are frozen: a change is a new form beside the old one.
 
-use plenary_engine::golden::assert_frozen;
+use plenary_engine::golden::{assert_frozen, assert_frozen_with};
 
 use crate::{
     activity::event::{Activity, ActivityNoted},
@@ -14,12 +14,11 @@ use crate::{
 #[test]
 fn notes() {
     assert_frozen::<ActivityNoted>(&[
-        ("ActivityNoted", r#"{"type":"fact.superseded","on":"p/s/p","version":7}"#, ""),
-        ("ActivityNoted", r#"{"type":"fact.superseded","on":"p/s/p","version":7,"draft_of":"nick"}"#, ""),
+        ("ActivityNoted", r#"{"type":"fact.superseded","on":"p/s/p","version":7}"#),
+        ("ActivityNoted", r#"{"type":"fact.superseded","on":"p/s/p","version":7,"draft_of":"nick"}"#),
         (
             "ActivityNoted",
             r#"{"type":"fact.superseded","on":"p/s/p","version":7,"trace":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}"#,
-            "",
         ),
     ]);
     let words: Vec<_> = Activity::ALL.iter().map(|activity| activity.as_str()).collect();
@@ -33,12 +32,12 @@ fn notes() {
 
 #[test]
 fn blobs() {
-    assert_frozen::<BlobKept>(&[("BlobKept", r#"{"by":"@nick.a","octets":7}"#, "")]);
+    assert_frozen::<BlobKept>(&[("BlobKept", r#"{"by":"@nick.a","octets":7}"#)]);
 }
 
 #[test]
 fn packages() {
-    assert_frozen::<PackageEvent>(&[
+    assert_frozen_with::<PackageEvent>(&[
         (
             "PackageDeposited",
             r#"{"by":"@nick.a","package_id":"pkg_1","hash":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","status":"draft","review_type":"none","type":"x-a","created_at":"2026-04-18T20:00:00.500Z","created_by":{"id":"nick","type":"human"}}"#,
@@ -69,7 +68,7 @@ fn packages() {
 
 #[test]
 fn facts() {
-    assert_frozen::<FactEvent>(&[
+    assert_frozen_with::<FactEvent>(&[
         (
             "FactAsserted",
             r#"{"by":"@nick.a","valid_from":"2026-04-18T20:00:00.000001Z"}"#,
@@ -116,19 +115,18 @@ fn facts() {
 #[test]
 fn projects() {
     assert_frozen::<ProjectEvent>(&[
-        ("ProjectCreated", r#"{"project_id":"p","by":"operator"}"#, ""),
+        ("ProjectCreated", r#"{"project_id":"p","by":"operator"}"#),
         (
             "ProjectCreated",
             r#"{"project_id":"p","by":"operator","owner":"nick","made_at":7,"name":"P","description":"d","settings":{"a":1}}"#,
-            "",
         ),
-        ("ProjectDescribed", r#"{"by":"@nick.a","name":"P","description":"d","settings":{"a":1}}"#, ""),
-        ("ProjectDescribed", r#"{"by":"@nick.a","extensions":{"x-a":{"b":null}}}"#, ""),
-        ("MemberSet", r#"{"by":"@nick.a","member":"@acme.*","role":"reviewer"}"#, ""),
-        ("MemberRemoved", r#"{"by":"@nick.a","member":"@acme.*"}"#, ""),
-        ("ProjectArchived", r#"{"by":"@nick.a"}"#, ""),
-        ("ProjectArchived", r#"{"by":"@nick.a","at":7}"#, ""),
-        ("ProjectUnarchived", r#"{"by":"@nick.a"}"#, ""),
+        ("ProjectDescribed", r#"{"by":"@nick.a","name":"P","description":"d","settings":{"a":1}}"#),
+        ("ProjectDescribed", r#"{"by":"@nick.a","extensions":{"x-a":{"b":null}}}"#),
+        ("MemberSet", r#"{"by":"@nick.a","member":"@acme.*","role":"reviewer"}"#),
+        ("MemberRemoved", r#"{"by":"@nick.a","member":"@acme.*"}"#),
+        ("ProjectArchived", r#"{"by":"@nick.a"}"#),
+        ("ProjectArchived", r#"{"by":"@nick.a","at":7}"#),
+        ("ProjectUnarchived", r#"{"by":"@nick.a"}"#),
     ]);
 }
 
@@ -138,18 +136,15 @@ fn sessions() {
         (
             "SessionStarted",
             r#"{"by":"@nick.a","session_id":"sess_1","actor_id":"nick","actor_type":"agent","callsign":"coral-heron","started_at":"2026-04-18T20:00:00Z"}"#,
-            "",
         ),
         (
             "SessionStarted",
             r#"{"by":"@nick.a","session_id":"sess_1","actor_id":"nick","actor_type":"agent","callsign":"coral-heron","started_at":"2026-04-18T20:00:00Z","extensions":{"x-a":{"b":null}}}"#,
-            "",
         ),
-        ("SessionEnded", r#"{"by":"@nick.a","ended_at":"2026-04-18T21:00:00Z"}"#, ""),
+        ("SessionEnded", r#"{"by":"@nick.a","ended_at":"2026-04-18T21:00:00Z"}"#),
         (
             "SessionEnded",
             r#"{"by":"@nick.a","ended_at":"2026-04-18T21:00:00Z","extensions":{"x-a":{"b":null}}}"#,
-            "",
         ),
     ]);
 }

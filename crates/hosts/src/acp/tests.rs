@@ -40,16 +40,6 @@ async fn events(receiver: &mut RunReceiver) -> Vec<(EventKind, Value)> {
 }
 
 #[tokio::test]
-async fn a_thread_is_a_session_and_a_turn_a_run() {
-    let agent = agent(r#"text "turn "; text $turns; stop end_turn"#);
-    for turn in ["turn 1", "turn 2"] {
-        let (running, mut receiver) = start(&agent);
-        assert_eq!(events(&mut receiver).await, [(EventKind::TextOutput, json!({"content": turn}))]);
-        assert_eq!(running.await.unwrap(), RunEnd::success());
-    }
-}
-
-#[tokio::test]
 async fn sc_29_tools_are_told_and_garbage_is_ignored() {
     let turn = r#"text a; say garbage; say '{"id":99,"result":1}'; say '{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file"}'
         read -r refusal

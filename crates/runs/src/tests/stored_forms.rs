@@ -1,12 +1,12 @@
 //! The bytes of stored events, which never change.
 
-use plenary_engine::golden::assert_frozen;
+use plenary_engine::golden::assert_frozen_with;
 
 use crate::event::ThreadEvent;
 
 #[test]
 fn the_stored_forms_are_frozen() {
-    assert_frozen::<ThreadEvent>(&[
+    assert_frozen_with::<ThreadEvent>(&[
         (
             "RunQueued",
             r#"{"run":"00000000-0007-7000-8000-000000000000","by":"@a.b","request_type":"ChatRequest","depth":1,"held":true}"#,

@@ -83,16 +83,15 @@ mod tests {
     #[test]
     fn the_stored_forms_are_frozen() {
         assert_frozen::<FileEvent>(&[
-            ("UploadBegun", r#"{"by":"@ann.a","until":3}"#, ""),
+            ("UploadBegun", r#"{"by":"@ann.a","until":3}"#),
             (
                 "FileUploaded",
                 r#"{"by":"@ann.a","name":"q3.pdf","media_type":"application/pdf","bytes":7,"sha256":"00","at":1,"until":2,"begun_until":3}"#,
-                "",
             ),
-            ("FileNamed", r#"{"session":"sess_1"}"#, ""),
-            ("FileRemoved", r#"{"by":"@ann.a","until":2}"#, ""),
-            ("FileRemoved", r#"{"by":"@ann.a","until":2,"bytes":7}"#, ""),
-            ("ContentRemoved", "{}", ""),
+            ("FileNamed", r#"{"session":"sess_1"}"#),
+            ("FileRemoved", r#"{"by":"@ann.a","until":2}"#),
+            ("FileRemoved", r#"{"by":"@ann.a","until":2,"bytes":7}"#),
+            ("ContentRemoved", "{}"),
         ]);
     }
 }

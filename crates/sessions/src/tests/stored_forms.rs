@@ -1,7 +1,7 @@
 //! The stored form of every event, byte for byte. They are frozen: a change is a new form beside the old one.
 
 use bytes::Bytes;
-use plenary_engine::golden::{assert_frozen, frozen};
+use plenary_engine::golden::{assert_frozen_with, frozen};
 use plenary_log::{Fault, StoredEvent};
 
 use crate::event::{MessageHead, MessageSent, SessionEvent};
@@ -113,7 +113,7 @@ const FORMS: &[(&str, &str, &str)] = &[
 
 #[test]
 fn stored_forms_are_frozen() {
-    assert_frozen::<SessionEvent>(FORMS);
+    assert_frozen_with::<SessionEvent>(FORMS);
 }
 
 #[test]
