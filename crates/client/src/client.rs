@@ -97,6 +97,8 @@ struct ClientInner {
 }
 
 /// A client of one server; clones share its connections. Must be used inside a tokio runtime.
+///
+/// Every call fails as [`Error`] says; the documentation of a method names only the refusals that are particular to it.
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<ClientInner>,

@@ -90,17 +90,11 @@ pub struct WatchQuery {
 
 impl Client {
     /// `POST /console/links`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn console_link(&self, link: &NewLink) -> Result<Reply<Link>> {
         self.post("/console/links", link).await
     }
 
     /// `GET /console/passkeys`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn passkeys(&self, owner: Option<&OwnerName>) -> Result<Reply<Passkeys>> {
         self.get(&passkeys("", owner)).await
     }
@@ -108,15 +102,12 @@ impl Client {
     /// `DELETE /console/passkeys/{id}`.
     ///
     /// # Errors
-    /// As every call; 404 if it does not exist.
+    /// 404 if it does not exist.
     pub async fn remove_passkey(&self, id: &str, owner: Option<&OwnerName>) -> Result<Reply<()>> {
         self.delete(&passkeys(&format!("/{}", crate::client::segment(id)), owner)).await
     }
 
     /// `GET /overview`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn overview(&self) -> Result<Reply<Value>> {
         self.get("/overview").await
     }

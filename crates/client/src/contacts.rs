@@ -41,9 +41,6 @@ pub struct PendingList {
 
 impl Client {
     /// `GET /contacts`: the requests that wait for this agent's answer, or with `outgoing` the requests that it sent.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn contacts(&self, outgoing: bool, cursor: Option<&str>) -> Result<Reply<PendingList>> {
         let direction = if outgoing { "outgoing" } else { "incoming" };
         let cursor = cursor.map(|cursor| format!("&cursor={}", segment(cursor))).unwrap_or_default();
@@ -51,9 +48,6 @@ impl Client {
     }
 
     /// `POST /contacts {to, message?}`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn request_contact(
         &self,
         to: &AgentHandle,
@@ -71,7 +65,7 @@ impl Client {
     /// `POST /contacts/{id}/accept`: adds each agent to the other's allowlist.
     ///
     /// # Errors
-    /// As every call; 403 if the caller is not the owner and the agent may not configure itself.
+    /// 403 if the caller is not the owner and the agent may not configure itself.
     pub async fn accept_contact(&self, id: &ContactId) -> Result<Reply<Acknowledgement>> {
         self.post_empty(&format!("/contacts/{}/accept", segment(id.as_str()))).await
     }

@@ -46,9 +46,6 @@ impl Client {
     }
 
     /// `GET /healthz`: whether the server is up.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn health(&self) -> Result<Reply<Health>> {
         self.get("/healthz").await
     }
@@ -56,7 +53,7 @@ impl Client {
     /// `GET /readyz`: whether the server accepts work.
     ///
     /// # Errors
-    /// As every call; a server that is not ready answers 503.
+    /// A server that is not ready answers 503.
     pub async fn ready(&self) -> Result<Reply<Value>> {
         self.get("/readyz").await
     }

@@ -220,7 +220,7 @@ impl Client {
     /// `GET /inbox`.
     ///
     /// # Errors
-    /// As every call; 400 `invalid_cursor` if the server never issued `after`.
+    /// 400 `invalid_cursor` if the server never issued `after`.
     pub async fn inbox(&self, query: &InboxQuery) -> Result<Reply<InboxPage>> {
         self.get(&path("/inbox", query, None)).await
     }
@@ -247,7 +247,7 @@ impl Client {
     /// `POST /inbox/ack`: everything up to the cursor.
     ///
     /// # Errors
-    /// As every call; 400 `invalid_cursor` if the server never issued it.
+    /// 400 `invalid_cursor` if the server never issued it.
     pub async fn ack_inbox(&self, cursor: &str, state: AckState) -> Result<Reply<AckReceipt>> {
         #[derive(Serialize)]
         struct Body<'a> {
@@ -260,7 +260,7 @@ impl Client {
     /// `POST /inbox/ack`: one event of a session.
     ///
     /// # Errors
-    /// As every call; 404 `not_found` if the agent takes no part in the session.
+    /// 404 `not_found` if the agent takes no part in the session.
     pub async fn ack_event(&self, session: &SessionId, sequence: u64) -> Result<Reply<AckReceipt>> {
         #[derive(Serialize)]
         struct Body<'a> {
@@ -274,9 +274,6 @@ impl Client {
 
     /// `POST /inbox/session`: reports an event of a coding agent's session: `start`, `prompt`, `tool`, `stop`,
     /// `compact`, `end`, `alive` or `gone`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn session_moment(
         &self,
         session: CodingSession<'_>,
@@ -294,7 +291,7 @@ impl Client {
     /// `POST /inbox/address`: reserves the network session's messages for this session of the agent's coding agents.
     ///
     /// # Errors
-    /// As every call; 404 if it is not a participating agent of the same owner, 409 `session_not_live`.
+    /// 404 if it is not a participating agent of the same owner, 409 `session_not_live`.
     pub async fn address_session(
         &self,
         agent: &AgentHandle,
@@ -313,7 +310,7 @@ impl Client {
     /// `PUT /inbox/session/attention`: sets the attention level of one coding session: `open`, `focus` or `dnd`.
     ///
     /// # Errors
-    /// As every call; 409 `session_not_live`.
+    /// 409 `session_not_live`.
     pub async fn set_session_attention(
         &self,
         session: &str,
@@ -331,9 +328,6 @@ impl Client {
     }
 
     /// `GET /inbox/sessions`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn coding_sessions(&self) -> Result<Reply<CodingSessions>> {
         self.get("/inbox/sessions").await
     }
@@ -342,7 +336,7 @@ impl Client {
     /// that the page `held` stay unread.
     ///
     /// # Errors
-    /// As every call; 429 `too_many_shown`.
+    /// 429 `too_many_shown`.
     pub async fn shown(
         &self,
         session: CodingSession<'_>,
@@ -372,7 +366,7 @@ impl Client {
     /// `GET /sessions/{id}/messages/{sequence}/status`.
     ///
     /// # Errors
-    /// As every call; 404 if the caller sees no such message.
+    /// 404 if the caller sees no such message.
     pub async fn message_status(&self, session: &SessionId, sequence: u64) -> Result<Reply<MessageStatus>> {
         self.get(&format!("/sessions/{}/messages/{sequence}/status", segment(session.as_str()))).await
     }

@@ -96,9 +96,6 @@ pub struct WhoSession {
 
 impl Client {
     /// `GET /usage`: the storage of the token's owner.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn usage(&self) -> Result<Reply<Usage>> {
         self.get("/usage").await
     }
@@ -106,7 +103,7 @@ impl Client {
     /// `GET /agents/me`: the agent of the token.
     ///
     /// # Errors
-    /// As every call; 401 if the token is not an agent's.
+    /// 401 if the token is not an agent's.
     pub async fn me(&self) -> Result<Reply<Agent>> {
         self.get("/agents/me").await
     }
@@ -114,7 +111,7 @@ impl Client {
     /// `GET /agents`, one page of the agents that the caller can contact; `cursor` is the previous page's `next_cursor`.
     ///
     /// # Errors
-    /// As every call; 401 if the token is not an agent's.
+    /// 401 if the token is not an agent's.
     pub async fn reachable(
         &self,
         query: Option<&str>,
@@ -131,7 +128,7 @@ impl Client {
     /// `GET /who`, one page of reachable agents and their activity; `cursor` is the previous page's `next_cursor`.
     ///
     /// # Errors
-    /// As every call; 401 if the token is not an agent's.
+    /// 401 if the token is not an agent's.
     pub async fn who(
         &self,
         query: Option<&str>,
@@ -151,7 +148,7 @@ impl Client {
     /// `PATCH /agents/me {policy}`.
     ///
     /// # Errors
-    /// As every call; 403 `forbidden` if the owner has not set `self_service`.
+    /// 403 `forbidden` if the owner has not set `self_service`.
     pub async fn set_my_policy(&self, policy: Policy) -> Result<Reply<Agent>> {
         #[derive(Serialize)]
         struct Body {
@@ -163,7 +160,7 @@ impl Client {
     /// `PATCH /agents/me {attention}`: sets the attention level: `open`, `focus` or `dnd`.
     ///
     /// # Errors
-    /// As every call; 400 `invalid_attention` if the end is in the past.
+    /// 400 `invalid_attention` if the end is in the past.
     pub async fn set_attention(&self, attention: &str, until: Option<TimestampMs>) -> Result<Reply<Agent>> {
         #[derive(Serialize)]
         struct Body<'a> {
@@ -175,9 +172,6 @@ impl Client {
     }
 
     /// `GET /agents/me/allowlist`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn my_allowlist(&self) -> Result<Reply<Allowlist>> {
         self.get("/agents/me/allowlist").await
     }
@@ -199,9 +193,6 @@ impl Client {
     }
 
     /// `GET /agents/me/blocks`, one page; `cursor` is the previous page's `next_cursor`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn my_blocks(&self, cursor: Option<&str>) -> Result<Reply<Blocks>> {
         self.get(&page("/agents/me/blocks", cursor)).await
     }
@@ -223,9 +214,6 @@ impl Client {
     }
 
     /// `POST /auth/ticket`: for browsers, which cannot set headers on WebSocket and EventSource.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn ticket(&self) -> Result<Reply<Ticket>> {
         self.post_empty("/auth/ticket").await
     }

@@ -19,7 +19,7 @@ impl Client {
     /// `GET /_admin/agents/{handle}/sessions`, one page.
     ///
     /// # Errors
-    /// As every call; 404 if the agent is not the caller's.
+    /// 404 if the agent is not the caller's.
     pub async fn agent_sessions(
         &self,
         agent: &AgentHandle,
@@ -31,7 +31,7 @@ impl Client {
     /// `GET /_admin/sessions`, one page: the sessions of all agents of an owner, or of all agents for the operator.
     ///
     /// # Errors
-    /// As every call; 404 if the owner is not the caller.
+    /// 404 if the owner is not the caller.
     pub async fn owner_sessions(
         &self,
         owner: Option<&OwnerName>,

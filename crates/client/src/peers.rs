@@ -115,9 +115,6 @@ fn path(peer: &OwnerName, below: &str) -> String {
 
 impl Client {
     /// `POST /_admin/peers`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn invite_peer(&self, new: &NewPeer) -> Result<Reply<PeerInvitation>> {
         self.post(PEERS, new).await
     }
@@ -125,15 +122,12 @@ impl Client {
     /// `POST /_admin/peers/accept`.
     ///
     /// # Errors
-    /// As every call; 409 `no_invitation` if the other network has no such invitation.
+    /// 409 `no_invitation` if the other network has no such invitation.
     pub async fn accept_peer(&self, acceptance: &PeerAcceptance) -> Result<Reply<Peer>> {
         self.post(&format!("{PEERS}/accept"), acceptance).await
     }
 
     /// `GET /_admin/peers`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn peers(&self) -> Result<Reply<PeerList>> {
         self.get(PEERS).await
     }
@@ -141,7 +135,7 @@ impl Client {
     /// `POST /_admin/peers/{peer}/check`.
     ///
     /// # Errors
-    /// As every call; 404 if there is no active accord.
+    /// 404 if there is no active accord.
     pub async fn check_peer(&self, peer: &OwnerName) -> Result<Reply<PeerCheck>> {
         self.post_empty(&path(peer, "/check")).await
     }
@@ -149,7 +143,7 @@ impl Client {
     /// `DELETE /_admin/peers/{peer}`.
     ///
     /// # Errors
-    /// As every call; 404 if there is neither an accord nor an invitation.
+    /// 404 if there is neither an accord nor an invitation.
     pub async fn revoke_peer(&self, peer: &OwnerName) -> Result<Reply<()>> {
         self.delete(&path(peer, "")).await
     }

@@ -33,26 +33,17 @@ fn request_path(id: &AskId, below: &str) -> String {
 
 impl Client {
     /// `POST /requests`, retried on transient failures.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn make_request(&self, body: &Value, key: &IdempotencyKey) -> Result<Reply<Value>> {
         Reply::read(self.post_once("/requests", Some(crate::client::json(body)?), key).await?.into_success()?)
     }
 
     /// `GET /requests/{id}`, waiting up to a number of seconds for an answer.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn request(&self, id: &AskId, wait: Option<u64>) -> Result<Reply<Value>> {
         let wait = wait.map(|seconds| format!("?wait={seconds}")).unwrap_or_default();
         self.get(&request_path(id, &wait)).await
     }
 
     /// `GET /requests/{id}`, repeated until the answer is final or the deadline passes.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn wait_request(&self, id: &AskId, timeout: Duration) -> Result<Reply<Value>> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -68,17 +59,11 @@ impl Client {
     }
 
     /// `DELETE /requests/{id}`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn withdraw_request(&self, id: &AskId) -> Result<Reply<Value>> {
         self.delete(&request_path(id, "")).await
     }
 
     /// `GET /requests`, one page.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn requests(&self, query: &RequestsQuery, cursor: Option<&str>) -> Result<Reply<Value>> {
         let RequestsQuery { state, kind, agent, to, owner } = query;
         let pairs = [
@@ -96,7 +81,7 @@ impl Client {
     /// `POST /requests/{id}/answer`.
     ///
     /// # Errors
-    /// As every call; 409 `already_answered` if somebody else answered first.
+    /// 409 `already_answered` if somebody else answered first.
     pub async fn answer_request(&self, id: &AskId, answer: &Value) -> Result<Reply<Value>> {
         self.post(&request_path(id, "/answer"), answer).await
     }
@@ -104,47 +89,32 @@ impl Client {
     /// `POST /requests/{id}/undo`.
     ///
     /// # Errors
-    /// As every call; 409 `too_late` if the agent has received the answer.
+    /// 409 `too_late` if the agent has received the answer.
     pub async fn undo_request(&self, id: &AskId) -> Result<Reply<Value>> {
         self.post_empty(&request_path(id, "/undo")).await
     }
 
     /// `POST /requests/{id}/snooze`, until epoch milliseconds.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn snooze_request(&self, id: &AskId, until: u64) -> Result<Reply<Value>> {
         self.post(&request_path(id, "/snooze"), &json!({"until": until})).await
     }
 
     /// `POST /requests/{id}/delegate`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn delegate_request(&self, id: &AskId, to: &str) -> Result<Reply<Value>> {
         self.post(&request_path(id, "/delegate"), &json!({"to": to})).await
     }
 
     /// `POST /requests/{id}/link`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn link_request(&self, id: &AskId) -> Result<Reply<Value>> {
         self.post_empty(&request_path(id, "/link")).await
     }
 
     /// `GET /requests/rules`; the operator names the owner.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn request_rules(&self, owner: Option<&str>) -> Result<Reply<Value>> {
         self.get(&format!("/requests/rules{}", of_owner(owner))).await
     }
 
     /// `DELETE /requests/rules/{id}`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn remove_request_rule(&self, rule: &RuleId, owner: Option<&str>) -> Result<Reply<Value>> {
         self.delete(&format!("/requests/rules/{}{}", segment(rule.as_str()), of_owner(owner))).await
     }
@@ -153,17 +123,11 @@ impl Client {
 /// `GET`, `PATCH`, `DELETE`, `POST …/test` of `/notifications`: people's subscriptions to notifications of requests.
 impl Client {
     /// `GET /notifications`; the operator names the owner.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn subscriptions(&self, owner: Option<&str>) -> Result<Reply<Value>> {
         self.get(&format!("/notifications{}", of_owner(owner))).await
     }
 
     /// `POST /notifications`, retried on transient failures.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn make_subscription(
         &self,
         body: &Value,
@@ -175,17 +139,11 @@ impl Client {
     }
 
     /// `GET /notifications/{id}`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn subscription(&self, id: &SubscriptionId, owner: Option<&str>) -> Result<Reply<Value>> {
         self.get(&subscription(id, "", owner)).await
     }
 
     /// `PATCH /notifications/{id}`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn change_subscription(
         &self,
         id: &SubscriptionId,
@@ -196,9 +154,6 @@ impl Client {
     }
 
     /// `DELETE /notifications/{id}`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn remove_subscription(
         &self,
         id: &SubscriptionId,
@@ -208,34 +163,22 @@ impl Client {
     }
 
     /// `POST /notifications/{id}/test`: returns the result.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn test_subscription(&self, id: &SubscriptionId, owner: Option<&str>) -> Result<Reply<Value>> {
         self.post_empty(&subscription(id, "/test", owner)).await
     }
 
     /// `GET /notifications/dead`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn dead_notifications(&self, owner: Option<&str>) -> Result<Reply<Value>> {
         self.get(&format!("/notifications/dead{}", of_owner(owner))).await
     }
 
     /// `POST /notifications/dead/{id}/retry`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn retry_notification(&self, id: &NoticeId, owner: Option<&str>) -> Result<Reply<Value>> {
         let path = format!("/notifications/dead/{}/retry{}", segment(id.as_str()), of_owner(owner));
         self.post_empty(&path).await
     }
 
     /// `GET /notifications/push-key`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn push_key(&self) -> Result<Reply<Value>> {
         self.get("/notifications/push-key").await
     }

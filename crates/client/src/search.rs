@@ -77,9 +77,6 @@ pub struct Snippet {
 
 impl Client {
     /// `GET /search`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn search(&self, query: &SearchQuery, cursor: Option<&str>) -> Result<Reply<SearchPage>> {
         let mut path = format!("/search?q={}", segment(&query.q));
         let limit = query.limit.map(|limit| limit.to_string());

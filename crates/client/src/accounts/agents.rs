@@ -160,16 +160,13 @@ impl Client {
     /// `POST /_admin/agents`; the operator's token, or its owner's.
     ///
     /// # Errors
-    /// As every call; 409 `agent_exists`.
+    /// 409 `agent_exists`.
     pub async fn create_agent(&self, agent: &CreateAgent) -> Result<Reply<CreatedAgent>> {
         self.post("/_admin/agents", agent).await
     }
 
     /// `GET /_admin/agents`, one page by handle: all agents for the operator, its own for an owner. `cursor` is the
     /// previous page's `next_cursor`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn agents(&self, cursor: Option<&str>) -> Result<Reply<AgentList>> {
         self.get(&page("/_admin/agents", cursor)).await
     }
@@ -177,7 +174,7 @@ impl Client {
     /// `GET /_admin/agents/{handle}`.
     ///
     /// # Errors
-    /// As every call; 404 also for another owner's agent.
+    /// 404 also for another owner's agent.
     pub async fn agent(&self, handle: &AgentHandle) -> Result<Reply<Agent>> {
         self.get(&agent_path(handle, "")).await
     }

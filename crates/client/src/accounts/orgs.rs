@@ -42,17 +42,11 @@ fn member_path(org: &OwnerName, member: &SovereignHandle) -> String {
 impl Client {
     /// `GET /_admin/orgs/{org}`, one page of members; with the token of the operator, or of the owner of the same name.
     /// `cursor` is the previous page's `next_cursor`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn org(&self, org: &OwnerName, cursor: Option<&str>) -> Result<Reply<Org>> {
         self.get(&page(&format!("/_admin/orgs/{}", segment(org.as_str())), cursor)).await
     }
 
     /// `PUT /_admin/orgs/{org}`: creates the organisation; does nothing if it exists.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn put_org(&self, org: &OwnerName) -> Result<Reply<Value>> {
         #[derive(Serialize)]
         struct Body {}
@@ -60,9 +54,6 @@ impl Client {
     }
 
     /// `PUT /_admin/orgs/{org}/members/{~owner} {roles}`: creates or replaces the membership.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn put_member(
         &self,
         org: &OwnerName,
@@ -77,9 +68,6 @@ impl Client {
     }
 
     /// `DELETE /_admin/orgs/{org}/members/{~owner}`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn remove_member(&self, org: &OwnerName, member: &SovereignHandle) -> Result<Reply<Value>> {
         self.delete(&member_path(org, member)).await
     }

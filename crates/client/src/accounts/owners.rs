@@ -41,9 +41,6 @@ pub struct OwnerEntry {
 
 impl Client {
     /// `POST /_admin/owners {owner}`, with the operator's token.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn create_owner(&self, owner: &OwnerName) -> Result<Reply<CreatedOwner>> {
         #[derive(Serialize)]
         struct Body<'a> {
@@ -53,17 +50,11 @@ impl Client {
     }
 
     /// `GET /_admin/owners`, one page by name, with the operator's token; `cursor` is the previous page's `next_cursor`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn owners(&self, cursor: Option<&str>) -> Result<Reply<OwnerList>> {
         self.get(&page("/_admin/owners", cursor)).await
     }
 
     /// `POST /_admin/owners/{owner}/rotate-token`, with the token of the operator or of the owner.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn rotate_owner_token(&self, owner: &OwnerName) -> Result<Reply<NewToken>> {
         self.post_empty(&format!("/_admin/owners/{}/rotate-token", segment(owner.as_str()))).await
     }

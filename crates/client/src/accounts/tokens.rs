@@ -137,7 +137,7 @@ impl Client {
     /// `POST /oauth/token`: exchanges a token of an issuer that the server knows, for example a CI's or SPIFFE's JWT.
     ///
     /// # Errors
-    /// As every call; 400 `invalid_request` when the token is not accepted, `invalid_scope`.
+    /// 400 `invalid_request` when the token is not accepted, `invalid_scope`.
     pub async fn exchange_token(&self, token: &str, scope: Option<&str>) -> Result<Reply<ExchangedToken>> {
         let mut form = format!(
             "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange\

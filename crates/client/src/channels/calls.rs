@@ -130,9 +130,6 @@ impl Client {
     }
 
     /// `POST /agent-channel`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn create_channel(&self, title: &str, created_by: Option<&str>) -> Result<Reply<Channel>> {
         let body = serde_json::json!({"title": title, "created_by": created_by});
         Reply::read(
@@ -142,35 +139,23 @@ impl Client {
     }
 
     /// `GET /agent-channel`: the channels that the token's owner created or appended to, newest first.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn channels(&self, limit: Option<u32>, include_closed: bool) -> Result<Reply<Vec<Channel>>> {
         let limit = limit.map(|limit| format!("&limit={limit}")).unwrap_or_default();
         self.get(&format!("/agent-channel?include_closed={include_closed}{limit}")).await
     }
 
     /// `GET /agent-channel/{id}`: the view in which a channel explains itself (CH-5, CH-22).
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn channel_view(&self, id: &str, format: ChannelFormat) -> Result<RawReply> {
         let path = self.channel_path(id, &format!("?format={}", format.as_str()));
         self.raw(Method::GET, &path, None).await?.into_success()
     }
 
     /// `GET …/spec`, `GET …/state`: the newest payload of that kind alone (CH-23); 404 `no_event_yet` without one.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn channel_newest(&self, id: &str, kind: &str) -> Result<Reply<Box<RawValue>>> {
         self.get(&self.channel_path(id, &format!("/{}", segment(kind)))).await
     }
 
     /// `GET …/events`, newest first (CH-11, CH-24).
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn channel_events(&self, id: &str, query: &EventsQuery) -> Result<EventPage> {
         let EventsQuery { kind, limit, before, after } = query;
         let parts = [
@@ -189,7 +174,7 @@ impl Client {
     /// `POST …/event` (CH-9, CH-25).
     ///
     /// # Errors
-    /// As every call; 409 `channel_closed` if the server accepts no events after closing.
+    /// 409 `channel_closed` if the server accepts no events after closing.
     pub async fn append_event(&self, id: &str, event: &NewEvent) -> Result<Reply<ChannelEvent>> {
         Reply::read(
             self.post_once(&self.channel_path(id, "/event"), Some(body(event)?), &IdempotencyKey::random())
@@ -198,25 +183,16 @@ impl Client {
     }
 
     /// `POST …/event?validate=1`: validates an event and stores nothing (CH-31, CH-32).
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn check_event(&self, id: &str, event: &NewEvent) -> Result<Reply<Verdict>> {
         self.post(&self.channel_path(id, "/event?validate=1"), event).await
     }
 
     /// `GET …/presence`: the last status of each agent, and whether it is presumed dead (CH-2).
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn channel_presence(&self, id: &str) -> Result<Reply<Presence>> {
         self.get(&self.channel_path(id, "/presence")).await
     }
 
     /// `POST …/close` (CH-27).
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn close_channel(&self, id: &str) -> Result<Reply<Channel>> {
         Reply::read(self.post_once(&self.channel_path(id, "/close"), None, &IdempotencyKey::random()).await?)
     }
@@ -225,7 +201,7 @@ impl Client {
     /// key lose their access.
     ///
     /// # Errors
-    /// As every call; 403 `not_its_owner` if the channel belongs to another owner.
+    /// 403 `not_its_owner` if the channel belongs to another owner.
     pub async fn change_channel_key(&self, id: &str, revoke: bool) -> Result<Reply<Channel>> {
         let path = self.channel_path(id, if revoke { "/key?revoke=true" } else { "/key" });
         Reply::read(self.post_once(&path, None, &IdempotencyKey::random()).await?)

@@ -43,7 +43,7 @@ impl Client {
     /// `PUT …/blobs/{sha256}`. Repeating it changes nothing.
     ///
     /// # Errors
-    /// As every call; 501 `not_implemented` if the server stores no blobs.
+    /// 501 `not_implemented` if the server stores no blobs.
     pub async fn put_blob(&self, project_id: &str, content: Bytes) -> Result<Reply<serde_json::Value>> {
         let path = project(project_id, &format!("/blobs/{}", BlobId::of(&content)));
         let send = || async { Reply::read(self.put_bytes(&path, content.clone()).await?.into_success()?) };
@@ -51,9 +51,6 @@ impl Client {
     }
 
     /// `HEAD …/blobs/{sha256}`: whether the project has it.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn has_blob(&self, project_id: &str, id: BlobId) -> Result<bool> {
         let path = project(project_id, &format!("/blobs/{id}"));
         match self.raw(Method::HEAD, &path, None).await?.into_success() {
@@ -66,7 +63,7 @@ impl Client {
     /// `GET …/blobs/{sha256}`; verifies the hash.
     ///
     /// # Errors
-    /// As every call; [`Error::Unreadable`] when the hash does not match.
+    /// [`Error::Unreadable`] when the hash does not match.
     pub async fn blob(&self, project_id: &str, id: BlobId) -> Result<Bytes> {
         let path = project(project_id, &format!("/blobs/{id}"));
         let content = self.raw(Method::GET, &path, None).await?.into_success()?.body;

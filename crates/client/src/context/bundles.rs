@@ -135,18 +135,12 @@ pub struct Conformance {
 
 impl Client {
     /// `GET …/orient`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn orient(&self, project_id: &str, window_days: Option<u32>) -> Result<Reply<Orientation>> {
         let query = Query::default().number("window_days", window_days);
         self.get(&query.append_to(&project(project_id, "/orient"))).await
     }
 
     /// `GET /v1/orchestrate`: for one project, or for all that the token may read.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn orchestrate(
         &self,
         project_id: Option<&str>,
@@ -165,9 +159,6 @@ impl Client {
     }
 
     /// `GET /v1/conformance`; no token is needed.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn conformance(&self) -> Result<Reply<Conformance>> {
         self.get("/v1/conformance").await
     }

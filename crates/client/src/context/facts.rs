@@ -110,15 +110,12 @@ impl Client {
     /// `POST …/facts`: ends the current fact of the subject and predicate, and starts this one.
     ///
     /// # Errors
-    /// As every call; 400 `invalid_valid_from` if it would overlap another.
+    /// 400 `invalid_valid_from` if it would overlap another.
     pub async fn assert_fact(&self, project_id: &str, fact: &NewFact) -> Result<Reply<Fact>> {
         self.post(&project(project_id, "/facts"), fact).await
     }
 
     /// `GET …/facts`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn facts(&self, project_id: &str, query: &FactQuery) -> Result<Reply<FactPage>> {
         let FactQuery { subject, predicate, as_of, include_ended, min_confidence, tag, cursor } = query;
         let min_confidence = min_confidence.map(|least| least.to_string());
@@ -134,9 +131,6 @@ impl Client {
     }
 
     /// `DELETE …/facts`: ends a fact without a successor; with `object`, only if that is its value (AP-67).
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn invalidate_fact(
         &self,
         project_id: &str,

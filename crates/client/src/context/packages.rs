@@ -86,7 +86,7 @@ impl Client {
     /// `POST …/packages`. Safe to repeat because of the id: 201, or 200 if the same package exists already (AP-83).
     ///
     /// # Errors
-    /// As every call; 409 `duplicate_package_id` if another package has the id.
+    /// 409 `duplicate_package_id` if another package has the id.
     pub async fn deposit(&self, package: &NewPackage) -> Result<Reply<Package>> {
         let body =
             serde_json::to_vec(package).map_err(|error| Error::Invalid(format!("not JSON: {error}")))?;
@@ -109,16 +109,13 @@ impl Client {
     /// `GET /v1/packages/{id}`; `project_id` if several projects may have the id. Verifies the hash of the content.
     ///
     /// # Errors
-    /// As every call; [`Error::Unreadable`] when the hash does not match.
+    /// [`Error::Unreadable`] when the hash does not match.
     pub async fn package(&self, package_id: &str, project_id: Option<&str>) -> Result<Reply<Package>> {
         let raw = self.raw(Method::GET, &package(package_id, "", project_id), None).await?;
         Reply::read(verified(raw.into_success()?)?)
     }
 
     /// `GET …/packages?mode=latest`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn latest_packages(
         &self,
         project_id: &str,
@@ -138,7 +135,7 @@ impl Client {
     /// `GET …/packages?mode=relevant`.
     ///
     /// # Errors
-    /// As every call; 501 `search_not_supported` if the server has no search.
+    /// 501 `search_not_supported` if the server has no search.
     pub async fn relevant_packages(
         &self,
         project_id: &str,
@@ -151,9 +148,6 @@ impl Client {
     }
 
     /// `GET …/reviews`: the packages that await review (AP-87).
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn awaiting_review(
         &self,
         project_id: &str,
@@ -167,7 +161,7 @@ impl Client {
     /// `POST …/flag`: asks for a review by `human` or `agent` (AP-63).
     ///
     /// # Errors
-    /// As every call; 400 `invalid_transition` if the package is complete.
+    /// 400 `invalid_transition` if the package is complete.
     pub async fn flag_package(
         &self,
         package_id: &str,
@@ -182,7 +176,7 @@ impl Client {
     /// `POST …/review`: changes the status to `complete`, `revision_requested` or `awaiting_review` (AP-86).
     ///
     /// # Errors
-    /// As every call; 400 `invalid_transition` if that status is not reachable.
+    /// 400 `invalid_transition` if that status is not reachable.
     pub async fn review_package(
         &self,
         package_id: &str,
@@ -195,9 +189,6 @@ impl Client {
     }
 
     /// `GET …/reviews` of a package.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn review_log(&self, package_id: &str, project_id: Option<&str>) -> Result<Reply<ReviewLog>> {
         self.get(&package(package_id, "/reviews", project_id)).await
     }

@@ -86,15 +86,12 @@ impl Client {
     /// `POST /v1/projects`.
     ///
     /// # Errors
-    /// As every call; 409 `project_exists`.
+    /// 409 `project_exists`.
     pub async fn create_project(&self, project: &NewProject) -> Result<Reply<Project>> {
         self.post("/v1/projects", project).await
     }
 
     /// `GET /v1/projects`; with `admitted`, only those of owners that the caller admits.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn projects(&self, admitted: bool, cursor: Option<&str>) -> Result<Reply<Projects>> {
         let cursor = cursor.map_or_else(String::new, |cursor| format!("&cursor={}", segment(cursor)));
         self.get(&format!("/v1/projects?admitted={admitted}{cursor}")).await
@@ -103,32 +100,23 @@ impl Client {
     /// `GET /v1/projects/{id}`.
     ///
     /// # Errors
-    /// As every call; 404 for a foreign project as for an absent one (AP-101).
+    /// 404 for a foreign project as for an absent one (AP-101).
     pub async fn project(&self, project_id: &str) -> Result<Reply<Project>> {
         self.get(&path::project(project_id, "")).await
     }
 
     /// `PATCH /v1/projects/{id}`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn edit_project(&self, project_id: &str, about: &AboutProject) -> Result<Reply<Project>> {
         self.patch(&path::project(project_id, ""), about).await
     }
 
     /// `POST …/archive` or `…/unarchive` (AP-2).
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn archive_project(&self, project_id: &str, archived: bool) -> Result<Reply<Project>> {
         let verb = if archived { "/archive" } else { "/unarchive" };
         self.post_empty(&path::project(project_id, verb)).await
     }
 
     /// `GET …/members`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn project_members(&self, project_id: &str) -> Result<Reply<Members>> {
         self.get(&path::project(project_id, "/members")).await
     }
@@ -136,16 +124,13 @@ impl Client {
     /// `PUT …/members/{member}`.
     ///
     /// # Errors
-    /// As every call; 409 `project_full`.
+    /// 409 `project_full`.
     pub async fn share_project(&self, project_id: &str, member: &str, role: &str) -> Result<Reply<Member>> {
         let below = format!("/members/{}", segment(member));
         self.put(&path::project(project_id, &below), &json!({"role": role})).await
     }
 
     /// `DELETE …/members/{member}`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn unshare_project(&self, project_id: &str, member: &str) -> Result<Reply<()>> {
         let below = format!("/members/{}", segment(member));
         self.delete(&path::project(project_id, &below)).await

@@ -65,9 +65,6 @@ pub struct SessionQuery {
 
 impl Client {
     /// `POST …/sessions`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn start_context_session(
         &self,
         project_id: &str,
@@ -77,9 +74,6 @@ impl Client {
     }
 
     /// `GET …/sessions`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn context_sessions(
         &self,
         project_id: &str,
@@ -94,9 +88,6 @@ impl Client {
     }
 
     /// `GET …/sessions/{id}`.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn context_session(&self, project_id: &str, session_id: &str) -> Result<Reply<Session>> {
         self.get(&project(project_id, &format!("/sessions/{}", segment(session_id)))).await
     }
@@ -104,7 +95,7 @@ impl Client {
     /// `PATCH …/sessions/{id}`: ends it now.
     ///
     /// # Errors
-    /// As every call; 409 `session_ended` if it has ended already.
+    /// 409 `session_ended` if it has ended already.
     pub async fn end_context_session(&self, project_id: &str, session_id: &str) -> Result<Reply<Session>> {
         self.patch(&project(project_id, &format!("/sessions/{}", segment(session_id))), &json!({})).await
     }

@@ -101,7 +101,7 @@ impl Client {
     /// Without a scope, the frame goes to every session of the recipient.
     ///
     /// # Errors
-    /// As every call; refusals carry the codes of FO-73.
+    /// Refusals carry the codes of FO-73.
     pub async fn submit_frame(
         &self,
         frame: &Frame,
@@ -125,7 +125,7 @@ impl Client {
     /// `GET /handles/{~handle}/roster`: for the token's own principal, or any for the operator.
     ///
     /// # Errors
-    /// As every call; 403 `scope-unauthorised` for another principal's.
+    /// 403 `scope-unauthorised` for another principal's.
     pub async fn roster(&self, handle: &SovereignHandle) -> Result<Reply<Roster>> {
         self.get(&format!("/handles/{}/roster", segment(handle.as_str()))).await
     }

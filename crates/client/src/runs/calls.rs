@@ -82,25 +82,16 @@ fn event(raw: &RawReply) -> Result<RunEvent> {
 
 impl Client {
     /// `GET /`: the agents that the server runs.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn run_agents(&self) -> Result<Reply<Vec<AgentPath>>> {
         self.get("/").await
     }
 
     /// `GET /_discovery`: their paths.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn agent_paths(&self) -> Result<Reply<Vec<String>>> {
         self.get("/_discovery").await
     }
 
     /// `GET /agent`: the descriptor of each agent, with its path.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn described_agents(&self) -> Result<Reply<Vec<Descriptor>>> {
         self.get("/agent").await
     }
@@ -108,7 +99,7 @@ impl Client {
     /// `GET …/describe` (SC-20).
     ///
     /// # Errors
-    /// As every call; 404 `agent_not_found`.
+    /// 404 `agent_not_found`.
     pub async fn describe_agent(&self, agent: &str) -> Result<Reply<Descriptor>> {
         self.get(&agent_path(agent, "describe")).await
     }
@@ -116,7 +107,7 @@ impl Client {
     /// `POST …/stop`: cancels its runs; it accepts none until it is started.
     ///
     /// # Errors
-    /// As every call; 403 unless the token belongs to the agent's owner or the operator.
+    /// 403 unless the token belongs to the agent's owner or the operator.
     pub async fn stop_agent(&self, agent: &str) -> Result<Reply<Descriptor>> {
         self.post_empty(&agent_path(agent, "stop")).await
     }
@@ -124,7 +115,7 @@ impl Client {
     /// `POST …/start`: it accepts runs and joins sessions again.
     ///
     /// # Errors
-    /// As every call; 403 unless the token belongs to the agent's owner or the operator.
+    /// 403 unless the token belongs to the agent's owner or the operator.
     pub async fn start_agent(&self, agent: &str) -> Result<Reply<Descriptor>> {
         self.post_empty(&agent_path(agent, "start")).await
     }
@@ -132,7 +123,7 @@ impl Client {
     /// `POST …/dismiss`: removes an enlisted agent from the server.
     ///
     /// # Errors
-    /// As every call; 403 unless the token belongs to the agent, its owner or the operator; 409 `agent_configured`.
+    /// 403 unless the token belongs to the agent, its owner or the operator; 409 `agent_configured`.
     pub async fn dismiss_agent(&self, agent: &str) -> Result<Reply<Dismissal>> {
         self.post_empty(&agent_path(agent, "dismiss")).await
     }
@@ -140,24 +131,18 @@ impl Client {
     /// `POST …/configure` (SC-43): sets each argument separately; null removes it.
     ///
     /// # Errors
-    /// As every call; 403 unless the token belongs to the agent's owner or the operator.
+    /// 403 unless the token belongs to the agent's owner or the operator.
     pub async fn configure_agent(&self, agent: &str, args: &Map<String, Value>) -> Result<RunEvent> {
         let body = bytes(&json!({"type": "ConfigureRequest", "args": args}))?;
         event(&self.post_once(&agent_path(agent, "configure"), Some(body), &IdempotencyKey::random()).await?)
     }
 
     /// `POST …/run`: starts a run, without waiting for it.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn start_run(&self, agent: &str, chat: &Chat, key: &IdempotencyKey) -> Result<RunReceipt> {
         accepted(&self.request_run(&agent_path(agent, "run"), "ChatRequest", chat, key).await?)
     }
 
     /// `POST …/run`: starts a run, and waits for it. If that exceeds the time limit of a request, repeats the request with the same key.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn run_until(
         &self,
         agent: &str,
@@ -172,7 +157,7 @@ impl Client {
     /// ResumeWithInput: answers a waiting run (SC-44): its WaitForInput with the id `asked`, or its current one.
     ///
     /// # Errors
-    /// As every call; 409 `run_not_active` if it does not wait for that.
+    /// 409 `run_not_active` if it does not wait for that.
     pub async fn resume_run(
         &self,
         agent: &str,
@@ -188,7 +173,7 @@ impl Client {
     /// CancelRequest: cancels a run (SC-46). The run ends a little later.
     ///
     /// # Errors
-    /// As every call; 409 `run_not_active` if it has ended.
+    /// 409 `run_not_active` if it has ended.
     pub async fn cancel_run(&self, agent: &str, run: &str) -> Result<RunReceipt> {
         let key = IdempotencyKey::random();
         accepted(
@@ -211,15 +196,12 @@ impl Client {
     /// `GET …/runs/{run_id}` (SC-40).
     ///
     /// # Errors
-    /// As every call; 404 `run_not_found`.
+    /// 404 `run_not_found`.
     pub async fn run_report(&self, agent: &str, run: &str) -> Result<Reply<RunReport>> {
         self.get(&agent_path(agent, &format!("runs/{}", segment(run)))).await
     }
 
     /// `GET …/threads` (SC-41): the threads that the token's owner opened; all threads for the agent's owner.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn threads(&self, agent: &str, limit: Option<u32>, before: Option<&str>) -> Result<ThreadPage> {
         let parts = [limit.map(|n| format!("limit={n}")), before.map(|id| format!("before={}", segment(id)))];
         let query: Vec<String> = parts.into_iter().flatten().collect();
@@ -230,9 +212,6 @@ impl Client {
     }
 
     /// `GET …/get_events` (SC-36, SC-42): the stored events after `since`, or from the beginning. Consumes nothing.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn run_events(
         &self,
         agent: &str,
@@ -250,9 +229,6 @@ impl Client {
     }
 
     /// `GET …/get_events` without `since` (SC-36): the events since this token's last call, each event once.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn poll_run(&self, agent: &str, run: &str) -> Result<EventPage> {
         self.events_at(&format!("{}?run_id={}", agent_path(agent, "get_events"), segment(run))).await
     }
@@ -268,7 +244,7 @@ impl Client {
     /// `GET /artifacts/{artifact_id}` (SC-47).
     ///
     /// # Errors
-    /// As every call; 404 `artifact_not_found`.
+    /// 404 `artifact_not_found`.
     pub async fn artifact(&self, id: &str) -> Result<Artifact> {
         let path = format!("/artifacts/{}", segment(id));
         let raw = self.raw(Method::GET, &path, None).await?.into_success()?;

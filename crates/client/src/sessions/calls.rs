@@ -55,7 +55,7 @@ impl Client {
     /// `POST /sessions` (ASP-64). Retried on transient failures if it has an idempotency key.
     ///
     /// # Errors
-    /// As every call; 404 if an invitee cannot be reached, whatever the reason (ASP-18).
+    /// 404 if an invitee cannot be reached, whatever the reason (ASP-18).
     pub async fn create_session(&self, body: &CreateSession) -> Result<Reply<CreatedSession>> {
         match body.idempotency_key {
             Some(_) => self.post_keyed("/sessions", body).await,
@@ -64,9 +64,6 @@ impl Client {
     }
 
     /// `GET /sessions`, one page: the caller's sessions, newest first.
-    ///
-    /// # Errors
-    /// As every call.
     pub async fn sessions(&self, query: &SessionsQuery) -> Result<Reply<SessionList>> {
         self.get(&query.path("/sessions")).await
     }
@@ -74,7 +71,7 @@ impl Client {
     /// `GET /sessions/{id}` (ASP-70).
     ///
     /// # Errors
-    /// As every call; 404 for a caller that is not and never was a participant.
+    /// 404 for a caller that is not and never was a participant.
     pub async fn session(&self, session: &SessionId) -> Result<Reply<Session>> {
         self.get(&path(session, "")).await
     }

@@ -85,7 +85,7 @@ impl Client {
     /// `POST /files`. Retried on transient failures: with one key the file is stored once.
     ///
     /// # Errors
-    /// As every call; [`Error::Invalid`] when the file cannot be read; 413 `body_too_large`.
+    /// [`Error::Invalid`] when the file cannot be read; 413 `body_too_large`.
     pub async fn upload_file(&self, file: &LocalFile, key: &IdempotencyKey) -> Result<Reply<UploadedFile>> {
         self.retry().run(|| self.upload_file_once(file, key)).await
     }
@@ -118,7 +118,7 @@ impl Client {
     /// `GET /files/{id}`.
     ///
     /// # Errors
-    /// As every call; 404 if the file does not exist, or the caller may not read it.
+    /// 404 if the file does not exist, or the caller may not read it.
     pub async fn file(&self, id: &FileId) -> Result<FileContent> {
         let path = format!("/files/{}", segment(id.as_str()));
         let mut request = Request::builder().method(Method::GET).uri(self.target(&path)?);

@@ -224,7 +224,7 @@ impl Client {
     /// Reads the index of the contents beside an export, if there is one. To be called before the import.
     ///
     /// # Errors
-    /// As every call; [`Error::Invalid`] for an index that cannot be read.
+    /// [`Error::Invalid`] for an index that cannot be read.
     pub async fn contents_index(&self, dir: &Path) -> Result<Option<ContentsIndex>> {
         let Some(entries) = read(dir)? else { return Ok(None) };
         let mut projects_before = BTreeSet::new();

@@ -208,7 +208,7 @@ impl Client {
     /// a lost connection, and verifies the hash of every package.
     ///
     /// # Errors
-    /// As every call; [`Error::Invalid`] when it cannot be written, [`Error::Unreadable`] for a package that does not
+    /// [`Error::Invalid`] when it cannot be written, [`Error::Unreadable`] for a package that does not
     /// match its hash.
     pub async fn export(
         &self,

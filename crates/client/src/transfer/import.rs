@@ -89,7 +89,7 @@ impl Client {
     /// skipped.
     ///
     /// # Errors
-    /// As every call; [`Error::Invalid`] when the source cannot be read.
+    /// [`Error::Invalid`] when the source cannot be read.
     pub async fn import(
         &self,
         from: Box<dyn BufRead + Send>,
