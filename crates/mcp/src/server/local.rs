@@ -89,6 +89,7 @@ impl LocalAnswers {
             callers: only(Caller::default()),
             marks: Arc::default(),
             sets: sets.clone(),
+            ends: Default::default(),
         };
         parts.extensions.insert(caller);
         let answer = self.service.handle(Request::from_parts(parts, body)).await.map(Body::new);
