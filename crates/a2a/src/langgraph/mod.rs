@@ -286,6 +286,7 @@ async fn rooms(a2a: &A2a, parts: &mut Parts) -> Result<RoomClient, LangGraphErro
         let code = match failure.status {
             StatusCode::UNAUTHORIZED => "invalid_authorization",
             _ if failure.is_of_scope() => "insufficient_scope",
+            StatusCode::TOO_MANY_REQUESTS => "overloaded",
             _ => "unavailable",
         };
         LangGraphError::new(failure.status, code, failure.message)

@@ -1,7 +1,7 @@
 //! Builds the text of a run from its events, and its end. Pure.
 //! Must not know: the events of LangGraph.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::limits::ANSWER_TEXT_BYTES_MAX;
 
@@ -13,6 +13,30 @@ pub(super) enum End {
     Failed(String),
     /// The run asks a question; this is the event.
     Waits(Value),
+}
+
+impl End {
+    /// The end in the report of a run that is over or waits.
+    pub(super) fn of(report: &Value) -> Option<Self> {
+        match report["status"].as_str()? {
+            "completed" => Some(Self::Success),
+            "canceled" => Some(Self::Canceled),
+            "error" => Some(Self::failed(report)),
+            "waiting" => {
+                Some(Self::Waits(json!({"id": report["event_id"], "request_keys": report["request_keys"]})))
+            }
+            _ => None,
+        }
+    }
+
+    fn failed(told: &Value) -> Self {
+        Self::Failed(failure(told).to_owned())
+    }
+}
+
+/// The reason in an event or a report of a run that failed.
+pub(super) fn failure(told: &Value) -> &str {
+    told["error"].as_str().unwrap_or("The run failed.")
 }
 
 /// The text of a run so far, and its end.
@@ -51,7 +75,7 @@ impl RunText {
                 self.end = Some(match text("finish_reason") {
                     Some("success") => End::Success,
                     Some("canceled") => End::Canceled,
-                    _ => End::Failed(text("error").unwrap_or("The run failed.").to_owned()),
+                    _ => End::failed(event),
                 });
                 let is_contained = |result: &str| self.text.contains(result) || result.ends_with(&*self.text);
                 let is_first = self.text.is_empty();
@@ -73,8 +97,6 @@ impl RunText {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -100,6 +122,23 @@ mod tests {
         run_text.apply("TextOutput", &json!({"content": long}));
         assert_eq!(run_text.text.len(), ANSWER_TEXT_BYTES_MAX);
         assert_eq!(run_text.apply("TextOutput", &json!({"content": "more"})), None);
+    }
+
+    #[test]
+    fn the_report_of_a_run_tells_its_end() {
+        for (report, end) in [
+            (json!({"status": "completed"}), Some(End::Success)),
+            (json!({"status": "canceled"}), Some(End::Canceled)),
+            (json!({"status": "error", "error": "no"}), Some(End::Failed("no".into()))),
+            (
+                json!({"status": "waiting", "event_id": 3, "request_keys": {"name": "Who?"}, "run_id": "r"}),
+                Some(End::Waits(json!({"id": 3, "request_keys": {"name": "Who?"}}))),
+            ),
+            (json!({"status": "running"}), None),
+            (json!({"status": "queued"}), None),
+        ] {
+            assert_eq!(End::of(&report), end, "{report}");
+        }
     }
 
     #[test]

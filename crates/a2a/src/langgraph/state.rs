@@ -3,7 +3,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, LangGraphError, Request, count, objects, output::RunText, text};
+use super::{
+    Answer, LangGraphError, Request, count, objects,
+    output::{RunText, failure},
+    text,
+};
 use crate::{
     limits::{ANSWER_TEXT_BYTES_MAX, PAGE_MAX, SEARCHED, STATE_RUNS_MAX, STATE_TEXT_BYTES_MAX},
     rooms::{RoomClient, encoded},
@@ -184,7 +188,7 @@ pub(super) fn outcome_values(views: &[RunView]) -> Value {
             values["__interrupt__"] = interrupts.into();
         }
         if last.report["status"] == "error" {
-            values["__error__"] = json!({"error": "RunFailed", "message": last.report["error"]});
+            values["__error__"] = json!({"error": "RunFailed", "message": failure(&last.report)});
         }
     }
     values
@@ -203,9 +207,10 @@ fn snapshot(thread: &ThreadView, views: &[RunView], step: usize) -> Value {
     let index = runs.iter().position(|run| *run == last.id()).unwrap_or_default();
     let parent = index.checked_sub(1).map(|before| checkpoint(runs[before]));
     let interrupts = last.interrupts();
-    let is_over = last.is_over() && last.report["status"] != "error";
+    let has_failed = last.report["status"] == "error";
+    let is_over = last.is_over() && !has_failed;
     let task = json!({
-        "id": last.id(), "name": thread.agent(), "error": last.report["error"], "interrupts": interrupts,
+        "id": last.id(), "name": thread.agent(), "error": has_failed.then(|| failure(&last.report)), "interrupts": interrupts,
         "checkpoint": null, "state": null, "result": null,
     });
     json!({
@@ -315,6 +320,9 @@ mod tests {
         let waits = outcome_values(&[view("run_1", "waiting", "")]);
         assert_eq!(waits["__interrupt__"], json!([{"value": {"name": "Who?"}, "id": "run_1:2"}]));
         assert_eq!(outcome_values(&[view("run_1", "error", "")])["__error__"]["message"], "why");
+        let mut silent = view("run_1", "error", "");
+        silent.report["error"] = Value::Null;
+        assert_eq!(outcome_values(&[silent])["__error__"]["message"], "The run failed.");
         assert!(outcome_values(&[view("run_1", "completed", "x")]).get("__error__").is_none());
         let thread =
             ThreadView { report: json!({"thread_id": "t", "agent": "echo", "runs": ["run_0", "run_1"]}) };

@@ -235,8 +235,7 @@ impl Pieces for RunStream {
             match self.events.next().await {
                 Some(Item::Comment(_)) => out.push_str(KEEPALIVE),
                 Some(Item::Event(event)) => self.pass(&event, &mut out).await,
-                // The stream broke: the client reads the state and resumes.
-                None => self.is_over = true,
+                None => self.break_off(&mut out).await,
             }
         }
         Ok((!out.is_empty()).then(|| out.into()))
@@ -294,6 +293,28 @@ impl RunStream {
         if let Some(end) = self.text.end.clone() {
             self.is_over = true;
             self.end(&end, id, out).await;
+        }
+    }
+
+    /// Ends a stream whose events broke off. If the run goes on, nothing says so: the SDKs take `end` and `error` for the end of
+    /// the run, and follow it further at `Location` after neither.
+    async fn break_off(&mut self, out: &mut String) {
+        self.is_over = true;
+        let report = async {
+            let thread = ThreadView::find(&self.rooms, &self.run.thread).await?;
+            thread.run(&self.rooms, &self.run.run).await
+        };
+        match report.await {
+            Ok(report) => {
+                if let Some(end) = End::of(&report) {
+                    self.end(&end, None, out).await;
+                }
+            }
+            Err(no) if no.status.is_client_error() => {
+                push_event(out, None, "error", &json!({"error": no.code, "message": no.message}));
+            }
+            // The server stops, or its store is away.
+            Err(no) => tracing::debug!(code = %no.code, "a run was not followed further"),
         }
     }
 

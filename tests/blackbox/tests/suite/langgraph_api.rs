@@ -1,7 +1,7 @@
 //! The API of LangGraph over the agents of the server: raw JSON. LangGraph's own client walks the same in `tests/a2a`.
 //! Must not know: how a run is carried out.
 
-use blackbox::{Agent, Response, Server};
+use blackbox::{Agent, Connection, Response, Server};
 use serde_json::{Value, json};
 
 async fn served() -> (Server, Agent) {
@@ -290,4 +290,56 @@ async fn a_state_is_read_by_its_checkpoint() {
     let history =
         nick.post(&format!("{thread}/history"), json!({"checkpoint": {"checkpoint_ns": "a"}})).await;
     refused(&history, 422, "not_supported");
+}
+
+/// A stream that is being read.
+struct Following(Connection, Response);
+
+impl Following {
+    /// Begins a run that does not end by itself, and follows it.
+    async fn begin(server: &Server, nick: &Agent, thread: &str) -> Self {
+        let slow = json!({"demo": ["slow"]}).to_string();
+        let body = json!({"assistant_id": "echo", "input": slow});
+        let run = nick.post(&format!("/langgraph/threads/{thread}/runs"), body).await.ok(200);
+        let run = run["run_id"].as_str().expect("an id");
+        let path = format!("/langgraph/threads/{thread}/runs/{run}/stream?stream_mode=values");
+        let mut connection = Connection::open(server.address().place()).await.expect("the server is there");
+        connection.send(&nick.request("GET", &path, &[], None)).await.expect("it takes the request");
+        let head = connection.response_head().await.expect("an answer");
+        Self(connection, head)
+    }
+
+    /// The names of its events, once it has ended.
+    async fn ended(mut self) -> Vec<String> {
+        let answer = self.0.complete(self.1).await.expect("a whole answer");
+        events(&answer).into_iter().map(|(name, _)| name).collect()
+    }
+}
+
+async fn new_thread(nick: &Agent) -> String {
+    let thread = nick.post("/langgraph/threads", json!({})).await.ok(200);
+    thread["thread_id"].as_str().expect("an id").to_owned()
+}
+
+/// The SDKs follow a run further after neither `end` nor `error`: a run that a stopping server ends has them, one that it
+/// has not begun does not.
+#[tokio::test]
+async fn streams_of_a_stopping_server_say_which_runs_are_over() {
+    let (mut server, nick) = served().await;
+    let thread = new_thread(&nick).await;
+    let active = Following::begin(&server, &nick, &thread).await;
+    let queued = Following::begin(&server, &nick, &thread).await;
+    server.stop().await;
+    assert_eq!(active.ended().await, ["metadata", "values", "values", "error", "end"]);
+    assert_eq!(queued.ended().await, ["metadata", "values"]);
+}
+
+/// The SDKs would ask for the run of a stream that broke off, and end without a word if they may not.
+#[tokio::test]
+async fn a_stream_whose_token_is_revoked_ends_with_an_error() {
+    let (server, nick) = served().await;
+    let following = Following::begin(&server, &nick, &new_thread(&nick).await).await;
+    let rotate = format!("/_admin/agents/{}/rotate-token", nick.handle);
+    server.operator().post_empty(&rotate).await.ok(200);
+    assert_eq!(following.ended().await, ["metadata", "values", "error"]);
 }
