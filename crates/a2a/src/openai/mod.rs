@@ -14,7 +14,7 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
-use http::{Method, StatusCode, request::Parts};
+use http::{HeaderName, HeaderValue, Method, StatusCode, request::Parts};
 use plenary_edge::{
     Auth, Metrics, Operation, OperationDoc, RegistryFault, with_method_refusals, with_path_refusals,
 };
@@ -37,6 +37,9 @@ pub(crate) const RESPONSE_EXAMPLE: Example =
 
 /// Why these operations are not tools for models.
 const NO_TOOL: &str = "for programs that know OpenAI's API; the tools have the same agents by runs";
+
+/// The header that tells OpenAI's clients whether to repeat a request.
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// An error in OpenAI's form.
 #[derive(Debug)]
@@ -67,6 +70,10 @@ impl OpenAiError {
         let mut response = json_response(&json!({"error": self.error()}));
         *response.status_mut() = self.status;
         response.headers_mut().extend(challenge(self.status, self.code == "insufficient_scope"));
+        if self.status == StatusCode::CONFLICT {
+            // OpenAI's clients repeat a 409 by themselves otherwise; here the same request gets the same answer.
+            response.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+        }
         response
     }
 
@@ -276,6 +283,7 @@ async fn rooms(a2a: &A2a, parts: &Parts) -> Result<RoomClient, OpenAiError> {
         let code = match failure.status {
             StatusCode::UNAUTHORIZED => "invalid_authorization",
             _ if failure.is_of_scope() => "insufficient_scope",
+            StatusCode::TOO_MANY_REQUESTS => "overloaded",
             _ => "unavailable",
         };
         RoomRefusal { status: failure.status, code: code.into(), message: failure.message }.into()

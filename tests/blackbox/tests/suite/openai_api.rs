@@ -184,6 +184,7 @@ async fn a_question_is_answered_once() {
     let answered = nick.post("/v1/responses", answers.clone()).await.ok(200);
     let again = nick.post("/v1/responses", answers).await;
     assert_error(&again, 409, "run_not_active", &Value::Null);
+    assert_eq!(again.header("x-should-retry"), Some("false"), "clients repeat a 409 otherwise: {again}");
     assert!(again.text().contains(&id_of(&answered)), "{again}");
     let next = json!({"model": "echo", "input": "Next", "previous_response_id": answered["id"]});
     assert_eq!(said(&nick.post("/v1/responses", next).await.ok(200)), "Next");
