@@ -75,7 +75,7 @@ fn cut(payload: &RawValue, chars_max: usize) -> String {
 }
 
 /// The same JSON without white space between its tokens.
-fn compact(payload: &RawValue) -> String {
+pub(super) fn compact(payload: &RawValue) -> String {
     let (mut out, mut inside, mut escaped) = (String::with_capacity(payload.get().len()), false, false);
     for c in payload.get().chars() {
         if inside || !c.is_ascii_whitespace() {

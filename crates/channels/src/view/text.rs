@@ -1,11 +1,21 @@
 //! The text of the view: the channel, the next steps, the agents, and commands that work as printed.
 //! Must not know: the format.
 
-use std::fmt::Write as _;
+use std::{
+    collections::BTreeMap,
+    fmt::{Display, Write as _},
+};
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{
+    json,
+    value::{RawValue, to_raw_value},
+};
 
-use super::{Participate, ViewSource, markdown::one_line};
+use super::{
+    Participate, ViewSource,
+    markdown::{compact, one_line},
+};
 use crate::wire::AgentPresence;
 
 /// Maximum number of agents in the text; `/presence` lists all.
@@ -29,7 +39,7 @@ fn shell_quoted(text: &str) -> String {
 }
 
 /// The command that appends an event of this kind.
-fn append(seen: &ViewSource, kind: &str, payload: &Value) -> String {
+fn append(seen: &ViewSource, kind: &str, payload: &impl Display) -> String {
     // Without `author`, the server uses the handle.
     let author = if seen.me.is_empty() { ",\"author\":\"YOUR-NAME\"" } else { "" };
     let body = format!(r#"{{"kind":"{kind}"{author},"payload":{payload}}}"#);
@@ -141,15 +151,14 @@ fn here(out: &mut String, seen: &ViewSource) {
 
 /// The holder of the work, and what to do if it is presumed dead (CH-2, CH-33).
 fn handoff(out: &mut String, seen: &ViewSource) {
-    let state = seen.state.as_ref().and_then(|event| serde_json::from_str::<Value>(event.payload.get()).ok());
-    let Some(Value::Object(state)) = state else { return };
-    let handoff = state.get("handoff").and_then(Value::as_object);
-    let Some(holder) =
-        handoff.and_then(|handoff| handoff.get("holder")?.as_str()).filter(|holder| !holder.is_empty())
-    else {
+    let Some(state) = seen.state.as_ref().and_then(|event| members(&event.payload)) else { return };
+    let handoff = state.get("handoff").and_then(|handoff| members(handoff));
+    let holder = handoff.and_then(|handoff| serde_json::from_str(handoff.get("holder")?.get()).ok());
+    let Some(holder) = holder.filter(|holder: &String| !holder.is_empty()) else {
         out.push_str("\n\nNobody holds the work.");
         return;
     };
+    let holder = &*holder;
     let presence = seen.presence.agents.iter().find(|agent| agent.agent == holder);
     // The silence of a holder that never posted a status begins with the state that names it.
     let dead = presence
@@ -159,7 +168,7 @@ fn handoff(out: &mut String, seen: &ViewSource) {
     if !dead {
         return;
     }
-    let command = append(seen, "state", &takeover_state(&state, holder, me(seen)));
+    let command = append(seen, "state", &takeover_state(state, holder, me(seen)));
     if command.chars().count() <= TAKEOVER_CHARS_MAX {
         let _ =
             write!(out, " THE HOLDER IS PRESUMED DEAD. To take over, post this, then a `status`:\n{command}");
@@ -173,17 +182,63 @@ fn handoff(out: &mut String, seen: &ViewSource) {
     }
 }
 
+/// The members of an object, each as it was posted: reading would change numbers, such as 1e3 and those of many digits.
+type Members = BTreeMap<String, Box<RawValue>>;
+
+/// The members of a value, if it is an object.
+fn members(value: &RawValue) -> Option<Members> {
+    serde_json::from_str(value.get()).ok()
+}
+
+fn raw(value: &impl Serialize) -> Box<RawValue> {
+    to_raw_value(value).unwrap_or_default()
+}
+
+/// Changes the members of a member, if it is an object.
+fn change(members_of: &mut Members, name: &str, change: impl FnOnce(&mut Members)) {
+    let Some(value) = members_of.get_mut(name) else { return };
+    if let Some(mut inner) = members(value) {
+        change(&mut inner);
+        *value = raw(&inner);
+    }
+}
+
 /// The next state: `me` holds the work, the old holder is dead, and everything else is unchanged.
-fn takeover_state(state: &Map<String, Value>, holder: &str, me: &str) -> Value {
-    let mut next = state.clone();
-    next.insert("updated_by".into(), me.into());
-    if let Some(Value::Object(handoff)) = next.get_mut("handoff") {
-        handoff.insert("holder".into(), me.into());
+fn takeover_state(mut state: Members, holder: &str, me: &str) -> String {
+    state.insert("updated_by".into(), raw(&me));
+    change(&mut state, "handoff", |handoff| drop(handoff.insert("holder".into(), raw(&me))));
+    change(&mut state, "agents", |agents| {
+        change(agents, holder, |agent| drop(agent.insert("status".into(), raw(&"dead"))));
+    });
+    compact(&raw(&state))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_takeover_keeps_every_value_as_it_was_posted() {
+        let state = r#"{
+            "updated_by": "ann", "scale": 1e3, "large": 123456789012345678901234567890, "exact": 1.10,
+            "handoff": {"holder": "ann", "limit": 1E-2}, "agents": {"ann": {"status": "working", "n": -0.0}},
+            "list": [1.0, {"a": 2e0}]
+        }"#;
+        let state: Box<RawValue> = serde_json::from_str(state).unwrap();
+        let next = takeover_state(members(&state).unwrap(), "ann", "bob");
+        assert_eq!(
+            next,
+            r#"{"agents":{"ann":{"n":-0.0,"status":"dead"}},"exact":1.10,"handoff":{"holder":"bob","limit":1E-2},"#
+                .to_owned()
+                + r#""large":123456789012345678901234567890,"list":[1.0,{"a":2e0}],"scale":1e3,"updated_by":"bob"}"#
+        );
     }
-    if let Some(Value::Object(agents)) = next.get_mut("agents")
-        && let Some(Value::Object(agent)) = agents.get_mut(holder)
-    {
-        agent.insert("status".into(), "dead".into());
+
+    #[test]
+    fn members_that_are_no_objects_stay() {
+        let state: Box<RawValue> = serde_json::from_str(r#"{"agents":[1e1],"handoff":"ann"}"#).unwrap();
+        let next = takeover_state(members(&state).unwrap(), "ann", "bob");
+        assert_eq!(next, r#"{"agents":[1e1],"handoff":"ann","updated_by":"bob"}"#);
+        assert!(members(&raw(&[1])).is_none());
     }
-    Value::Object(next)
 }
