@@ -22,7 +22,7 @@ use tokio_util::{sync::CancellationToken, task::task_tracker::TaskTrackerToken};
 use super::{
     MESSAGE_BYTES_MAX, Mcp, ROOM_TRIES_MAX,
     changes::{Callers, Follower, Mark, only},
-    envelope::{Envelope, INVALID_PARAMS, REFUSED, refusal, with_error_body},
+    envelope::{Envelope, INVALID_PARAMS, INVALID_REQUEST, REFUSED, refusal, with_error_body},
     handler::known_method,
     leased::LeasedBody,
     metadata::challenge,
@@ -65,7 +65,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let holder = holder(mcp, &principal).await?;
     let sets = toolsets(&parts)?;
     let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
-    let lease = mcp.0.registry.begin(&principal, session.as_deref()).ok_or_else(|| boxed(too_many()))?;
+    let mut lease = mcp.0.registry.begin(&principal, session.as_deref()).ok_or_else(|| boxed(too_many()))?;
     let answering = (parts.method == Method::POST).then(|| mcp.0.answers.token());
     let bytes = match parts.method {
         Method::POST => read_bytes(&parts, body, MESSAGE_BYTES_MAX).await.map_err(body_refusal)?,
@@ -81,7 +81,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let (missing, base) = (MissingScope::default(), mcp.0.origin.named_url(peer.0, &parts.headers));
     let caller = Caller::of(&parts).known_as(missing.clone());
     let callers = match session.as_deref().filter(|_| !starts) {
-        Some(id) => mcp.0.registry.admit_to(id, &holder, &caller).ok_or_else(|| boxed(no_session()))?,
+        Some(id) => enter_session(mcp, id, &holder, &caller, envelope.as_ref(), &mut lease)?,
         None => only(caller.clone()),
     };
     let slot = if starts {
@@ -135,6 +135,25 @@ async fn holder(mcp: &Mcp, principal: &Principal) -> Outcome<Holder> {
     let client = mcp.0.accounts.client_of(principal).await.map_err(unavailable)?;
     let principal = mcp.0.accounts.lasting(principal).await.map_err(unavailable)?;
     Ok(Holder { principal, client })
+}
+
+/// Refuses a message to a session that is not the caller's, and a request with the id of a pending one.
+fn enter_session(
+    mcp: &Mcp,
+    session: &str,
+    holder: &Holder,
+    caller: &Caller,
+    envelope: Option<&Envelope<'_>>,
+    lease: &mut Lease,
+) -> Outcome<Callers> {
+    let callers = mcp.0.registry.admit_to(session, holder, caller).ok_or_else(|| boxed(no_session()))?;
+    if let Some(id) = envelope.and_then(Envelope::request_id)
+        && !lease.take_id(id.get())
+    {
+        let text = "Invalid request: a request with this id is in progress; each request in a session needs its own id.";
+        return Err(boxed(refusal(StatusCode::BAD_REQUEST, Some(id), INVALID_REQUEST, text)));
+    }
+    Ok(callers)
 }
 
 /// Records the method and the tool in the request's span.

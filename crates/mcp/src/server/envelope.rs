@@ -107,6 +107,11 @@ impl<'a> Envelope<'a> {
         Ok(envelope)
     }
 
+    /// The id of a request; a notification and a reply have none of this kind.
+    pub(super) fn request_id(&self) -> Option<&'a RawValue> {
+        self.id.filter(|_| self.method.is_some())
+    }
+
     /// The called tool, if any; cut to the maximum length of a name.
     pub(super) fn tool(&self) -> Option<String> {
         #[derive(Deserialize)]

@@ -142,6 +142,10 @@ fn no_cursor(request: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> 
     }
 }
 
+fn method_not_found(method: &str) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {method}"), None)
+}
+
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
@@ -385,7 +389,7 @@ impl ServerHandler for Handler {
     ) -> Result<(), ErrorData> {
         match &self.fixture {
             Some(_) => Ok(()),
-            None => Err(ErrorData::method_not_found::<rmcp::model::SetLevelRequestMethod>()),
+            None => Err(method_not_found("logging/setLevel")),
         }
     }
 
@@ -401,6 +405,6 @@ impl ServerHandler for Handler {
             let text = format!("Invalid params for {known}: it takes {takes}");
             return Err(ErrorData::invalid_params(text, None));
         }
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {method}"), None))
+        Err(method_not_found(&method))
     }
 }

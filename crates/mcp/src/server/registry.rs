@@ -1,7 +1,11 @@
 //! The sessions with their owners, the requests in progress, and when each of them must end.
 //! Must not know: messages, or how a session is carried out.
 
-use std::{collections::HashMap, sync::Arc, time::Instant};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Instant,
+};
 
 use parking_lot::{Mutex, MutexGuard};
 use plenary_accounts::{Principal, TokenClient, TokenDigest, TokenOwner};
@@ -57,6 +61,8 @@ struct Session {
     _slot: SessionSlot,
     /// The number of its pending requests.
     open: usize,
+    /// Their ids, as they were written.
+    ids: HashSet<Arc<str>>,
 }
 
 #[derive(Debug)]
@@ -73,10 +79,25 @@ pub(super) struct Lease {
     number: u64,
     token: TokenDigest,
     session: Option<Arc<str>>,
+    /// The request's id, once it has taken it.
+    id: Option<Arc<str>>,
     ended: CancellationToken,
 }
 
 impl Lease {
+    /// Takes the id of a request in its session; false if another pending request has it, which would not get its answer
+    /// any more.
+    pub(super) fn take_id(&mut self, id: &str) -> bool {
+        let mut inner = self.registry.lock();
+        let Some(session) = self.session.as_ref().and_then(|session| inner.sessions.get_mut(session)) else {
+            return true;
+        };
+        let id: Arc<str> = id.into();
+        let is_free = session.ids.insert(id.clone());
+        self.id = Some(id).filter(|_| is_free);
+        is_free
+    }
+
     /// Canceled when the answer must end: the token is no longer valid, or the session is closed.
     pub(super) const fn ended(&self) -> &CancellationToken {
         &self.ended
@@ -124,7 +145,7 @@ impl Registry {
         let request =
             Request { principal: principal.clone(), session: session.clone(), ended: ended.clone() };
         inner.requests.insert(number, request);
-        Some(Lease { registry: self.clone(), number, token: principal.token, session, ended })
+        Some(Lease { registry: self.clone(), number, token: principal.token, session, id: None, ended })
     }
 
     /// Admits the caller of a request to a session that belongs to it, with this very token; what the session follows then
@@ -148,7 +169,8 @@ impl Registry {
     /// Registers an opened session.
     pub(super) fn opened(&self, session: &str, holder: Holder, slot: SessionSlot) {
         let (callers, _) = watch::channel(Caller::default());
-        let entry = Session { holder, callers, used: Instant::now(), _slot: slot, open: 0 };
+        let used = Instant::now();
+        let entry = Session { holder, callers, used, _slot: slot, open: 0, ids: HashSet::new() };
         self.lock().sessions.insert(session.into(), entry);
     }
 
@@ -235,6 +257,9 @@ impl Drop for Lease {
         if let Some(session) = self.session.as_ref().and_then(|id| inner.sessions.get_mut(id)) {
             session.open -= 1;
             session.used = Instant::now();
+            if let Some(id) = &self.id {
+                session.ids.remove(id);
+            }
         }
     }
 }
@@ -383,6 +408,26 @@ mod tests {
         drop(lease);
         assert_eq!(registry.idle(later), ["s".into()]);
         assert!(registry.idle(Instant::now()).is_empty());
+    }
+
+    #[test]
+    fn pending_requests_of_a_session_have_different_ids() {
+        let registry = registry();
+        let nick = principal("@nick.bot", "a");
+        for session in ["s", "t"] {
+            open(&registry, session, &nick).unwrap();
+        }
+        let mut leases: Vec<_> =
+            ["s", "s", "t"].iter().map(|session| registry.begin(&nick, Some(session)).unwrap()).collect();
+        assert!(leases[0].take_id("1") && !leases[1].take_id("1") && leases[1].take_id("\"1\""));
+        assert!(leases[2].take_id("1"), "another session has its own");
+        let mut alone = registry.begin(&nick, None).unwrap();
+        assert!(alone.take_id("1") && registry.begin(&nick, None).unwrap().take_id("1"));
+        drop(leases.remove(1));
+        let mut next = registry.begin(&nick, Some("s")).unwrap();
+        assert!(!next.take_id("1"), "a refused request frees nothing");
+        drop(leases.remove(0));
+        assert!(next.take_id("1"));
     }
 
     #[test]
