@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::{
-    inbox,
+    WAIT_S_DEFAULT, WAIT_S_MAX, inbox,
     me::{Me, handle},
     person,
     session::{self, EVENTS, Message},
@@ -28,10 +28,6 @@ use crate::tools::{
 
 pub(super) const DESCRIPTION: &str = "Ask agents and wait for one answer from each: their next message in that session. Refused if they already wait for you. `@OWNER` alone asks your person.";
 
-/// The default wait for answers.
-const WAIT_S_DEFAULT: u64 = 60;
-/// The longest wait: clients give calls up after about two minutes.
-const WAIT_S_MAX: u64 = 110;
 /// Longest wait of the inbox, in seconds.
 const INBOX_WAIT_S_MAX: u64 = 60;
 /// The pause between two reads of the session if the inbox accepts no further wait: the agent's other waits use all slots.
@@ -169,7 +165,7 @@ pub(super) struct Question {
     to: Vec<String>,
     text: String,
     topic: Option<String>,
-    /// 60 if absent, at most 110
+    /// 50 if absent, at most 110
     timeout_s: Option<u64>,
 }
 

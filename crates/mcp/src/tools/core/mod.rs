@@ -45,6 +45,12 @@ pub const NAMES: [&str; 12] = [
     "send",
     "whoami",
 ];
+/// The default wait of a tool for an answer, in seconds: programs with the SDK for TypeScript give a call up after 60 unless
+/// they set another limit, and would not get the result.
+const WAIT_S_DEFAULT: u64 = 50;
+const _: () = assert!(WAIT_S_DEFAULT < 60, "the result comes before such a client gives up");
+/// The longest wait: clients of models give a call up after about two minutes.
+const WAIT_S_MAX: u64 = 110;
 /// Tools that must be loaded at once: otherwise a model uses a client's own tool of a similar name.
 const AT_ONCE: [&str; 2] = ["send", "inbox"];
 

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::{WAIT_S_DEFAULT, WAIT_S_MAX};
 use crate::tools::api::{Answer, Refusal, Route, ToolApi, delete, get, post};
 
 pub(super) const DESCRIPTION: &str = "Ask the person you work for, and wait for the answer. If none comes in time, call again with the `request_id`, or continue: it comes to your inbox.";
@@ -15,10 +16,6 @@ pub(super) const MAKE: Route = post("/requests");
 const GET: Route = get("/requests/{id}");
 const WITHDRAW: Route = delete("/requests/{id}");
 
-/// The default wait for an answer.
-const WAIT_S_DEFAULT: u64 = 60;
-/// The longest wait: clients give calls up after about two minutes.
-const WAIT_S_MAX: u64 = 110;
 /// Longest single wait on the server.
 const SLICE_S_MAX: u64 = 60;
 
@@ -35,7 +32,7 @@ pub(super) struct AskPersonArguments {
     request_id: Option<String>,
     /// Withdraw the earlier question
     withdraw: Option<bool>,
-    /// 60 if absent, at most 110
+    /// 50 if absent, at most 110
     timeout_s: Option<u64>,
 }
 

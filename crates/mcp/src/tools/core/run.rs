@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::{WAIT_S_DEFAULT, WAIT_S_MAX};
 use crate::tools::{
     AGAIN,
     api::{Answer, Refusal, Route, ToolApi, get, post},
@@ -21,10 +22,6 @@ pub(super) const RUN: Route = post("/agent/{name}/run");
 pub(super) const SHOW: Route = get("/agent/{name}/runs/{run_id}");
 pub(super) const EVENTS: Route = get("/agent/{name}/get_events");
 
-/// The default and the longest wait for a run, in seconds.
-const WAIT_S_DEFAULT: u64 = 60;
-const WAIT_S_MAX: u64 = 110;
-
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RunArguments {
@@ -36,7 +33,7 @@ pub(super) struct RunArguments {
     /// A value per key
     answer: Option<Map<String, Value>>,
     cancel: Option<bool>,
-    /// 60 if absent, at most 110
+    /// 50 if absent, at most 110
     wait_s: Option<u64>,
     peer: Option<String>,
 }
