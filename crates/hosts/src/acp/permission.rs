@@ -29,7 +29,10 @@ struct Choice {
 
 impl Permission {
     /// Parses the parameters of `session/request_permission`. `known` is what earlier reports said about the call.
-    pub(super) fn new(params: &Value, mut known: CallSubject) -> Self {
+    ///
+    /// # Errors
+    /// A request without options, which nobody can answer.
+    pub(super) fn new(params: &Value, mut known: CallSubject) -> Result<Self, String> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let options = params["options"].as_array().into_iter().flatten();
         let options = options.map(|option| Choice {
@@ -37,8 +40,12 @@ impl Permission {
             name: text(&option["name"]),
             kind: text(&option["kind"]),
         });
+        let options: Vec<_> = options.collect();
+        if options.is_empty() {
+            return Err("`options` must have an option".to_owned());
+        }
         known.update(&params["toolCall"]);
-        Self { title: text(&params["toolCall"]["title"]), subject: known.text(), options: options.collect() }
+        Ok(Self { title: text(&params["toolCall"]["title"]), subject: known.text(), options })
     }
 
     /// The question to the caller: as text, and as options for a program.

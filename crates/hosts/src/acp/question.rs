@@ -31,7 +31,7 @@ impl AgentQuestion {
         match method {
             "session/request_permission" => {
                 let known = tools.subject(&params["toolCall"]);
-                Some(Ok(Self::Permission(Permission::new(params, known))))
+                Some(Permission::new(params, known).map(Self::Permission))
             }
             "elicitation/create" => Some(Elicitation::new(params).map(Self::Values)),
             _ => None,

@@ -80,6 +80,18 @@ async fn sc_45_a_permission_is_a_question_and_an_odd_answer_is_none() {
 }
 
 #[tokio::test]
+async fn a_permission_without_options_is_refused() {
+    let turn = r#"say '{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"toolCall":{"title":"rm?"},"options":[]}}'
+        read -r answer
+        case "$answer" in *-32602*) text refused;; esac; stop end_turn"#;
+    let (running, mut receiver) = start(&agent(turn));
+    assert_eq!(events(&mut receiver).await, [(EventKind::TextOutput, json!({"content": "refused"}))]);
+    assert_eq!(running.await.unwrap(), RunEnd::success());
+    let (running, _receiver) = start(&agent("stop odd"));
+    assert!(running.await.unwrap().error.unwrap().ends_with("odd"), "the reason is told as it is");
+}
+
+#[tokio::test]
 async fn sc_46_who_is_canceled_and_does_not_listen_is_killed_and_the_thread_begins_anew() {
     let agent = agent(r#"text $turns; case $turns in 1) trap '' TERM; sleep 600;; esac; stop end_turn"#);
     for _ in 0..2 {

@@ -226,7 +226,10 @@ fn end_of(result: Result<Value, String>) -> RunEnd {
             Some("max_turn_requests") => {
                 RunEnd::error("the agent reached its maximum number of requests in one turn")
             }
-            _ => RunEnd::error("the agent stopped without a reason"),
+            Some(other) => {
+                RunEnd::error(format!("the agent stopped with a reason of another version: {other}"))
+            }
+            None => RunEnd::error("the agent stopped without a reason"),
         },
     }
 }

@@ -45,7 +45,7 @@ impl From<Error> for Fault {
             Error::Refused(refused) if refused.status == 401 => {
                 let text = format!(
                     "the server does not accept the token: {}; `plenary token list` shows the saved ones",
-                    refused.message
+                    refused.message.trim_end_matches('.')
                 );
                 Self::new(ErrorCode::AuthRequired, text)
             }
@@ -73,6 +73,7 @@ mod tests {
             Fault::from(Error::from(ServerRefusal { status, code, field: None, message, retry_after: None }))
         };
         assert_eq!(refused(401, "no").code, ErrorCode::AuthRequired);
+        assert!(refused(401, "It is unknown.").text.contains("It is unknown; `plenary token list`"));
         assert_eq!(refused(409, "the agent is stopped"), Fault::internal("the agent is stopped"));
         assert_eq!(refused(500, ""), Fault::internal("a_code"));
     }
