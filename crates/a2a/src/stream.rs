@@ -96,24 +96,27 @@ impl Pieces for FeedState {
         if self.has_failed {
             return Ok(None);
         }
-        let (data, number) = match (self.follow.next().await, &self.id) {
+        let (data, head) = match (self.follow.next().await, &self.id) {
             (Ok(None), _) => return Ok(None),
             (Ok(Some(Update::Alive)), _) => return Ok(Some(Bytes::from_static(KEEPALIVE.as_bytes()))),
-            (Ok(Some(Update::Event(update, number))), Some(id)) => {
-                (json!({"jsonrpc": "2.0", "id": id, "result": update}), number)
+            (Ok(Some(Update::Event(update, number))), id) => {
+                let data = match id {
+                    Some(id) => json!({"jsonrpc": "2.0", "id": id, "result": update}),
+                    None => json!(update),
+                };
+                (data, number.map(|number| format!("id: {number}\n")).unwrap_or_default())
             }
-            (Ok(Some(Update::Event(update, number))), None) => (json!(update), number),
             // Without an error, the end of the stream would mean that the task waits or is over.
             (Err(failure), Some(id)) => {
                 self.has_failed = true;
-                (failure.rpc_body(id), None)
+                (failure.rpc_body(id), String::new())
             }
+            // The SDKs would read an error without this name as an empty update.
             (Err(failure), None) => {
                 self.has_failed = true;
-                (failure.rest_body(), None)
+                (failure.rest_body(), "event: error\n".to_owned())
             }
         };
-        let id = number.map(|number| format!("id: {number}\n")).unwrap_or_default();
-        Ok(Some(format!("{id}data: {data}\n\n").into()))
+        Ok(Some(format!("{head}data: {data}\n\n").into()))
     }
 }

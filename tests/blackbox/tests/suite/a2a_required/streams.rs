@@ -1,6 +1,7 @@
 //! Streams (sections 3.1.2, 3.1.6, 3.5, 9.4.2, 11.7): their order, their end, and where a client resumes them.
 //! Must not know: the forms of the bindings.
 
+use blackbox::Connection;
 use serde_json::{Value, json};
 
 use super::{
@@ -8,7 +9,7 @@ use super::{
     bindings::{Line, StreamEvent},
     lines, scene, state,
 };
-use crate::a2a::message;
+use crate::a2a::{ECHO, message};
 
 fn of_status(event: &StreamEvent) -> &str {
     state(&event.value["statusUpdate"])
@@ -153,5 +154,31 @@ async fn a2a_39_a_stream_of_an_agent_in_a_session_is_resumed_too() {
         assert!(matches!(state(&rest[0].value["task"]), "SUBMITTED" | "WORKING"), "{rest:?}");
         assert_eq!(states, ["WORKING", "COMPLETED"], "{rest:?}");
         assert!(rest[1..].iter().filter_map(|event| event.id).is_sorted(), "{rest:?}");
+    }
+}
+
+/// A stream that cannot be followed further ends with an error. Over HTTP+JSON it is an event of this name: the SDKs take others
+/// for updates.
+#[tokio::test]
+async fn a_stream_whose_token_is_revoked_ends_with_an_error() {
+    let sent = message("m-1", "x", json!({"metadata": {"demo": ["slow"]}}));
+    let rpc = json!({"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": sent});
+    for (path, body, name) in
+        [(ECHO.to_owned(), &rpc, None), (format!("{ECHO}/message:stream"), &sent, Some("error"))]
+    {
+        let (server, nick) = scene().await;
+        let body = body.to_string();
+        let request = nick.request("POST", &path, &[("A2A-Version", "1.0")], Some(body.as_bytes()));
+        let mut connection = Connection::open(server.address().place()).await.expect("the server is there");
+        connection.send(&request).await.expect("it takes the request");
+        let head = connection.response_head().await.expect("a stream");
+        let rotate = format!("/_admin/agents/{}/rotate-token", nick.handle);
+        server.operator().post_empty(&rotate).await.ok(200);
+        let answer = connection.complete(head).await.expect("a whole answer").text();
+        let last = answer.trim_end().rsplit("\n\n").next().expect("an event").to_owned();
+        let (line, data) = last.split_once("data: ").expect("data");
+        assert_eq!(line.trim_end().strip_prefix("event: "), name, "{answer}");
+        let data: Value = serde_json::from_str(data).expect("JSON");
+        assert!(data["error"]["message"].as_str().is_some_and(|text| text.contains("followed")), "{answer}");
     }
 }
