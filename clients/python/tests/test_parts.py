@@ -9,11 +9,12 @@ from plenary_client._events import SessionEvent
 from plenary_client._seen import IDS_MAX, SESSIONS_MAX, STRETCHES_MAX, SeenEvents, SeenIds
 from plenary_client._sse import EventParser, ServerEvent
 
-STREAM = ": hello\n\nretry: 1\nid: 6\n\nid: 7\ndata: {\"a\":\ndata:1}\n\nevent: x\r\nid: ü\r\ndata: y\r\n\r\ndata: z\r\rid: 9\ndata: cut".encode()
+STREAM = ": hello\n\nretry: 1\nid: 6\n\nid: 7\ndata: {\"a\":\ndata:1}\n\nevent: x\r\nid: ü\r\ndata: y\r\n\r\ndata: w\r\n\ndata: z\r\rid: 9\ndata: cut".encode()
 EVENTS = [
     ServerEvent("6", "message", ""),
     ServerEvent("7", "message", '{"a":\n1}'),
     ServerEvent("ü", "x", "y"),
+    ServerEvent(None, "message", "w"),
     ServerEvent(None, "message", "z"),
 ]
 

@@ -17,10 +17,10 @@ export class EventParser {
   private data: string[] = [];
 
   feed(chunk: Uint8Array): ServerEvent[] {
-    let text = this.decoder.decode(chunk, { stream: true });
-    if (this.afterCr && text.startsWith("\n")) text = text.slice(1);
+    const text = this.decoder.decode(chunk, { stream: true });
+    const behindCr = this.afterCr;
     if (text) this.afterCr = text.endsWith("\r");
-    const lines = (this.rest + text).split(/\r\n|\r|\n/);
+    const lines = (this.rest + (behindCr ? text.replace(/^\n/, "") : text)).split(/\r\n|\r|\n/);
     this.rest = lines.pop() ?? "";
     return lines.flatMap((line) => this.line(line));
   }

@@ -9,12 +9,13 @@ import { EventParser, type ServerEvent } from "../src/sse.js";
 
 test("events are the same however the bytes come", () => {
   const text =
-    ': hello\n\nretry: 1\nid: 6\n\nid: 7\ndata: {"a":\ndata:1}\n\nevent: x\r\nid: ü\r\ndata: y\r\n\r\ndata: z\r\rid: 9\ndata: cut';
+    ': hello\n\nretry: 1\nid: 6\n\nid: 7\ndata: {"a":\ndata:1}\n\nevent: x\r\nid: ü\r\ndata: y\r\n\r\ndata: w\r\n\ndata: z\r\rid: 9\ndata: cut';
   const bytes = new TextEncoder().encode(text);
   const wanted: ServerEvent[] = [
     { id: "6", name: "message", data: "" },
     { id: "7", name: "message", data: '{"a":\n1}' },
     { id: "ü", name: "x", data: "y" },
+    { id: null, name: "message", data: "w" },
     { id: null, name: "message", data: "z" },
   ];
   for (let size = 1; size <= bytes.length; size += 1) {

@@ -30,10 +30,11 @@ class EventParser:
         self._data: list[str] = []
 
     def feed(self, chunk: bytes) -> list[ServerEvent]:
-        if self._after_cr and chunk.startswith(b"\n"):
-            chunk = chunk[1:]
+        after_cr = self._after_cr
         if chunk:
             self._after_cr = chunk.endswith(b"\r")
+        if after_cr:
+            chunk = chunk.removeprefix(b"\n")
         text = (self._rest + chunk).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         *lines, self._rest = text.split(b"\n")
         events = []
