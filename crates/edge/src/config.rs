@@ -28,6 +28,8 @@ pub const TURNED_AWAY_MAX: usize = 64;
 pub const TURNED_AWAY_PER_ADDRESS_MAX: usize = 8;
 /// The pause after the system had no file descriptor or memory for another connection.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How often the log says that there is none.
+pub const ACCEPT_FAULT_EVERY: Duration = Duration::from_secs(60);
 
 /// Answers, or pieces of a streamed one, of at most this many bytes are never delayed: they fit into the
 /// memory of a connection.

@@ -5,10 +5,10 @@ use std::{
     io,
     net::{IpAddr, SocketAddr, TcpListener as StdListener},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use plenary_kernel::Shares;
+use plenary_kernel::{LinePause, Shares};
 use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
 use tokio::{
     io::AsyncWriteExt,
@@ -22,7 +22,10 @@ use crate::{
     Origin,
     admission::{Admission, Permit},
     answers::AnswerBudget,
-    config::{ACCEPT_PAUSE, Config, LISTEN_BACKLOG, TURNED_AWAY_MAX, TURNED_AWAY_PER_ADDRESS_MAX},
+    config::{
+        ACCEPT_FAULT_EVERY, ACCEPT_PAUSE, Config, LISTEN_BACKLOG, TURNED_AWAY_MAX,
+        TURNED_AWAY_PER_ADDRESS_MAX,
+    },
     connection::{self, ServerContext, Stage},
     linger::Linger,
     metrics::Metrics,
@@ -136,12 +139,15 @@ fn listen(address: SocketAddr) -> io::Result<StdListener> {
 }
 
 async fn accept(bound: &TcpListener, shared: &Arc<ListenerState>) {
+    let shortage = LinePause::new(ACCEPT_FAULT_EVERY);
     loop {
         match bound.accept().await {
             Ok((stream, peer)) => take(stream, peer, shared),
             Err(fault) if is_of_one_connection(&fault) => {}
             Err(fault) => {
-                tracing::warn!(%fault, "cannot accept");
+                if let Some(attempts) = shortage.count(Instant::now()) {
+                    tracing::warn!(%fault, attempts, "connections wait, as none can be accepted");
+                }
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }

@@ -9,6 +9,7 @@ mod id;
 pub mod inbox;
 pub mod json;
 pub mod limits;
+mod line_pause;
 mod position;
 pub mod proof;
 mod refusal;
@@ -27,6 +28,7 @@ pub use id::{
     AccordId, AskId, ContactId, EventId, FileId, MessageId, NoticeId, RuleId, SessionId, SubscriptionId,
     ulid_time,
 };
+pub use line_pause::LinePause;
 pub use position::{Position, Version};
 pub use refusal::{Class, Refusal};
 pub use shares::{Share, Shares, SharesFull};

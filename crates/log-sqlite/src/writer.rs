@@ -1,11 +1,15 @@
 //! The writer's thread: takes the waiting jobs, commits them as one group, answers, publishes; between commits it
 //! updates the indexes and the write-ahead log. It ends when the log is dropped, or at the first failed write.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
+use plenary_kernel::LinePause;
 use plenary_log::{Fault, Feeder, Job, Jobs};
 use rusqlite::Connection;
 
@@ -89,6 +93,9 @@ fn group(waiting: &mut std::iter::Peekable<impl Iterator<Item = Job>>) -> Vec<Jo
     group
 }
 
+/// Groups that were not written. On a full disk every group fails until there is space.
+static FAILED: LinePause = LinePause::new(Duration::from_secs(10));
+
 /// Processes one group: writes, answers, publishes.
 fn commit(committer: &mut Committer<'_>, group: Vec<Job>, feeder: &Feeder) -> Result<(), Fault> {
     let (batches, replies): (Vec<_>, Vec<_>) = group.into_iter().map(|job| (job.batch, job.reply)).unzip();
@@ -103,7 +110,9 @@ fn commit(committer: &mut Committer<'_>, group: Vec<Job>, feeder: &Feeder) -> Re
         Err(Failure::Refused(fault)) => (fault, false),
         Err(Failure::Fatal(fault)) => (fault, true),
     };
-    tracing::warn!(%fault, "a group of appends failed");
+    if let Some(groups) = FAILED.count(Instant::now()) {
+        tracing::warn!(%fault, groups, "appends failed");
+    }
     for reply in replies {
         let _ = reply.send(Err(fault.clone()));
     }

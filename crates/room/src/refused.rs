@@ -2,11 +2,13 @@
 //! (wire.md D.3); its one 404 is built only here (ASP-18, ASP-19).
 //! Must not know: the request.
 
+use std::time::{Duration, Instant};
+
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, header};
 use plenary_edge::refusal_response;
 use plenary_engine::{ExecuteError, quota_refusal};
-use plenary_kernel::{Class, Refusal};
+use plenary_kernel::{Class, LinePause, Refusal};
 use plenary_log::Fault;
 
 /// The format of a room's refusals. A value holds what the room adds to the code and the text.
@@ -107,11 +109,19 @@ pub fn house_error(refusal: Refusal) -> Response {
     ErrorReply::<House>::new(refusal).into_response()
 }
 
+/// Requests that a store refused that cannot be reached, or is full: both last, and fail every request.
+static UNAVAILABLE: LinePause = LinePause::new(REFUSED_LINE_EVERY);
+static FULL: LinePause = LinePause::new(REFUSED_LINE_EVERY);
+/// How often the log tells of them.
+const REFUSED_LINE_EVERY: Duration = Duration::from_secs(10);
+
 /// The refusal that a peer gets for a fault: neutral words, and whether to retry. The fault itself is logged.
 pub fn fault_refusal(fault: &Fault) -> Refusal {
     match fault {
         Fault::Unavailable(_) => {
-            tracing::warn!(%fault, "a request was refused");
+            if let Some(requests) = UNAVAILABLE.count(Instant::now()) {
+                tracing::warn!(%fault, requests, "requests are refused");
+            }
             Refusal::new(
                 Class::Unavailable,
                 "unavailable",
@@ -129,7 +139,9 @@ pub fn fault_refusal(fault: &Fault) -> Refusal {
             "The server is overloaded; nothing was done. Retry.",
         ),
         Fault::Full(_) => {
-            tracing::error!(%fault, "a request was refused");
+            if let Some(requests) = FULL.count(Instant::now()) {
+                tracing::error!(%fault, requests, "requests are refused");
+            }
             Refusal::new(Class::StorageFull, "storage_full", "The store is full; nothing was done.")
         }
         Fault::Corrupt(_) => {

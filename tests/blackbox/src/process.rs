@@ -8,7 +8,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
@@ -156,6 +156,13 @@ pub(crate) fn proc_texts(id: u32) -> (String, String) {
         String::from_utf8_lossy(&bytes).replace('\0', " ")
     };
     (text("cmdline"), text("environ"))
+}
+
+/// Sets the soft limit of open files of a process that this one has started.
+pub(crate) fn limit_open_files(id: u32, limit: u64) {
+    let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    prlimit(pid, Resource::Nofile, Rlimit { current: Some(limit), maximum }).expect("the limit is set");
 }
 
 async fn collect(mut lines: Lines<BufReader<ChildStdout>>, into: Arc<Mutex<String>>) {

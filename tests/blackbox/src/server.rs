@@ -271,6 +271,13 @@ impl Server {
         crate::process::proc_texts(self.process.as_ref().and_then(Process::id).expect("the server runs"))
     }
 
+    /// Leaves the process this many open files beyond those that it has.
+    pub fn leave_open_files(&self, more: u64) {
+        let id = self.process.as_ref().and_then(Process::id).expect("the server runs");
+        let open = std::fs::read_dir(format!("/proc/{id}/fd")).expect("its files are listed").count() as u64;
+        crate::process::limit_open_files(id, open + more);
+    }
+
     /// Resident memory of the process now, in KiB.
     pub fn resident_kib(&self) -> u64 {
         self.memory_kib("VmRSS:")

@@ -5,4 +5,5 @@ mod early;
 mod foreign;
 mod forms;
 mod metrics;
+mod open_files;
 mod shares;
