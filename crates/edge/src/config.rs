@@ -134,6 +134,14 @@ pub struct Config {
     pub tls: Option<Arc<rustls::ServerConfig>>,
 }
 
+impl Config {
+    /// Lowers the number of open connections, and of live streams with it: requests keep their part.
+    pub fn allow_connections(&mut self, max: usize) {
+        self.connections_max = self.connections_max.min(max);
+        self.streams_max = self.streams_max.min(self.connections_max - self.connections_max / 10);
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {

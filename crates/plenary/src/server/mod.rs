@@ -8,6 +8,7 @@ mod certificate;
 mod clock;
 mod cluster;
 mod model;
+mod open_files;
 mod operator;
 mod privacy;
 mod private_file;
@@ -204,14 +205,27 @@ async fn apply_seed(rooms: &Rooms, seed_file: &Path) -> anyhow::Result<()> {
 /// this machine find the port in the data directory.
 fn listener(settings: &Settings, tls: Option<&Arc<TlsFiles>>) -> anyhow::Result<Listener> {
     let address = settings.listen;
-    match Listener::bind(address, settings.edge(tls)?) {
+    let mut edge = settings.edge(tls)?;
+    if let Some(limit) = open_files::raise()
+        && let (wanted, allowed) = (edge.connections_max, open_files::connections(limit))
+        && allowed < wanted
+    {
+        edge.allow_connections(allowed);
+        tracing::warn!(
+            limit,
+            connections = allowed,
+            wanted,
+            "the limit of open files allows fewer connections than `connections_max`: raise it (`ulimit -n`, `LimitNOFILE`)"
+        );
+    }
+    match Listener::bind(address, edge.clone()) {
         Err(fault)
             if fault.source.kind() == ErrorKind::AddrInUse
                 && settings.listen_source == ListenSource::Default
                 && settings.data.is_some() =>
         {
             tracing::warn!(%address, "another process listens at the default address; a free port is taken");
-            Ok(Listener::bind(SocketAddr::new(address.ip(), 0), settings.edge(tls)?)?)
+            Ok(Listener::bind(SocketAddr::new(address.ip(), 0), edge)?)
         }
         bound => Ok(bound?),
     }
