@@ -33,7 +33,7 @@ use tokio::sync::mpsc;
 
 pub use self::{
     audit::{audit, audit_with, recount},
-    copying::{Destination, Source},
+    copying::{Destination, Source, others_run},
     target::OpenError,
 };
 use self::{

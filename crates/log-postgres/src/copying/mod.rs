@@ -6,7 +6,7 @@ mod servers;
 mod source;
 mod written;
 
-pub use self::{destination::Destination, source::Source};
+pub use self::{destination::Destination, servers::others_run, source::Source};
 use crate::trouble::Trouble;
 
 /// Longest wait for one page, or for a statement that reads or empties a whole table.

@@ -4,6 +4,7 @@
 use tokio_postgres::Client;
 
 use crate::{
+    Options,
     target::{ANSWER_MS_MAX, OpenError, Purpose, Target, within},
     trouble::Trouble,
 };
@@ -13,6 +14,22 @@ use crate::{
 const SERVERS: &str = "SELECT (SELECT count(*) FROM pg_stat_activity \
         WHERE datname = current_database() AND application_name = $1) \
     + (SELECT count(*) FROM signal_processes WHERE alive_until > clock_timestamp())";
+
+/// The connections for appends; each server has one.
+const WRITERS: &str = "SELECT count(*) FROM pg_stat_activity \
+    WHERE datname = current_database() AND application_name = $1";
+
+/// Whether a server uses the store, besides the one that asks and has opened it.
+///
+/// # Errors
+/// When the server cannot be reached.
+pub async fn others_run(url: &str, options: &Options) -> Result<bool, OpenError> {
+    let target = Target::new(url, options)?;
+    let client = target.connect(Purpose::Looking).await?;
+    let name = target.name(Purpose::Writing);
+    let writers = within(ANSWER_MS_MAX, client.query_one(WRITERS, &[&name])).await?;
+    Ok(writers.try_get::<_, i64>(0).map_err(Trouble::from)? > 1)
+}
 
 /// Whether a server uses the store.
 pub(super) async fn are_there(client: &Client, target: &Target) -> Result<bool, Trouble> {

@@ -39,6 +39,7 @@ pub(crate) use cluster::{Keepers, LOG, NETWORK, SIGNALS};
 pub(crate) use operator::OperatorToken;
 pub(crate) use recount::{Miscount, Recount};
 use rooms::{RoomInputs, Rooms};
+use same_operator::Network;
 
 use crate::listen_address::ListenSource;
 pub(crate) use settings::{Settings, check_database};
@@ -68,8 +69,9 @@ impl Server {
     pub(crate) async fn start(settings: Settings, operator: &mut OperatorToken) -> anyhow::Result<Self> {
         let telemetry = telemetry(&settings);
         let store::Store { opened, closing, index, everything, nats } = store::open(&settings).await?;
-        if let Some(nats) = nats {
-            same_operator::check(&opened.log, operator, &nats).await?;
+        let database = settings.database.as_deref().map(Network::Database);
+        if let Some(network) = nats.as_ref().map(Network::Cluster).or(database) {
+            same_operator::check(&opened.log, operator, &network).await?;
         }
         operator.keep()?;
         let semantic = model::open(&settings).await?;

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use blackbox::{
-    Agent, Cli, NatsServers, Sender, Server, TempDir, check_log, eventually_within, in_time, room,
-    strike_after,
+    Agent, Cli, Database, NatsServers, Sender, Server, TempDir, TestDependency, check_log, eventually_within,
+    in_time, room, strike_after,
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -281,6 +281,38 @@ async fn a_node_with_another_operators_token_does_not_start() {
     node.restart().await;
     node.wait_for_log("is from now on that of the network").await;
     node.bearer(other).get("/_admin/agents").await.ok(200);
+}
+
+/// The same holds for processes on one PostgreSQL. One alone may come with another token, also if it made that itself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_on_the_same_database_with_another_operators_token_does_not_start() {
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
+    let database = Database::create(&admin).await;
+    if !database.url().starts_with("postgres") {
+        return;
+    }
+    let mut first = Server::builder().database(database.url()).start().await;
+    let place = TempDir::new();
+    let data = place.path().join("other").display().to_string();
+    let refused = async |env: &[(&str, &str)]| {
+        let args = ["serve", "--listen", "127.0.0.1:0", "--data", &data, "--database", database.url()];
+        let ran = Cli::new(env).run(&args).await;
+        assert_ne!(ran.code, 0, "{ran:?}");
+        ran.err
+    };
+    let without = refused(&[]).await;
+    assert!(without.contains("this node has none: set PLENARY_OPERATOR_TOKEN"), "{without}");
+    assert!(!std::path::Path::new(&format!("{data}/operator-token")).exists(), "no token is left behind");
+    let other = "another-token-of-an-operator-0123456789";
+    let with_other = refused(&[("PLENARY_OPERATOR_TOKEN", other)]).await;
+    assert!(with_other.contains("another operator's token"), "{with_other}");
+    let second = Server::builder().database(database.url()).start().await;
+    drop(second);
+    first.stop().await;
+    let alone = Server::builder().database(database.url()).own_operator_token().start().await;
+    alone.wait_for_log("is from now on that of the network").await;
+    drop((first, alone));
+    database.remove().await;
 }
 
 /// A node whose appends wait for another one answers reads, also if it has just started.
