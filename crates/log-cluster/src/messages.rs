@@ -49,6 +49,8 @@ struct StoredBeat {
     leaves: bool,
     #[prost(bool, tag = "8")]
     is_alone: bool,
+    #[prost(bool, tag = "9")]
+    is_full: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -106,6 +108,8 @@ pub struct Beat {
     pub leaves: bool,
     /// Whether it acknowledges records that no other node has.
     pub is_alone: bool,
+    /// Whether its disk was full when it last wrote a record to its file.
+    pub is_full: bool,
 }
 
 /// Batches for the node with the pen.
@@ -152,9 +156,19 @@ impl Beat {
     }
 
     pub(crate) fn encode(self) -> Bytes {
-        let Self { node, name, applied, epoch, has_pen, is_query, leaves, is_alone } = self;
+        let Self { node, name, applied, epoch, has_pen, is_query, leaves, is_alone, is_full } = self;
         let node = node.0;
-        bytes(Content::Beat(StoredBeat { node, name, applied, epoch, has_pen, is_query, leaves, is_alone }))
+        bytes(Content::Beat(StoredBeat {
+            node,
+            name,
+            applied,
+            epoch,
+            has_pen,
+            is_query,
+            leaves,
+            is_alone,
+            is_full,
+        }))
     }
 
     /// Parses a heartbeat; `None` for other messages.
@@ -191,9 +205,20 @@ pub(crate) fn answer(serial: u64, base: u64, result: Result<&[PlanResult], &Faul
 pub(crate) fn read(body: Bytes) -> Option<PeerMessage> {
     Some(match Envelope::decode(body).ok()?.content? {
         Content::Beat(beat) => {
-            let StoredBeat { node, name, applied, epoch, has_pen, is_query, leaves, is_alone } = beat;
+            let StoredBeat { node, name, applied, epoch, has_pen, is_query, leaves, is_alone, is_full } =
+                beat;
             let node = NodeId(node);
-            PeerMessage::Beat(Beat { node, name, applied, epoch, has_pen, is_query, leaves, is_alone })
+            PeerMessage::Beat(Beat {
+                node,
+                name,
+                applied,
+                epoch,
+                has_pen,
+                is_query,
+                leaves,
+                is_alone,
+                is_full,
+            })
         }
         Content::Request(StoredRequest { from, serial, epoch, batches, chains }) => {
             let batches = batches::read(batches, chains)?;
@@ -226,6 +251,7 @@ mod tests {
             is_query: true,
             leaves: false,
             is_alone: true,
+            is_full: true,
         };
         assert_eq!(Beat::read(beat.clone().encode()), Some(beat.clone()));
         assert_eq!(beat.pen(), Some(Pen { node: NodeId(7), epoch: 4 }));

@@ -37,6 +37,8 @@ pub(crate) struct Standing {
     pub(crate) epoch: u64,
     /// Whether it still has the pen.
     pub(crate) has_pen: bool,
+    /// Whether its disk was full when it last wrote a record to its file.
+    pub(crate) is_full: bool,
 }
 
 /// Appends that are in the journal and in this node's file, but not acknowledged.
@@ -132,7 +134,7 @@ impl Others {
     }
 
     async fn announce(&mut self, to: Address, is_query: bool, leaves: bool) {
-        let Standing { applied, epoch, has_pen } = *self.standing.borrow();
+        let Standing { applied, epoch, has_pen, is_full } = *self.standing.borrow();
         if to == Address::All {
             self.announced = (epoch, has_pen);
         }
@@ -145,6 +147,7 @@ impl Others {
             is_query,
             leaves,
             is_alone: has_pen && self.is_alone(),
+            is_full,
         };
         self.peers.send(to, beat.encode()).await;
     }

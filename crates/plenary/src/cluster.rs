@@ -172,7 +172,9 @@ async fn status(servers: &Servers, out: &Out) -> anyhow::Result<bool> {
         };
         is_well &= health.leader.is_some() && health.others.iter().all(|(_, is_current)| *is_current);
         let nodes = if name == LOG { Some(nodes::listen(&nats).await?) } else { None };
-        is_well &= nodes.as_ref().is_none_or(|nodes| !nodes.is_alone() && !nodes.is_empty());
+        is_well &= nodes
+            .as_ref()
+            .is_none_or(|nodes| !nodes.is_alone() && !nodes.has_a_full_one() && !nodes.is_empty());
         out.line(&if out.is_json() {
             as_json(name, &health, nodes.as_ref()).to_string()
         } else {

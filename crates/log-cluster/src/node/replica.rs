@@ -143,6 +143,8 @@ impl Node {
             Err(fault) => {
                 // A node that can't write its own file must not decide.
                 self.give_up();
+                let is_full = matches!(fault, Fault::Full(_));
+                self.standing.send_modify(|standing| standing.is_full = is_full);
                 Err(Trouble::Passing(fault))
             }
         }
@@ -154,6 +156,7 @@ impl Node {
         let applied = self.last.sequence;
         self.standing.send_modify(|standing| {
             standing.applied = applied;
+            standing.is_full = false;
             standing.has_pen = epoch.is_some();
             standing.epoch = epoch.unwrap_or(standing.epoch);
         });
@@ -167,6 +170,7 @@ impl Node {
                 is_query: false,
                 leaves: false,
                 is_alone: false,
+                is_full: false,
             };
             self.peers.send(Address::One(pen.node), beat.encode()).await;
         }

@@ -77,6 +77,11 @@ impl Nodes {
         self.0.values().any(|beat| beat.is_alone)
     }
 
+    /// Whether the disk of a node is full.
+    pub(super) fn has_a_full_one(&self) -> bool {
+        self.0.values().any(|beat| beat.is_full)
+    }
+
     pub(super) fn as_json(&self) -> Value {
         let node = |beat: &Beat| {
             json!({
@@ -85,6 +90,7 @@ impl Nodes {
                 "applied": beat.applied,
                 "pen": beat.has_pen,
                 "alone": beat.is_alone,
+                "full": beat.is_full,
             })
         };
         self.0.values().map(node).collect()
@@ -95,8 +101,37 @@ impl Nodes {
             let (name, applied) = (clean(&beat.name), beat.applied);
             let pen = if beat.has_pen { ", has the pen" } else { "" };
             let alone = if beat.is_alone { ", ACKNOWLEDGES ALONE: no other node keeps the log" } else { "" };
-            format!("; node {name} is at {applied}{pen}{alone}")
+            let full = if beat.is_full { ", ITS DISK IS FULL: it goes on when there is space" } else { "" };
+            format!("; node {name} is at {applied}{pen}{alone}{full}")
         };
         if self.0.is_empty() { "; no node runs".to_owned() } else { self.0.values().map(node).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_with_a_full_disk_is_shown() {
+        let beat = |node: u64, is_full| Beat {
+            node: NodeId(node),
+            name: format!("n{node}"),
+            applied: 9,
+            epoch: 0,
+            has_pen: false,
+            is_query: false,
+            leaves: false,
+            is_alone: false,
+            is_full,
+        };
+        let nodes =
+            |full: bool| Nodes(BTreeMap::from([(NodeId(1), beat(1, false)), (NodeId(2), beat(2, full))]));
+        assert!(!nodes(false).has_a_full_one() && nodes(true).has_a_full_one());
+        assert_eq!(
+            nodes(true).text(),
+            "; node n1 is at 9; node n2 is at 9, ITS DISK IS FULL: it goes on when there is space"
+        );
+        assert_eq!(nodes(true).as_json()[1]["full"], true);
     }
 }
