@@ -127,10 +127,13 @@ async fn bearer(
     }
     let client = context.client_speaking(context.server()?, credential)?;
     Ok(match credential.token.kind() {
-        // The operator may speak as the person of every owner, so a refusal concerns the owner alone.
-        TokenKind::Operator => client.owners(None).await.is_ok().then_some(Bearer::Operator),
+        // The operator may speak as the person of every owner, so a refusal concerns the owner alone. An operator may have
+        // chosen the token, which then does not tell its kind.
+        TokenKind::Operator | TokenKind::Unknown => {
+            client.owners(None).await.is_ok().then_some(Bearer::Operator)
+        }
         TokenKind::Owner => client.usage().await.ok().and_then(|usage| usage.value.owner).map(Bearer::Owner),
-        TokenKind::Agent | TokenKind::Unknown => None,
+        TokenKind::Agent => None,
     })
 }
 

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use blackbox::{Cli, CommandOutput, binary};
+use blackbox::{Cli, CommandOutput, Server, binary};
 use serde_json::json;
 
 use super::{connected, done, files, home, json_of, server};
@@ -321,6 +321,23 @@ async fn status_tells_a_good_token_from_a_missing_owner() {
     let json = json_of(&home.run_ok(&["--token", acme.token(), "status", "--json"]).await);
     assert_eq!(json["accepted_as"], "~acme");
     let bad = home.run(&["--token", &format!("plw_{}", "0".repeat(64)), "status"]).await;
+    assert!(bad.code == 4 && bad.out.contains("not accepted"), "{bad:?}");
+}
+
+/// A token that the operator has chosen has no prefix that says what it is.
+#[tokio::test]
+async fn status_knows_a_token_that_the_operator_has_chosen() {
+    const CHOSEN: &str = "a-token-that-the-operator-has-chosen-0123456789";
+    let builder = Server::builder().own_operator_token();
+    let server = builder.env("PLENARY_OPERATOR_TOKEN", CHOSEN).start().await;
+    let data = server.data().display().to_string();
+    let status = async |token: &str| {
+        let env = [("PLENARY_DATA", data.as_str()), ("USER", "Nick"), ("PLENARY_OPERATOR_TOKEN", token)];
+        Cli::new(&env).run(&["status"]).await
+    };
+    let good = status(CHOSEN).await;
+    assert!(good.code == 0 && good.out.contains("accepted as the operator's"), "{good:?}");
+    let bad = status("another-token-that-nobody-has-chosen-0123456789").await;
     assert!(bad.code == 4 && bad.out.contains("not accepted"), "{bad:?}");
 }
 
