@@ -14,6 +14,7 @@ mod privacy;
 mod private_file;
 mod probe;
 mod recount;
+mod release;
 mod rooms;
 mod same_operator;
 mod settings;
@@ -69,6 +70,7 @@ impl Server {
     pub(crate) async fn start(settings: Settings, operator: &mut OperatorToken) -> anyhow::Result<Self> {
         let telemetry = telemetry(&settings);
         let store::Store { opened, closing, index, everything, nats } = store::open(&settings).await?;
+        release::check(&opened.log).await?;
         let database = settings.database.as_deref().map(Network::Database);
         if let Some(network) = nats.as_ref().map(Network::Cluster).or(database) {
             same_operator::check(&opened.log, operator, &network).await?;

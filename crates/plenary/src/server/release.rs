@@ -1,0 +1,90 @@
+//! The release that a store was last used with. An earlier release may not know the events of a later one: it would call them
+//! damaged, or leave out what it does not know. So it does not start on such a store.
+//! Must not know: the forms of events, or of tables.
+
+use anyhow::bail;
+use plenary_kernel::Position;
+use plenary_log::{Batch, Log, Outcome, RowOp};
+
+/// The row with the release.
+const ROW: &str = "store/release";
+/// This program's release.
+const OWN: &str = env!("CARGO_PKG_VERSION");
+
+/// Major version, minor version, patch.
+type Release = [u64; 3];
+
+/// Pure: the numbers of a release.
+fn numbers(release: &str) -> Option<Release> {
+    let (numbers, _) = release.split_once(['-', '+']).unwrap_or((release, ""));
+    let numbers: Vec<u64> = numbers.split('.').map(str::parse).collect::<Result<_, _>>().ok()?;
+    numbers.try_into().ok()
+}
+
+/// Pure: whether a store of release `stored` may have events that release `own` does not know. A patch adds none.
+fn is_later(stored: Release, own: Release) -> bool {
+    stored[..2] > own[..2]
+}
+
+/// Refuses a store that a later release has used, and notes this release.
+pub(super) async fn check(log: &Log) -> anyhow::Result<()> {
+    check_as(log, OWN).await
+}
+
+async fn check_as(log: &Log, own: &str) -> anyhow::Result<()> {
+    let row = log.read_row(ROW).await?;
+    if row.is_none() && log.head().await? == Position::ZERO {
+        tracing::info!(
+            "the store is empty, and a new network begins; if you expected one, check the path and its mount"
+        );
+    }
+    let stored = row.as_ref().map(|row| String::from_utf8_lossy(&row.value).into_owned());
+    if let (Some(text), Some(own_numbers)) = (&stored, numbers(own))
+        && let Some(stored) = numbers(text)
+    {
+        if is_later(stored, own_numbers) {
+            bail!(
+                "the store was used by Plenary {text}, and this is Plenary {own}, which may not know its events: start {text} or \
+                 a later release, or restore a backup from before the upgrade"
+            );
+        }
+        if stored >= own_numbers {
+            return Ok(());
+        }
+    }
+    let expected = Some(row.map_or(0, |row| row.revision));
+    let row = RowOp { name: ROW.to_owned(), expected, value: Some(own.to_owned().into()) };
+    match log.append(Batch { rows: vec![row], ..Batch::default() }).await {
+        // Another process that has just started wrote it.
+        Ok(Outcome::Appended(_) | Outcome::RowConflict { .. }) => Ok(()),
+        Ok(other) => bail!("the release cannot be noted: {other:?}"),
+        // The store may be full, or wait for another node; reads still work.
+        Err(fault) => {
+            tracing::warn!(%fault, "it is not recorded yet which release uses the store");
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_store_of_a_later_release_is_refused_and_one_of_a_patch_is_not() {
+        let log = plenary_log::open_memory().log;
+        for own in ["0.9.3", "0.9.3", "0.10.0", "0.10.2", "0.10.1", "1.0.0-rc.1"] {
+            check_as(&log, own).await.unwrap();
+        }
+        let refused = check_as(&log, "0.10.2").await.unwrap_err().to_string();
+        assert!(refused.contains("used by Plenary 1.0.0-rc.1, and this is Plenary 0.10.2"), "{refused}");
+        check_as(&log, "1.0.0").await.unwrap();
+    }
+
+    #[test]
+    fn this_release_has_numbers() {
+        assert!(numbers(OWN).is_some());
+        assert_eq!(numbers("1.2.3+build"), Some([1, 2, 3]));
+        assert_eq!(numbers("1.2"), None);
+    }
+}
