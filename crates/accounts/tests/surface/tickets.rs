@@ -2,7 +2,7 @@
 
 use plenary_accounts::limits::TICKETS_PER_AGENT_MAX;
 
-use crate::house::{House, OPERATOR};
+use crate::house::House;
 
 async fn ticket(house: &House, token: &str) -> String {
     let reply = house.post(token, "/auth/ticket", "").await.ok(200);
@@ -53,15 +53,6 @@ async fn what_is_no_ticket_opens_nothing() {
 }
 
 #[tokio::test]
-async fn connect_alone_takes_a_token_in_its_query() {
-    let house = House::new();
-    let alice = house.agent("@alice.bot", "").await;
-    assert_eq!(connect(&house, &format!("token={alice}")).await, (200, "@alice.bot".into()));
-    assert_eq!(connect(&house, &format!("token={OPERATOR}")).await.0, 401);
-    house.get("", &format!("/agents/me?token={alice}")).await.refused(401, "missing_authorization");
-}
-
-#[tokio::test]
 async fn a_ticket_that_is_used_twice_at_once_opens_one_connection() {
     let house = House::new();
     let other = house.neighbour();
@@ -82,15 +73,6 @@ async fn a_ticket_is_worthless_after_30_seconds() {
     assert_eq!(connect(&house, &format!("ticket={young}")).await.0, 200);
     clock.advance(1);
     assert_eq!(connect(&house, &format!("ticket={old}")).await.0, 401);
-}
-
-#[tokio::test]
-async fn a_ticket_dies_with_its_token() {
-    let house = House::new();
-    let alice = house.agent("@alice.bot", "").await;
-    let ticket = ticket(&house, &alice).await;
-    house.post(OPERATOR, "/_admin/agents/@alice.bot/rotate-token", "").await.ok(200);
-    assert_eq!(connect(&house, &format!("ticket={ticket}")).await.0, 401);
 }
 
 #[tokio::test]
