@@ -339,6 +339,25 @@ mod tests {
         assert_eq!(command.decide(&state, DEAD, &stamp(2, 0)).unwrap_err(), Rejection::NotFound);
     }
 
+    /// Snapshots had members that are absent now as null.
+    #[test]
+    fn a_snapshot_with_nulls_is_read() {
+        let mut state = ConsoleState::default();
+        make_link(&mut state, 0, "a");
+        let id = sign_in_as(&mut state, 0, "a").unwrap();
+        make_link(&mut state, 0, "b");
+        let mut value = serde_json::to_value(&state).unwrap();
+        for (list, members) in
+            [("links", &["person"][..]), ("sessions", &["person", "address", "user_agent"])]
+        {
+            for item in value[list].as_object_mut().unwrap().values_mut() {
+                members.iter().for_each(|member| item[member] = serde_json::Value::Null);
+            }
+        }
+        assert!(value["sessions"][&id]["through"].is_string(), "{value}");
+        assert_eq!(serde_json::from_value::<ConsoleState>(value).unwrap(), state);
+    }
+
     #[test]
     fn past_their_number_the_session_that_was_idle_longest_ends() {
         let mut state = ConsoleState::default();
