@@ -22,7 +22,8 @@ use crate::{
 /// The content type of the binding's responses.
 const A2A_JSON: HeaderValue = HeaderValue::from_static("application/a2a+json");
 
-pub(crate) async fn read(
+/// A request without a body: it reads or deletes.
+pub(crate) async fn without_body(
     State(a2a): State<A2a>,
     Path((agent, path)): Path<(String, String)>,
     parts: Parts,
@@ -37,14 +38,6 @@ pub(crate) async fn write(
     body: Body,
 ) -> Response {
     answer(&a2a, &agent, &path, &parts, Some(body)).await
-}
-
-pub(crate) async fn delete(
-    State(a2a): State<A2a>,
-    Path((agent, path)): Path<(String, String)>,
-    parts: Parts,
-) -> Response {
-    answer(&a2a, &agent, &path, &parts, None).await
 }
 
 async fn answer(a2a: &A2a, agent: &str, path: &str, parts: &Parts, body: Option<Body>) -> Response {

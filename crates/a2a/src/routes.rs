@@ -163,9 +163,9 @@ fn binding_operations() -> Vec<Operation<A2a>> {
     .errors(Class::NotFound, &["TASK_NOT_FOUND", "METHOD_NOT_FOUND"]);
     vec![
         Operation::new(rpc_doc, rpc::call),
-        Operation::new(read_doc, rest::read),
+        Operation::new(read_doc, rest::without_body),
         Operation::new(write_doc, rest::write),
-        Operation::new(delete_doc, rest::delete),
+        Operation::new(delete_doc, rest::without_body),
     ]
 }
 

@@ -245,19 +245,10 @@ impl Sessions {
             return wire::write_message(id, stored_event, &head, form);
         }
         let event = SessionEvent::decode(stored_event)?;
-        let first_message = match &event {
-            SessionEvent::AgentInvited(invitation) if invitation.inline => {
-                self.log().read_stream(stream, Version(1), 1).await?.pop()
-            }
-            SessionEvent::AgentInvited(_)
-            | SessionEvent::SessionCreated(_)
-            | SessionEvent::MessageSent(_)
-            | SessionEvent::AgentJoined(_)
-            | SessionEvent::AgentDisconnected(_)
-            | SessionEvent::AgentReconnected(_)
-            | SessionEvent::AgentLeft(_)
-            | SessionEvent::SessionEnded(_)
-            | SessionEvent::SessionReopened(_) => None,
+        let first_message = if matches!(&event, SessionEvent::AgentInvited(invitation) if invitation.inline) {
+            self.log().read_stream(stream, Version(1), 1).await?.pop()
+        } else {
+            None
         };
         wire::write(id, topic, stored_event, &event, first_message.as_ref(), form)
     }

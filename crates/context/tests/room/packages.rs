@@ -6,26 +6,6 @@ use serde_json::{Value, json};
 use crate::house::{House, OPERATOR, package};
 
 #[tokio::test]
-async fn ap_54_ap_69_what_is_wrong_is_named() {
-    let house = House::new().await;
-    let path = "/v1/projects/p/packages";
-    house.deposit(&package("a", 0, &json!({"title": ""}))).await.refused(400, "invalid_schema", "title");
-    let elsewhere = house.post(&house.nick, "/v1/projects/q/packages", &package("a", 0, &json!({}))).await;
-    elsewhere.refused(400, "invalid_schema", "project_id");
-    for text in ["{", "{\"a\":1,\"a\":2}", "{\"a\":9007199254740992}", "{\"a\":1e999}", ""] {
-        house.send(&house.nick, "POST", path, text).await.refused(400, "invalid_json", "-");
-    }
-    house.send("", "POST", path, "{}").await.refused(401, "missing_authorization", "-");
-    house.get("pla_nobody", path).await.refused(401, "invalid_authorization", "-");
-    house.get(&house.nick, "/v1/packages/a").await.refused(404, "package_not_found", "-");
-    house.deposit(&package("a", 0, &json!({}))).await.ok(201);
-    for query in ["limit=0", "limit=1001", "limit=x", "limit=1&limit=2", "mode=newest", "status=done"] {
-        let answer = house.get(&house.nick, &format!("{path}?{query}")).await;
-        answer.refused(400, "invalid_parameter", query.split('=').next().unwrap());
-    }
-}
-
-#[tokio::test]
 async fn ap_69_ap_104_bytes_that_are_no_text_name_nothing() {
     let house = House::new().await;
     let fact = json!({"subject": "\u{fffd}", "predicate": "p", "value": "v"});
