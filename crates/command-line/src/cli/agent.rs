@@ -19,7 +19,6 @@ use super::{
 };
 use crate::out::Table;
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     #[command(flatten)]
@@ -173,7 +172,6 @@ pub(crate) struct Pair {
     target: AgentHandle,
 }
 
-/// The arguments of `agent add`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary agent add @nick.assistant --allow '@ana.*'")]
 pub(crate) struct Add {

@@ -6,7 +6,6 @@ use clap::Args;
 use super::{context::Context, failure::Failure};
 use crate::out::Table;
 
-/// The arguments of `plenary agents`.
 #[derive(Debug, Args)]
 pub(crate) struct Agents {
     /// Only agents whose handle contains this text

@@ -13,7 +13,6 @@ use crate::{
     out::{clean, utc},
 };
 
-/// Shown under `--help`.
 const HELP: &str = "\
 Hooks do not show a message that may not disturb, and it wakes no session. It stays unread, its sender sees the reason \
 (`plenary message status`), and a digest lists it when the level is `open` again.
@@ -21,7 +20,6 @@ Hooks do not show a message that may not disturb, and it wakes no session. It st
   plenary attention focus --session 4f1c
   plenary attention open";
 
-/// The arguments of `plenary attention`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct AttentionArgs {

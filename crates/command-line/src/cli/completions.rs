@@ -6,7 +6,6 @@ use clap_complete::Shell;
 
 use super::{context::Context, failure::Failure};
 
-/// The arguments of `completions`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  plenary completions bash > ~/.local/share/bash-completion/completions/plenary"

@@ -22,7 +22,6 @@ enum Role {
     Operator,
 }
 
-/// The arguments of `plenary console`.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,

@@ -7,7 +7,6 @@ use plenary_kernel::{AgentHandle, ContactId};
 use super::{context::Context, failure::Failure};
 use crate::out::Table;
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Ask an agent for contact: if it accepts, each of the two is on the other's allowlist

@@ -25,9 +25,7 @@ use crate::{
 
 /// One command's context.
 pub(crate) struct Context {
-    /// The output.
     pub out: Out,
-    /// The process's environment.
     pub environment: Environment,
     /// The program around the command line.
     pub program: Program,
@@ -44,7 +42,6 @@ impl Context {
         Self { out, environment, program, global, elsewhere, connect_time, used }
     }
 
-    /// The server.
     pub(crate) fn server(&self) -> Result<BaseUrl, Failure> {
         Ok(self.server_address()?.url)
     }

@@ -92,7 +92,6 @@ impl Environment {
         self.directory.as_ref()
     }
 
-    /// An environment for a test.
     #[cfg(test)]
     pub(crate) fn of_test(directory: &std::path::Path, vars: &[(&str, &str)]) -> Self {
         let vars: Vec<(String, String)> =

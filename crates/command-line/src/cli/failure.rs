@@ -49,24 +49,17 @@ pub(crate) enum Failure {
     /// The call to the server failed.
     Call(Error),
     /// The server refused, and the next step is known better than from the refusal alone.
-    Refused {
-        /// The refusal.
-        error: Error,
-        /// The next step.
-        next: String,
-    },
+    Refused { error: Error, next: String },
     /// The command was malformed, which only running it shows.
     Usage {
         /// The error.
         what: String,
-        /// The next step.
         next: String,
     },
     /// There is no token.
     Auth {
         /// The missing token.
         what: String,
-        /// The next step.
         next: String,
         /// The holder, if its token for the command's server is what is missing.
         missing: Option<Holder>,
@@ -75,7 +68,6 @@ pub(crate) enum Failure {
     Unreachable {
         /// The place.
         what: String,
-        /// The next step.
         next: String,
     },
     /// A failure on this machine.

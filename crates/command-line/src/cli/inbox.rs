@@ -63,7 +63,6 @@ pub(crate) struct Inbox {
     human: bool,
 }
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Acknowledge every item up to a cursor, or every unread item

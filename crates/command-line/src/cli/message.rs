@@ -21,7 +21,6 @@ use crate::{
     out::{Table, clean},
 };
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show the state of a message for each recipient (accepted, delivered, shown, in context, answered, acknowledged,

@@ -87,7 +87,6 @@ pub(crate) struct ProjectArgs {
     api: Option<String>,
 }
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Subscribe to notifications of requests

@@ -8,7 +8,6 @@ use plenary_kernel::{OwnerName, SovereignHandle};
 use super::{context::Context, failure::Failure, identity::Realm};
 use crate::out::Table;
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Create an organisation

@@ -13,7 +13,6 @@ use serde_json::json;
 
 use super::{context::Context, failure::Failure, inbox, say, session::print_list};
 
-/// The arguments of `agent sessions`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  plenary agent sessions @nick.assistant\n  plenary agent sessions --owner nick"
@@ -33,7 +32,6 @@ pub(crate) struct Sessions {
     limit: Option<u32>,
 }
 
-/// The arguments of `agent events`.
 #[derive(Debug, Args)]
 pub(crate) struct Events {
     /// The agent, e.g. `@nick.assistant`
@@ -49,7 +47,6 @@ pub(crate) struct Events {
     limit: Option<u32>,
 }
 
-/// The arguments of `agent inbox`.
 #[derive(Debug, Args)]
 pub(crate) struct Inbox {
     /// The agent, e.g. `@nick.assistant`

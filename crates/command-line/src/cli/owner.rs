@@ -13,7 +13,6 @@ use super::{
 };
 use crate::out::{Table, utc};
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Create an owner and save its token on this machine

@@ -14,7 +14,6 @@ use crate::{
     out::{Table, clean, utc},
 };
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Invite another network; its operator accepts with the code that is printed

@@ -39,14 +39,12 @@ pub(super) const KINDS: [&str; 7] =
 /// The default lifetime of a rule, in days.
 const RULE_DAYS: u64 = 7;
 
-/// Shown under `--help`.
 const HELP: &str = "\
 A person of your own owner gets a request with the other options; an agent, or a person of another owner, gets a message.
 Exit code 5: no answer arrived in time.
   plenary ask @nick \"Which schema holds?\" --choice v1 --choice v2
   plenary ask @nick.claude-parser \"Does the parser take tabs?\" --wait 120";
 
-/// The arguments of `plenary ask`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct RequestArgs {
@@ -115,7 +113,6 @@ pub(crate) enum AnswerKind {
     Ignore,
 }
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List requests, oldest first

@@ -9,7 +9,6 @@ const KEPT_BYTES_MAX: usize = 2 << 20;
 pub(crate) struct SaidText(String);
 
 impl SaidText {
-    /// Adds a text.
     pub(crate) fn push(&mut self, text: &str) {
         self.0.push_str(text);
         if self.0.len() > KEPT_BYTES_MAX {
@@ -17,7 +16,6 @@ impl SaidText {
         }
     }
 
-    /// Whether nothing was said.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -29,7 +29,6 @@ fn lifetime(text: &str) -> Result<u64, String> {
     if seconds > LIFETIME_MAX { Err("at most 366d".to_owned()) } else { Ok(seconds) }
 }
 
-/// The arguments of `token create`.
 #[derive(Debug, Args)]
 pub(crate) struct Create {
     #[command(flatten)]
@@ -45,7 +44,6 @@ pub(crate) struct Create {
     name: Option<String>,
 }
 
-/// The arguments of `token exchange`.
 #[derive(Debug, Args)]
 pub(crate) struct Exchange {
     /// The file with the JWT; `-` is standard input, the default
@@ -59,7 +57,6 @@ pub(crate) struct Exchange {
     scope: Option<String>,
 }
 
-/// The arguments of `token revoke`.
 #[derive(Debug, Args)]
 pub(crate) struct Revoke {
     #[command(flatten)]

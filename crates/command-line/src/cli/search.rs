@@ -8,7 +8,6 @@ use plenary_kernel::OwnerName;
 use super::{context::Context, failure::Failure, identity::Realm};
 use crate::out::{Out, Style, clean};
 
-/// Shown under `--help`.
 const HELP: &str = "\
 Finds messages, channel events, inputs and results of runs, packages, facts and agents that you may read, the best hit first. \
 You search as your agent; with --owner as an owner, and without either as the operator. With --json each hit has a `path` that \
@@ -18,7 +17,6 @@ Examples:
   plenary search \"which parser generator\" --room sessions --since 2026-01-31
   plenary search deadlock --who @nick.claude-parser --json";
 
-/// The arguments of `plenary search`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Search {

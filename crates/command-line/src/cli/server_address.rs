@@ -26,9 +26,7 @@ const NOWHERE: &str = "http://127.0.0.1:0";
 /// A server's URL and its source.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerAddress {
-    /// Its URL.
     pub url: BaseUrl,
-    /// The source.
     pub source: UrlSource,
 }
 
@@ -62,7 +60,6 @@ pub(crate) enum UrlSource {
     Connected(PathBuf),
     /// An argument that names a server, e.g. a channel's URL.
     Argument,
-    /// The default.
     Default,
 }
 

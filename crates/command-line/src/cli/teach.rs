@@ -17,7 +17,6 @@ enum Form {
     AgentsMd,
 }
 
-/// The arguments of `plenary teach`.
 #[derive(Debug, Args)]
 pub(crate) struct Teach {
     /// The form

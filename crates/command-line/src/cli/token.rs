@@ -17,10 +17,8 @@ use super::{
 };
 use crate::out::Table;
 
-/// Maximum length of a token.
 const TOKEN_BYTES_MAX: u64 = 4096;
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Save a token, read from --token or standard input, if the server accepts it or does not answer

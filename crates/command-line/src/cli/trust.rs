@@ -13,7 +13,6 @@ use super::{
 };
 use crate::out::clean_block;
 
-/// The arguments of `plenary trust`.
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
     /// Path of the directory [default: the current directory]

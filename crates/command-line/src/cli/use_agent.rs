@@ -10,7 +10,6 @@ use super::{
     identity::{self, Holder, Setting},
 };
 
-/// The arguments of `plenary use`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary use @nick.assistant")]
 pub(crate) struct Use {

@@ -14,13 +14,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::{context::Context, failure::Failure, identity::Realm};
 use crate::out::{Out, Style, clean};
 
-/// Shown under `--help`.
 const HELP: &str = "\
 With the operator's token you see all events, with --owner those of an owner, with --as those of an agent. With `--as @OWNER`, or \
 without the operator's token, you see the events of your person: its own conversations and requests, not \
 those of your agents. With --json each line is one event as the server sent it.";
 
-/// The arguments of `plenary watch`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Watch {

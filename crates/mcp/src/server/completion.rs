@@ -14,7 +14,6 @@ use rmcp::{
 struct Source {
     /// The prefix of the templates that contain the variable.
     template: &'static str,
-    /// The variable.
     variable: &'static str,
     /// The path of the operation that lists the names.
     path: &'static str,

@@ -22,7 +22,6 @@ use crate::tool::{Tools, Toolset};
 
 /// The name of the single tool that stands for the list.
 const MARK: &str = "plenary list of tools";
-/// The start of a list.
 const LIST_START: &[u8] = br#""tools":["#;
 
 /// The lists that were requested so far: one for each choice of toolsets.

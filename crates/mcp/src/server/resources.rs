@@ -18,7 +18,6 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'
 /// The code of a refusal that is not an error of the message.
 const REFUSED: ErrorCode = ErrorCode(-32_000);
 
-/// Resources of one kind.
 struct ResourceKind {
     /// The URI, or the template of URIs.
     uri: &'static str,
@@ -152,7 +151,6 @@ pub(super) struct FoundResource {
 }
 
 impl ResourceKind {
-    /// Whether this server has the operation.
     fn is_served(&self, operations: &Operations) -> bool {
         operations.docs().iter().any(|doc| *doc.method() == Method::GET && doc.path() == self.path)
     }

@@ -69,7 +69,6 @@ pub(crate) const fn delete(path: &'static str) -> Route {
 }
 
 impl Route {
-    /// Whether this is the route of the operation.
     pub(crate) fn is(&self, doc: &OperationDoc) -> bool {
         self.method == *doc.method() && self.path == doc.path()
     }

@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 /// Whether a schema keeps the descriptions of its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Descriptions {
-    /// Keeps them.
     Keep,
     /// Drops them: the names are enough.
     Drop,

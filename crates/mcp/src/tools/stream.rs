@@ -21,7 +21,6 @@ pub(crate) struct Event {
     pub(crate) data: String,
 }
 
-/// An item of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StreamItem {
     Event(Event),

@@ -13,7 +13,6 @@ use tokio::sync::{mpsc, oneshot};
 
 type Waiting = HashMap<u64, oneshot::Sender<Result<Value, String>>>;
 
-/// The editor.
 pub(super) struct Editor {
     out: mpsc::Sender<String>,
     last_request_id: AtomicU64,
@@ -23,7 +22,6 @@ pub(super) struct Editor {
 
 /// A pending request to the editor.
 pub(super) struct EditorRequest {
-    /// Its number.
     pub(super) id: u64,
     answer: oneshot::Receiver<Result<Value, String>>,
 }

@@ -36,7 +36,6 @@ use super::{
 /// How long pending requests may take to finish after the editor has closed its end.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
-/// Shown under `--help`.
 const HELP: &str = "\
 Name it in an editor that speaks the Agent Client Protocol, with its arguments. In Zed's settings:
   \"agent_servers\": {\"Reviewer\": {\"type\": \"custom\", \"command\": \"plenary\", \"args\": [\"acp\", \"@acme.reviewer\"]}}
@@ -46,7 +45,6 @@ a message in a session of the network, and the next message is the answer. Both 
 
 Without --as, you speak as your person.";
 
-/// The arguments of `plenary acp`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Acp {

@@ -15,7 +15,6 @@ const KIND: &str = "allow_once";
 /// The input that a run waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Question {
-    /// The run's id.
     pub(super) run: String,
     /// The id of the run's event with the question.
     pub(super) event: u64,

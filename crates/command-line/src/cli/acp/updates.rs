@@ -25,12 +25,10 @@ pub(super) struct EditorView {
     calls: VecDeque<(String, String)>,
 }
 
-/// Text of the agent.
 pub(super) fn agent_text(text: &str) -> Value {
     json!({"sessionUpdate": "agent_message_chunk", "content": text_block(text)})
 }
 
-/// Text of the user.
 pub(super) fn user_text(text: &str) -> Value {
     json!({"sessionUpdate": "user_message_chunk", "content": text_block(text)})
 }
@@ -49,7 +47,6 @@ impl EditorView {
         self.is_torn = true;
     }
 
-    /// The updates for an event.
     pub(super) fn event(&mut self, event: &RunEvent) -> Vec<Value> {
         match &event.body {
             EventBody::TextDelta { content } if self.is_torn || content.is_empty() => Vec::new(),

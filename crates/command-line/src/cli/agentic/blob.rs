@@ -12,7 +12,6 @@ use crate::{
     out::{Progress, clean, counted},
 };
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Upload files and print their hashes
@@ -21,7 +20,6 @@ pub(crate) enum Command {
     Get(Get),
 }
 
-/// The arguments of `context blob put`.
 #[derive(Debug, Args)]
 pub(crate) struct PutArguments {
     /// The files
@@ -29,7 +27,6 @@ pub(crate) struct PutArguments {
     files: Vec<String>,
 }
 
-/// The arguments of `context blob get`.
 #[derive(Debug, Args)]
 pub(crate) struct Get {
     /// SHA-256 hash of the content, as the deliverable states it

@@ -33,13 +33,10 @@ pub(super) fn with_note(package: &mut NewPackage, note: Note) {
 pub(super) struct CommitSummary<'a> {
     /// Newest first.
     pub(super) commits: &'a [Commit],
-    /// The total number of commits.
     pub(super) commits_all: usize,
-    /// The files that the commits changed.
     pub(super) files: &'a [ChangedFile],
     /// The total number of changed files.
     pub(super) files_all: usize,
-    /// The branch.
     pub(super) branch: Option<&'a str>,
 }
 

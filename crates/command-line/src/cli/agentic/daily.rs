@@ -22,7 +22,6 @@ const ASKED_AT_ONCE: usize = 8;
 /// Packages read per project.
 const PACKAGES: u32 = 100;
 
-/// The arguments of `context daily`.
 #[derive(Debug, Args)]
 pub(crate) struct Daily {
     /// Number of days to cover, including today; a day begins at midnight UTC

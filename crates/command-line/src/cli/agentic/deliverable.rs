@@ -18,7 +18,6 @@ const BYTES_MAX: u64 = 256 << 20;
 pub(super) struct DeliverableFile {
     /// The package's entry for it.
     pub(super) entry: Deliverable,
-    /// The file's bytes.
     pub(super) content: Option<Bytes>,
 }
 

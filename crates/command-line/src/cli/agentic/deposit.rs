@@ -28,7 +28,6 @@ const PAGE: u32 = 100;
 /// The time limit of a deposit from a hook.
 const AUTO_MAX: Duration = Duration::from_secs(10);
 
-/// Shown under `--help`.
 const HELP: &str = "\
 The first heading of a note (--file) is the title. Its sections Decisions, Open questions and Handoff become lists and \
 the handoff note; the rest is the body. Front matter may set title, description, type, status, review, significance, next, \
@@ -37,7 +36,6 @@ topic, parent, tags, deliverables. Flags override the note; lists are joined.
 With --git, the commits since the last deposit of this repository give title, decisions (lines `Decision: …`, else the \
 subjects), questions (`Question: …`), handoff (`Handoff: …`) and the changed files with their hashes.";
 
-/// The arguments of `context deposit`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Deposit {

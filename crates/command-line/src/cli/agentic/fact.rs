@@ -13,7 +13,6 @@ use crate::{
     out::{Table, clean, second},
 };
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Assert a fact; it replaces the current fact with the same subject and predicate
@@ -33,7 +32,6 @@ fn share(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "must be a number from 0 to 1".to_owned())
 }
 
-/// The arguments of `fact assert`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary context fact assert lexer status green")]
 pub(crate) struct Assert {
@@ -58,7 +56,6 @@ pub(crate) struct Assert {
     valid_from: Option<String>,
 }
 
-/// The arguments of `fact get`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary context fact get lexer status --as-of 2026-03-01")]
 pub(crate) struct Get {
@@ -77,7 +74,6 @@ pub(crate) struct Get {
     tag: Option<String>,
 }
 
-/// The arguments of `fact invalidate`.
 #[derive(Debug, Args)]
 pub(crate) struct Invalidate {
     /// Subject
@@ -89,7 +85,6 @@ pub(crate) struct Invalidate {
     object: Option<String>,
 }
 
-/// The arguments of `fact history`.
 #[derive(Debug, Args)]
 pub(crate) struct History {
     /// The subject

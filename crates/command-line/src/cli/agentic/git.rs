@@ -38,7 +38,6 @@ const HARMLESS: [&str; 12] = [
     "safe.bareRepository=explicit",
 ];
 
-/// A commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Commit {
     /// Its id in full.
@@ -47,7 +46,6 @@ pub(super) struct Commit {
     pub(super) subject: String,
     /// The rest of its message.
     pub(super) body: String,
-    /// The author's name.
     pub(super) author: String,
 }
 
@@ -56,7 +54,6 @@ pub(super) struct Commit {
 pub(super) struct ChangedFile {
     /// Relative to the root of the repository.
     pub(super) path: String,
-    /// Its size in bytes.
     pub(super) size_bytes: u64,
     /// `sha256:<hex>`; `None` if the file is too large.
     pub(super) hash: Option<String>,

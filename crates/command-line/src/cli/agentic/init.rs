@@ -21,7 +21,6 @@ use crate::{
     out::clean,
 };
 
-/// The arguments of `context init`.
 #[derive(Debug, Args)]
 pub(crate) struct Init {
     /// Id of the project [default: --project, else the project that the directory is bound to, else the directory's name]

@@ -88,7 +88,6 @@ impl ContextArgs {
     }
 }
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Bind this directory and those below it to a project, and create the project if it does not exist

@@ -10,7 +10,6 @@ use crate::{
     out::{clean, counted, second},
 };
 
-/// The arguments of `context orient`.
 #[derive(Debug, Args)]
 pub(crate) struct Orient {
     /// How many days to look back on [default: 14]

@@ -14,7 +14,6 @@ use crate::{
     out::{Table, clean, second},
 };
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List the projects that the caller may read
@@ -45,7 +44,6 @@ pub(crate) struct ProjectArgument {
     id: Option<String>,
 }
 
-/// The arguments of `project list`.
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Only projects of the agent's own owner, and of owners that its policy or allowlist admits
@@ -67,7 +65,6 @@ pub(crate) struct Create {
     description: Option<String>,
 }
 
-/// The arguments of `project share`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary context project share '@ana.*' reviewer")]
 pub(crate) struct Share {
@@ -78,7 +75,6 @@ pub(crate) struct Share {
     role: String,
 }
 
-/// The arguments of `project unshare`.
 #[derive(Debug, Args)]
 pub(crate) struct Unshare {
     /// The member, as `project members` shows it

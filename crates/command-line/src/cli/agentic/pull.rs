@@ -10,7 +10,6 @@ use crate::{
     out::{Table, clean, second},
 };
 
-/// The arguments of `context pull`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary context pull --query 'lexer performance' --limit 3")]
 pub(crate) struct Pull {

@@ -20,25 +20,19 @@ const BYTES_MAX: usize = 1 << 20;
 /// The key of a remembered session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Key {
-    /// The server's URL.
     pub(super) server: String,
-    /// The project.
     pub(super) project: String,
     /// The caller.
     pub(super) voice: String,
-    /// The terminal.
     pub(super) terminal: String,
 }
 
 /// A session of work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedSession {
-    /// Its key.
     #[serde(flatten)]
     pub(super) key: Key,
-    /// Its id.
     pub(super) session_id: String,
-    /// When it was last used.
     pub(super) used_at_ms: u64,
 }
 
@@ -53,7 +47,6 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// The file in a directory.
     pub(super) fn in_dir(directory: &Path) -> Self {
         Self { path: directory.join("context-sessions.json") }
     }
@@ -76,7 +69,6 @@ impl Memory {
         })
     }
 
-    /// Forgets a session.
     pub(super) fn forget(&self, session_id: &str) -> io::Result<()> {
         self.change(|sessions| sessions.retain(|session| session.session_id != session_id))
     }

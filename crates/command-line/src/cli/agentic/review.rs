@@ -13,7 +13,6 @@ use crate::{
     out::{clean, clean_block, second},
 };
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List the packages that await review
@@ -30,7 +29,6 @@ pub(crate) enum Command {
     Log(PackageArgument),
 }
 
-/// The arguments of `review list`.
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Number of packages at most, up to 1000 [default: 5]
@@ -41,7 +39,6 @@ pub(crate) struct List {
     cursor: Option<String>,
 }
 
-/// The arguments of `review request`.
 #[derive(Debug, Args)]
 pub(crate) struct Request {
     /// The package

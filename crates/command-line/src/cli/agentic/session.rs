@@ -19,7 +19,6 @@ use crate::{
     paths,
 };
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Start a session in this terminal; the first deposit starts one automatically
@@ -39,7 +38,6 @@ pub(crate) struct SessionArgument {
     session: Option<String>,
 }
 
-/// The arguments of `session list`.
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Only sessions with this callsign

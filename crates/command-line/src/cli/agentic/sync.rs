@@ -30,7 +30,6 @@ use crate::{
     paths,
 };
 
-/// Shown under `--help`.
 const HELP: &str = "\
 The token for the other server is PLENARY_REMOTE_TOKEN, or one saved for it with `plenary --url URL token add OWNER`. \
 It must be an owner's or the operator's: only they may import. Progress is remembered: an interrupted sync continues \
@@ -42,7 +41,6 @@ With --peer, the projects are those of a linked network that the agent may read 
 Example:
   plenary context sync --peer acme --project nick:prices --into ida --as @ida.bot";
 
-/// The arguments of `context sync`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Sync {

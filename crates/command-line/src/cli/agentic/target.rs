@@ -54,7 +54,6 @@ pub(super) enum ProjectSource {
 /// The actor that a token stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Actor {
-    /// Its id.
     pub(super) id: String,
     /// `human`, `agent` or `script`.
     pub(super) kind: String,
@@ -64,7 +63,6 @@ pub(super) struct Actor {
 pub(super) struct ProjectTarget {
     /// A client with the caller's token.
     pub(super) client: Client,
-    /// The server.
     pub(super) server: BaseUrl,
     /// The actor, if known without a request.
     pub(super) actor: Option<Actor>,

@@ -36,7 +36,6 @@ enum Format {
     Backup,
 }
 
-/// The arguments of `context export`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary context export backup.ndjson --all --blobs")]
 pub(crate) struct Export {
@@ -56,7 +55,6 @@ pub(crate) struct Export {
     blobs: bool,
 }
 
-/// The arguments of `context import`.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
     /// A file, the directory of a backup, or - for standard input; contents that were exported with it are imported too

@@ -15,7 +15,6 @@ use crate::{
     out::{Out, Style, clean, second},
 };
 
-/// The arguments of `context watch`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary context watch --types package,fact.asserted")]
 pub(crate) struct Watch {

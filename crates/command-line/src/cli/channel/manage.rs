@@ -67,7 +67,6 @@ pub(super) async fn create(context: &Context, target: &ChannelTarget, args: Crea
 /// How many channels are listed without `--limit`.
 const LISTED_BY_DEFAULT: u32 = 50;
 
-/// The arguments of `channel list`.
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Number of channels at most, up to 500 [default: 50]

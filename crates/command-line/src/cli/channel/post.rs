@@ -60,7 +60,6 @@ pub(crate) struct Document {
     validate: bool,
 }
 
-/// The arguments of `channel status`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary channel status VHGC working --note 'fixing the lexer'")]
 pub(crate) struct Status {

@@ -30,7 +30,6 @@ enum Format {
     Json,
 }
 
-/// The arguments of `channel read`.
 #[derive(Debug, Args)]
 pub(crate) struct ReadArguments {
     #[command(flatten)]

@@ -26,13 +26,11 @@ const LOOK_SOON: Duration = Duration::from_secs(1);
 /// The interval of checks if the cadence is unknown.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
-/// Shown under `--help`.
 const HELP: &str = "\
 An agent that posts no status for five cadences is presumed dead; if it holds the work, a warning says so. With --json \
 each line is one event as the server sent it. A change of presence is a line of its own: \
 {\"presence\":\"presumed_dead\"|\"heard_again\",\"agent\",\"silent_seconds\",\"holds_work\"}.";
 
-/// The arguments of `channel watch`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Watch {

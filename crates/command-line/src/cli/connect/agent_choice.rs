@@ -24,7 +24,6 @@ const NAMES_MAX: u32 = 100;
 /// The agent chosen for a coding agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ChosenAgent {
-    /// Its handle.
     pub(crate) handle: AgentHandle,
     /// Whether it was created just now.
     pub(crate) is_new: bool,

@@ -11,7 +11,6 @@ use crate::cli::settings::{Document, SettingsError, Step, with_block, without_bl
 
 /// A changed text.
 pub(crate) struct Edit {
-    /// The new text.
     pub(crate) text: String,
     /// The members that the change created: their paths, `PATH/-` for an element, `PATH/-TEXT` for an element that is a text.
     pub(crate) created: Vec<String>,

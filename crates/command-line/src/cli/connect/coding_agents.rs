@@ -44,7 +44,6 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    /// The name of the scope.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Project => "project",
@@ -55,16 +54,12 @@ impl Scope {
 
 /// The directories where a coding agent looks for its settings.
 pub(crate) struct SettingsRoots<'a> {
-    /// Its working directory.
     pub(crate) directory: &'a Path,
-    /// Its environment.
     pub(crate) environment: &'a Environment,
 }
 
 impl CodingAgent {
-    /// The number of coding agents.
     pub(crate) const COUNT: usize = 18;
-    /// All coding agents.
     pub(crate) const ALL: [Self; Self::COUNT] = [
         Self::Claude,
         Self::Codex,
@@ -91,7 +86,6 @@ impl CodingAgent {
         &TOOLS[self as usize]
     }
 
-    /// The coding agent of that name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         TOOLS.iter().find(|tool| tool.name == name).map(|tool| tool.agent)
     }
@@ -101,7 +95,6 @@ impl CodingAgent {
         self.tool().name
     }
 
-    /// Its title.
     pub(crate) fn title(self) -> &'static str {
         self.tool().title
     }
@@ -154,7 +147,6 @@ impl SettingsRoots<'_> {
         }
     }
 
-    /// The user's home.
     pub(crate) fn home(&self) -> Option<PathBuf> {
         self.environment.var("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
     }

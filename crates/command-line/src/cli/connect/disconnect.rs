@@ -22,7 +22,6 @@ use crate::cli::{
     identity::{ClientEntry, Clients, Holder, Realm, RememberedIdentities},
 };
 
-/// The arguments of `plenary disconnect`.
 #[derive(Debug, Args)]
 pub(crate) struct Disconnect {
     /// The coding agent

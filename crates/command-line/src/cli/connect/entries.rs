@@ -19,7 +19,6 @@ use crate::cli::{
 };
 use crate::out::clean;
 
-/// The entries of this program.
 #[derive(Debug)]
 pub(crate) struct ProgramEntries {
     /// The MCP server.

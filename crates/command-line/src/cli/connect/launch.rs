@@ -55,9 +55,7 @@ pub(crate) struct Launch {
 /// A command named after a coding agent.
 #[derive(Debug)]
 pub(crate) struct NamedLaunch {
-    /// The coding agent.
     pub(crate) coding: CodingAgent,
-    /// The arguments for it.
     pub(crate) launch: Launch,
 }
 

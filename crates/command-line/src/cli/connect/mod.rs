@@ -53,7 +53,6 @@ fn approvals(text: &str) -> Result<u64, String> {
     if seconds > APPROVALS_MAX { Err("must be at most 10m".to_owned()) } else { Ok(seconds) }
 }
 
-/// The arguments of `plenary connect`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary connect claude --owner nick --serve")]
 pub(crate) struct Connect {

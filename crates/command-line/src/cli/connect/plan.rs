@@ -42,7 +42,6 @@ pub(crate) struct ProgramCommand {
     pub(crate) variables: Vec<(String, String)>,
     /// Arguments that are given only in this terminal.
     pub(crate) arguments: Vec<String>,
-    /// The agent.
     pub(crate) agent: String,
     /// Whether an idle session is woken.
     pub(crate) wake: bool,
@@ -66,9 +65,7 @@ impl ProgramCommand {
 /// A settings file, and its planned content.
 #[derive(Debug)]
 pub(crate) struct PlannedFile {
-    /// Its path.
     pub(crate) path: PathBuf,
-    /// Its content.
     pub(crate) form: Form,
 }
 
@@ -83,7 +80,6 @@ pub(crate) enum Form {
     Own(String),
 }
 
-/// One entry.
 #[derive(Debug)]
 pub(crate) enum Entry {
     /// Sets the member at this path.

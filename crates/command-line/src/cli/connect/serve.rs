@@ -206,7 +206,6 @@ fn make(directory: &Path) -> Result<(), Failure> {
     result.map_err(|error| Failure::local(format!("{}: {error}", directory.display())))
 }
 
-/// The server to start.
 struct ServerStart {
     listen: SocketAddr,
     source: ListenSource,

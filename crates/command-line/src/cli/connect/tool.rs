@@ -9,13 +9,11 @@ pub(crate) struct Tool {
     pub(crate) agent: CodingAgent,
     /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// Its title.
     pub(crate) title: &'static str,
     /// The program that starts it; empty if it is not a command.
     pub(crate) program: &'static str,
     /// Its MCP servers; `None` if no file can configure them.
     pub(crate) servers: Option<Servers>,
-    /// Its hooks.
     pub(crate) hooks: Hooks,
     /// The list in its settings of tools that need no approval, and the form of a name there.
     pub(crate) allowed: Option<(&'static [&'static str], &'static str)>,

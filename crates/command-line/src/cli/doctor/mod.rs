@@ -21,7 +21,6 @@ use super::{
 use crate::out::{Style, clean};
 use allowed::Verdict;
 
-/// The arguments of `plenary doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// Check only this coding agent [default: every coding agent connected in this directory]

@@ -80,7 +80,6 @@ impl FromStr for Recipient {
     }
 }
 
-/// The arguments of `plenary send`.
 #[derive(Debug, Args)]
 #[command(after_help = SEND_HELP)]
 pub(crate) struct Send {
@@ -98,7 +97,6 @@ pub(crate) struct Send {
     urgent: bool,
 }
 
-/// The arguments of `plenary reply`.
 #[derive(Debug, Args)]
 #[command(after_help = REPLY_HELP)]
 pub(crate) struct Reply {

@@ -26,7 +26,6 @@ const PAGES_MAX: usize = 5;
 /// Maximum number of sessions whose first message is read; beyond them a new session is created.
 const FIRST_MESSAGES_MAX: usize = 20;
 
-/// A message to send.
 #[derive(Debug, Clone)]
 pub(super) struct MessageArgs {
     content: Content,
@@ -51,10 +50,8 @@ impl MessageArgs {
     }
 }
 
-/// A message that was sent.
 #[derive(Debug)]
 pub(super) struct SentMessage {
-    /// The sender.
     pub(super) from: AgentHandle,
     pub(super) session: SessionId,
     pub(super) sequence: u64,

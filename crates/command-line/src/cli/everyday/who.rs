@@ -15,12 +15,10 @@ use crate::{
 /// Minimum number of characters shown of a session's name.
 const SHORT_CHARS_MIN: usize = 8;
 
-/// Shown under `--help`.
 const HELP: &str = "\
 STATE: working, waiting (for a person, or a run for an answer), idle or gone. For your own agents the list also shows unread \
 messages and the sessions of coding agents. To write to one session: `plenary send @OWNER.NAME/SESSION TEXT`, with its first characters.";
 
-/// The arguments of `plenary who`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct WhoArgs {

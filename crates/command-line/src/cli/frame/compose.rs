@@ -57,9 +57,7 @@ pub(crate) struct FrameArgs {
 
 /// A composed frame and its scope.
 pub(super) struct ComposedFrame {
-    /// The frame.
     pub(super) frame: Frame,
-    /// Its scope.
     pub(super) scope: Scope,
 }
 
@@ -118,7 +116,6 @@ impl FrameArgs {
         ComposedFrame { frame, scope }
     }
 
-    /// Composes a frame and sends it.
     pub(super) async fn send(
         &self,
         context: &Context,

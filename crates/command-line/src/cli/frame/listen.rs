@@ -20,12 +20,10 @@ use crate::{
     out::Table,
 };
 
-/// Shown under `--help`.
 const LISTEN_HELP: &str = "\
 Frames are not stored: only those of the last few minutes can be read later (--recent). With --json each line is one \
 frame as the server sent it. Expired frames and duplicates are dropped.";
 
-/// The arguments of `frame listen`.
 #[derive(Debug, Args)]
 #[command(after_help = LISTEN_HELP)]
 pub(crate) struct Listen {

@@ -17,7 +17,6 @@ use plenary_client::frames::{Kind, UnknownValue};
 
 use super::{context::Context, failure::Failure};
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Send a frame of any kind

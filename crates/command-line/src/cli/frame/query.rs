@@ -27,12 +27,10 @@ use crate::{
 /// The default time during which answers are collected.
 const WINDOW: &str = "30s";
 
-/// Shown under `--help`.
 const ASK_HELP: &str = "\
 Prints each answer as it arrives. The exit code is 0 if there was an answer, and 5 if there was \
 none. With --json the first line is the server's reply with `query_id`, and each further line is a frame.";
 
-/// The arguments of `frame query`.
 #[derive(Debug, Args)]
 #[command(after_help = ASK_HELP)]
 pub(crate) struct QueryArgs {

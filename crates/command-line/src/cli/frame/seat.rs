@@ -30,7 +30,6 @@ pub(crate) struct SeatArgs {
 pub(super) struct Speaker {
     /// A client with the agent's token.
     pub(super) client: Client,
-    /// The agent.
     pub(super) agent: AgentHandle,
     /// Its principal.
     pub(super) handle: SovereignHandle,

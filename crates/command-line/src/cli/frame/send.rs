@@ -14,7 +14,6 @@ use super::{
 };
 use crate::cli::{context::Context, failure::Failure, input};
 
-/// The arguments of `frame advise`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  plenary frame advise 'refactoring the lexer' --file src/lexer.rs --ttl 10m"
@@ -37,7 +36,6 @@ pub(crate) struct Advise {
     seat: SeatArgs,
 }
 
-/// The arguments of `frame broadcast`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  plenary frame broadcast 'lexer refactoring merged' --class merged --ref main"
@@ -57,7 +55,6 @@ pub(crate) struct BroadcastArgs {
     seat: SeatArgs,
 }
 
-/// The arguments of `frame handover`.
 #[derive(Debug, Args)]
 pub(crate) struct HandoverArgs {
     /// Information for the next session; `-` reads it from standard input

@@ -20,7 +20,6 @@ enum Form {
     Cursor,
     Copilot,
     Kimi,
-    /// The form of our modules.
     Module,
     Antigravity,
     Crush,

@@ -71,9 +71,7 @@ impl Moment {
 pub(super) struct Event {
     /// The coding agent's name for it.
     pub(super) name: String,
-    /// Its moment.
     pub(super) moment: Moment,
-    /// The coding agent.
     pub(super) coding: CodingAgent,
     /// Its session; may be empty.
     pub(super) session: String,
@@ -95,7 +93,6 @@ pub(super) struct Event {
     pub(super) program: Option<Program>,
     /// The tool and its arguments.
     pub(super) tool: Option<(String, Map<String, Value>)>,
-    /// The elicitation.
     pub(super) elicitation: Option<Elicitation>,
     /// The coding agent's JSON.
     pub(super) input: Vec<u8>,

@@ -39,7 +39,6 @@ pub(super) async fn report_shown(
 /// The items that fit into one answer.
 pub(super) struct FittedText {
     pub(super) text: String,
-    /// The number of items.
     pub(super) count: usize,
     /// The cut items among them.
     pub(super) cut: Vec<CutItem>,

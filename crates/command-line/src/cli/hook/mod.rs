@@ -62,7 +62,6 @@ const ANSWER_SHARE: f64 = 0.8;
 /// The variable by which Claude Code identifies itself to the programs that it runs.
 const PROGRAM_VAR: &str = "AI_AGENT";
 
-/// The arguments of `plenary hook`.
 #[derive(Debug, Args)]
 pub(crate) struct Hook {
     /// The event, e.g. `SessionStart` [default: the event named by the JSON on standard input]

@@ -38,7 +38,6 @@ impl Program {
         kill_process(pid, Signal::TERM)
     }
 
-    /// Whether it still runs.
     pub(crate) fn is_running(self) -> bool {
         let started_at = || process_info(self.pid).and_then(|process| process.since);
         is_running(self.pid) && self.since.is_none_or(|since| started_at() == Some(since))

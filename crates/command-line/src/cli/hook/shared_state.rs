@@ -117,7 +117,6 @@ impl HookState {
         self.count(&format!("waits {session}"))
     }
 
-    /// Stores the waiting process.
     pub(super) fn set_waiter(&self, session: &str, process: u32) -> Result<(), String> {
         self.set_count(&format!("waits {session}"), process)
     }
@@ -127,7 +126,6 @@ impl HookState {
         (self.count(&format!("watches {session}")), self.count(&format!("program {session}")))
     }
 
-    /// Stores the watching process.
     pub(super) fn set_watcher(&self, session: &str, process: u32, program: u32) -> Result<(), String> {
         self.set_count(&format!("watches {session}"), process)?;
         self.set_count(&format!("program {session}"), program)
@@ -138,7 +136,6 @@ impl HookState {
         self.count(&format!("wakings {session}"))
     }
 
-    /// Counts one more waking.
     pub(super) fn count_wake(&self, session: &str) -> Result<(), String> {
         self.set_count(&format!("wakings {session}"), self.wake_count(session) + 1)
     }
@@ -189,7 +186,6 @@ impl HookState {
         self.load().0.iter().filter_map(read).collect()
     }
 
-    /// Removes a noted message.
     pub(super) fn forget_printed(&self, session: &SessionId, sequence: u64) -> Result<(), String> {
         self.set_count(&format!("printed {session} {sequence}"), 0)
     }
@@ -227,7 +223,6 @@ pub(crate) fn session_in(path: &Path, program: u32) -> Option<String> {
     counts.0.iter().rev().find_map(in_it)
 }
 
-/// The file of an agent's state.
 pub(crate) fn state_file_of(environment: &Environment, handle: &AgentHandle) -> Option<PathBuf> {
     let state = paths::state_dir(&|name| environment.var(name))?;
     Some(state.join("hooks").join(format!("{}.json", handle.as_str().trim_start_matches('@'))))

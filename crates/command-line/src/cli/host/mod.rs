@@ -27,7 +27,6 @@ use session::ServedHost;
 /// Upper limit of the number of concurrent runs.
 const RUNS_MAX_MAX: u16 = 1_024;
 
-/// Shown under `--help`.
 const HELP: &str = "\
 Examples:
   plenary agent host @nick.helper -- python3 helper.py
@@ -47,7 +46,6 @@ and the end of the terminal (except under nohup) end the active runs; a second s
 With --json each event is one JSON object on a line of standard output, with its type: made, attached, lost, run_started, \
 run_completed, stopping.";
 
-/// The arguments of `plenary agent host`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Host {

@@ -13,7 +13,6 @@ use crate::{
     out::{Out, clean},
 };
 
-/// Prints the messages.
 pub(super) struct HostReporter {
     out: Out,
     agent: AgentHandle,

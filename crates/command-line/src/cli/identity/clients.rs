@@ -40,7 +40,6 @@ const USER_HEAD: &str =
 /// The entry of a coding agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ClientEntry {
-    /// Its agent.
     pub agent: AgentHandle,
     /// The scope of its settings: `project` or `user`.
     pub scope: String,
@@ -90,11 +89,9 @@ impl ClientEntry {
 /// The server at which a directory was connected, if it was given by its URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RecordedServer {
-    /// Its URL.
     pub url: BaseUrl,
     /// The file with its certificate authority.
     pub cacert: Option<PathBuf>,
-    /// The file that records it.
     pub file: PathBuf,
 }
 
@@ -103,7 +100,6 @@ pub(crate) struct RecordedServer {
 #[serde(transparent)]
 pub(crate) struct Clients(pub BTreeMap<String, ClientEntry>);
 
-/// The path of a directory's file.
 pub(crate) fn file_in(directory: &Path) -> PathBuf {
     directory.join(DIRECTORY).join(FILE)
 }
@@ -329,7 +325,6 @@ pub(crate) fn wakes(environment: &Environment, directory: &Path, client: &str) -
     Ok(entry.is_some_and(|entry| entry.wake))
 }
 
-/// The failure for an unusable file.
 fn unusable(path: &Path, why: &str) -> Failure {
     Failure::usage(
         format!("{} cannot be used: {why}", path.display()),

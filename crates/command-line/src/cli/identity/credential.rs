@@ -12,10 +12,8 @@ use crate::{
     paths,
 };
 
-/// The variable with the operator's token.
 const OPERATOR_VARIABLE: &str = "PLENARY_OPERATOR_TOKEN";
 
-/// The source of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TokenSource {
     /// `--token`
@@ -54,7 +52,6 @@ impl fmt::Display for TokenSource {
 /// A token and its source.
 #[derive(Debug, Clone)]
 pub(crate) struct Credential {
-    /// The token.
     pub token: Token,
     /// Its origin, for people.
     pub source: TokenSource,

@@ -81,9 +81,7 @@ pub(crate) fn had_settings(environment: &Environment, directory: &Path) -> bool 
 /// The agent that a command acts as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
-    /// Its handle.
     pub handle: AgentHandle,
-    /// The source of the identity.
     pub source: Source,
 }
 

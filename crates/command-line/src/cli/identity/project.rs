@@ -9,13 +9,11 @@ use std::{
 use super::trusted::{self, TrustList};
 use crate::cli::{atomic, environment::Environment, failure::Failure};
 
-/// The file's name.
 pub(crate) const FILE: &str = ".plenary.toml";
 
 /// The settings of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Setting {
-    /// The agent.
     Agent,
     /// The project of the Agentic Protocol.
     Project,
@@ -65,7 +63,6 @@ pub(super) fn check(path: &Path) -> Result<(), Failure> {
     text(path)?.map_or(Ok(()), |text| parse(path, &text).map(drop))
 }
 
-/// The failure for an unusable file.
 pub(super) fn unusable(path: &Path, why: &str) -> Failure {
     Failure::usage(
         format!("{} cannot be used: {why}", path.display()),

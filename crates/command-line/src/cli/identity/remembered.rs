@@ -41,7 +41,6 @@ impl RememberedIdentities {
         Ok(Self { path: directory.join(FILE) })
     }
 
-    /// Its path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

@@ -12,9 +12,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Holder {
     /// The server's operator.
     Operator,
-    /// An owner.
     Owner(OwnerName),
-    /// An agent.
     Agent(AgentHandle),
 }
 
@@ -65,7 +63,6 @@ pub(crate) struct MovedServer {
     pub present: BaseUrl,
 }
 
-/// The tokens for one server.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ServerTokens {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,7 +84,6 @@ impl Tokens {
         self.moved.as_ref().filter(|moved| moved.present == *server).map(|moved| moved.usual.to_string())
     }
 
-    /// The tokens for a server.
     pub(crate) fn of(&self, server: &BaseUrl) -> ServerTokens {
         let mut tokens = self.servers.get(&server.to_string()).cloned().unwrap_or_default();
         let usual = self.usual(server).and_then(|usual| self.servers.get(&usual)).cloned();
@@ -155,7 +151,6 @@ impl ServerTokens {
         }
     }
 
-    /// The token of one holder.
     pub(crate) fn get(&self, holder: &Holder) -> Option<&str> {
         match holder {
             Holder::Operator => self.operator.as_deref(),
@@ -171,7 +166,6 @@ impl ServerTokens {
         operator.chain(owners).chain(self.agents.keys().cloned().map(Holder::Agent))
     }
 
-    /// The agents with a token.
     pub(crate) fn agents(&self) -> impl Iterator<Item = &AgentHandle> {
         self.agents.keys()
     }

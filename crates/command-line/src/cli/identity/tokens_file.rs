@@ -36,7 +36,6 @@ impl TokensFile {
         Self { moved, ..self }
     }
 
-    /// Its path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -143,7 +143,6 @@ impl Forwarder {
         self.channel && message.is_request() && message.method == "server/discover"
     }
 
-    /// Forwards one message.
     pub(super) async fn forward(&self, message: &Message) {
         let carried = match message.version_without_session() {
             Some(version) => {

@@ -22,7 +22,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 /// Maximum number of subscriptions that are renewed; the server's own limit.
 const SUBSCRIBED_MAX: usize = 32;
 
-/// The session.
 #[derive(Default)]
 pub(super) struct Session {
     state: Mutex<SessionState>,

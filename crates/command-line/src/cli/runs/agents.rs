@@ -17,7 +17,6 @@ pub(crate) struct AgentName {
     pub(super) agent: String,
 }
 
-/// The arguments of `runs configure`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary runs configure nick.helper model=small temperature=0.2")]
 pub(crate) struct Configure {

@@ -14,7 +14,6 @@ use plenary_client::Client;
 use super::{context::Context, failure::Failure};
 pub(crate) use run::Run;
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List the agents that the server runs

@@ -15,7 +15,6 @@ use crate::{
 /// Maximum number of characters shown of a tool's arguments or result.
 const TOOL_CHARS_MAX: usize = 200;
 
-/// The text of an event.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct EventText {
     /// The part for standard output, unchanged.

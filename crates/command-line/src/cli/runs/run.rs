@@ -13,7 +13,6 @@ use serde_json::{Map, Value};
 use super::follow::Follower;
 use crate::cli::{context::Context, failure::Failure, input};
 
-/// Shown under `--help`.
 const HELP: &str = "\
 The agent's text goes to standard output, its activity to standard error; with --json each event is one line on \
 standard output as the server sent it, including partial text (TextDelta).
@@ -25,7 +24,6 @@ for its end; a second Ctrl-C exits at once.
 
 Exit codes: 0 success, 1 the run failed, 5 it waits for input, 130 it was canceled.";
 
-/// The arguments of `plenary run`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Run {

@@ -18,7 +18,6 @@ use crate::{
 /// Default number of listed runs or threads.
 const LISTED_DEFAULT: u32 = 20;
 
-/// The arguments of `runs list`.
 #[derive(Debug, Args)]
 pub(crate) struct List {
     #[command(flatten)]
@@ -41,7 +40,6 @@ pub(crate) struct OfRun {
     run: String,
 }
 
-/// The arguments of `runs events`.
 #[derive(Debug, Args)]
 pub(crate) struct Events {
     #[command(flatten)]
@@ -51,7 +49,6 @@ pub(crate) struct Events {
     follow: bool,
 }
 
-/// The arguments of `runs threads`.
 #[derive(Debug, Args)]
 pub(crate) struct Threads {
     #[command(flatten)]
@@ -64,7 +61,6 @@ pub(crate) struct Threads {
     before: Option<String>,
 }
 
-/// The arguments of `runs replay`.
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
     #[command(flatten)]
@@ -74,7 +70,6 @@ pub(crate) struct Replay {
     thread: String,
 }
 
-/// The arguments of `runs artifact`.
 #[derive(Debug, Args)]
 pub(crate) struct Fetch {
     /// Id or URL of the artifact

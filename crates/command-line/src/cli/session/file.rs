@@ -18,7 +18,6 @@ use crate::{
     out::clean,
 };
 
-/// The arguments of `session file`.
 #[derive(Debug, Args)]
 pub(crate) struct Get {
     /// The file, `file_…`

@@ -16,7 +16,6 @@ use plenary_kernel::{AgentHandle, SessionId};
 use super::{context::Context, failure::Failure, say, shell::quoted};
 use crate::out::{Table, clean, utc};
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Create a session and print its id
@@ -48,7 +47,6 @@ pub(crate) enum Command {
     Events(events::Events),
 }
 
-/// The arguments of `session list`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct List {
     /// Only sessions older than this one

@@ -11,7 +11,6 @@ use plenary_kernel::{AgentHandle, SessionId};
 use super::content::MessageArgs;
 use crate::cli::{context::Context, failure::Failure};
 
-/// The arguments of `session create`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  plenary session create --invite @ana.helper --topic 'Release 2.1' --message 'Are the notes ready?'"
@@ -33,7 +32,6 @@ pub(crate) struct Create {
     key: Option<String>,
 }
 
-/// The arguments of `session reopen`.
 #[derive(Debug, Args)]
 pub(crate) struct Reopen {
     /// The session, `sess_…`

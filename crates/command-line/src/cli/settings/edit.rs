@@ -39,12 +39,10 @@ impl Document {
         Ok(Self { text })
     }
 
-    /// The text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The value at a path.
     pub(crate) fn value(&self, path: &[Step<'_>]) -> Option<Value> {
         let root = tree::read(&self.text).ok()?;
         Some(find(&root, path)?.value())

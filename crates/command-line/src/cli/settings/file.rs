@@ -24,12 +24,10 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// The file at that path.
     pub(crate) fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// Its path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -69,7 +67,6 @@ impl File {
         atomic::replace(&target, text.as_bytes(), 0o666).map_err(failed)
     }
 
-    /// Removes the file.
     pub(crate) fn remove(&self) -> Result<(), Failure> {
         fs::remove_file(&self.path).map_err(|error| self.unusable(&error.to_string()))
     }
@@ -94,7 +91,6 @@ impl File {
         Ok(copy)
     }
 
-    /// The failure for an unusable file.
     pub(crate) fn unusable(&self, why: &str) -> Failure {
         Failure::local_with(
             format!("{} cannot be changed: {why}", self.path.display()),

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::SettingsError;
 
-/// Maximum nesting depth.
 const DEPTH_MAX: usize = 64;
 
 /// A value in a text.
@@ -15,16 +14,13 @@ pub(super) struct Node {
     pub(super) from: usize,
     /// The offset after its last byte.
     pub(super) to: usize,
-    /// Its kind.
     pub(super) kind: Kind,
 }
 
 /// The kind of a value.
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// An object's members.
     Object(Vec<Member>),
-    /// An array's elements.
     Array(Vec<Node>),
     /// A string, number or literal.
     Plain(Value),
@@ -33,11 +29,9 @@ pub(super) enum Kind {
 /// A member of an object.
 #[derive(Debug)]
 pub(super) struct Member {
-    /// Its name.
     pub(super) key: String,
     /// The offset of its name.
     pub(super) from: usize,
-    /// Its value.
     pub(super) value: Node,
 }
 

@@ -43,7 +43,6 @@ struct LostSelection {
 /// The action for a key.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Act {
-    /// Nothing.
     Nothing,
     /// Leave the page.
     Quit,
@@ -175,7 +174,6 @@ impl Model {
         }
     }
 
-    /// Handles a key.
     #[expect(clippy::wildcard_enum_match_arm, reason = "a key that means nothing does nothing")]
     pub(super) fn key(&mut self, key: KeyEvent) -> Act {
         // With any other modifier a key belongs to the terminal, e.g. the prefix of tmux.

@@ -114,7 +114,6 @@ fn draw_list(frame: &mut Frame<'_>, model: &Model, now: TimestampMs, area: Rect)
     frame.render_stateful_widget(list, area, &mut state);
 }
 
-/// The lines of a request.
 fn lines(request: &Value) -> Vec<Line<'static>> {
     let bold = Style::default().add_modifier(Modifier::BOLD);
     let mut lines = vec![Line::styled(text(&request["title"]), bold)];

@@ -14,7 +14,6 @@ use super::{
 };
 use crate::cli::{connect::program_command, context::Context, failure::Failure, identity::Source, shell};
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Install a hook that deposits packages automatically
@@ -32,7 +31,6 @@ enum HookKind {
     Claude,
 }
 
-/// The arguments of `hook install`.
 #[derive(Debug, Args)]
 pub(crate) struct Install {
     /// `git`: after each commit; `claude`: when Claude Code stops in this directory
@@ -43,7 +41,6 @@ pub(crate) struct Install {
     yes: bool,
 }
 
-/// The arguments of `hook remove`.
 #[derive(Debug, Args)]
 pub(crate) struct Remove {
     /// The hook to remove: `git` or `claude`

@@ -4,27 +4,17 @@
 /// The values of a note's front matter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in super::super) struct Front {
-    /// `title`
     pub(in super::super) title: Option<String>,
-    /// `description`
     pub(in super::super) description: Option<String>,
     /// `type`
     pub(in super::super) kind: Option<String>,
-    /// `status`
     pub(in super::super) status: Option<String>,
-    /// `review`
     pub(in super::super) review: Option<String>,
-    /// `significance`
     pub(in super::super) significance: Option<String>,
-    /// `next`
     pub(in super::super) next: Option<String>,
-    /// `topic`
     pub(in super::super) topic: Option<String>,
-    /// `parent`
     pub(in super::super) parent: Option<String>,
-    /// `tags`
     pub(in super::super) tags: Vec<String>,
-    /// `deliverables`
     pub(in super::super) deliverables: Vec<String>,
     /// Unknown keys.
     pub(in super::super) unknown: Vec<String>,

@@ -1,12 +1,10 @@
 //! The relevant lines of Markdown: headings, list items, and lines in a fence.
 //! Must not know: the meaning of a section.
 
-/// A line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line<'a> {
     /// The text as written, without its line break.
     pub(super) text: &'a str,
-    /// Its kind.
     pub(super) kind: Kind<'a>,
 }
 
@@ -28,7 +26,6 @@ pub(super) enum Kind<'a> {
     Text,
 }
 
-/// The lines of a text.
 pub(super) fn parse(text: &str) -> Vec<Line<'_>> {
     let mut fence: Option<&str> = None;
     text.lines()

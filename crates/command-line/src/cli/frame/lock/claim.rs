@@ -47,7 +47,6 @@ impl Claim<'_> {
         self.frame.send(self.context, &self.speaker, payload).await
     }
 
-    /// Announces the claim.
     pub(super) async fn announce(&self) -> Result<Reply<FrameReceipt>, Failure> {
         let request = LockRequest {
             resource: self.resource.clone(),
@@ -111,7 +110,6 @@ impl Claim<'_> {
         }
     }
 
-    /// Releases the claim.
     pub(super) async fn release(&self) {
         let release = LockRelease { lease_id: self.lease_id.clone(), resource: Some(self.resource.clone()) };
         let payload = Payload::LockRelease(release);

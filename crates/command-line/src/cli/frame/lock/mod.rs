@@ -31,7 +31,6 @@ const LONE_LEASE: Duration = Duration::from_secs(300);
 /// The lease of a claim that is extended while its command runs: after a crash the claim expires this soon.
 const KEPT_LEASE: Duration = Duration::from_secs(60);
 
-/// Shown under `--help`.
 const LOCK_HELP: &str = "\
 With a command: claims the resource, warns of earlier claims, runs the command, extends the claim while \
 it runs, and releases it when the command ends, also after Ctrl-C. The exit code is the command's: 128 plus the number \
@@ -39,7 +38,6 @@ of the signal that ended it, or 126 or 127 if it could not be run. PLENARY_LEASE
 Without a command: claims the resource and prints the lease's id for `plenary frame unlock` and `extend`.
 A claim is advisory: it informs others and blocks nobody. The server keeps no table of claims.";
 
-/// The arguments of `frame lock`.
 #[derive(Debug, Args)]
 #[command(after_help = LOCK_HELP)]
 pub(crate) struct Lock {
@@ -66,7 +64,6 @@ pub(crate) struct Lock {
     command: Vec<String>,
 }
 
-/// The arguments of `frame unlock`.
 #[derive(Debug, Args)]
 pub(crate) struct Unlock {
     /// The lease's id, or the claimed resource: releases every claim of the agent on it
@@ -77,7 +74,6 @@ pub(crate) struct Unlock {
     seat: SeatArgs,
 }
 
-/// The arguments of `frame extend`.
 #[derive(Debug, Args)]
 pub(crate) struct Extend {
     /// The lease's id, or the claimed resource: extends every claim of the agent on it
