@@ -7,7 +7,9 @@ mod tested;
 
 use super::{
     coding_agents::CodingAgent,
-    tool::{HookShape, Off, Reach, ServerShape, Servers, Settings, SettingsLocation, Switch, Tool},
+    tool::{
+        HookShape, Hooks, Off, Reach, ServerShape, Servers, Settings, SettingsLocation, Start, Switch, Tool,
+    },
 };
 
 /// The token's variable in a header, in the syntax of most coding agents.
@@ -35,6 +37,24 @@ pub(crate) const NO: &str = "no";
 
 const SECONDS: HookShape = HookShape::Groups { unit_ms: 1_000 };
 const MILLISECONDS: HookShape = HookShape::Groups { unit_ms: 1 };
+
+/// A coding agent with the values that most have; its settings and its reach are its own.
+const fn tool(agent: CodingAgent, name: &'static str, title: &'static str, program: &'static str) -> Tool {
+    Tool {
+        agent,
+        name,
+        title,
+        program,
+        servers: None,
+        hooks: Hooks::None,
+        allowed: None,
+        start: Start::Connected,
+        asks_person: &[],
+        reach: reach(NO, NO, NO),
+        next: "",
+        switches: &[],
+    }
+}
 
 /// A file at the same path below the directory and below the home directory.
 const fn file(path: &'static str) -> SettingsLocation {
@@ -122,6 +142,7 @@ mod tests {
         for (index, tool) in TOOLS.iter().enumerate() {
             assert_eq!(tool.agent as usize, index, "{}", tool.name);
             assert_eq!(tool.agent.tool().name, tool.name);
+            assert!(!tool.next.is_empty() && tool.reach.mid_turn != NO, "{}", tool.name);
         }
     }
 

@@ -9,7 +9,7 @@ use super::super::{
 };
 use super::{
     ALWAYS, BRACES, CLAUDE_EVENTS, DOLLAR, ENV, MILLISECONDS, NO, NO_HOOKS, NO_SERVER, REMOVE, SECONDS, XDG,
-    file, files, hooks, moved, reach, servers, switch,
+    file, files, hooks, moved, reach, servers, switch, tool,
 };
 
 const VSCODE_USER: &str = if cfg!(target_os = "macos") {
@@ -27,25 +27,16 @@ const GOOSE_SETTINGS: SettingsLocation =
     files(".agents/plugins/plenary/hooks/hooks.json", ".agents/plugins/plenary/hooks/hooks.json");
 
 pub(super) const QODER: Tool = Tool {
-    agent: CodingAgent::Qoder,
-    name: "qoder",
-    title: "Qoder CLI",
-    program: "qodercli",
     servers: Some(Servers { types: (Some("stdio"), Some("http")), ..servers(QODER_SETTINGS) }),
     hooks: Hooks::Settings(hooks(QODER_SETTINGS, SECONDS, CLAUDE_EVENTS)),
     allowed: Some((&["permissions", "allow"], "mcp__plenary__")),
-    start: Start::Connected,
-    asks_person: &[],
     reach: Reach { unasked: true, ..reach(ALWAYS, NO, "qodercli -p: as in a terminal") },
     next: "start `qodercli` here; a session that runs already uses the hooks from its next start",
     switches: &[switch(QODER_SETTINGS, &["disableAllHooks"], Off::True, (NO_HOOKS, REMOVE))],
+    ..tool(CodingAgent::Qoder, "qoder", "Qoder CLI", "qodercli")
 };
 
 pub(super) const DROID: Tool = Tool {
-    agent: CodingAgent::Droid,
-    name: "droid",
-    title: "Factory Droid",
-    program: "droid",
     servers: Some(Servers { types: (Some("stdio"), Some("http")), ..servers(DROID_SERVERS) }),
     hooks: Hooks::Settings(Settings {
         list: &[],
@@ -55,9 +46,6 @@ pub(super) const DROID: Tool = Tool {
             &["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact", "SessionEnd"],
         )
     }),
-    allowed: None,
-    start: Start::Connected,
-    asks_person: &[],
     reach: reach(ALWAYS, NO, "droid exec: as in a terminal"),
     next: "start `droid` here; where `.factory/settings.json` has hooks of its own, they move to `.factory/hooks.json`",
     switches: &[
@@ -69,13 +57,10 @@ pub(super) const DROID: Tool = Tool {
             (NO_SERVER, "remove `disabled`"),
         ),
     ],
+    ..tool(CodingAgent::Droid, "droid", "Factory Droid", "droid")
 };
 
 pub(super) const ANTIGRAVITY: Tool = Tool {
-    agent: CodingAgent::Antigravity,
-    name: "antigravity",
-    title: "Antigravity CLI",
-    program: "agy",
     servers: Some(Servers {
         http: ("serverUrl", BRACES),
         ..servers(files(".agents/mcp_config.json", ".gemini/antigravity-cli/mcp_config.json"))
@@ -90,19 +75,13 @@ pub(super) const ANTIGRAVITY: Tool = Tool {
             &["PreInvocation", "Stop"],
         )
     }),
-    allowed: None,
-    start: Start::Connected,
-    asks_person: &[],
     reach: reach("before each request to its model, at the end of the turn", NO, "not known"),
     next: "start `agy` here and trust the folder",
     switches: &[switch(file(".agents/hooks.json"), &["plenary", "enabled"], Off::False, (NO_HOOKS, REMOVE))],
+    ..tool(CodingAgent::Antigravity, "antigravity", "Antigravity CLI", "agy")
 };
 
 pub(super) const CRUSH: Tool = Tool {
-    agent: CodingAgent::Crush,
-    name: "crush",
-    title: "Crush",
-    program: "crush",
     servers: Some(Servers {
         list: &["mcp"],
         types: (Some("stdio"), Some("http")),
@@ -115,8 +94,6 @@ pub(super) const CRUSH: Tool = Tool {
         ..hooks(CRUSH_SETTINGS, HookShape::Flat, &["PreToolUse"])
     }),
     allowed: Some((&["permissions", "allowed_tools"], "mcp_plenary_")),
-    start: Start::Connected,
-    asks_person: &[],
     reach: Reach { unasked: true, ..reach("with each tool", NO, "crush run: with each tool") },
     next: "start `crush` here",
     switches: &[switch(
@@ -125,14 +102,10 @@ pub(super) const CRUSH: Tool = Tool {
         Off::True,
         (NO_SERVER, "remove `disabled`"),
     )],
+    ..tool(CodingAgent::Crush, "crush", "Crush", "crush")
 };
 
 pub(super) const GOOSE: Tool = Tool {
-    agent: CodingAgent::Goose,
-    name: "goose",
-    title: "Goose",
-    program: "goose",
-    servers: None,
     hooks: Hooks::Settings(Settings {
         extra_files: &[(
             "../plugin.json",
@@ -148,38 +121,26 @@ pub(super) const GOOSE: Tool = Tool {
             &["SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"],
         )
     }),
-    allowed: None,
     start: Start::CommandFlag { flag: "--with-extension", command: "session" },
-    asks_person: &[],
     reach: reach("at the end of the turn", NO, "goose run: at the end of the turn"),
     next: "start it with `plenary goose`, which adds the server by a flag: its list of servers is YAML, which is not edited",
-    switches: &[],
+    ..tool(CodingAgent::Goose, "goose", "Goose", "goose")
 };
 
 pub(super) const AUGGIE: Tool = Tool {
-    agent: CodingAgent::Auggie,
-    name: "auggie",
-    title: "Auggie",
-    program: "auggie",
     servers: Some(servers(AUGGIE_SETTINGS)),
     hooks: Hooks::Settings(hooks(
         AUGGIE_SETTINGS,
         MILLISECONDS,
         &["SessionStart", "PostToolUse", "Stop", "SessionEnd"],
     )),
-    allowed: None,
     start: Start::ServersFlag("--mcp-config"),
-    asks_person: &[],
     reach: reach(ALWAYS, NO, "auggie --print: as in a terminal"),
     next: "start `auggie` here",
-    switches: &[],
+    ..tool(CodingAgent::Auggie, "auggie", "Auggie", "auggie")
 };
 
 pub(super) const CURSOR: Tool = Tool {
-    agent: CodingAgent::Cursor,
-    name: "cursor",
-    title: "Cursor",
-    program: "cursor-agent",
     servers: Some(Servers { http: ("url", ENV), ..servers(file(".cursor/mcp.json")) }),
     hooks: Hooks::Settings(Settings {
         extra_members: &[("version", FixedValue::Number(1))],
@@ -190,33 +151,22 @@ pub(super) const CURSOR: Tool = Tool {
             &["sessionStart", "postToolUse", "stop", "preCompact", "sessionEnd"],
         )
     }),
-    allowed: None,
-    start: Start::Connected,
-    asks_person: &[],
     reach: reach(ALWAYS, NO, "not known"),
     next: "open this directory in Cursor or start `cursor-agent` here, and enable the server `plenary` in its settings if it \
            asks",
-    switches: &[],
+    ..tool(CodingAgent::Cursor, "cursor", "Cursor", "cursor-agent")
 };
 
 pub(super) const VSCODE: Tool = Tool {
-    agent: CodingAgent::Vscode,
-    name: "vscode",
-    title: "VS Code",
-    program: "code",
     servers: Some(Servers {
         list: &["servers"],
         types: (Some("stdio"), Some("http")),
         http: ("url", ENV),
         ..servers(files(".vscode/mcp.json", VSCODE_USER))
     }),
-    // It runs the hooks of Claude Code's settings.
-    hooks: Hooks::None,
-    allowed: None,
-    start: Start::Connected,
-    asks_person: &[],
+    // No hooks: it runs those of Claude Code's settings.
     reach: reach("by the hooks of Claude Code", NO, NO),
     next: "open this directory in VS Code and start the server `plenary` when it asks; for messages that arrive \
            by themselves connect `claude` here too, whose hooks VS Code runs",
-    switches: &[],
+    ..tool(CodingAgent::Vscode, "vscode", "VS Code", "code")
 };

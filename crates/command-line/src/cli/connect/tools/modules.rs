@@ -7,6 +7,7 @@ use super::super::{
 };
 use super::{
     ALWAYS, CURLY, NO, NO_SERVER, PLUGIN_EVENTS, XDG, file, files, moved, reach, servers, switch, tested,
+    tool,
 };
 
 const OPENCODE_SETTINGS: SettingsLocation =
@@ -40,19 +41,13 @@ const fn opencode_module(project: &'static str, named: &'static str, user: Setti
 }
 
 pub(super) const OPENCODE: Tool = Tool {
-    agent: CodingAgent::Opencode,
-    name: "opencode",
-    title: "OpenCode",
-    program: "opencode",
     servers: Some(opencode(OPENCODE_SETTINGS)),
     hooks: Hooks::Plugin(opencode_module(
         ".plenary/opencode.js",
         "./.plenary/opencode.js",
         moved(file(".config/opencode/plenary.js"), XDG, "opencode/plenary.js"),
     )),
-    allowed: None,
     start: Start::Content { variable: "OPENCODE_CONFIG_CONTENT" },
-    asks_person: &[],
     reach: Reach {
         wakes: true,
         ..tested(
@@ -67,22 +62,16 @@ pub(super) const OPENCODE: Tool = Tool {
         Off::False,
         (NO_SERVER, "remove `enabled: false`"),
     )],
+    ..tool(CodingAgent::Opencode, "opencode", "OpenCode", "opencode")
 };
 
 pub(super) const KILO: Tool = Tool {
-    agent: CodingAgent::Kilo,
-    name: "kilo",
-    title: "Kilo Code",
-    program: "kilo",
     servers: Some(opencode(KILO_SETTINGS)),
     hooks: Hooks::Plugin(opencode_module(
         ".plenary/kilo.js",
         "./.plenary/kilo.js",
         moved(file(".config/kilo/plenary.js"), XDG, "kilo/plenary.js"),
     )),
-    allowed: None,
-    start: Start::Connected,
-    asks_person: &[],
     reach: Reach {
         wakes: true,
         ..tested("7.7.9", reach(ALWAYS, "with --wake, from the first turn on", "kilo run: after each tool"))
@@ -94,13 +83,10 @@ pub(super) const KILO: Tool = Tool {
         Off::False,
         (NO_SERVER, "remove `enabled: false`"),
     )],
+    ..tool(CodingAgent::Kilo, "kilo", "Kilo Code", "kilo")
 };
 
 pub(super) const PI: Tool = Tool {
-    agent: CodingAgent::Pi,
-    name: "pi",
-    title: "Pi",
-    program: "pi",
     servers: Some(servers(files(".pi/mcp.json", ".pi/agent/mcp.json"))),
     hooks: Hooks::Plugin(Module {
         location: files(".pi/extensions/plenary.js", ".pi/agent/extensions/plenary.js"),
@@ -108,22 +94,15 @@ pub(super) const PI: Tool = Tool {
         events: PLUGIN_EVENTS,
         named: None,
     }),
-    allowed: None,
-    start: Start::Connected,
-    asks_person: &[],
     reach: Reach {
         wakes: true,
         ..reach(ALWAYS, "with --wake, from the first turn on", "pi -p: after each tool")
     },
     next: "start `pi` here and trust the project: until then it loads neither the extension nor the server",
-    switches: &[],
+    ..tool(CodingAgent::Pi, "pi", "Pi", "pi")
 };
 
 pub(super) const AMP: Tool = Tool {
-    agent: CodingAgent::Amp,
-    name: "amp",
-    title: "Amp",
-    program: "amp",
     servers: Some(Servers { list: &["amp.mcpServers"], ..servers(AMP_SETTINGS) }),
     hooks: Hooks::Plugin(Module {
         location: files(".amp/plugins/plenary.ts", ".config/amp/plugins/plenary.ts"),
@@ -131,10 +110,8 @@ pub(super) const AMP: Tool = Tool {
         events: &["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"],
         named: None,
     }),
-    allowed: None,
     start: Start::ServersFlag("--mcp-config"),
-    asks_person: &[],
     reach: reach(ALWAYS, NO, "amp -x: after each tool"),
     next: "start `amp` here and approve the server when it asks; older releases load plugins only with PLUGINS=all",
-    switches: &[],
+    ..tool(CodingAgent::Amp, "amp", "Amp", "amp")
 };

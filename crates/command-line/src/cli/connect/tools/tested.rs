@@ -10,7 +10,7 @@ use super::super::{
 };
 use super::{
     ALWAYS, CLAUDE_EVENTS, DOLLAR, MILLISECONDS, NO, NO_HOOKS, NO_SERVER, REMOVE, SECONDS, file, files,
-    hooks, moved, reach, servers, switch, tested,
+    hooks, moved, reach, servers, switch, tested, tool,
 };
 use crate::cli::hook::{ELICITATION, PERMISSION};
 
@@ -22,10 +22,6 @@ const KIMI_SETTINGS: SettingsLocation =
 const COPILOT_HOME: &str = "COPILOT_HOME";
 
 pub(super) const CLAUDE: Tool = Tool {
-    agent: CodingAgent::Claude,
-    name: "claude",
-    title: "Claude Code",
-    program: "claude",
     servers: Some(Servers {
         types: (Some("stdio"), Some("http")),
         ..servers(files(".mcp.json", ".claude.json"))
@@ -44,14 +40,10 @@ pub(super) const CLAUDE: Tool = Tool {
         ..tested("2.1.330", reach(ALWAYS, "with --wake, from the start on", "claude -p: as in a terminal"))
     },
     next: "start `claude` here; a session that is already running uses the hooks from its next start",
-    switches: &[],
+    ..tool(CodingAgent::Claude, "claude", "Claude Code", "claude")
 };
 
 pub(super) const CODEX: Tool = Tool {
-    agent: CodingAgent::Codex,
-    name: "codex",
-    title: "Codex",
-    program: "codex",
     servers: Some(Servers {
         list: &["mcp_servers"],
         shape: ServerShape::Toml,
@@ -64,7 +56,6 @@ pub(super) const CODEX: Tool = Tool {
         SECONDS,
         &["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact"],
     )),
-    allowed: None,
     start: Start::TomlFlags,
     asks_person: &[PERMISSION],
     reach: Reach {
@@ -79,14 +70,10 @@ pub(super) const CODEX: Tool = Tool {
         )
     },
     next: "start `codex` here, and trust the directory when it asks",
-    switches: &[],
+    ..tool(CodingAgent::Codex, "codex", "Codex", "codex")
 };
 
 pub(super) const GEMINI: Tool = Tool {
-    agent: CodingAgent::Gemini,
-    name: "gemini",
-    title: "Gemini CLI",
-    program: "gemini",
     servers: Some(Servers {
         http: ("httpUrl", DOLLAR),
         more: &[("trust", More::TrueUnlessAsked)],
@@ -97,22 +84,16 @@ pub(super) const GEMINI: Tool = Tool {
         MILLISECONDS,
         &["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "PreCompress", "SessionEnd"],
     )),
-    allowed: None,
     start: Start::LinkedHome { variable: "GEMINI_CLI_HOME" },
-    asks_person: &[],
     reach: tested(
         "0.61.0",
         reach(ALWAYS, NO, "gemini -p: as in a terminal; in an editor (--acp): at the end of the turn"),
     ),
     next: "start `gemini` here and trust the folder: until then the server is shown as disabled",
-    switches: &[],
+    ..tool(CodingAgent::Gemini, "gemini", "Gemini CLI", "gemini")
 };
 
 pub(super) const QWEN: Tool = Tool {
-    agent: CodingAgent::Qwen,
-    name: "qwen",
-    title: "Qwen Code",
-    program: "qwen",
     servers: Some(Servers {
         http: ("httpUrl", DOLLAR),
         more: &[("trust", More::TrueUnlessAsked), ("timeout", More::Number(120_000))],
@@ -120,12 +101,10 @@ pub(super) const QWEN: Tool = Tool {
         ..servers(QWEN_SETTINGS)
     }),
     hooks: Hooks::Settings(hooks(QWEN_SETTINGS, SECONDS, CLAUDE_EVENTS)),
-    allowed: None,
     start: Start::Defaults {
         variable: "QWEN_CODE_SYSTEM_DEFAULTS_PATH",
         system: "/etc/qwen-code/system-defaults.json",
     },
-    asks_person: &[],
     reach: tested("0.24.4", reach(ALWAYS, NO, "qwen -p: as in a terminal")),
     next: "where folders have to be trusted, trust this one: until then it runs no hook",
     switches: &[
@@ -146,13 +125,10 @@ pub(super) const QWEN: Tool = Tool {
             (NO_SERVER, "correct `mcp.allowed`"),
         ),
     ],
+    ..tool(CodingAgent::Qwen, "qwen", "Qwen Code", "qwen")
 };
 
 pub(super) const KIMI: Tool = Tool {
-    agent: CodingAgent::Kimi,
-    name: "kimi",
-    title: "Kimi Code",
-    program: "kimi",
     servers: Some(Servers { more: &[("toolTimeoutMs", More::Number(120_000))], ..servers(KIMI_SETTINGS) }),
     // It has hooks only for the user, in every directory.
     hooks: Hooks::Settings(hooks(
@@ -164,9 +140,6 @@ pub(super) const KIMI: Tool = Tool {
         HookShape::Toml,
         CLAUDE_EVENTS,
     )),
-    allowed: None,
-    start: Start::Connected,
-    asks_person: &[],
     reach: Reach {
         unasked: false,
         ..tested(
@@ -186,13 +159,10 @@ pub(super) const KIMI: Tool = Tool {
         Off::False,
         (NO_SERVER, "remove `enabled: false`"),
     )],
+    ..tool(CodingAgent::Kimi, "kimi", "Kimi Code", "kimi")
 };
 
 pub(super) const COPILOT: Tool = Tool {
-    agent: CodingAgent::Copilot,
-    name: "copilot",
-    title: "GitHub Copilot CLI",
-    program: "copilot",
     servers: Some(Servers {
         types: (Some("local"), Some("http")),
         more: &[("tools", More::Texts(&["*"]))],
@@ -214,13 +184,11 @@ pub(super) const COPILOT: Tool = Tool {
             &["sessionStart", "userPromptSubmitted", "postToolUse", "agentStop", "preCompact", "sessionEnd"],
         )
     }),
-    allowed: None,
     start: Start::ServersFlag("--additional-mcp-config"),
-    asks_person: &[],
     reach: Reach {
         unasked: false,
         ..tested("1.0.102", reach(ALWAYS, NO, "copilot -p: as in a terminal, with --trust-folder"))
     },
     next: "start `copilot` here and trust the folder: until then it runs no hook",
-    switches: &[],
+    ..tool(CodingAgent::Copilot, "copilot", "GitHub Copilot CLI", "copilot")
 };
