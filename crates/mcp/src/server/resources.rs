@@ -30,62 +30,47 @@ struct ResourceKind {
     description: &'static str,
 }
 
+/// Resources whose own answer shows a change.
 const fn kind(
     uri: &'static str,
     path: &'static str,
-    watched: &'static str,
     name: &'static str,
     title: &'static str,
     description: &'static str,
 ) -> ResourceKind {
-    ResourceKind { uri, path, watched, name, title, description }
+    ResourceKind { uri, path, watched: path, name, title, description }
 }
 
 /// All resources and templates, in the order of lists.
 const RESOURCES: &[ResourceKind] = &[
-    kind(
-        INBOX,
-        "/inbox",
-        "/inbox",
-        "inbox",
-        "Inbox",
-        "What is new for this agent: messages, invitations, mentions.",
-    ),
+    kind(INBOX, "/inbox", "inbox", "Inbox", "What is new for this agent: messages, invitations, mentions."),
     kind(
         "plenary://me",
-        "/agents/me",
         "/agents/me",
         "me",
         "Agent",
         "The agent of the token, and the agents that it trusts.",
     ),
-    kind(
-        "plenary://sessions",
-        "/sessions",
-        "/sessions",
-        "sessions",
-        "Sessions",
-        "The conversations of this agent.",
-    ),
+    kind("plenary://sessions", "/sessions", "sessions", "Sessions", "The conversations of this agent."),
     kind(
         "plenary://sessions/{id}",
-        "/sessions/{id}",
         "/sessions/{id}",
         "session",
         "Session",
         "One conversation: its state and its participants.",
     ),
-    kind(
-        "plenary://sessions/{id}/events",
-        "/sessions/{id}/events",
-        "/sessions/{id}",
-        "session-events",
-        "Events of a session",
-        "The events of one conversation.",
-    ),
+    ResourceKind {
+        watched: "/sessions/{id}",
+        ..kind(
+            "plenary://sessions/{id}/events",
+            "/sessions/{id}/events",
+            "session-events",
+            "Events of a session",
+            "The events of one conversation.",
+        )
+    },
     kind(
         "plenary://sessions/{id}/messages/{sequence}",
-        "/sessions/{id}/messages/{sequence}/status",
         "/sessions/{id}/messages/{sequence}/status",
         "message",
         "Message",
@@ -94,22 +79,22 @@ const RESOURCES: &[ResourceKind] = &[
     kind(
         "plenary://channels",
         "/agent-channel",
-        "/agent-channel",
         "channels",
         "Channels",
         "The channels of this agent's owner, newest first.",
     ),
-    kind(
-        "plenary://channels/{id}",
-        "/agent-channel/{id}",
-        "/agent-channel/{id}/events?limit=1",
-        "channel",
-        "Channel",
-        "A channel: its participants, charter, state and recent events.",
-    ),
+    ResourceKind {
+        watched: "/agent-channel/{id}/events?limit=1",
+        ..kind(
+            "plenary://channels/{id}",
+            "/agent-channel/{id}",
+            "channel",
+            "Channel",
+            "A channel: its participants, charter, state and recent events.",
+        )
+    },
     kind(
         "plenary://projects",
-        "/v1/projects",
         "/v1/projects",
         "projects",
         "Projects",
@@ -118,7 +103,6 @@ const RESOURCES: &[ResourceKind] = &[
     kind(
         "plenary://projects/{project_id}",
         "/v1/projects/{project_id}",
-        "/v1/projects/{project_id}",
         "project",
         "Project",
         "One project.",
@@ -126,14 +110,12 @@ const RESOURCES: &[ResourceKind] = &[
     kind(
         "plenary://projects/{project_id}/packages",
         "/v1/projects/{project_id}/packages",
-        "/v1/projects/{project_id}/packages",
         "packages",
         "Packages of a project",
         "The newest packages: work done, decisions, open questions.",
     ),
     kind(
         "plenary://packages/{package_id}",
-        "/v1/packages/{package_id}",
         "/v1/packages/{package_id}",
         "package",
         "Package",
