@@ -42,7 +42,7 @@ use edits::{add_entries, apply};
 pub(crate) use entries::{ProgramEntries, read_entries};
 pub(crate) use plan::SERVER;
 use plan::{PlannedFile, ProgramCommand, plan};
-pub(crate) use tool::{Off, Reach, Switch};
+pub(crate) use tool::{Off, Reach};
 pub(crate) use tools::NO;
 
 /// The longest wait of a permission request for a person, in seconds.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::cli::{
-    connect::{CodingAgent, Off, SERVER, Scope, SettingsRoots, Switch},
+    connect::{CodingAgent, Off, SERVER, Scope, SettingsRoots},
     context::Context,
     failure::Failure,
     settings::{Document, File},
@@ -15,6 +15,41 @@ use crate::cli::{
 
 /// The directories of an administrator's settings for Claude Code.
 const CLAUDE_MANAGED: [&str; 2] = ["/etc/claude-code", "/Library/Application Support/ClaudeCode"];
+
+/// A setting that disables our hooks or our server: its path, the value, its effect, and the remedy.
+type Disabling = (&'static [&'static str], Off, &'static str, &'static str);
+const NO_SERVER: &str = "disables the server `plenary`";
+const CLAUDE_OFF: [Disabling; 3] = [
+    (
+        &["disableAllHooks"],
+        Off::True,
+        "disables all hooks",
+        "remove `disableAllHooks`; otherwise messages arrive only through the tool `inbox`",
+    ),
+    (
+        &["allowManagedHooksOnly"],
+        Off::True,
+        "allows only the hooks of your organisation",
+        "ask the administrator of this machine",
+    ),
+    (&["disabledMcpjsonServers"], Off::Has(SERVER), NO_SERVER, "remove it from `disabledMcpjsonServers`"),
+];
+const CODEX_OFF: [Disabling; 3] = [
+    (&["features", "hooks"], Off::False, "disables hooks", "remove it from `[features]`"),
+    (&["features", "codex_hooks"], Off::False, "disables hooks", "remove it from `[features]`"),
+    (&["mcp_servers", SERVER, "enabled"], Off::False, NO_SERVER, "remove `enabled = false`"),
+];
+const GEMINI_OFF: [Disabling; 4] = [
+    (&["hooksConfig", "enabled"], Off::False, "disables Plenary's hooks", "remove it from `hooksConfig`"),
+    (
+        &["hooksConfig", "disabled"],
+        Off::Has(SERVER),
+        "disables Plenary's hooks",
+        "remove it from `hooksConfig`",
+    ),
+    (&["mcp", "excluded"], Off::Has(SERVER), NO_SERVER, "correct `mcp.excluded` and `mcp.allowed`"),
+    (&["mcp", "allowed"], Off::Lacks(SERVER), NO_SERVER, "correct `mcp.excluded` and `mcp.allowed`"),
+];
 
 /// A settings file and its content.
 struct Setting {
@@ -123,7 +158,8 @@ fn check_switches(
         let mut files: Vec<PathBuf> = switch.machine.map(PathBuf::from).into_iter().collect();
         files.extend(roots.find(&switch.location, Scope::User));
         files.extend(roots.find(&switch.location, Scope::Project));
-        check_switch(switch, &all(files))?;
+        let off = (switch.path, switch.off, switch.does, switch.next);
+        all(files).iter().try_for_each(|setting| check_off(setting, &[off]))?;
     }
     if coding == CodingAgent::Qwen {
         let settings = all(vec![home.join(".qwen/settings.json"), directory.join(".qwen/settings.json")]);
@@ -142,18 +178,18 @@ fn check_switches(
     Ok(Verdict::allowed())
 }
 
-/// Checks a switch of the table in all files.
-fn check_switch(switch: &Switch, settings: &[Setting]) -> Result<(), Failure> {
-    for setting in settings {
-        let value = switch.path.iter().fold(&setting.value, |value, name| &value[*name]);
-        let is_off = match switch.off {
+/// Checks that a file disables nothing.
+fn check_off(setting: &Setting, all: &[Disabling]) -> Result<(), Failure> {
+    for (path, off, does, next) in all {
+        let value = path.iter().fold(&setting.value, |value, name| &value[*name]);
+        let is_off = match off {
             Off::True => *value == true,
             Off::False => *value == false,
             Off::Has(element) => has(value, element),
             Off::Lacks(element) => value.is_array() && !has(value, element),
         };
         if is_off {
-            return Err(refused(setting, switch.does, switch.next));
+            return Err(refused(setting, does, next));
         }
     }
     Ok(())
@@ -179,27 +215,7 @@ fn refused(setting: &Setting, what: &str, next: &str) -> Failure {
 
 fn claude(settings: &[Setting], state: Option<&Setting>, directory: &Path) -> Result<Verdict, Failure> {
     for setting in settings {
-        if setting.value["disableAllHooks"] == true {
-            return Err(refused(
-                setting,
-                "disables all hooks",
-                "remove `disableAllHooks`; otherwise messages arrive only through the tool `inbox`",
-            ));
-        }
-        if setting.value["allowManagedHooksOnly"] == true {
-            return Err(refused(
-                setting,
-                "allows only the hooks of your organisation",
-                "ask the administrator of this machine",
-            ));
-        }
-        if has(&setting.value["disabledMcpjsonServers"], SERVER) {
-            return Err(refused(
-                setting,
-                "disables the server `plenary`",
-                "remove it from `disabledMcpjsonServers`",
-            ));
-        }
+        check_off(setting, &CLAUDE_OFF)?;
         if let Some(rule) = denied(&setting.value["permissions"]["deny"]) {
             let what = format!("denies tools of `plenary` with the rule `{rule}`");
             return Err(refused(setting, &what, "remove it from `permissions.deny`"));
@@ -268,16 +284,7 @@ fn managed(directory: &str) -> Vec<PathBuf> {
 
 /// For settings of a directory, checks also that Codex trusts `directory`.
 fn codex(settings: &[Setting], directory: Option<&Path>, hooks: &Path) -> Result<Verdict, Failure> {
-    for setting in settings {
-        for feature in ["hooks", "codex_hooks"] {
-            if setting.value["features"][feature] == false {
-                return Err(refused(setting, "disables hooks", "remove it from `[features]`"));
-            }
-        }
-        if setting.value["mcp_servers"][SERVER]["enabled"] == false {
-            return Err(refused(setting, "disables the server `plenary`", "remove `enabled = false`"));
-        }
-    }
+    settings.iter().try_for_each(|setting| check_off(setting, &CODEX_OFF))?;
     let user_settings = settings.first().map_or(&Value::Null, |setting| &setting.value);
     if let Some(directory) = directory {
         let level = |ancestor: &Path| {
@@ -308,27 +315,9 @@ fn gemini(
     switched: Option<&Setting>,
     directory: &Path,
 ) -> Result<Verdict, Failure> {
-    for setting in settings {
-        if setting.value["hooksConfig"]["enabled"] == false
-            || has(&setting.value["hooksConfig"]["disabled"], SERVER)
-        {
-            return Err(refused(setting, "disables Plenary's hooks", "remove it from `hooksConfig`"));
-        }
-        let allowed = &setting.value["mcp"]["allowed"];
-        if has(&setting.value["mcp"]["excluded"], SERVER) || (allowed.is_array() && !has(allowed, SERVER)) {
-            return Err(refused(
-                setting,
-                "disables the server `plenary`",
-                "correct `mcp.excluded` and `mcp.allowed`",
-            ));
-        }
-    }
+    settings.iter().try_for_each(|setting| check_off(setting, &GEMINI_OFF))?;
     if let Some(switched) = switched.filter(|switched| switched.value[SERVER]["enabled"] == false) {
-        return Err(refused(
-            switched,
-            "disables the server `plenary`",
-            "enable it: `gemini mcp enable plenary`",
-        ));
+        return Err(refused(switched, NO_SERVER, "enable it: `gemini mcp enable plenary`"));
     }
     trusts("Gemini CLI", true, (settings, trusted), directory)
 }
