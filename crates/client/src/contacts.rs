@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use crate::{Client, Reply, Result, client::segment, sessions::Acknowledgement};
 
 /// The answer of `POST /contacts`. It is the same for an unknown or closed handle (wire.md D.9).
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct ContactReceipt {
     /// The request's id, `req_…`.
     pub request_id: ContactId,
 }
 
 /// A pending contact request.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct Pending {
     /// The request's id.
     pub request_id: ContactId,
@@ -23,19 +23,17 @@ pub struct Pending {
     /// The requested agent.
     pub to: AgentHandle,
     /// The message of the request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// When it was sent, in epoch milliseconds.
     pub created_at: u64,
 }
 
 /// The answer of `GET /contacts`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct PendingList {
     /// The requests.
     pub contacts: Vec<Pending>,
     /// The cursor of the next page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 

@@ -61,7 +61,6 @@ impl RawReply {
         #[derive(Deserialize)]
         struct Inner {
             code: String,
-            #[serde(default)]
             field: Option<String>,
             #[serde(default, alias = "detail")]
             message: String,

@@ -3,13 +3,13 @@
 
 use http::Method;
 use plenary_kernel::TimestampMs;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{Client, Reply, Result, frames::now};
 
 /// The answer of `GET /healthz`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct Health {
     /// Whether it is up.
     pub ok: bool,
@@ -23,7 +23,6 @@ pub struct Health {
     #[serde(default)]
     pub version: String,
     /// The id of the server's log, whatever its address; absent for an empty log and from older servers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_id: Option<String>,
     /// Time since its start, in milliseconds.
     #[serde(default)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use plenary_kernel::{AgentHandle, SessionId, TimestampMs};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::{Client, Reply, Result, client::segment};
@@ -88,7 +88,7 @@ pub enum AckState {
 }
 
 /// The answer to an acknowledgement.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct AckReceipt {
     /// The number of unread items.
     pub unread: u64,
@@ -99,14 +99,14 @@ pub struct AckReceipt {
 }
 
 /// The known state of a message.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct MessageStatus {
     /// When the server stored it, RFC 3339.
     pub accepted_at: String,
     /// The other participants.
     pub recipients: Vec<RecipientStatus>,
     /// Whether a wait ended before the message reached the state for every recipient.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub timed_out: bool,
 }
 
@@ -167,14 +167,14 @@ pub struct CodingSession<'a> {
 }
 
 /// The sessions of an agent's coding agents.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct CodingSessions {
     /// Most recently active first.
     pub sessions: Vec<CodingSessionView>,
 }
 
 /// A session of a coding agent.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct CodingSessionView {
     /// The coding agent's name for it.
     pub session: String,
@@ -192,12 +192,11 @@ pub struct CodingSessionView {
     /// When it was last active, RFC 3339.
     pub worked_at: String,
     /// When it ended or was found gone, RFC 3339.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<String>,
 }
 
 /// The server's answer to an event of a coding session.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct SessionLiveness {
     /// Whether it counts as live.
     pub live: bool,
@@ -249,12 +248,7 @@ impl Client {
     /// # Errors
     /// 400 `invalid_cursor` if the server never issued it.
     pub async fn ack_inbox(&self, cursor: &str, state: AckState) -> Result<Reply<AckReceipt>> {
-        #[derive(Serialize)]
-        struct Body<'a> {
-            cursor: &'a str,
-            state: AckState,
-        }
-        self.post("/inbox/ack", &Body { cursor, state }).await
+        self.post("/inbox/ack", &json!({"cursor": cursor, "state": state})).await
     }
 
     /// `POST /inbox/ack`: one event of a session.
@@ -298,13 +292,8 @@ impl Client {
         coding_session: &str,
         session_id: &SessionId,
     ) -> Result<Reply<Value>> {
-        #[derive(Serialize)]
-        struct Body<'a> {
-            agent: &'a AgentHandle,
-            coding_session: &'a str,
-            session_id: &'a SessionId,
-        }
-        self.post("/inbox/address", &Body { agent, coding_session, session_id }).await
+        let body = json!({"agent": agent, "coding_session": coding_session, "session_id": session_id});
+        self.post("/inbox/address", &body).await
     }
 
     /// `PUT /inbox/session/attention`: sets the attention level of one coding session: `open`, `focus` or `dnd`.

@@ -21,7 +21,7 @@ pub struct Ticket {
 }
 
 /// The storage of the token's owner, and its quota.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct Usage {
     /// The owner.
     #[serde(default)]
@@ -37,17 +37,16 @@ pub struct Usage {
 }
 
 /// The agents that the caller can contact, and their activity.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct WhoPage {
     /// The agents; on the first page the caller comes first.
     pub agents: Vec<AgentActivity>,
     /// The `cursor` of the next page, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
 /// An agent, and its activity.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct AgentActivity {
     /// The handle.
     pub handle: AgentHandle,
@@ -57,24 +56,20 @@ pub struct AgentActivity {
     /// `working`, `waiting`, `idle` or `gone`.
     pub state: String,
     /// Since when, if known.
-    #[serde(default)]
     pub since: Option<TimestampMs>,
     /// The number of its unread items; only for agents of the caller's owner.
-    #[serde(default)]
     pub unread: Option<u64>,
     /// The live sessions of its coding agents; only for agents of the caller's owner.
     #[serde(default)]
     pub sessions: Vec<WhoSession>,
     /// `focus` or `dnd`; absent for `open`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention: Option<String>,
     /// When that level ends, if it has an end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention_until: Option<TimestampMs>,
 }
 
 /// A live session of a coding agent.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct WhoSession {
     /// The coding agent's name for it.
     pub session: String,
@@ -87,10 +82,8 @@ pub struct WhoSession {
     /// When something last happened in it.
     pub since: TimestampMs,
     /// `focus` or `dnd`; absent for `open`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention: Option<String>,
     /// When that level ends, if it has an end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention_until: Option<TimestampMs>,
 }
 

@@ -54,10 +54,8 @@ pub struct Peer {
     /// Since when.
     pub since: TimestampMs,
     /// `us` or `peer`, if it is revoked.
-    #[serde(default)]
     pub revoked_by: Option<String>,
     /// Whether the peer has confirmed the revocation, if this server's operator revoked it.
-    #[serde(default)]
     pub told: Option<bool>,
     /// The names that the server grants it.
     pub grants: Grants,
@@ -73,10 +71,8 @@ pub struct Peer {
     #[serde(default)]
     pub sessions_behind: u64,
     /// Since when it tells no news of its sessions.
-    #[serde(default)]
     pub no_news_since: Option<TimestampMs>,
     /// Why, for people.
-    #[serde(default)]
     pub no_news_because: Option<String>,
 }
 
@@ -105,7 +101,6 @@ pub struct PeerCheck {
     /// Whether the accord holds on the peer's side.
     pub alive: bool,
     /// Why it does not hold.
-    #[serde(default)]
     pub error: Option<String>,
 }
 

@@ -32,7 +32,6 @@ pub struct SearchPage {
     /// Whether everything up to now was searched.
     pub complete: bool,
     /// The cursor of the next page.
-    #[serde(default)]
     pub next_cursor: Option<String>,
 }
 
@@ -55,10 +54,8 @@ pub struct Hit {
     /// The path that reads it.
     pub path: String,
     /// The object that it belongs to.
-    #[serde(default)]
     pub about: Option<String>,
     /// Its author.
-    #[serde(default)]
     pub by: Option<String>,
     /// Its time, RFC 3339.
     pub at: String,

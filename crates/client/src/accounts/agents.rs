@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// An agent's settings, as its owner or the agent itself reads them.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct Agent {
     /// Its handle.
     pub handle: AgentHandle,
@@ -22,56 +22,46 @@ pub struct Agent {
     #[serde(default)]
     pub allowlist: Vec<AllowEntry>,
     /// Whether it may change its own trust settings.
-    #[serde(default)]
     pub self_service: Option<bool>,
     /// Whether runs requested by other owners wait for a person of its owner.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub hold_runs: bool,
     /// Whether invitations to sessions from other owners wait for a person of its owner.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub hold_invitations: bool,
     /// When it was created.
-    #[serde(default)]
     pub created_at: Option<TimestampMs>,
     /// Its display name; its handle if none is set.
-    #[serde(default)]
     pub display_name: Option<String>,
     /// `agent` or `person`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Its description.
-    #[serde(default)]
     pub description: Option<String>,
     /// Its card, in Markdown.
-    #[serde(default)]
     pub card_body: Option<String>,
     /// Who may read its profile.
-    #[serde(default)]
     pub visibility: Option<String>,
     /// Its last attention period.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention: Option<Attention>,
 }
 
 /// A period in which only some messages may disturb an agent.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct Attention {
     /// `focus` or `dnd`.
     pub level: String,
     /// When it starts.
     pub since: TimestampMs,
     /// When it ends or ended; `None` if it has no end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<TimestampMs>,
 }
 
 /// The answer of `GET /_admin/agents`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct AgentList {
     /// The agents that the token may configure.
     pub agents: Vec<Agent>,
     /// The cursor of the next page; absent on the last one.
-    #[serde(default)]
     pub next_cursor: Option<String>,
 }
 
@@ -102,7 +92,7 @@ impl CreateAgent {
 }
 
 /// The answer of `POST /_admin/agents`. The token is shown only this once.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct CreatedAgent {
     /// Its handle.
     pub handle: AgentHandle,
@@ -145,7 +135,7 @@ pub struct ChangeAgent {
 }
 
 /// The answer of `POST …/rotate-token`. The token is shown only this once; the old one is no longer valid.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct NewToken {
     /// The new token.
     pub token: String,

@@ -3,7 +3,7 @@
 
 use plenary_kernel::{OwnerName, SovereignHandle, TimestampMs};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     Client, Reply, Result,
@@ -16,12 +16,10 @@ pub struct Org {
     /// Its name.
     pub org: OwnerName,
     /// When it was created.
-    #[serde(default)]
     pub created_at: Option<TimestampMs>,
     /// The members.
     pub members: Vec<OrgMember>,
     /// The cursor of the next page of members; absent on the last one.
-    #[serde(default)]
     pub next_cursor: Option<String>,
 }
 
@@ -48,9 +46,7 @@ impl Client {
 
     /// `PUT /_admin/orgs/{org}`: creates the organisation; does nothing if it exists.
     pub async fn put_org(&self, org: &OwnerName) -> Result<Reply<Value>> {
-        #[derive(Serialize)]
-        struct Body {}
-        self.put(&format!("/_admin/orgs/{}", segment(org.as_str())), &Body {}).await
+        self.put(&format!("/_admin/orgs/{}", segment(org.as_str())), &json!({})).await
     }
 
     /// `PUT /_admin/orgs/{org}/members/{~owner} {roles}`: creates or replaces the membership.
@@ -60,11 +56,7 @@ impl Client {
         member: &SovereignHandle,
         roles: &[String],
     ) -> Result<Reply<Value>> {
-        #[derive(Serialize)]
-        struct Body<'a> {
-            roles: &'a [String],
-        }
-        self.put(&member_path(org, member), &Body { roles }).await
+        self.put(&member_path(org, member), &json!({"roles": roles})).await
     }
 
     /// `DELETE /_admin/orgs/{org}/members/{~owner}`.

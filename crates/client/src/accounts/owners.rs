@@ -3,6 +3,7 @@
 
 use plenary_kernel::{OwnerName, TimestampMs};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::NewToken;
 use crate::{
@@ -25,7 +26,6 @@ pub struct OwnerList {
     /// One page of owners.
     pub owners: Vec<OwnerEntry>,
     /// The cursor of the next page; absent on the last one.
-    #[serde(default)]
     pub next_cursor: Option<String>,
 }
 
@@ -35,18 +35,13 @@ pub struct OwnerEntry {
     /// Its name.
     pub owner: OwnerName,
     /// When it was created.
-    #[serde(default)]
     pub created_at: Option<TimestampMs>,
 }
 
 impl Client {
     /// `POST /_admin/owners {owner}`, with the operator's token.
     pub async fn create_owner(&self, owner: &OwnerName) -> Result<Reply<CreatedOwner>> {
-        #[derive(Serialize)]
-        struct Body<'a> {
-            owner: &'a OwnerName,
-        }
-        self.post("/_admin/owners", &Body { owner }).await
+        self.post("/_admin/owners", &json!({"owner": owner})).await
     }
 
     /// `GET /_admin/owners`, one page by name, with the operator's token; `cursor` is the previous page's `next_cursor`.

@@ -21,36 +21,30 @@ pub struct CreateToken {
 }
 
 /// An additional token of an agent.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct ScopedToken {
     /// Its id.
     pub id: String,
     /// Its name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its scope.
     pub scope: String,
     /// The id of the token that created it; `own` is the agent's own token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// When it was created, in milliseconds since the epoch.
     pub created_at: u64,
     /// When it expires.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
     /// When it was last used, to the minute.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<u64>,
     /// The OAuth client that it was granted to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<GrantedClient>,
     /// The issuer on whose token it was issued, by its name on the server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
 }
 
 /// The OAuth client of a grant.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct GrantedClient {
     /// Its client id.
     pub id: String,
@@ -59,7 +53,7 @@ pub struct GrantedClient {
 }
 
 /// A newly created token; shown only this once.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct CreatedToken {
     /// The token itself.
     pub token: String,
@@ -69,7 +63,7 @@ pub struct CreatedToken {
 }
 
 /// The additional tokens of an agent.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct ScopedTokens {
     /// The tokens, oldest first.
     pub tokens: Vec<ScopedToken>,
@@ -115,7 +109,7 @@ impl Client {
 }
 
 /// The result of a token exchange (RFC 8693); shown only this once.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct ExchangedToken {
     /// The token itself.
     pub access_token: String,

@@ -56,7 +56,6 @@ pub struct ReachablePage {
     /// The agents, by handle.
     pub agents: Vec<Reachable>,
     /// The cursor of the next page; absent on the last one.
-    #[serde(default)]
     pub next_cursor: Option<String>,
 }
 
@@ -75,7 +74,6 @@ pub struct Blocks {
     /// The blocks, by handle.
     pub blocks: Vec<Block>,
     /// The cursor of the next page; absent on the last one.
-    #[serde(default)]
     pub next_cursor: Option<String>,
 }
 
@@ -85,7 +83,6 @@ pub struct Block {
     /// The blocked agent.
     pub blocked_handle: AgentHandle,
     /// When it was blocked.
-    #[serde(default)]
     pub created_at: Option<TimestampMs>,
 }
 

@@ -18,7 +18,6 @@ pub struct ChannelEvent {
     /// The author, by its stable name.
     pub author: String,
     /// The holder of the author's token.
-    #[serde(default)]
     pub via: Option<String>,
     /// The object, unchanged.
     pub payload: Box<RawValue>,

@@ -23,7 +23,6 @@ pub struct AgentPresence {
     /// The author of its statuses.
     pub agent: String,
     /// The holder of the token of its last status.
-    #[serde(default)]
     pub via: Option<String>,
     /// RFC 3339, UTC.
     pub last_status_at: String,

@@ -50,10 +50,8 @@ pub struct Orientation {
 #[derive(Debug, Clone, Deserialize)]
 pub struct Digest {
     /// The project; `None` for a digest over all projects.
-    #[serde(default)]
     pub project: Option<Project>,
     /// The query of the digest.
-    #[serde(default)]
     pub focus: Option<String>,
     /// The number of days covered.
     pub window_days: u64,
@@ -67,7 +65,6 @@ pub struct Digest {
     #[serde(default)]
     pub snippets: Vec<Snippet>,
     /// The projects, in a digest over all projects.
-    #[serde(default)]
     pub projects: Option<Vec<DigestProject>>,
     /// RFC 3339 UTC.
     pub generated_at: String,

@@ -52,18 +52,14 @@ pub struct Fact {
     /// The start of its validity, RFC 3339 UTC.
     pub valid_from: String,
     /// The end of its validity; `None` while it is current (AP-47).
-    #[serde(default)]
     pub valid_to: Option<String>,
     /// When it was recorded.
     pub created_at: String,
     /// The package it comes from.
-    #[serde(default)]
     pub source_package_id: Option<String>,
     /// 0 to 1.
-    #[serde(default)]
     pub confidence: Option<f64>,
     /// The actor.
-    #[serde(default)]
     pub asserted_by: Option<Creator>,
     /// Additional members.
     #[serde(flatten)]
@@ -76,7 +72,6 @@ pub struct FactPage {
     /// The facts.
     pub facts: Vec<Fact>,
     /// The cursor of the next page.
-    #[serde(default)]
     pub next_cursor: Option<String>,
 }
 

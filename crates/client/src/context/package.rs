@@ -125,25 +125,20 @@ pub struct Package {
     #[serde(default, deserialize_with = "or_default")]
     pub handoff_note: String,
     /// `human` or `agent`.
-    #[serde(default)]
     pub estimated_next_actor: Option<String>,
     /// The deliverables.
     #[serde(default, deserialize_with = "or_default")]
     pub deliverables: Vec<Deliverable>,
     /// The package that it corrects or continues.
-    #[serde(default)]
     pub parent_package_id: Option<String>,
     /// 1 to 10, perhaps written `5.0`.
-    #[serde(default)]
     pub significance: Option<f64>,
     /// A body in Markdown.
     #[serde(default, deserialize_with = "or_default")]
     pub content_md: String,
     /// The subject area.
-    #[serde(default)]
     pub topic: Option<String>,
     /// Its hash, if the package was read or deposited alone.
-    #[serde(default)]
     pub content_hash: Option<String>,
     /// Additional members.
     #[serde(flatten)]

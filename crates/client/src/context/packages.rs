@@ -34,7 +34,6 @@ pub struct PackagePage {
     /// The packages, without hashes.
     pub packages: Vec<Package>,
     /// The cursor of the next page.
-    #[serde(default)]
     pub next_cursor: Option<String>,
 }
 

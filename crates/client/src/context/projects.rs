@@ -49,10 +49,8 @@ pub struct Project {
     #[serde(default)]
     pub created_at: String,
     /// Its owner; `None` for the operator's own.
-    #[serde(default)]
     pub owner_id: Option<String>,
     /// When it was archived; since then it accepts no writes.
-    #[serde(default)]
     pub archived_at: Option<String>,
 }
 
@@ -62,7 +60,6 @@ pub struct Projects {
     /// The projects that the token may read.
     pub projects: Vec<Project>,
     /// The cursor of the next page.
-    #[serde(default)]
     pub next_cursor: Option<String>,
 }
 

@@ -30,12 +30,10 @@ pub struct Session {
     /// The actor's type: `human`, `agent` or `script`.
     pub actor_type: String,
     /// An adjective and a noun.
-    #[serde(default)]
     pub callsign: Option<String>,
     /// RFC 3339 UTC.
     pub started_at: String,
     /// RFC 3339 UTC; `None` while it is active.
-    #[serde(default)]
     pub ended_at: Option<String>,
     /// The packages of the session.
     #[serde(default)]
@@ -48,7 +46,6 @@ pub struct SessionPage {
     /// The sessions.
     pub sessions: Vec<Session>,
     /// The cursor of the next page.
-    #[serde(default)]
     pub next_cursor: Option<String>,
 }
 

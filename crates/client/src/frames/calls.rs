@@ -52,7 +52,6 @@ pub struct FrameReceipt {
     /// The frame's own id.
     pub frame_id: String,
     /// Its id on the streams of the recipient's handle.
-    #[serde(default)]
     pub event_id: Option<String>,
     /// The number of subscriptions that received it; 0 is not an error (FO-55).
     pub delivered_count: u64,
@@ -73,12 +72,10 @@ pub struct Member {
     /// The principal.
     pub handle: SovereignHandle,
     /// The agent whose token it uses.
-    #[serde(default)]
     pub agent: Option<String>,
     /// Its instrument.
     pub instrument: String,
     /// Its tool class.
-    #[serde(default)]
     pub tool: Option<String>,
     /// Its id.
     pub session_id: String,

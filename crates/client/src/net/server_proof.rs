@@ -25,7 +25,6 @@ pub(crate) struct ServerProof {
 /// The needed members of the answer.
 #[derive(Debug, Deserialize)]
 struct Health {
-    #[serde(default)]
     proof: Option<String>,
 }
 

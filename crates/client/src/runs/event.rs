@@ -68,7 +68,6 @@ pub enum EventBody {
         /// Its URL; without a host, it is on the server itself.
         url: String,
         /// Its id, if the server stores it.
-        #[serde(default)]
         artifact_id: Option<String>,
     },
     /// The agent waits for input.
@@ -81,10 +80,8 @@ pub enum EventBody {
         /// How it ended.
         finish_reason: FinishReason,
         /// The result of a success.
-        #[serde(default)]
         result: Option<String>,
         /// The error.
-        #[serde(default)]
         error: Option<String>,
     },
     /// Any other type.
@@ -116,7 +113,6 @@ pub struct RunEvent {
 
 #[derive(Deserialize)]
 struct Base {
-    #[serde(default)]
     id: Option<u64>,
     run_id: String,
     thread_id: String,

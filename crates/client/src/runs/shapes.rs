@@ -26,16 +26,13 @@ pub struct Descriptor {
     #[serde(default)]
     pub tools: Vec<String>,
     /// Its handle in sessions.
-    #[serde(default)]
     pub handle: Option<AgentHandle>,
     /// Whether it is stopped.
     #[serde(default)]
     pub stopped: bool,
     /// For an agent that attaches itself: the number of instances attached to the process that answered.
-    #[serde(default)]
     pub instances: Option<usize>,
     /// Its path, in a list of all agents.
-    #[serde(default)]
     pub path: Option<String>,
 }
 
@@ -54,10 +51,8 @@ pub struct OperationOf {
     /// Its description.
     pub description: String,
     /// A JSON schema of its input.
-    #[serde(default)]
     pub input_schema: Option<Value>,
     /// A JSON schema of its output.
-    #[serde(default)]
     pub output_schema: Option<Value>,
 }
 
@@ -153,28 +148,20 @@ pub struct RunReport {
     #[serde(default)]
     pub held: bool,
     /// How it ended.
-    #[serde(default)]
     pub finish_reason: Option<FinishReason>,
     /// The result.
-    #[serde(default)]
     pub result: Option<String>,
     /// The error.
-    #[serde(default)]
     pub error: Option<String>,
     /// The inputs that a waiting run requests.
-    #[serde(default)]
     pub request_keys: Option<Map<String, Value>>,
     /// The choices for inputs of a waiting run, by key.
-    #[serde(default)]
     pub options: Option<Map<String, Value>>,
     /// The form of a waiting run: a flat JSON Schema.
-    #[serde(default)]
     pub form: Option<Map<String, Value>>,
     /// The agent's message about the form of a waiting run.
-    #[serde(default)]
     pub message: Option<String>,
     /// The id of a waiting run's WaitForInput.
-    #[serde(default)]
     pub event_id: Option<u64>,
     /// The request that started it, unchanged.
     #[serde(default)]
@@ -201,6 +188,5 @@ pub struct Thread {
     /// Its runs, oldest first.
     pub runs: Vec<String>,
     /// Its title, if known.
-    #[serde(default)]
     pub title: Option<String>,
 }

@@ -2,7 +2,7 @@
 //! Must not know: the transport of calls.
 
 use plenary_kernel::{AgentHandle, SessionId};
-use serde::Serialize;
+use serde_json::json;
 
 use super::{
     Acknowledgement, CreateSession, CreatedSession, EventPage, InviteReceipt, ReopenSession, SendMessage,
@@ -94,11 +94,7 @@ impl Client {
         session: &SessionId,
         invitees: &[AgentHandle],
     ) -> Result<Reply<InviteReceipt>> {
-        #[derive(Serialize)]
-        struct Body<'a> {
-            invite: &'a [AgentHandle],
-        }
-        self.post(&path(session, "/invite"), &Body { invite: invitees }).await
+        self.post(&path(session, "/invite"), &json!({"invite": invitees})).await
     }
 
     /// `POST /sessions/{id}/messages` (ASP-67). Retried on transient failures if it has an idempotency key: the

@@ -54,7 +54,6 @@ pub struct CreatedSession {
     /// The new session.
     pub session_id: SessionId,
     /// The initial message's sequence, if there was one.
-    #[serde(default)]
     pub sequence: Option<u64>,
 }
 
@@ -161,10 +160,8 @@ pub struct Participant {
     /// Its standing.
     pub status: ParticipantStatus,
     /// When it joined.
-    #[serde(default)]
     pub joined_at: Option<TimestampMs>,
     /// When it left.
-    #[serde(default)]
     pub left_at: Option<TimestampMs>,
 }
 
@@ -176,7 +173,6 @@ pub struct Session {
     /// Its state.
     pub state: SessionState,
     /// Its topic.
-    #[serde(default)]
     pub topic: Option<String>,
     /// The current and former participants.
     #[serde(default)]
@@ -184,7 +180,6 @@ pub struct Session {
     /// When it was created.
     pub created_at: TimestampMs,
     /// When it ended.
-    #[serde(default)]
     pub ended_at: Option<TimestampMs>,
 }
 
@@ -194,7 +189,6 @@ pub struct SessionList {
     /// The caller's sessions.
     pub sessions: Vec<Session>,
     /// The value for [`SessionsQuery::before`](super::SessionsQuery); absent on the last page.
-    #[serde(default)]
     pub next_cursor: Option<String>,
 }
 
@@ -204,7 +198,6 @@ pub struct Message {
     /// Its id.
     pub id: MessageId,
     /// Its session; absent inside that session's invitation.
-    #[serde(default)]
     pub session_id: Option<SessionId>,
     /// The sender: always the token's agent (ASP-4).
     pub sender: AgentHandle,
@@ -215,10 +208,8 @@ pub struct Message {
     /// When the server recorded it.
     pub created_at: TimestampMs,
     /// The sender's key.
-    #[serde(default)]
     pub idempotency_key: Option<String>,
     /// The sender's metadata.
-    #[serde(default)]
     pub metadata: Option<Map<String, Value>>,
 }
 
