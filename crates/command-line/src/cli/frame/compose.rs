@@ -14,14 +14,14 @@ use plenary_client::{
 use plenary_kernel::SovereignHandle;
 use serde_json::{Map, Value};
 
-use super::seat::Speaker;
+use super::seat::{SeatArgs, Speaker};
 use crate::{
     cli::{context::Context, failure::Failure},
     duration::parse_duration,
     out::counted,
 };
 
-/// The members of a frame other than its kind and payload.
+/// The members of a frame other than its kind and payload, and the session that sends it.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "The frame")]
 pub(crate) struct FrameArgs {
@@ -53,6 +53,8 @@ pub(crate) struct FrameArgs {
     /// Stream and basis of the frame, a tag [default: agent-channel/own-request]
     #[arg(long, value_name = "TAG")]
     basis: Option<String>,
+    #[command(flatten)]
+    pub(super) seat: SeatArgs,
 }
 
 /// A composed frame and its scope.

@@ -13,7 +13,7 @@ use super::{
     compose::{FrameArgs, answer_with, note_no_listener, reach, report, whole_ms},
     recent::recent,
     render,
-    seat::{SeatArgs, Speaker},
+    seat::Speaker,
     send::{some, text_or_stdin},
 };
 use crate::{
@@ -47,8 +47,6 @@ pub(crate) struct QueryArgs {
     response_scope: Option<Scope>,
     #[command(flatten)]
     frame: FrameArgs,
-    #[command(flatten)]
-    seat: SeatArgs,
 }
 
 /// Sends the answer to the scope that the question names, if the server still holds the question.
@@ -64,15 +62,13 @@ pub(crate) struct Answer {
     refs: Vec<String>,
     #[command(flatten)]
     frame: FrameArgs,
-    #[command(flatten)]
-    seat: SeatArgs,
 }
 
 pub(super) async fn ask(context: &Context, args: QueryArgs) -> Result<(), Failure> {
     if args.timeout.is_zero() {
         return Err(Failure::usage("--timeout 0 leaves no time for answers", "give e.g. --timeout 30s"));
     }
-    let speaker = Speaker::of(context, &args.seat).await?;
+    let speaker = Speaker::of(context, &args.frame.seat).await?;
     let query_id = Uuid::random();
     let aside = speaker.aside(&format!("q{}", query_id.as_str().get(..8).unwrap_or_default()));
     let only_here = || {
@@ -157,7 +153,7 @@ fn is_answer(received: &ReceivedFrame, query_id: &Uuid) -> bool {
 }
 
 pub(super) async fn answer(context: &Context, args: Answer) -> Result<(), Failure> {
-    let speaker = Speaker::of(context, &args.seat).await?;
+    let speaker = Speaker::of(context, &args.frame.seat).await?;
     let response = Response {
         query_id: args.query_id.clone(),
         session_id: speaker.session().to_owned(),

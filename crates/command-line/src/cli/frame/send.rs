@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::{
     compose::{FrameArgs, report},
     kind,
-    seat::{SeatArgs, Speaker},
+    seat::Speaker,
 };
 use crate::cli::{context::Context, failure::Failure, input};
 
@@ -32,8 +32,6 @@ pub(crate) struct Advise {
     branch: Option<String>,
     #[command(flatten)]
     frame: FrameArgs,
-    #[command(flatten)]
-    seat: SeatArgs,
 }
 
 #[derive(Debug, Args)]
@@ -51,8 +49,6 @@ pub(crate) struct BroadcastArgs {
     refs: Vec<String>,
     #[command(flatten)]
     frame: FrameArgs,
-    #[command(flatten)]
-    seat: SeatArgs,
 }
 
 #[derive(Debug, Args)]
@@ -74,8 +70,6 @@ pub(crate) struct HandoverArgs {
     pointer_refs: Vec<String>,
     #[command(flatten)]
     frame: FrameArgs,
-    #[command(flatten)]
-    seat: SeatArgs,
 }
 
 /// The arguments of `frame send`; the server checks that the payload fits the kind.
@@ -91,21 +85,19 @@ pub(crate) struct Send {
     payload: String,
     #[command(flatten)]
     frame: FrameArgs,
-    #[command(flatten)]
-    seat: SeatArgs,
 }
 
 pub(super) async fn advise(context: &Context, args: Advise) -> Result<(), Failure> {
-    let Advise { text, file_refs, worktree, branch, frame, seat } = args;
+    let Advise { text, file_refs, worktree, branch, frame } = args;
     let advisory =
         Advisory { advisory_text: text_or_stdin(text)?, file_refs: some(file_refs), worktree, branch };
-    send_payload(context, &frame, &seat, &Payload::Advisory(advisory)).await
+    send_payload(context, &frame, &Payload::Advisory(advisory)).await
 }
 
 pub(super) async fn broadcast(context: &Context, args: BroadcastArgs) -> Result<(), Failure> {
-    let BroadcastArgs { text, event_class, refs, frame, seat } = args;
+    let BroadcastArgs { text, event_class, refs, frame } = args;
     let broadcast = Broadcast { broadcast_text: text_or_stdin(text)?, event_class, refs: some(refs) };
-    send_payload(context, &frame, &seat, &Payload::Broadcast(broadcast)).await
+    send_payload(context, &frame, &Payload::Broadcast(broadcast)).await
 }
 
 pub(super) async fn handover(context: &Context, args: HandoverArgs) -> Result<(), Failure> {
@@ -113,7 +105,7 @@ pub(super) async fn handover(context: &Context, args: HandoverArgs) -> Result<()
         (_, Some(path)) => input::file(path)?,
         (text, None) => text_or_stdin(text.unwrap_or_default())?,
     };
-    let speaker = Speaker::of(context, &args.seat).await?;
+    let speaker = Speaker::of(context, &args.frame.seat).await?;
     let handover = Handover {
         previous_session_id: args.previous.unwrap_or_else(|| speaker.session().to_owned()),
         next_session_id: args.next,
@@ -125,18 +117,13 @@ pub(super) async fn handover(context: &Context, args: HandoverArgs) -> Result<()
 
 pub(super) async fn send(context: &Context, args: Send) -> Result<(), Failure> {
     let payload = object(&args.payload)?;
-    let speaker = Speaker::of(context, &args.seat).await?;
+    let speaker = Speaker::of(context, &args.frame.seat).await?;
     let composed = args.frame.compose(context, &speaker, args.kind, payload);
     report(context, &composed.send(&speaker, &speaker.seat).await?)
 }
 
-async fn send_payload(
-    context: &Context,
-    frame: &FrameArgs,
-    seat: &SeatArgs,
-    payload: &Payload,
-) -> Result<(), Failure> {
-    let speaker = Speaker::of(context, seat).await?;
+async fn send_payload(context: &Context, frame: &FrameArgs, payload: &Payload) -> Result<(), Failure> {
+    let speaker = Speaker::of(context, &frame.seat).await?;
     report(context, &frame.send(context, &speaker, payload).await?)
 }
 

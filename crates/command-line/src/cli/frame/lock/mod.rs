@@ -15,7 +15,7 @@ use plenary_client::frames::{LeaseExtend, Leases, LockRelease, Payload, Uuid, no
 use super::{
     compose::{FrameArgs, answer_with, note_no_listener, reach, report, whole_ms},
     recent::recent_before_sending,
-    seat::{SeatArgs, Speaker},
+    seat::Speaker,
 };
 use crate::{
     cli::{context::Context, failure::Failure},
@@ -57,8 +57,6 @@ pub(crate) struct Lock {
     verbatim: bool,
     #[command(flatten)]
     frame: FrameArgs,
-    #[command(flatten)]
-    seat: SeatArgs,
     /// The command to run
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -70,8 +68,6 @@ pub(crate) struct Unlock {
     lease: String,
     #[command(flatten)]
     frame: FrameArgs,
-    #[command(flatten)]
-    seat: SeatArgs,
 }
 
 #[derive(Debug, Args)]
@@ -83,8 +79,6 @@ pub(crate) struct Extend {
     by: Duration,
     #[command(flatten)]
     frame: FrameArgs,
-    #[command(flatten)]
-    seat: SeatArgs,
 }
 
 fn lease(text: &str) -> Result<Duration, String> {
@@ -99,7 +93,7 @@ pub(super) async fn lock(context: &Context, args: Lock) -> Result<(), Failure> {
     let with_command = !args.command.is_empty();
     let resource =
         if args.verbatim { args.resource.clone() } else { resource::named(context, &args.resource) };
-    let speaker = Speaker::of(context, &args.seat).await?;
+    let speaker = Speaker::of(context, &args.frame.seat).await?;
     let claim = Claim {
         context,
         speaker,
@@ -124,7 +118,7 @@ pub(super) async fn lock(context: &Context, args: Lock) -> Result<(), Failure> {
 }
 
 pub(super) async fn unlock(context: &Context, args: Unlock) -> Result<(), Failure> {
-    let speaker = Speaker::of(context, &args.seat).await?;
+    let speaker = Speaker::of(context, &args.frame.seat).await?;
     for (lease_id, resource) in known(context, &speaker, &args.frame, &args.lease).await? {
         let released =
             format!("released {} (lease {lease_id})", clean(resource.as_deref().unwrap_or(&args.lease)));
@@ -136,7 +130,7 @@ pub(super) async fn unlock(context: &Context, args: Unlock) -> Result<(), Failur
 }
 
 pub(super) async fn extend(context: &Context, args: Extend) -> Result<(), Failure> {
-    let speaker = Speaker::of(context, &args.seat).await?;
+    let speaker = Speaker::of(context, &args.frame.seat).await?;
     for (lease_id, _) in known(context, &speaker, &args.frame, &args.lease).await? {
         let payload = Payload::LeaseExtend(LeaseExtend { lease_id, ttl_ms: whole_ms(args.by) });
         report(context, &args.frame.send(context, &speaker, &payload).await?)?;
