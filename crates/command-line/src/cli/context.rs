@@ -98,6 +98,11 @@ impl Context {
         Self::new(global, self.out, self.environment.moved(directory.to_owned()), self.program)
     }
 
+    /// The working directory; an error if it was removed.
+    pub(crate) fn directory(&self) -> Result<&PathBuf, Failure> {
+        self.environment.directory().ok_or_else(|| Failure::local("the working directory is gone"))
+    }
+
     /// The same context in another directory, without notes.
     pub(crate) fn silent_in(&self, directory: &Path) -> Self {
         let environment = self.environment.moved(directory.to_owned());

@@ -20,8 +20,7 @@ pub(crate) struct Trust {
 }
 
 pub(crate) fn run(context: &Context, args: Trust) -> Result<(), Failure> {
-    let current =
-        context.environment.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
+    let current = context.directory()?;
     let directory = args.directory.map_or_else(|| current.clone(), |path| current.join(path));
     let files = identity::files_of(&directory);
     let present: Vec<&PathBuf> = files.iter().filter(|file| file.is_file()).collect();

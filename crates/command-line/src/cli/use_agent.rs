@@ -18,8 +18,7 @@ pub(crate) struct Use {
 }
 
 pub(crate) fn run(context: &Context, args: &Use) -> Result<(), Failure> {
-    let directory =
-        context.environment.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
+    let directory = context.directory()?;
     let path =
         identity::write_project_file(&context.environment, directory, Setting::Agent, args.handle.as_str())?;
     if context.out.is_json() {

@@ -38,8 +38,7 @@ pub(crate) struct Get {
 pub(super) async fn run(context: &Context, target: &ProjectTarget, command: Command) -> Result<(), Failure> {
     match command {
         Command::Put(PutArguments { files }) => {
-            let missing = || Failure::local("the working directory is gone");
-            let directory = context.environment.directory().ok_or_else(missing)?;
+            let directory = context.directory()?;
             for file in files {
                 let delivered = super::deliverable::read(directory, directory, &file)?;
                 let content = delivered.content.ok_or_else(|| {

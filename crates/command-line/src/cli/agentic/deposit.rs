@@ -173,8 +173,7 @@ async fn compose(
     args: &ProjectArgs,
     deposit: &Deposit,
 ) -> Result<Option<(NewPackage, Vec<DeliverableFile>)>, Failure> {
-    let directory =
-        context.environment.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
+    let directory = context.directory()?;
     let mut package = from_flags(target, deposit)?;
     let mut names = deposit.deliverables.clone();
     if let Some(path) = &deposit.file {
@@ -256,8 +255,7 @@ async fn from_git(
     deposit: &Deposit,
     package: &mut NewPackage,
 ) -> Result<bool, Failure> {
-    let directory =
-        context.environment.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
+    let directory = context.directory()?;
     let repository = Repository::of(directory)?;
     if deposit.auto && repository.is_rebasing()? {
         return Ok(false);

@@ -35,11 +35,7 @@ pub(crate) struct Init {
 }
 
 pub(super) async fn run(context: &Context, args: &ProjectArgs, init: Init) -> Result<(), Failure> {
-    let directory = context
-        .environment
-        .directory()
-        .ok_or_else(|| Failure::local("the working directory is gone"))?
-        .clone();
+    let directory = context.directory()?.clone();
     let target = ProjectTarget::of(context, args)?;
     let own_name = || directory.file_name().map(|name| name.to_string_lossy().into_owned());
     let bound = bound(&context.environment, &directory)?;

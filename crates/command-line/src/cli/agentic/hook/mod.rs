@@ -49,8 +49,7 @@ pub(crate) struct Remove {
 }
 
 pub(super) fn run(context: &Context, args: &ProjectArgs, command: &Command) -> Result<(), Failure> {
-    let directory =
-        context.environment.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
+    let directory = context.directory()?;
     match command {
         Command::Install(Install { which: HookKind::Git, .. }) => {
             let top = Repository::top(directory)?;
