@@ -2,17 +2,14 @@
 //! the coding agent asks as usual.
 //! Must not know: the question.
 
-use std::{
-    io::{self, Write as _},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use plenary_client::IdempotencyKey;
 use plenary_kernel::AskId;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{event::Event, journal};
+use super::{event::Event, journal, notices::print};
 use crate::{
     cli::{context::Context, failure::Failure},
     interrupts::Interrupts,
@@ -56,7 +53,7 @@ pub(super) async fn ask(
     };
     match decision(&answered) {
         Some(decision) => {
-            print(&decision).map_err(|error| format!("the decision cannot be printed: {error}"))
+            print(&decision.to_string()).map_err(|error| format!("the decision cannot be printed: {error}"))
         }
         None => in_time(Duration::ZERO, client.withdraw_request(&id)).await.map(|_| ()),
     }
@@ -89,11 +86,4 @@ pub(super) fn line(text: &str) -> String {
 /// The text, cut to the limit of a detail.
 pub(super) fn cut(text: &str) -> String {
     text.chars().take(DETAIL_CHARS_MAX).collect()
-}
-
-fn print(decision: &Value) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(decision.to_string().as_bytes())?;
-    out.write_all(b"\n")?;
-    out.flush()
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::report;
 use crate::cli::{
     context::Context,
     failure::Failure,
@@ -24,7 +25,7 @@ pub(super) fn install(context: &Context, directory: &Path, command: &str, yes: b
     let after =
         with_hook(before.as_deref().unwrap_or_default(), command).map_err(|error| file.unusable(&error.0))?;
     if before.as_deref() == Some(&after) {
-        return report(context, file.path(), "already has the hook");
+        return report(context, "claude", file.path(), "already has the hook");
     }
     if !yes {
         context.out.line(after.trim_end())?;
@@ -34,7 +35,7 @@ pub(super) fn install(context: &Context, directory: &Path, command: &str, yes: b
         return Ok(());
     }
     write(context, &file, &after)?;
-    report(context, file.path(), "now deposits when Claude Code stops in this directory")
+    report(context, "claude", file.path(), "now deposits when Claude Code stops in this directory")
 }
 
 pub(super) fn remove(context: &Context, directory: &Path) -> Result<(), Failure> {
@@ -42,10 +43,10 @@ pub(super) fn remove(context: &Context, directory: &Path) -> Result<(), Failure>
     let before = file.read()?.unwrap_or_default();
     let after = without_hook(&before).map_err(|error| file.unusable(&error.0))?;
     if after == before {
-        return report(context, file.path(), "has no Plenary hook");
+        return report(context, "claude", file.path(), "has no Plenary hook");
     }
     write(context, &file, &after)?;
-    report(context, file.path(), "no longer deposits")
+    report(context, "claude", file.path(), "no longer deposits")
 }
 
 fn write(context: &Context, file: &File, text: &str) -> Result<(), Failure> {
@@ -53,14 +54,6 @@ fn write(context: &Context, file: &File, text: &str) -> Result<(), Failure> {
         context.out.note(&format!("the earlier file is saved in {}", backup.display()));
     }
     Ok(())
-}
-
-fn report(context: &Context, path: &Path, what: &str) -> Result<(), Failure> {
-    if context.out.is_json() {
-        let answer = json!({"hook": "claude", "file": path, "state": what});
-        return Ok(context.out.line(&answer.to_string())?);
-    }
-    Ok(context.out.line(&format!("{} {what}", path.display()))?)
 }
 
 fn file(directory: &Path) -> File {

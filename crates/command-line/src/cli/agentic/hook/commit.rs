@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::super::git::Repository;
+use super::{super::git::Repository, report};
 use crate::cli::{atomic, context::Context, failure::Failure};
 
 const BEGIN: &str = "# >>> plenary context >>>";
@@ -28,10 +28,10 @@ pub(super) fn install(context: &Context, directory: &Path, command: &str) -> Res
     }
     let after = with_block(&before, command);
     if after == before {
-        return report(context, &path, "already has the hook");
+        return report(context, "git", &path, "already has the hook");
     }
     write(&path, &after)?;
-    report(context, &path, "now deposits each commit")
+    report(context, "git", &path, "now deposits each commit")
 }
 
 pub(super) fn remove(context: &Context, directory: &Path) -> Result<(), Failure> {
@@ -39,22 +39,14 @@ pub(super) fn remove(context: &Context, directory: &Path) -> Result<(), Failure>
     let before = read(&path)?;
     let after = without_block(&before);
     if after == before {
-        return report(context, &path, "has no Plenary hook");
+        return report(context, "git", &path, "has no Plenary hook");
     }
     if after.lines().all(|line| line.trim().is_empty() || line.starts_with("#!")) {
         fs::remove_file(&path).map_err(|error| unusable(&path, &error.to_string()))?;
     } else {
         write(&path, &after)?;
     }
-    report(context, &path, "no longer deposits")
-}
-
-fn report(context: &Context, path: &Path, what: &str) -> Result<(), Failure> {
-    if context.out.is_json() {
-        let answer = serde_json::json!({"hook": "git", "file": path, "state": what});
-        return Ok(context.out.line(&answer.to_string())?);
-    }
-    Ok(context.out.line(&format!("{} {what}", path.display()))?)
+    report(context, "git", &path, "no longer deposits")
 }
 
 fn file(directory: &Path) -> Result<PathBuf, Failure> {

@@ -7,6 +7,7 @@ mod commit;
 use std::path::Path;
 
 use clap::{Args, Subcommand, ValueEnum};
+use serde_json::json;
 
 use super::{
     git::Repository,
@@ -63,6 +64,15 @@ pub(super) fn run(context: &Context, args: &ProjectArgs, command: &Command) -> R
         Command::Remove(Remove { which: HookKind::Git }) => commit::remove(context, directory),
         Command::Remove(Remove { which: HookKind::Claude }) => claude::remove(context, directory),
     }
+}
+
+/// Reports what has become of a hook and its file.
+fn report(context: &Context, hook: &str, file: &Path, what: &str) -> Result<(), Failure> {
+    if context.out.is_json() {
+        let answer = json!({"hook": hook, "file": file, "state": what});
+        return Ok(context.out.line(&answer.to_string())?);
+    }
+    Ok(context.out.line(&format!("{} {what}", file.display()))?)
 }
 
 /// The command line of a hook in the directory `from`. It contains every setting that only this terminal or a
