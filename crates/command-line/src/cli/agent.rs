@@ -298,21 +298,18 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
             context.answer(&reply, |list| print_entries(context, list))
         }
         Setting::Block(Pair { handle, target }) => {
-            let reply = client.block(&handle, &target).await?;
-            context.answer(&reply, |_| Ok(out.line(&format!("{handle} blocks {target}"))?))
+            context.done(&client.block(Some(&handle), &target).await?, &format!("{handle} blocks {target}"))
         }
-        Setting::Unblock(Pair { handle, target }) => {
-            let reply = client.unblock(&handle, &target).await?;
-            context.answer(&reply, |_| Ok(out.line(&format!("{handle} no longer blocks {target}"))?))
-        }
+        Setting::Unblock(Pair { handle, target }) => context.done(
+            &client.unblock(Some(&handle), &target).await?,
+            &format!("{handle} no longer blocks {target}"),
+        ),
         Setting::RotateToken { handle, show_token } => rotate(context, &client, handle, show_token).await,
         Setting::Stop(AgentArgument { handle }) => {
-            let reply = client.stop_agent(handle.as_str()).await?;
-            context.answer(&reply, |_| Ok(out.line(&format!("stopped {handle}"))?))
+            context.done(&client.stop_agent(handle.as_str()).await?, &format!("stopped {handle}"))
         }
         Setting::Start(AgentArgument { handle }) => {
-            let reply = client.start_agent(handle.as_str()).await?;
-            context.answer(&reply, |_| Ok(out.line(&format!("started {handle}"))?))
+            context.done(&client.start_agent(handle.as_str()).await?, &format!("started {handle}"))
         }
         Setting::Dismiss(AgentArgument { handle }) => dismiss(context, &client, &handle).await,
         Setting::Rm { handle, yes } => remove(context, &client, &handle, yes).await,
@@ -320,8 +317,10 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
 }
 
 async fn dismiss(context: &Context, client: &Client, handle: &AgentHandle) -> Result<(), Failure> {
-    let reply = client.dismiss_agent(handle.as_str()).await?;
-    context.answer(&reply, |_| Ok(context.out.line(&format!("{handle} is no longer run by this server"))?))
+    context.done(
+        &client.dismiss_agent(handle.as_str()).await?,
+        &format!("{handle} is no longer run by this server"),
+    )
 }
 
 async fn list(context: &Context, client: &Client) -> Result<(), Failure> {
@@ -436,7 +435,7 @@ async fn remove(context: &Context, client: &Client, handle: &AgentHandle, yes: b
         let server = context.server()?;
         file.change(|tokens| tokens.remove(&server, &Holder::Agent(handle.clone())))?;
     }
-    context.answer(&reply, |_| Ok(context.out.line(&format!("removed {handle}"))?))
+    context.done(&reply, &format!("removed {handle}"))
 }
 
 fn confirm(context: &Context, handle: &AgentHandle) -> Result<(), Failure> {

@@ -73,13 +73,9 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
                 Ok(())
             })
         }
-        Command::Accept { id } => {
-            let reply = client.accept_contact(&id).await?;
-            context.answer(&reply, |_| Ok(out.line(&format!("accepted {id}"))?))
-        }
+        Command::Accept { id } => context.done(&client.accept_contact(&id).await?, &format!("accepted {id}")),
         Command::Decline { id } => {
-            let reply = client.decline_contact(&id).await?;
-            context.answer(&reply, |_| Ok(out.line(&format!("declined {id}"))?))
+            context.done(&client.decline_contact(&id).await?, &format!("declined {id}"))
         }
     }
 }

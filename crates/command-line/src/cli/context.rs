@@ -360,6 +360,11 @@ impl Context {
         if self.out.is_json() { Ok(()) } else { Ok(self.out.table(table, empty)?) }
     }
 
+    /// The server's JSON under `--json`, else a line that says what was done.
+    pub(crate) fn done<T>(&self, reply: &Reply<T>, line: &str) -> Result<(), Failure> {
+        self.answer(reply, |_| Ok(self.out.line(line)?))
+    }
+
     /// The server's JSON under `--json`, else the text that `print` prints for people.
     pub(crate) fn answer<T>(
         &self,

@@ -72,12 +72,10 @@ pub(crate) async fn run(context: &Context, args: Me) -> Result<(), Failure> {
         Some(Command::Disallow { entry }) => context.answer(&client.disallow_for_me(&entry).await?, entries),
         Some(Command::Blocks) => say::blocks(context, async |cursor| client.my_blocks(cursor).await).await,
         Some(Command::Block { target }) => {
-            let reply = client.block_for_me(&target).await?;
-            context.answer(&reply, |_| Ok(out.line(&format!("blocked {target}"))?))
+            context.done(&client.block(None, &target).await?, &format!("blocked {target}"))
         }
         Some(Command::Unblock { target }) => {
-            let reply = client.unblock_for_me(&target).await?;
-            context.answer(&reply, |_| Ok(out.line(&format!("unblocked {target}"))?))
+            context.done(&client.unblock(None, &target).await?, &format!("unblocked {target}"))
         }
     }
 }

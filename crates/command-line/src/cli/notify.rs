@@ -287,8 +287,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             context.answer(&reply, |subscription| show(context, subscription))
         }
         Command::Rm { id, .. } => {
-            let reply = client.remove_subscription(&id, owner).await?;
-            context.answer(&reply, |_| Ok(context.out.line(&format!("removed {id}"))?))
+            context.done(&client.remove_subscription(&id, owner).await?, &format!("removed {id}"))
         }
         Command::Test { id, .. } => {
             let reply = client.test_subscription(&id, owner).await?;
@@ -296,12 +295,11 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
                 let why = clean(reply.value["error"].as_str().unwrap_or_default()).into_owned();
                 return Err(Failure::local(format!("the sample was not accepted: {why}")));
             }
-            context.answer(&reply, |_| Ok(context.out.line("the sample was accepted")?))
+            context.done(&reply, "the sample was accepted")
         }
         Command::Dead { .. } => dead(context, &client, owner).await,
         Command::Retry { id, .. } => {
-            let reply = client.retry_notification(&id, owner).await?;
-            context.answer(&reply, |_| Ok(context.out.line(&format!("{id} is sent again"))?))
+            context.done(&client.retry_notification(&id, owner).await?, &format!("{id} is sent again"))
         }
     }
 }

@@ -56,7 +56,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             (client.remove_member(&org, &member).await?, format!("{member} is no longer a member of {org}"))
         }
     };
-    context.answer(&reply, |_| Ok(context.out.line(&done)?))
+    context.done(&reply, &done)
 }
 
 async fn show(context: &Context, client: &Client, org: &OwnerName) -> Result<(), Failure> {

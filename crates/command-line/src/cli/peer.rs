@@ -130,14 +130,14 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
                 let why = clean(reply.value.error.as_deref().unwrap_or_default()).into_owned();
                 return Err(Failure::local(format!("{peer} does not say that the accord holds: {why}")));
             }
-            context.answer(&reply, |_| Ok(context.out.line(&format!("{peer}: the accord holds"))?))
+            context.done(&reply, &format!("{peer}: the accord holds"))
         }
         Command::Revoke(PeerArgument { peer }) => {
             let reply = match client.revoke_peer(&peer).await {
                 Err(error) => return Err(revoked(&client, &peer, error).await),
                 Ok(reply) => reply,
             };
-            context.answer(&reply, |()| Ok(context.out.line(&format!("revoked {peer}"))?))
+            context.done(&reply, &format!("revoked {peer}"))
         }
     }
 }

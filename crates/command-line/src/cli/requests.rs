@@ -305,7 +305,7 @@ pub(crate) async fn ask(context: &Context, args: RequestArgs) -> Result<(), Fail
     };
     let id = id_of(&created.value)?;
     if args.wait.is_zero() {
-        return context.answer(&created, |_| Ok(context.out.line(id.as_str())?));
+        return context.done(&created, id.as_str());
     }
     context.out.note(&format!("asked {}, as {id}", clean(&args.to)));
     let reply = client.wait_request(&id, args.wait).await?;
@@ -365,36 +365,33 @@ pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure
             context.answer(&reply, |request| show(context, request, form_of(reply.json())))
         }
         Command::Withdraw { id } => {
-            let reply = context.agent_client()?.withdraw_request(&id).await?;
-            context.answer(&reply, |_| Ok(context.out.line(&format!("withdrew {id}"))?))
+            context.done(&context.agent_client()?.withdraw_request(&id).await?, &format!("withdrew {id}"))
         }
         Command::Rules { owner } => rules(context, owner).await,
         Command::Notify(command) => super::notify::run(context, command).await,
         Command::RmRule { id, owner } => {
             let client = people(context)?;
             let owner = owner_for(context, &client, owner).await?;
-            let reply = client.remove_request_rule(&id, owner.as_deref()).await?;
-            context.answer(&reply, |_| Ok(context.out.line(&format!("removed {id}"))?))
+            context.done(&client.remove_request_rule(&id, owner.as_deref()).await?, &format!("removed {id}"))
         }
         Command::Link { id } => {
             let reply = people(context)?.link_request(&id).await?;
             context.answer(&reply, |link| Ok(context.out.line(link["url"].as_str().unwrap_or_default())?))
         }
         Command::Undo { id } => {
-            let reply = decider(context).await?.undo_request(&id).await?;
-            context.answer(&reply, |_| Ok(context.out.line(&format!("{id} waits again"))?))
+            context.done(&decider(context).await?.undo_request(&id).await?, &format!("{id} waits again"))
         }
         Command::Snooze { id, time } => {
             let client = people(context)?;
             let until = in_ms(&client, time).await;
             let reply = client.snooze_request(&id, until).await?;
             let until = utc(TimestampMs(until));
-            context.answer(&reply, |_| Ok(context.out.line(&format!("{id} is postponed until {until}"))?))
+            context.done(&reply, &format!("{id} is postponed until {until}"))
         }
-        Command::Delegate { id, to } => {
-            let reply = decider(context).await?.delegate_request(&id, to.as_str()).await?;
-            context.answer(&reply, |_| Ok(context.out.line(&format!("{id} is delegated to {to}"))?))
-        }
+        Command::Delegate { id, to } => context.done(
+            &decider(context).await?.delegate_request(&id, to.as_str()).await?,
+            &format!("{id} is delegated to {to}"),
+        ),
         command @ Command::Answer { .. } => answer(context, command).await,
     }
 }
@@ -439,7 +436,7 @@ async fn answer(context: &Context, command: Command) -> Result<(), Failure> {
         Err(error) => return Err(too_late(&client, &id, error).await),
         Ok(reply) => reply,
     };
-    context.answer(&reply, |_| Ok(context.out.line(&format!("answered {id}: {how}"))?))
+    context.done(&reply, &format!("answered {id}: {how}"))
 }
 
 /// A refused answer; if another one came first, with that one.

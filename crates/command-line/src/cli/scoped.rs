@@ -123,6 +123,8 @@ pub(crate) async fn issued(context: &Context, agent_option: AgentOption) -> Resu
 
 pub(crate) async fn revoke(context: &Context, args: Revoke) -> Result<(), Failure> {
     let Revoke { agent_option, id } = args;
-    let reply = client(context, &agent_option)?.revoke_token(agent_option.agent.as_ref(), &id).await?;
-    context.answer(&reply, |_| Ok(context.out.line(&format!("revoked {id}"))?))
+    context.done(
+        &client(context, &agent_option)?.revoke_token(agent_option.agent.as_ref(), &id).await?,
+        &format!("revoked {id}"),
+    )
 }

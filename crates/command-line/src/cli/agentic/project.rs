@@ -131,8 +131,10 @@ pub(super) async fn run(context: &Context, args: &ProjectArgs, command: Command)
         }
         Command::Unshare(Unshare { member }) => {
             let (id, client) = (target_of_args()?.project()?.to_owned(), governing_client(context)?);
-            let reply = client.unshare_project(&id, member.as_str()).await?;
-            context.answer(&reply, |()| Ok(out.line(&format!("{member} has no role in {}", clean(&id)))?))
+            context.done(
+                &client.unshare_project(&id, member.as_str()).await?,
+                &format!("{member} has no role in {}", clean(&id)),
+            )
         }
     }
 }

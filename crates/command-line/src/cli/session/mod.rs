@@ -98,8 +98,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             context.answer(&reply, |session| say::session(&out, session))
         }
         Command::Join(Id { id }) => {
-            let reply = context.agent_client()?.join_session(&id).await?;
-            context.answer(&reply, |_| Ok(out.line(&format!("joined {id}"))?))
+            context.done(&context.agent_client()?.join_session(&id).await?, &format!("joined {id}"))
         }
         Command::Invite { id: Id { id }, invitees } => {
             let reply = context.agent_client()?.invite(&id, &invitees).await?;
@@ -111,12 +110,10 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             })
         }
         Command::Leave(Id { id }) => {
-            let reply = context.agent_client()?.leave_session(&id).await?;
-            context.answer(&reply, |_| Ok(out.line(&format!("left {id}"))?))
+            context.done(&context.agent_client()?.leave_session(&id).await?, &format!("left {id}"))
         }
         Command::End(Id { id }) => {
-            let reply = context.agent_client()?.end_session(&id).await?;
-            context.answer(&reply, |_| Ok(out.line(&format!("ended {id}"))?))
+            context.done(&context.agent_client()?.end_session(&id).await?, &format!("ended {id}"))
         }
     }
 }

@@ -70,6 +70,5 @@ pub(crate) async fn reopen(context: &Context, args: Reopen) -> Result<(), Failur
         invite: Some(args.invite).filter(|invite| !invite.is_empty()),
         initial_message: args.message.read(&client).await?,
     };
-    let reply = client.reopen_session(&args.id, &body).await?;
-    context.answer(&reply, |_| Ok(context.out.line(&format!("reopened {}", args.id))?))
+    context.done(&client.reopen_session(&args.id, &body).await?, &format!("reopened {}", args.id))
 }
