@@ -331,7 +331,9 @@ async fn list(context: &Context, client: &Client) -> Result<(), Failure> {
             table.row([agent.handle.as_str(), &policy, &say::entries(&agent.allowlist)]);
         }
     };
-    context.pages(async |cursor| client.agents(cursor).await, |page| page.next_cursor.as_ref(), take).await?;
+    context
+        .pages(async |cursor| client.agents(cursor).await, |page| page.next_cursor.as_deref(), take)
+        .await?;
     context.table(&table, "no agents yet; create one with `plenary agent add @owner.name`")
 }
 

@@ -25,6 +25,6 @@ pub(crate) async fn run(context: &Context, args: Agents) -> Result<(), Failure> 
             table.row([agent.handle.as_str(), &agent.trust]);
         }
     };
-    context.pages(fetch, |page| page.next_cursor.as_ref(), take).await?;
+    context.pages(fetch, |page| page.next_cursor.as_deref(), take).await?;
     context.table(&table, "this agent can contact no other agent; see `plenary me allowlist`")
 }

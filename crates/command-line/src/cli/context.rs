@@ -339,7 +339,7 @@ impl Context {
     pub(crate) async fn pages<T>(
         &self,
         mut ask: impl AsyncFnMut(Option<&str>) -> Result<Reply<T>, Error>,
-        next: fn(&T) -> Option<&String>,
+        next: fn(&T) -> Option<&str>,
         mut take: impl FnMut(&T),
     ) -> Result<(), Failure> {
         let mut cursor: Option<String> = None;
@@ -349,7 +349,7 @@ impl Context {
             self.answer(&reply, |_| Ok(()))?;
             match next(&reply) {
                 // A cursor that does not change would repeat the same page for ever.
-                Some(next) if cursor.as_ref() != Some(next) => cursor = Some(next.clone()),
+                Some(next) if cursor.as_deref() != Some(next) => cursor = Some(next.to_owned()),
                 Some(_) | None => return Ok(()),
             }
         }

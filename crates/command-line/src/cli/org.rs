@@ -65,7 +65,7 @@ async fn show(context: &Context, client: &Client, org: &OwnerName) -> Result<(),
         page.members.iter().for_each(|member| table.row([member.handle.as_str(), &member.roles.join(" ")]));
     };
     context
-        .pages(async |cursor| client.org(org, cursor).await, |page| page.next_cursor.as_ref(), take)
+        .pages(async |cursor| client.org(org, cursor).await, |page| page.next_cursor.as_deref(), take)
         .await?;
     context.table(&table, "the organisation has no members")
 }

@@ -62,7 +62,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
                 }
             };
             context
-                .pages(async |cursor| client.owners(cursor).await, |page| page.next_cursor.as_ref(), take)
+                .pages(async |cursor| client.owners(cursor).await, |page| page.next_cursor.as_deref(), take)
                 .await?;
             context.table(&table, "no owners yet; create one with `plenary owner add NAME`")
         }

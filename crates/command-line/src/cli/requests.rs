@@ -462,10 +462,7 @@ pub(crate) fn deadline(request: &Value, now: TimestampMs) -> Option<String> {
 
 async fn list(context: &Context, client: &Client, query: &RequestsQuery) -> Result<(), Failure> {
     let mut table = Table::new(&["REQUEST", "KIND", "FROM", "SINCE", "DEADLINE", "TITLE"]);
-    let mut cursor = None::<String>;
-    loop {
-        let reply = client.requests(query, cursor.as_deref()).await?;
-        let page = &reply.value;
+    let take = |page: &Value| {
         let now = client.now();
         for request in page["requests"].as_array().into_iter().flatten() {
             let text = |name: &str| clean(request[name].as_str().unwrap_or_default()).into_owned();
@@ -480,12 +477,9 @@ async fn list(context: &Context, client: &Client, query: &RequestsQuery) -> Resu
                 &text("title"),
             ]);
         }
-        context.answer(&reply, |_| Ok(()))?;
-        match page["next_cursor"].as_str() {
-            Some(next) if cursor.as_deref() != Some(next) => cursor = Some(next.to_owned()),
-            Some(_) | None => break,
-        }
-    }
+    };
+    let ask = async |cursor: Option<&str>| client.requests(query, cursor).await;
+    context.pages(ask, |page| page["next_cursor"].as_str(), take).await?;
     context.table(&table, "there are no requests")
 }
 

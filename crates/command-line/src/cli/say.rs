@@ -62,7 +62,7 @@ pub(crate) async fn blocks(
             table.row([block.blocked_handle.as_str(), &block.created_at.map(utc).unwrap_or_default()]);
         }
     };
-    context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;
+    context.pages(ask, |page| page.next_cursor.as_deref(), take).await?;
     context.table(&table, "no agent is blocked")
 }
 

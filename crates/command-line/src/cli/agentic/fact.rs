@@ -164,7 +164,7 @@ async fn all(context: &Context, target: &ProjectTarget, query: FactQuery) -> Res
         client.facts(project, &query).await
     };
     let take = |page: &FactPage| facts.extend(page.facts.iter().cloned());
-    context.pages(fetch, |page| page.next_cursor.as_ref(), take).await?;
+    context.pages(fetch, |page| page.next_cursor.as_deref(), take).await?;
     Ok(facts)
 }
 

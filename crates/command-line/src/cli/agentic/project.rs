@@ -148,27 +148,16 @@ fn id_of(target: &ProjectTarget, project: ProjectArgument) -> Result<String, Fai
 
 async fn list(context: &Context, target: &ProjectTarget, admitted: bool) -> Result<(), Failure> {
     let mut table = Table::new(&["PROJECT", "OWNER", "CREATED", "STATE", "NAME"]);
-    let mut cursor = None;
-    loop {
-        let reply = target.client.projects(admitted, cursor.as_deref()).await?;
-        context.answer(&reply, |Projects { projects, .. }| {
-            for project in projects {
-                let state = if project.archived_at.is_some() { "archived" } else { "open" };
-                let owner = project.owner_id.as_deref().unwrap_or("operator");
-                let created = second(&project.created_at);
-                table.row([&project.project_id, owner, &created, state, &project.name]);
-            }
-            Ok(())
-        })?;
-        cursor = reply.value.next_cursor;
-        if cursor.is_none() {
-            break;
+    let take = |page: &Projects| {
+        for project in &page.projects {
+            let state = if project.archived_at.is_some() { "archived" } else { "open" };
+            let owner = project.owner_id.as_deref().unwrap_or("operator");
+            table.row([&project.project_id, owner, &second(&project.created_at), state, &project.name]);
         }
-    }
-    if !context.out.is_json() {
-        context.out.table(&table, "no projects yet; create one with `plenary context init`")?;
-    }
-    Ok(())
+    };
+    let ask = async |cursor: Option<&str>| target.client.projects(admitted, cursor).await;
+    context.pages(ask, |page| page.next_cursor.as_deref(), take).await?;
+    context.table(&table, "no projects yet; create one with `plenary context init`")
 }
 
 fn show(context: &Context, reply: &plenary_client::Reply<Project>) -> Result<(), Failure> {

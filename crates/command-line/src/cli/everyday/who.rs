@@ -64,7 +64,7 @@ pub(crate) async fn who(context: &Context, args: WhoArgs) -> Result<(), Failure>
             }
         }
     };
-    context.pages(fetch, |page| page.next_cursor.as_ref(), take).await?;
+    context.pages(fetch, |page| page.next_cursor.as_deref(), take).await?;
     let mut empty_text = match (&args.query, &args.owner) {
         (None, None) => "nobody can be reached: see `plenary me allowlist`".to_owned(),
         (Some(text), None) => format!("no agent that you can contact has `{}` in its handle", clean(text)),
