@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 use plenary_client::{
-    context::{NewPackage, Package, PackageQuery, RELAY_VERSION, new_package_id},
+    context::{Creator, NewPackage, Package, PackageQuery, RELAY_VERSION, new_package_id},
     frames::{Frame, now},
 };
 
@@ -140,8 +140,8 @@ async fn attempt(context: &Context, args: &ProjectArgs, deposit: Deposit) -> Res
         ));
     }
     if deposit.dry_run {
-        package.created_by.id = target.actor.as_ref().map(|actor| actor.id.clone()).unwrap_or_default();
-        package.created_by.kind = target.actor.as_ref().map(|actor| actor.kind.clone()).unwrap_or_default();
+        let git_commit = package.created_by.git_commit.take();
+        package.created_by = Creator { git_commit, ..target.actor.clone().unwrap_or_default() };
         let text = serde_json::to_string_pretty(&package)
             .map_err(|error| Failure::local(format!("the package cannot be written: {error}")))?;
         return Ok(context.out.line(&text)?);

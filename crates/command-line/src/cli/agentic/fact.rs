@@ -2,7 +2,7 @@
 //! Must not know: packages.
 
 use clap::{Args, Subcommand};
-use plenary_client::context::{Creator, Fact, FactPage, FactQuery, NewFact};
+use plenary_client::context::{Fact, FactPage, FactQuery, NewFact};
 
 use super::{render, target::ProjectTarget};
 use crate::{
@@ -97,20 +97,14 @@ pub(super) async fn run(context: &Context, target: &ProjectTarget, command: Comm
     let (project, out) = (target.project()?, context.out);
     match command {
         Command::Assert(args) => {
-            // Named, because the token may be one that speaks for several, and the source may be another's.
-            let actor = target.actor.as_ref();
-            let asserted_by = actor.map(|actor| Creator {
-                id: actor.id.clone(),
-                kind: actor.kind.clone(),
-                ..Creator::default()
-            });
             let fact = NewFact {
                 subject: args.subject,
                 predicate: args.predicate,
                 value: args.value,
                 source_package_id: args.source,
                 confidence: args.confidence,
-                asserted_by,
+                // Named, because the token may be one that speaks for several, and the source may be another's.
+                asserted_by: target.actor.clone(),
                 tags: args.tags,
                 valid_from: args.valid_from,
             };

@@ -205,11 +205,7 @@ pub(super) async fn creator(
                 (Ok(reply), _) => reply.value,
                 // The deposit creates the project, where the server allows it; the next one starts the session.
                 (Err(Error::Refused(refused)), Some(actor)) if refused.code == "project_not_found" => {
-                    return Ok(Creator {
-                        id: actor.id.clone(),
-                        kind: actor.kind.clone(),
-                        ..Creator::default()
-                    });
+                    return Ok(actor.clone());
                 }
                 (Err(error), _) => return Err(error.into()),
             };

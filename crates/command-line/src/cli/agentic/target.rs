@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use plenary_client::{BaseUrl, Client, TokenKind};
+use plenary_client::{BaseUrl, Client, TokenKind, context::Creator};
 use plenary_kernel::OwnerName;
 
 use crate::cli::{
@@ -51,21 +51,13 @@ pub(super) enum ProjectSource {
     File(PathBuf),
 }
 
-/// The actor that a token stands for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Actor {
-    pub(super) id: String,
-    /// `human`, `agent` or `script`.
-    pub(super) kind: String,
-}
-
 /// The caller, server and project of a command.
 pub(super) struct ProjectTarget {
     /// A client with the caller's token.
     pub(super) client: Client,
     pub(super) server: BaseUrl,
     /// The actor, if known without a request.
-    pub(super) actor: Option<Actor>,
+    pub(super) actor: Option<Creator>,
     /// Distinguishes callers on this machine.
     pub(super) voice: String,
     project: Option<String>,
@@ -130,9 +122,13 @@ pub(super) fn governing_client(context: &Context) -> Result<Client, Failure> {
     context.configuring_client(owner.as_ref().map_or(Realm::Everything, Realm::Owner))
 }
 
+fn actor(id: String, kind: &str) -> Creator {
+    Creator { id, kind: kind.to_owned(), ..Creator::default() }
+}
+
 /// The actor follows the token: an explicit token wins, then the named agent, then the only owner with a saved
 /// token.
-fn speaker(context: &Context, human: bool) -> Result<(Client, Option<Actor>), Failure> {
+fn speaker(context: &Context, human: bool) -> Result<(Client, Option<Creator>), Failure> {
     let identity = context.identity()?;
     if human {
         let owner = match &identity {
@@ -140,7 +136,7 @@ fn speaker(context: &Context, human: bool) -> Result<(Client, Option<Actor>), Fa
             None => saved_owner(context)?.map(|(owner, _)| owner),
         };
         let client = context.configuring_client(owner.as_ref().map_or(Realm::Everything, Realm::Owner))?;
-        return Ok((client, owner.map(|owner| Actor { id: owner.to_string(), kind: "human".into() })));
+        return Ok((client, owner.map(|owner| actor(owner.to_string(), "human"))));
     }
     // An explicitly named agent overrides a token that belongs to no agent; an agent of the directory does not.
     let is_named = identity.as_ref().is_some_and(|identity| !matches!(identity.source, Source::Project(_)));
@@ -152,13 +148,12 @@ fn speaker(context: &Context, human: bool) -> Result<(Client, Option<Actor>), Fa
         Ok(client) => {
             // A linked network has another name for the agent, which only it knows.
             let identity = identity.filter(|_| context.peer().is_none());
-            let actor =
-                identity.map(|identity| Actor { id: identity.handle.to_string(), kind: "agent".into() });
+            let actor = identity.map(|identity| actor(identity.handle.to_string(), "agent"));
             Ok((client, actor))
         }
         Err(failure @ Failure::Auth { .. }) if identity.is_none() => match saved_owner(context)? {
             Some((owner, credential)) => {
-                let actor = Actor { id: owner.to_string(), kind: "human".into() };
+                let actor = actor(owner.to_string(), "human");
                 Ok((context.client_with(credential)?, Some(actor)))
             }
             None => Err(failure),
