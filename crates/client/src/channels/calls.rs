@@ -57,27 +57,6 @@ pub struct Problem {
     pub problem: String,
 }
 
-/// The format of the view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChannelFormat {
-    /// `text/markdown`
-    Markdown,
-    /// `application/yaml`
-    Yaml,
-    /// `application/json`
-    Json,
-}
-
-impl ChannelFormat {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Markdown => "markdown",
-            Self::Yaml => "yaml",
-            Self::Json => "json",
-        }
-    }
-}
-
 /// Selects events of a channel.
 #[derive(Debug, Clone, Default)]
 pub struct EventsQuery {
@@ -144,9 +123,9 @@ impl Client {
         self.get(&format!("/agent-channel?include_closed={include_closed}{limit}")).await
     }
 
-    /// `GET /agent-channel/{id}`: the view in which a channel explains itself (CH-5, CH-22).
-    pub async fn channel_view(&self, id: &str, format: ChannelFormat) -> Result<RawReply> {
-        let path = self.channel_path(id, &format!("?format={}", format.as_str()));
+    /// `GET /agent-channel/{id}`: the view in which a channel explains itself (CH-5, CH-22), as `markdown`, `yaml` or `json`.
+    pub async fn channel_view(&self, id: &str, format: &str) -> Result<RawReply> {
+        let path = self.channel_path(id, &format!("?format={format}"));
         self.raw(Method::GET, &path, None).await?.into_success()
     }
 

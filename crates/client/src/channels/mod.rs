@@ -10,7 +10,7 @@ mod state;
 mod stream;
 
 pub use address::ChannelAddress;
-pub use calls::{Channel, ChannelFormat, EventPage, EventsQuery, NewEvent, Older, Problem, Verdict};
+pub use calls::{Channel, EventPage, EventsQuery, NewEvent, Older, Problem, Verdict};
 pub use event::ChannelEvent;
 pub use liveness::{AgentPresence, Holder, Liveness, Presence, Vital};
 pub use state::{NotAState, handed_over, handoff_of};

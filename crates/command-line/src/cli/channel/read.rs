@@ -1,10 +1,10 @@
 //! `plenary channel read`, `events` and `presence`.
 //! Must not know: how events are posted.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use plenary_client::{
     Reply,
-    channels::{ChannelAddress, ChannelFormat, EventPage, EventsQuery, Older, Presence},
+    channels::{ChannelAddress, EventPage, EventsQuery, Older, Presence},
 };
 use serde_json::value::RawValue;
 
@@ -22,21 +22,13 @@ pub(crate) struct ChannelArgument {
     pub(super) channel: ChannelAddress,
 }
 
-/// The formats of the view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Markdown,
-    Yaml,
-    Json,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct ReadArguments {
     #[command(flatten)]
     pub(super) which: ChannelArgument,
     /// Format [default: markdown; json with --json]
-    #[arg(long, value_name = "FORMAT")]
-    format: Option<Format>,
+    #[arg(long, value_name = "FORMAT", value_parser = ["markdown", "yaml", "json"])]
+    format: Option<String>,
 }
 
 pub(super) async fn read(
@@ -44,15 +36,11 @@ pub(super) async fn read(
     target: &ChannelTarget,
     args: &ReadArguments,
 ) -> Result<(), Failure> {
-    let default = if context.out.is_json() { Format::Json } else { Format::Markdown };
-    let format = match args.format.unwrap_or(default) {
-        Format::Markdown => ChannelFormat::Markdown,
-        Format::Yaml => ChannelFormat::Yaml,
-        Format::Json => ChannelFormat::Json,
-    };
+    let default = if context.out.is_json() { "json" } else { "markdown" };
+    let format = args.format.as_deref().unwrap_or(default);
     let view = target.client.channel_view(&target.id, format).await?;
     let text = String::from_utf8_lossy(&view.body);
-    if format == ChannelFormat::Json {
+    if format == "json" {
         return Ok(context.out.json(text.trim_end())?);
     }
     Ok(text.lines().try_for_each(|line| context.out.line(&clean(line)))?)
