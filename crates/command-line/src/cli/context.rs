@@ -304,6 +304,23 @@ impl Context {
         self.client_with(credential)
     }
 
+    /// A client that sees what the named owner, else an agent, else the operator sees. A caller who is not the operator is the
+    /// person at this machine.
+    pub(crate) fn viewing_client(
+        &self,
+        owner: Option<&OwnerName>,
+        is_agent: bool,
+    ) -> Result<Client, Failure> {
+        match (owner, is_agent) {
+            (Some(owner), _) => self.owner_client(owner),
+            (None, true) => self.agent_client(),
+            (None, false) => match self.configuring_client(Realm::Everything) {
+                Err(Failure::Auth { .. }) => self.speaker(),
+                client => client,
+            },
+        }
+    }
+
     /// The last identity and token used, to explain a refusal.
     pub(crate) fn used(&self) -> Option<(Option<Identity>, Credential)> {
         self.used.borrow().clone()

@@ -5,7 +5,7 @@ use clap::Args;
 use plenary_client::search::{Hit, SearchQuery, Snippet};
 use plenary_kernel::OwnerName;
 
-use super::{context::Context, failure::Failure, identity::Realm};
+use super::{context::Context, failure::Failure};
 use crate::out::{Out, Style, clean};
 
 const HELP: &str = "\
@@ -47,15 +47,7 @@ pub(crate) struct Search {
 }
 
 pub(crate) async fn run(context: &Context, args: Search) -> Result<(), Failure> {
-    let client = match (&args.owner, context.identity()?) {
-        (Some(owner), _) => context.owner_client(owner)?,
-        (None, Some(_)) => context.agent_client()?,
-        // A caller who is not the operator searches as the person at this machine.
-        (None, None) => match context.configuring_client(Realm::Everything) {
-            Err(Failure::Auth { .. }) => context.speaker()?,
-            client => client?,
-        },
-    };
+    let client = context.viewing_client(args.owner.as_ref(), context.identity()?.is_some())?;
     let Search { q, room, who, since, until, limit, cursor, owner: _ } = args;
     let query = SearchQuery { q, rooms: room, who, since, until, limit };
     let reply = client.search(&query, cursor.as_deref()).await?;

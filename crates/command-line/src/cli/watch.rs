@@ -52,15 +52,7 @@ pub(crate) struct Watch {
 }
 
 pub(crate) async fn run(context: &Context, args: Watch) -> Result<(), Failure> {
-    let client = match (&args.owner, context.speaks_as_agent()) {
-        (Some(owner), _) => context.owner_client(owner)?,
-        (None, true) => context.agent_client()?,
-        // A caller who is not the operator watches as the person at this machine.
-        (None, false) => match context.configuring_client(Realm::Everything) {
-            Err(Failure::Auth { .. }) => context.speaker()?,
-            client => client?,
-        },
-    };
+    let client = context.viewing_client(args.owner.as_ref(), context.speaks_as_agent())?;
     let Watch { rooms, kinds, agents, words: q, trace, frames, after, wait, .. } = args;
     let rooms = Some(rooms.join(",")).filter(|rooms| !rooms.is_empty());
     let options = StreamOptions { wait_for_server: wait, ..StreamOptions::default() };
