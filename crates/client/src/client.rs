@@ -16,6 +16,7 @@ use crate::{
     BaseUrl, Error, IdempotencyKey, RawReply, Reply, Result, Retry, Roots, Token,
     exchange::{Http, Pieces},
     net::{Connector, ServerProof},
+    query::Query,
 };
 
 /// The header by which a client names the agent its token must belong to (wire.md D.1).
@@ -366,10 +367,7 @@ pub(crate) fn segment(text: &str) -> String {
 
 /// A list's path, at the page of a `next_cursor`.
 pub(crate) fn page(path: &str, cursor: Option<&str>) -> String {
-    match cursor {
-        None => path.to_owned(),
-        Some(cursor) => format!("{path}?cursor={}", segment(cursor)),
-    }
+    Query::of(path).with("cursor", cursor).path()
 }
 
 #[cfg(test)]

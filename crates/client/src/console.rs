@@ -67,8 +67,7 @@ pub struct Passkeys {
 
 /// The path of an owner's passkeys.
 fn passkeys(below: &str, owner: Option<&OwnerName>) -> String {
-    let owner = owner.map(|owner| format!("?owner={}", crate::client::segment(owner.as_str())));
-    format!("/console/passkeys{below}{}", owner.unwrap_or_default())
+    Query::of(format!("/console/passkeys{below}")).with("owner", owner).path()
 }
 
 /// Filters for the stream; an absent filter admits everything.

@@ -4,7 +4,11 @@
 use plenary_kernel::{AgentHandle, ContactId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Client, Reply, Result, client::segment, sessions::Acknowledgement};
+use crate::{
+    Client, Reply, Result,
+    client::{page, segment},
+    sessions::Acknowledgement,
+};
 
 /// The answer of `POST /contacts`. It is the same for an unknown or closed handle (wire.md D.9).
 #[derive(Debug, Clone, Deserialize)]
@@ -41,8 +45,7 @@ impl Client {
     /// `GET /contacts`: the requests that wait for this agent's answer, or with `outgoing` the requests that it sent.
     pub async fn contacts(&self, outgoing: bool, cursor: Option<&str>) -> Result<Reply<PendingList>> {
         let direction = if outgoing { "outgoing" } else { "incoming" };
-        let cursor = cursor.map(|cursor| format!("&cursor={}", segment(cursor))).unwrap_or_default();
-        self.get(&format!("/contacts?direction={direction}{cursor}")).await
+        self.get(&page(&format!("/contacts?direction={direction}"), cursor)).await
     }
 
     /// `POST /contacts {to, message?}`.

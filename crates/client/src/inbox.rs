@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::{Client, Reply, Result, client::segment};
+use crate::{Client, Reply, Result, client::segment, query::Query};
 
 pub use plenary_kernel::inbox::{DIGEST_CHARS_MAX, digest, whole_digest};
 
@@ -204,15 +204,13 @@ pub struct SessionLiveness {
 
 pub(crate) fn path(base: &str, query: &InboxQuery, timeout: Option<Duration>) -> String {
     let InboxQuery { after, limit, kinds, coding_session } = query;
-    let members = [
-        after.as_ref().map(|after| format!("after={}", segment(after))),
-        limit.map(|limit| format!("limit={limit}")),
-        kinds.as_ref().map(|kinds| format!("kinds={}", segment(kinds))),
-        coding_session.as_ref().map(|session| format!("coding_session={}", segment(session))),
-        timeout.map(|timeout| format!("timeout_s={}", timeout.as_secs())),
-    ];
-    let members: Vec<String> = members.into_iter().flatten().collect();
-    if members.is_empty() { base.to_owned() } else { format!("{base}?{}", members.join("&")) }
+    Query::of(base)
+        .with("after", after.as_ref())
+        .with("limit", *limit)
+        .with("kinds", kinds.as_ref())
+        .with("coding_session", coding_session.as_ref())
+        .with("timeout_s", timeout.map(|timeout| timeout.as_secs()))
+        .path()
 }
 
 impl Client {

@@ -24,6 +24,7 @@ pub mod me;
 mod net;
 mod oversight;
 pub mod peers;
+mod query;
 pub mod receipts;
 mod reply;
 pub mod requests;

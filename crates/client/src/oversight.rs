@@ -8,6 +8,7 @@ use crate::{
     Client, Reply, Result,
     client::segment,
     inbox::{self, InboxPage, InboxQuery},
+    query::Query,
     sessions::{EventPage, EventsQuery, SessionList, SessionsQuery},
 };
 
@@ -37,10 +38,7 @@ impl Client {
         owner: Option<&OwnerName>,
         query: &SessionsQuery,
     ) -> Result<Reply<SessionList>> {
-        let path = query.path("/_admin/sessions");
-        let Some(owner) = owner else { return self.get(&path).await };
-        let joint = if path.contains('?') { '&' } else { '?' };
-        self.get(&format!("{path}{joint}owner={}", segment(owner.as_str()))).await
+        self.get(&Query::of(query.path("/_admin/sessions")).with("owner", owner).path()).await
     }
 
     /// `GET /_admin/agents/{handle}/sessions/{id}/events`, one page.

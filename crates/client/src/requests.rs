@@ -7,7 +7,11 @@ use plenary_kernel::{AskId, NoticeId, RuleId, SubscriptionId};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::{Client, IdempotencyKey, Reply, Result, client::segment};
+use crate::{
+    Client, IdempotencyKey, Reply, Result,
+    client::{json as json_bytes, segment},
+    query::Query,
+};
 
 /// The longest wait of one request: well within its time limit.
 const SLICE: Duration = Duration::from_secs(20);
@@ -34,13 +38,12 @@ fn request_path(id: &AskId, below: &str) -> String {
 impl Client {
     /// `POST /requests`, retried on transient failures.
     pub async fn make_request(&self, body: &Value, key: &IdempotencyKey) -> Result<Reply<Value>> {
-        Reply::read(self.post_once("/requests", Some(crate::client::json(body)?), key).await?.into_success()?)
+        Reply::read(self.post_once("/requests", Some(json_bytes(body)?), key).await?)
     }
 
     /// `GET /requests/{id}`, waiting up to a number of seconds for an answer.
     pub async fn request(&self, id: &AskId, wait: Option<u64>) -> Result<Reply<Value>> {
-        let wait = wait.map(|seconds| format!("?wait={seconds}")).unwrap_or_default();
-        self.get(&request_path(id, &wait)).await
+        self.get(&Query::of(request_path(id, "")).with("wait", wait).path()).await
     }
 
     /// `GET /requests/{id}`, repeated until the answer is final or the deadline passes.
@@ -66,16 +69,14 @@ impl Client {
     /// `GET /requests`, one page.
     pub async fn requests(&self, query: &RequestsQuery, cursor: Option<&str>) -> Result<Reply<Value>> {
         let RequestsQuery { state, kind, agent, to, owner } = query;
-        let pairs = [
-            ("state", state.as_deref()),
-            ("kind", kind.as_deref()),
-            ("agent", agent.as_deref()),
-            ("to", to.as_deref()),
-            ("owner", owner.as_deref()),
-            ("cursor", cursor),
-        ];
-        let pairs = pairs.iter().filter_map(|(name, value)| Some(format!("{name}={}", segment((*value)?))));
-        self.get(&format!("/requests?{}", pairs.collect::<Vec<_>>().join("&"))).await
+        let query = Query::of("/requests")
+            .with("state", state.as_ref())
+            .with("kind", kind.as_ref())
+            .with("agent", agent.as_ref())
+            .with("to", to.as_ref())
+            .with("owner", owner.as_ref())
+            .with("cursor", cursor);
+        self.get(&query.path()).await
     }
 
     /// `POST /requests/{id}/answer`.
@@ -111,12 +112,12 @@ impl Client {
 
     /// `GET /requests/rules`; the operator names the owner.
     pub async fn request_rules(&self, owner: Option<&str>) -> Result<Reply<Value>> {
-        self.get(&format!("/requests/rules{}", of_owner(owner))).await
+        self.get(&of_owner("/requests/rules", owner)).await
     }
 
     /// `DELETE /requests/rules/{id}`.
     pub async fn remove_request_rule(&self, rule: &RuleId, owner: Option<&str>) -> Result<Reply<Value>> {
-        self.delete(&format!("/requests/rules/{}{}", segment(rule.as_str()), of_owner(owner))).await
+        self.delete(&of_owner(&format!("/requests/rules/{}", segment(rule.as_str())), owner)).await
     }
 }
 
@@ -124,7 +125,7 @@ impl Client {
 impl Client {
     /// `GET /notifications`; the operator names the owner.
     pub async fn subscriptions(&self, owner: Option<&str>) -> Result<Reply<Value>> {
-        self.get(&format!("/notifications{}", of_owner(owner))).await
+        self.get(&of_owner("/notifications", owner)).await
     }
 
     /// `POST /notifications`, retried on transient failures.
@@ -134,8 +135,8 @@ impl Client {
         owner: Option<&str>,
         key: &IdempotencyKey,
     ) -> Result<Reply<Value>> {
-        let path = format!("/notifications{}", of_owner(owner));
-        Reply::read(self.post_once(&path, Some(crate::client::json(body)?), key).await?.into_success()?)
+        let path = of_owner("/notifications", owner);
+        Reply::read(self.post_once(&path, Some(json_bytes(body)?), key).await?)
     }
 
     /// `GET /notifications/{id}`.
@@ -169,25 +170,20 @@ impl Client {
 
     /// `GET /notifications/dead`.
     pub async fn dead_notifications(&self, owner: Option<&str>) -> Result<Reply<Value>> {
-        self.get(&format!("/notifications/dead{}", of_owner(owner))).await
+        self.get(&of_owner("/notifications/dead", owner)).await
     }
 
     /// `POST /notifications/dead/{id}/retry`.
     pub async fn retry_notification(&self, id: &NoticeId, owner: Option<&str>) -> Result<Reply<Value>> {
-        let path = format!("/notifications/dead/{}/retry{}", segment(id.as_str()), of_owner(owner));
-        self.post_empty(&path).await
-    }
-
-    /// `GET /notifications/push-key`.
-    pub async fn push_key(&self) -> Result<Reply<Value>> {
-        self.get("/notifications/push-key").await
+        let path = format!("/notifications/dead/{}/retry", segment(id.as_str()));
+        self.post_empty(&of_owner(&path, owner)).await
     }
 }
 
 fn subscription(id: &SubscriptionId, below: &str, owner: Option<&str>) -> String {
-    format!("/notifications/{}{below}{}", segment(id.as_str()), of_owner(owner))
+    of_owner(&format!("/notifications/{}{below}", segment(id.as_str())), owner)
 }
 
-fn of_owner(owner: Option<&str>) -> String {
-    owner.map(|owner| format!("?owner={}", segment(owner))).unwrap_or_default()
+fn of_owner(path: &str, owner: Option<&str>) -> String {
+    Query::of(path).with("owner", owner).path()
 }

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::{Client, Reply, Result, client::segment};
+use crate::{Client, Reply, Result, query::Query};
 
 /// A search query; an absent filter admits everything.
 #[derive(Debug, Clone, Default)]
@@ -75,23 +75,15 @@ pub struct Snippet {
 impl Client {
     /// `GET /search`.
     pub async fn search(&self, query: &SearchQuery, cursor: Option<&str>) -> Result<Reply<SearchPage>> {
-        let mut path = format!("/search?q={}", segment(&query.q));
-        let limit = query.limit.map(|limit| limit.to_string());
-        let rooms = query.rooms.iter().map(|room| ("room", Some(room)));
-        let others = [
-            ("who", query.who.as_ref()),
-            ("since", query.since.as_ref()),
-            ("until", query.until.as_ref()),
-            ("limit", limit.as_ref()),
-        ];
-        for (name, value) in rooms.chain(others) {
-            if let Some(value) = value {
-                path.push_str(&format!("&{name}={}", segment(value)));
-            }
-        }
-        if let Some(cursor) = cursor {
-            path.push_str(&format!("&cursor={}", segment(cursor)));
-        }
-        self.get(&path).await
+        let SearchQuery { q, rooms, who, since, until, limit } = query;
+        let path = Query::of("/search").with("q", Some(q));
+        let path = rooms.iter().fold(path, |path, room| path.with("room", Some(room)));
+        let path = path
+            .with("who", who.as_ref())
+            .with("since", since.as_ref())
+            .with("until", until.as_ref())
+            .with("limit", *limit)
+            .with("cursor", cursor);
+        self.get(&path.path()).await
     }
 }

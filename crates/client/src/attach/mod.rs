@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use crate::{
     Client, Result,
     client::segment,
+    query::Query,
     retry::{LONGEST_WAIT, Reconnecting},
 };
 use socket::{ConnectionEnd, Socket, SocketItem};
@@ -150,12 +151,7 @@ impl Client {
 }
 
 fn path(agent: &AgentHandle, options: &AttachOptions) -> String {
-    let mut path = format!("/agent/{}/attach", segment(agent.as_str().trim_start_matches('@')));
-    let purpose = options.purpose.iter().map(|purpose| ("purpose", purpose));
-    let parameters = purpose.chain(options.tools.iter().map(|tool| ("tool", tool)));
-    for (nth, (name, value)) in parameters.enumerate() {
-        path.push(if nth == 0 { '?' } else { '&' });
-        path.push_str(&format!("{name}={}", segment(value)));
-    }
-    path
+    let path = format!("/agent/{}/attach", segment(agent.as_str().trim_start_matches('@')));
+    let query = Query::of(path).with("purpose", options.purpose.as_ref());
+    options.tools.iter().fold(query, |query, tool| query.with("tool", Some(tool))).path()
 }

@@ -2,13 +2,16 @@
 //! failures.
 //! Must not know: the transport of calls.
 
-use bytes::Bytes;
 use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{ChannelEvent, Presence};
-use crate::{Client, Error, IdempotencyKey, RawReply, Reply, Result, client::segment};
+use crate::{
+    Client, IdempotencyKey, RawReply, Reply, Result,
+    client::{json, segment},
+    query::Query,
+};
 
 /// A channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,10 +105,7 @@ fn next(link: &str) -> Option<Older> {
 impl Client {
     /// A path below a channel, with the link's key if there is one.
     pub(super) fn channel_path(&self, id: &str, rest: &str) -> String {
-        let path = format!("/agent-channel/{}{rest}", segment(id));
-        let Some(key) = self.channel_key() else { return path };
-        let sign = if rest.contains('?') { '&' } else { '?' };
-        format!("{path}{sign}key={}", segment(key))
+        Query::of(format!("/agent-channel/{}{rest}", segment(id))).with("key", self.channel_key()).path()
     }
 
     /// `POST /agent-channel`.
@@ -119,8 +119,8 @@ impl Client {
 
     /// `GET /agent-channel`: the channels that the token's owner created or appended to, newest first.
     pub async fn channels(&self, limit: Option<u32>, include_closed: bool) -> Result<Reply<Vec<Channel>>> {
-        let limit = limit.map(|limit| format!("&limit={limit}")).unwrap_or_default();
-        self.get(&format!("/agent-channel?include_closed={include_closed}{limit}")).await
+        let query = Query::of("/agent-channel").with("include_closed", Some(include_closed));
+        self.get(&query.with("limit", limit).path()).await
     }
 
     /// `GET /agent-channel/{id}`: the view in which a channel explains itself (CH-5, CH-22), as `markdown`, `yaml` or `json`.
@@ -137,14 +137,8 @@ impl Client {
     /// `GET …/events`, newest first (CH-11, CH-24).
     pub async fn channel_events(&self, id: &str, query: &EventsQuery) -> Result<EventPage> {
         let EventsQuery { kind, limit, before, after } = query;
-        let parts = [
-            kind.as_ref().map(|kind| format!("kind={}", segment(kind))),
-            limit.map(|limit| format!("limit={limit}")),
-            before.map(|id| format!("before_id={id}")),
-            after.map(|id| format!("after_id={id}")),
-        ];
-        let query: Vec<String> = parts.into_iter().flatten().collect();
-        let path = self.channel_path(id, &format!("/events?{}", query.join("&")));
+        let query = Query::of("/events").with("kind", kind.as_ref()).with("limit", *limit);
+        let path = self.channel_path(id, &query.with("before_id", *before).with("after_id", *after).path());
         let raw = self.raw(Method::GET, &path, None).await?.into_success()?;
         let next = raw.header("link").and_then(next);
         Ok(EventPage { reply: Reply::read(raw)?, next })
@@ -156,7 +150,7 @@ impl Client {
     /// 409 `channel_closed` if the server accepts no events after closing.
     pub async fn append_event(&self, id: &str, event: &NewEvent) -> Result<Reply<ChannelEvent>> {
         Reply::read(
-            self.post_once(&self.channel_path(id, "/event"), Some(body(event)?), &IdempotencyKey::random())
+            self.post_once(&self.channel_path(id, "/event"), Some(json(event)?), &IdempotencyKey::random())
                 .await?,
         )
     }
@@ -187,10 +181,6 @@ impl Client {
     }
 }
 
-fn body(event: &NewEvent) -> Result<Bytes> {
-    serde_json::to_vec(event).map(Bytes::from).map_err(|e| Error::Invalid(format!("not JSON: {e}")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,6 +200,6 @@ mod tests {
     fn ch_25_a_payload_goes_out_as_it_was_given() {
         let payload = RawValue::from_string(r#"{"b": 1.10, "a": 1e400}"#.to_owned()).unwrap();
         let event = NewEvent { kind: "comms".into(), author: None, payload };
-        assert_eq!(body(&event).unwrap(), r#"{"kind":"comms","payload":{"b": 1.10, "a": 1e400}}"#);
+        assert_eq!(json(&event).unwrap(), r#"{"kind":"comms","payload":{"b": 1.10, "a": 1e400}}"#);
     }
 }

@@ -7,11 +7,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{
-    Fact, Package, Project,
-    path::{Query, project},
-};
-use crate::{Client, Reply, Result};
+use super::{Fact, Package, Project, path::project};
+use crate::{Client, Reply, Result, query::Query};
 
 /// An open question of a package.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -133,8 +130,8 @@ pub struct Conformance {
 impl Client {
     /// `GET …/orient`.
     pub async fn orient(&self, project_id: &str, window_days: Option<u32>) -> Result<Reply<Orientation>> {
-        let query = Query::default().number("window_days", window_days);
-        self.get(&query.append_to(&project(project_id, "/orient"))).await
+        let query = Query::of(project(project_id, "/orient")).with("window_days", window_days);
+        self.get(&query.path()).await
     }
 
     /// `GET /v1/orchestrate`: for one project, or for all that the token may read.
@@ -146,13 +143,13 @@ impl Client {
         window_days: Option<u32>,
         include_archived: bool,
     ) -> Result<Reply<Digest>> {
-        let query = Query::default()
-            .text("project", project_id)
-            .text("focus", focus)
-            .number("snippets", snippets)
-            .number("window_days", window_days)
-            .text("include_archived", include_archived.then_some("true"));
-        self.get(&query.append_to("/v1/orchestrate")).await
+        let query = Query::of("/v1/orchestrate")
+            .with("project", project_id)
+            .with("focus", focus)
+            .with("snippets", snippets)
+            .with("window_days", window_days)
+            .with("include_archived", include_archived.then_some(true));
+        self.get(&query.path()).await
     }
 
     /// `GET /v1/conformance`; no token is needed.

@@ -4,11 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{
-    Creator,
-    path::{Query, project},
-};
-use crate::{Client, Reply, Result};
+use super::{Creator, path::project};
+use crate::{Client, Reply, Result, query::Query};
 
 /// A fact to assert.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -113,16 +110,15 @@ impl Client {
     /// `GET …/facts`.
     pub async fn facts(&self, project_id: &str, query: &FactQuery) -> Result<Reply<FactPage>> {
         let FactQuery { subject, predicate, as_of, include_ended, min_confidence, tag, cursor } = query;
-        let min_confidence = min_confidence.map(|least| least.to_string());
-        let query = Query::default()
-            .text("subject", subject.as_deref())
-            .text("predicate", predicate.as_deref())
-            .text("as_of", as_of.as_deref())
-            .text("include_ended", include_ended.then_some("true"))
-            .text("min_confidence", min_confidence.as_deref())
-            .text("tag", tag.as_deref())
-            .text("cursor", cursor.as_deref());
-        self.get(&query.append_to(&project(project_id, "/facts"))).await
+        let query = Query::of(project(project_id, "/facts"))
+            .with("subject", subject.as_ref())
+            .with("predicate", predicate.as_ref())
+            .with("as_of", as_of.as_ref())
+            .with("include_ended", include_ended.then_some(true))
+            .with("min_confidence", *min_confidence)
+            .with("tag", tag.as_ref())
+            .with("cursor", cursor.as_ref());
+        self.get(&query.path()).await
     }
 
     /// `DELETE …/facts`: ends a fact without a successor; with `object`, only if that is its value (AP-67).
@@ -133,10 +129,10 @@ impl Client {
         predicate: &str,
         object: Option<&str>,
     ) -> Result<Reply<InvalidationCount>> {
-        let query = Query::default()
-            .text("subject", Some(subject))
-            .text("predicate", Some(predicate))
-            .text("object", object);
-        self.delete(&query.append_to(&project(project_id, "/facts"))).await
+        let query = Query::of(project(project_id, "/facts"))
+            .with("subject", Some(subject))
+            .with("predicate", Some(predicate))
+            .with("object", object);
+        self.delete(&query.path()).await
     }
 }

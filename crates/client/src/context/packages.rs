@@ -1,7 +1,6 @@
 //! Packages: deposit, pull, flag, review (sections 8.1, 8.2, 8.5; AP-53 to AP-64, AP-86, AP-87).
 //! Must not know: the content of a package.
 
-use bytes::Bytes;
 use http::Method;
 use serde::Deserialize;
 use serde_json::json;
@@ -9,9 +8,9 @@ use serde_json::json;
 use super::{
     NewPackage, Package,
     hash::verified,
-    path::{Query, package, project},
+    path::{package, project},
 };
-use crate::{Client, Error, Reply, Result};
+use crate::{Client, Reply, Result, client::json as json_bytes, query::Query};
 
 /// Selects packages of a project, newest first.
 #[derive(Debug, Clone, Default)]
@@ -87,19 +86,10 @@ impl Client {
     /// # Errors
     /// 409 `duplicate_package_id` if another package has the id.
     pub async fn deposit(&self, package: &NewPackage) -> Result<Reply<Package>> {
-        let body =
-            serde_json::to_vec(package).map_err(|error| Error::Invalid(format!("not JSON: {error}")))?;
-        self.deposit_json(&package.project_id, body.into()).await
-    }
-
-    /// Deposits a package that is JSON already, stored byte for byte (AP-17).
-    ///
-    /// # Errors
-    /// As [`Client::deposit`].
-    pub async fn deposit_json(&self, project_id: &str, json: Bytes) -> Result<Reply<Package>> {
-        let path = project(project_id, "/packages");
+        let path = project(&package.project_id, "/packages");
+        let body = json_bytes(package)?;
         let send = || async {
-            let raw = self.raw(Method::POST, &path, Some(json.clone())).await?;
+            let raw = self.raw(Method::POST, &path, Some(body.clone())).await?;
             Reply::read(verified(raw.into_success()?)?)
         };
         self.retry().run(send).await
@@ -108,7 +98,7 @@ impl Client {
     /// `GET /v1/packages/{id}`; `project_id` if several projects may have the id. Verifies the hash of the content.
     ///
     /// # Errors
-    /// [`Error::Unreadable`] when the hash does not match.
+    /// [`crate::Error::Unreadable`] when the hash does not match.
     pub async fn package(&self, package_id: &str, project_id: Option<&str>) -> Result<Reply<Package>> {
         let raw = self.raw(Method::GET, &package(package_id, "", project_id), None).await?;
         Reply::read(verified(raw.into_success()?)?)
@@ -121,14 +111,13 @@ impl Client {
         query: &PackageQuery,
     ) -> Result<Reply<PackagePage>> {
         let PackageQuery { limit, status, package_type, parent, cursor } = query;
-        let query = Query::default()
-            .text("mode", Some("latest"))
-            .number("limit", *limit)
-            .text("status", status.as_deref())
-            .text("package_type", package_type.as_deref())
-            .text("parent", parent.as_deref())
-            .text("cursor", cursor.as_deref());
-        self.get(&query.append_to(&project(project_id, "/packages"))).await
+        let query = Query::of(project(project_id, "/packages?mode=latest"))
+            .with("limit", *limit)
+            .with("status", status.as_ref())
+            .with("package_type", package_type.as_ref())
+            .with("parent", parent.as_ref())
+            .with("cursor", cursor.as_ref());
+        self.get(&query.path()).await
     }
 
     /// `GET …/packages?mode=relevant`.
@@ -141,9 +130,8 @@ impl Client {
         query: &str,
         limit: Option<u32>,
     ) -> Result<Reply<RelevantPage>> {
-        let query =
-            Query::default().text("mode", Some("relevant")).text("query", Some(query)).number("limit", limit);
-        self.get(&query.append_to(&project(project_id, "/packages"))).await
+        let path = project(project_id, "/packages?mode=relevant");
+        self.get(&Query::of(path).with("query", Some(query)).with("limit", limit).path()).await
     }
 
     /// `GET …/reviews`: the packages that await review (AP-87).
@@ -153,8 +141,8 @@ impl Client {
         limit: Option<u32>,
         cursor: Option<&str>,
     ) -> Result<Reply<PackagePage>> {
-        let query = Query::default().number("limit", limit).text("cursor", cursor);
-        self.get(&query.append_to(&project(project_id, "/reviews"))).await
+        let query = Query::of(project(project_id, "/reviews")).with("limit", limit).with("cursor", cursor);
+        self.get(&query.path()).await
     }
 
     /// `POST …/flag`: asks for a review by `human` or `agent` (AP-63).

@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::path;
-use crate::{Client, Reply, Result, client::segment};
+use crate::{
+    Client, Reply, Result,
+    client::{page, segment},
+};
 
 /// A project to create.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -90,8 +93,7 @@ impl Client {
 
     /// `GET /v1/projects`; with `admitted`, only those of owners that the caller admits.
     pub async fn projects(&self, admitted: bool, cursor: Option<&str>) -> Result<Reply<Projects>> {
-        let cursor = cursor.map_or_else(String::new, |cursor| format!("&cursor={}", segment(cursor)));
-        self.get(&format!("/v1/projects?admitted={admitted}{cursor}")).await
+        self.get(&page(&format!("/v1/projects?admitted={admitted}"), cursor)).await
     }
 
     /// `GET /v1/projects/{id}`.

@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::path::{Query, project};
-use crate::{Client, Reply, Result, client::segment};
+use super::path::project;
+use crate::{Client, Reply, Result, client::segment, query::Query};
 
 /// A session to start; absent members come from the token.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -77,11 +77,11 @@ impl Client {
         query: &SessionQuery,
     ) -> Result<Reply<SessionPage>> {
         let SessionQuery { callsign, limit, cursor } = query;
-        let query = Query::default()
-            .text("callsign", callsign.as_deref())
-            .number("limit", *limit)
-            .text("cursor", cursor.as_deref());
-        self.get(&query.append_to(&project(project_id, "/sessions"))).await
+        let query = Query::of(project(project_id, "/sessions"))
+            .with("callsign", callsign.as_ref())
+            .with("limit", *limit)
+            .with("cursor", cursor.as_ref());
+        self.get(&query.path()).await
     }
 
     /// `GET …/sessions/{id}`.

@@ -7,7 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Frame, Scope};
-use crate::{Client, Error, Reply, Result, client::segment};
+use crate::{
+    Client, Error, Reply, Result,
+    client::{json, segment},
+    query::Query,
+};
 
 const INSTRUMENT: HeaderName = HeaderName::from_static("x-agent-instrument");
 const SESSION: HeaderName = HeaderName::from_static("x-agent-session");
@@ -37,12 +41,10 @@ impl Seat {
             .collect()
     }
 
-    /// The members as query parameters, each preceded by `&`.
-    pub(super) fn query(&self) -> String {
-        let parts =
-            [("instrument", &self.instrument), ("session_id", &self.session_id), ("tool", &self.tool)];
-        let present = parts.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-        present.map(|(name, value)| format!("&{name}={}", segment(value))).collect()
+    /// The query with the members as parameters.
+    pub(super) fn add_to(&self, query: Query) -> Query {
+        let query = query.with("instrument", self.instrument.as_ref());
+        query.with("session_id", self.session_id.as_ref()).with("tool", self.tool.as_ref())
     }
 }
 
@@ -105,12 +107,8 @@ impl Client {
         scope: Option<&Scope>,
         seat: &Seat,
     ) -> Result<Reply<FrameReceipt>> {
-        let path = match scope {
-            None => "/frames".to_owned(),
-            Some(scope) => format!("/frames?scope={}", segment(scope.as_str())),
-        };
-        let body = serde_json::to_vec(frame).map_err(|e| Error::Invalid(format!("not JSON: {e}")))?;
-        let (body, headers) = (bytes::Bytes::from(body), seat.headers()?);
+        let path = Query::of("/frames").with("scope", scope).path();
+        let (body, headers) = (json(frame)?, seat.headers()?);
         self.retry()
             .run(|| async {
                 let raw = self.raw_with(Method::POST, &path, &headers, Some(body.clone())).await?;

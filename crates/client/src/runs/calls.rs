@@ -11,6 +11,7 @@ use super::{AgentPath, Chat, Descriptor, Dismissal, RunEvent, RunReceipt, RunRep
 use crate::{
     Client, Error, IdempotencyKey, RawReply, Reply, Result,
     client::{json as bytes, segment},
+    query::Query,
 };
 
 /// Stored events, in order.
@@ -61,7 +62,7 @@ pub(super) fn agent_path(agent: &str, rest: &str) -> String {
 }
 
 /// Parses `<…?since=7>; rel="next"`.
-fn since(link: &str) -> Option<String> {
+fn next_since(link: &str) -> Option<String> {
     let (url, rel) = link.strip_prefix('<')?.split_once('>')?;
     let since = url.split_once('?')?.1.split('&').find_map(|pair| pair.strip_prefix("since="))?;
     rel.contains("next").then(|| since.to_owned())
@@ -203,9 +204,7 @@ impl Client {
 
     /// `GET …/threads` (SC-41): the threads that the token's owner opened; all threads for the agent's owner.
     pub async fn threads(&self, agent: &str, limit: Option<u32>, before: Option<&str>) -> Result<ThreadPage> {
-        let parts = [limit.map(|n| format!("limit={n}")), before.map(|id| format!("before={}", segment(id)))];
-        let query: Vec<String> = parts.into_iter().flatten().collect();
-        let path = format!("{}?{}", agent_path(agent, "threads"), query.join("&"));
+        let path = Query::of(agent_path(agent, "threads")).with("limit", limit).with("before", before).path();
         let raw = self.raw(Method::GET, &path, None).await?.into_success()?;
         let more = raw.header("link").is_some_and(|link| link.contains("rel=\"next\""));
         Ok(ThreadPage { reply: Reply::read(raw)?, more })
@@ -218,6 +217,7 @@ impl Client {
         scope: RunOrThread<'_>,
         since: Option<&str>,
     ) -> Result<EventPage> {
+        let query = Query::of(agent_path(agent, "get_events"));
         let query = match scope {
             RunOrThread::Run(id) => format!("run_id={}&since={}", segment(id), segment(since.unwrap_or("0"))),
             RunOrThread::Thread(id) => {
@@ -225,17 +225,8 @@ impl Client {
                 format!("thread_id={}{}", segment(id), since.unwrap_or_default())
             }
         };
-        self.events_at(&format!("{}?{query}", agent_path(agent, "get_events"))).await
-    }
-
-    /// `GET …/get_events` without `since` (SC-36): the events since this token's last call, each event once.
-    pub async fn poll_run(&self, agent: &str, run: &str) -> Result<EventPage> {
-        self.events_at(&format!("{}?run_id={}", agent_path(agent, "get_events"), segment(run))).await
-    }
-
-    async fn events_at(&self, path: &str) -> Result<EventPage> {
-        let raw = self.raw(Method::GET, path, None).await?.into_success()?;
-        let next = raw.header("link").and_then(since);
+        let raw = self.raw(Method::GET, &query.path(), None).await?.into_success()?;
+        let next = raw.header("link").and_then(next_since);
         let events: Reply<Vec<Box<RawValue>>> = Reply::read(raw)?;
         let events = events.iter().map(|event| RunEvent::read(event.get())).collect::<Result<_>>()?;
         Ok(EventPage { events, next })
@@ -259,10 +250,10 @@ mod tests {
 
     #[test]
     fn sc_36_a_link_says_how_to_go_on() {
-        assert_eq!(since("<?since=7>; rel=\"next\"").as_deref(), Some("7"));
-        assert_eq!(since("<?since=r:7>; rel=\"next\"").as_deref(), Some("r:7"));
-        assert_eq!(since("<?since=7>; rel=\"prev\""), None);
-        assert_eq!(since("nonsense"), None);
+        assert_eq!(next_since("<?since=7>; rel=\"next\"").as_deref(), Some("7"));
+        assert_eq!(next_since("<?since=r:7>; rel=\"next\"").as_deref(), Some("r:7"));
+        assert_eq!(next_since("<?since=7>; rel=\"prev\""), None);
+        assert_eq!(next_since("nonsense"), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::{
     Acknowledgement, CreateSession, CreatedSession, EventPage, InviteReceipt, ReopenSession, SendMessage,
     SendReceipt, Session, SessionList,
 };
-use crate::{Client, Reply, Result, client::segment};
+use crate::{Client, Reply, Result, client::segment, query::Query};
 
 /// Selects events of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,20 +30,14 @@ pub struct SessionsQuery {
 
 impl EventsQuery {
     pub(crate) fn path(self, base: &str) -> String {
-        let limit = self.limit.map(|limit| format!("&limit={limit}")).unwrap_or_default();
-        format!("{base}?after_sequence={}{limit}", self.after_sequence)
+        let query = Query::of(base).with("after_sequence", Some(self.after_sequence));
+        query.with("limit", self.limit).path()
     }
 }
 
 impl SessionsQuery {
     pub(crate) fn path(&self, base: &str) -> String {
-        let before = self.before.as_ref().map(|before| format!("before={}", segment(before)));
-        let limit = self.limit.map(|limit| format!("limit={limit}"));
-        match (before, limit) {
-            (None, None) => base.to_owned(),
-            (Some(one), None) | (None, Some(one)) => format!("{base}?{one}"),
-            (Some(before), Some(limit)) => format!("{base}?{before}&{limit}"),
-        }
+        Query::of(base).with("before", self.before.as_ref()).with("limit", self.limit).path()
     }
 }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tokio::{sync::mpsc, time::timeout};
 
 use super::{ImportOptions, ImportReport, OnProgress, Progress};
-use crate::{Client, Error, FaultKind, NetworkFault, Reply, Result, client::segment};
+use crate::{Client, Error, FaultKind, NetworkFault, Reply, Result, query::Query};
 
 /// Maximum number of pieces that wait to be sent.
 const PIECES_WAITING_MAX: usize = 4;
@@ -43,10 +43,8 @@ pub(super) async fn send(
     pieces: &mut impl Pieces,
     mut on_piece: impl FnMut(&Bytes) + Send,
 ) -> Result<Reply<ImportReport>> {
-    let mut path = format!("/v1/import?conflict={}&dry_run={}", options.conflict, options.dry_run);
-    if let Some(into) = &options.into {
-        path.push_str(&format!("&into={}", segment(into)));
-    }
+    let path = format!("/v1/import?conflict={}&dry_run={}", options.conflict, options.dry_run);
+    let path = Query::of(path).with("into", options.into.as_ref()).path();
     let stalled = || {
         let (server, detail) = (client.base().to_string(), "the server does not read the import".to_owned());
         Error::from(NetworkFault { kind: FaultKind::TimedOut, server, detail, is_safe: false })
