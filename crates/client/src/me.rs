@@ -1,24 +1,14 @@
-//! An agent's own settings: it reads them, and changes them if its owner allows it (wire.md D.1, 2.2).
+//! The caller: its settings, its attention, its storage, and the agents that it can contact (wire.md D.1, 2.2).
 //! Must not know: other agents' settings.
 
-use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs};
+use plenary_kernel::{AgentHandle, TimestampMs};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::{
     Client, Reply, Result,
-    accounts::{Agent, Allowlist, Block, Blocks, Entries, Policy, ReachablePage, Target},
-    client::{page, segment},
+    accounts::{Agent, ReachablePage},
+    query::Query,
 };
-
-/// A ticket that replaces the token where headers cannot be set.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Ticket {
-    /// Passed as `?ticket=`, once.
-    pub ticket: String,
-    /// Its lifetime in seconds.
-    pub expires_in: u64,
-}
 
 /// The storage of the token's owner, and its quota.
 #[derive(Debug, Clone, Deserialize)]
@@ -111,11 +101,8 @@ impl Client {
         owner: Option<&str>,
         cursor: Option<&str>,
     ) -> Result<Reply<ReachablePage>> {
-        let parameters = [("query", query), ("owner", owner), ("cursor", cursor)];
-        let parameters =
-            parameters.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", segment(value?))));
-        let query = parameters.collect::<Vec<_>>().join("&");
-        self.get(&format!("/agents?{query}")).await
+        let query = Query::of("/agents").with("query", query).with("owner", owner).with("cursor", cursor);
+        self.get(&query.path()).await
     }
 
     /// `GET /who`, one page of reachable agents and their activity; `cursor` is the previous page's `next_cursor`.
@@ -129,25 +116,8 @@ impl Client {
         limit: Option<u32>,
         cursor: Option<&str>,
     ) -> Result<Reply<WhoPage>> {
-        let limit = limit.map(|limit| limit.to_string());
-        let parameters =
-            [("query", query), ("owner", owner), ("limit", limit.as_deref()), ("cursor", cursor)];
-        let parameters =
-            parameters.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", segment(value?))));
-        let query = parameters.collect::<Vec<_>>().join("&");
-        self.get(&format!("/who?{query}")).await
-    }
-
-    /// `PATCH /agents/me {policy}`.
-    ///
-    /// # Errors
-    /// 403 `forbidden` if the owner has not set `self_service`.
-    pub async fn set_my_policy(&self, policy: Policy) -> Result<Reply<Agent>> {
-        #[derive(Serialize)]
-        struct Body {
-            policy: Policy,
-        }
-        self.patch("/agents/me", &Body { policy }).await
+        let query = Query::of("/who").with("query", query).with("owner", owner);
+        self.get(&query.with("limit", limit).with("cursor", cursor).path()).await
     }
 
     /// `PATCH /agents/me {attention}`: sets the attention level: `open`, `focus` or `dnd`.
@@ -162,52 +132,5 @@ impl Client {
             attention_until: Option<TimestampMs>,
         }
         self.patch("/agents/me", &Body { attention, attention_until: until }).await
-    }
-
-    /// `GET /agents/me/allowlist`.
-    pub async fn my_allowlist(&self) -> Result<Reply<Allowlist>> {
-        self.get("/agents/me/allowlist").await
-    }
-
-    /// `POST /agents/me/allowlist {entries}`: adds to the list.
-    ///
-    /// # Errors
-    /// As [`Client::set_my_policy`].
-    pub async fn allow_for_me(&self, entries: &[AllowEntry]) -> Result<Reply<Allowlist>> {
-        self.post("/agents/me/allowlist", &Entries { entries }).await
-    }
-
-    /// `DELETE /agents/me/allowlist/{entry}`.
-    ///
-    /// # Errors
-    /// As [`Client::set_my_policy`].
-    pub async fn disallow_for_me(&self, entry: &AllowEntry) -> Result<Reply<Allowlist>> {
-        self.delete(&format!("/agents/me/allowlist/{}", segment(entry.as_str()))).await
-    }
-
-    /// `GET /agents/me/blocks`, one page; `cursor` is the previous page's `next_cursor`.
-    pub async fn my_blocks(&self, cursor: Option<&str>) -> Result<Reply<Blocks>> {
-        self.get(&page("/agents/me/blocks", cursor)).await
-    }
-
-    /// `POST /agents/me/blocks {handle}`.
-    ///
-    /// # Errors
-    /// As [`Client::set_my_policy`].
-    pub async fn block_for_me(&self, handle: &AgentHandle) -> Result<Reply<Block>> {
-        self.post("/agents/me/blocks", &Target { handle }).await
-    }
-
-    /// `DELETE /agents/me/blocks/{handle}`.
-    ///
-    /// # Errors
-    /// As [`Client::set_my_policy`].
-    pub async fn unblock_for_me(&self, handle: &AgentHandle) -> Result<Reply<Value>> {
-        self.delete(&format!("/agents/me/blocks/{}", segment(handle.as_str()))).await
-    }
-
-    /// `POST /auth/ticket`: for browsers, which cannot set headers on WebSocket and EventSource.
-    pub async fn ticket(&self) -> Result<Reply<Ticket>> {
-        self.post_empty("/auth/ticket").await
     }
 }

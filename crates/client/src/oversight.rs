@@ -6,15 +6,12 @@ use plenary_kernel::{AgentHandle, OwnerName, SessionId};
 
 use crate::{
     Client, Reply, Result,
+    accounts::agent_path,
     client::segment,
     inbox::{self, InboxPage, InboxQuery},
     query::Query,
     sessions::{EventPage, EventsQuery, SessionList, SessionsQuery},
 };
-
-fn path(agent: &AgentHandle, below: &str) -> String {
-    format!("/_admin/agents/{}{below}", segment(agent.as_str()))
-}
 
 impl Client {
     /// `GET /_admin/agents/{handle}/sessions`, one page.
@@ -26,7 +23,7 @@ impl Client {
         agent: &AgentHandle,
         query: &SessionsQuery,
     ) -> Result<Reply<SessionList>> {
-        self.get(&query.path(&path(agent, "/sessions"))).await
+        self.get(&query.path(&agent_path(Some(agent), "/sessions"))).await
     }
 
     /// `GET /_admin/sessions`, one page: the sessions of all agents of an owner, or of all agents for the operator.
@@ -51,7 +48,7 @@ impl Client {
         session: &SessionId,
         query: EventsQuery,
     ) -> Result<Reply<EventPage>> {
-        let base = path(agent, &format!("/sessions/{}/events", segment(session.as_str())));
+        let base = agent_path(Some(agent), &format!("/sessions/{}/events", segment(session.as_str())));
         self.get(&query.path(&base)).await
     }
 
@@ -60,6 +57,6 @@ impl Client {
     /// # Errors
     /// As [`Client::agent_sessions`].
     pub async fn agent_inbox(&self, agent: &AgentHandle, query: &InboxQuery) -> Result<Reply<InboxPage>> {
-        self.get(&inbox::path(&path(agent, "/inbox"), query, None)).await
+        self.get(&inbox::path(&agent_path(Some(agent), "/inbox"), query, None)).await
     }
 }

@@ -141,9 +141,12 @@ pub struct NewToken {
     pub token: String,
 }
 
-/// The path of an agent, `/_admin/agents/{handle}`, and of a resource below it.
-pub(super) fn agent_path(handle: &AgentHandle, below: &str) -> String {
-    format!("/_admin/agents/{}{below}", segment(handle.as_str()))
+/// The path of an agent, or of a resource below it: the caller itself, or the agent that its owner names.
+pub(crate) fn agent_path(agent: Option<&AgentHandle>, below: &str) -> String {
+    match agent {
+        None => format!("/agents/me{below}"),
+        Some(handle) => format!("/_admin/agents/{}{below}", segment(handle.as_str())),
+    }
 }
 
 impl Client {
@@ -166,15 +169,19 @@ impl Client {
     /// # Errors
     /// 404 also for another owner's agent.
     pub async fn agent(&self, handle: &AgentHandle) -> Result<Reply<Agent>> {
-        self.get(&agent_path(handle, "")).await
+        self.get(&agent_path(Some(handle), "")).await
     }
 
-    /// `PATCH /_admin/agents/{handle}`.
+    /// `PATCH` of an agent, or of the caller itself.
     ///
     /// # Errors
-    /// As [`Client::agent`].
-    pub async fn change_agent(&self, handle: &AgentHandle, change: &ChangeAgent) -> Result<Reply<Agent>> {
-        self.patch(&agent_path(handle, ""), change).await
+    /// As [`Client::agent`]; 403 `forbidden` if the owner has not set `self_service` for the agent that changes itself.
+    pub async fn change_agent(
+        &self,
+        agent: Option<&AgentHandle>,
+        change: &ChangeAgent,
+    ) -> Result<Reply<Agent>> {
+        self.patch(&agent_path(agent, ""), change).await
     }
 
     /// `DELETE /_admin/agents/{handle}`: permanent; the handle stays reserved.
@@ -182,7 +189,7 @@ impl Client {
     /// # Errors
     /// As [`Client::agent`].
     pub async fn delete_agent(&self, handle: &AgentHandle) -> Result<Reply<Value>> {
-        self.delete(&agent_path(handle, "")).await
+        self.delete(&agent_path(Some(handle), "")).await
     }
 
     /// `POST /_admin/agents/{handle}/rotate-token`: closes open connections within a second.
@@ -190,6 +197,6 @@ impl Client {
     /// # Errors
     /// As [`Client::agent`].
     pub async fn rotate_token(&self, handle: &AgentHandle) -> Result<Reply<NewToken>> {
-        self.post_empty(&agent_path(handle, "/rotate-token")).await
+        self.post_empty(&agent_path(Some(handle), "/rotate-token")).await
     }
 }

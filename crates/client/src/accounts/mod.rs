@@ -7,9 +7,9 @@ mod owners;
 mod tokens;
 mod trust;
 
+pub(crate) use agents::agent_path;
 pub use agents::{Agent, AgentList, Attention, ChangeAgent, CreateAgent, CreatedAgent, NewToken};
 pub use orgs::{Org, OrgMember};
 pub use owners::{CreatedOwner, OwnerEntry, OwnerList};
 pub use tokens::{CreateToken, CreatedToken, GrantedClient, ScopedToken, ScopedTokens};
 pub use trust::{Allowlist, Block, Blocks, Policy, Reachable, ReachablePage};
-pub(crate) use trust::{Entries, Target};

@@ -5,6 +5,7 @@ use plenary_kernel::AgentHandle;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::agents::agent_path;
 use crate::{Client, Reply, Result, ServerRefusal, client::segment};
 
 /// The body of `POST /agents/me/tokens`.
@@ -69,21 +70,13 @@ pub struct ScopedTokens {
     pub tokens: Vec<ScopedToken>,
 }
 
-/// The path of an agent's tokens: the caller's, or those of the agent that its owner names.
-fn path(agent: Option<&AgentHandle>, rest: &str) -> String {
-    match agent {
-        None => format!("/agents/me/tokens{rest}"),
-        Some(handle) => format!("/_admin/agents/{}/tokens{rest}", segment(handle.as_str())),
-    }
-}
-
 impl Client {
     /// `GET /agents/me/tokens`, or `GET /_admin/agents/{handle}/tokens`.
     ///
     /// # Errors
     /// As [`Client::agent`].
     pub async fn tokens(&self, agent: Option<&AgentHandle>) -> Result<Reply<ScopedTokens>> {
-        self.get(&path(agent, "")).await
+        self.get(&agent_path(agent, "/tokens")).await
     }
 
     /// `POST` to the same path.
@@ -96,7 +89,7 @@ impl Client {
         agent: Option<&AgentHandle>,
         new: &CreateToken,
     ) -> Result<Reply<CreatedToken>> {
-        self.post(&path(agent, ""), new).await
+        self.post(&agent_path(agent, "/tokens"), new).await
     }
 
     /// `DELETE …/{id}`: closes open connections within a second.
@@ -104,7 +97,7 @@ impl Client {
     /// # Errors
     /// As [`Client::agent`].
     pub async fn revoke_token(&self, agent: Option<&AgentHandle>, id: &str) -> Result<Reply<Value>> {
-        self.delete(&path(agent, &format!("/{}", segment(id)))).await
+        self.delete(&agent_path(agent, &format!("/tokens/{}", segment(id)))).await
     }
 }
 

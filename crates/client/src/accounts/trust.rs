@@ -1,11 +1,11 @@
-//! Policies, allowlists and blocks of the caller's own agents (ASP-6 to ASP-16).
+//! Policies, allowlists and blocks of agents (ASP-6 to ASP-16).
 //! Must not know: how the server decides with them.
 
 use std::{fmt, str::FromStr};
 
 use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::agents::agent_path;
 use crate::{
@@ -86,63 +86,61 @@ pub struct Block {
     pub created_at: Option<TimestampMs>,
 }
 
-#[derive(Serialize)]
-pub(crate) struct Entries<'a> {
-    pub(crate) entries: &'a [AllowEntry],
-}
-
-#[derive(Serialize)]
-pub(crate) struct Target<'a> {
-    pub(crate) handle: &'a AgentHandle,
-}
-
 impl Client {
-    /// `GET /_admin/agents/{handle}/allowlist`.
+    /// `GET …/allowlist`: that of an agent, or the caller's own.
     ///
     /// # Errors
     /// As [`Client::agent`].
-    pub async fn allowlist(&self, handle: &AgentHandle) -> Result<Reply<Allowlist>> {
-        self.get(&agent_path(handle, "/allowlist")).await
+    pub async fn allowlist(&self, agent: Option<&AgentHandle>) -> Result<Reply<Allowlist>> {
+        self.get(&agent_path(agent, "/allowlist")).await
     }
 
-    /// `POST /_admin/agents/{handle}/allowlist {entries}`: adds to the list.
+    /// `POST …/allowlist {entries}`: adds to the list.
     ///
     /// # Errors
-    /// As [`Client::agent`].
-    pub async fn allow(&self, handle: &AgentHandle, entries: &[AllowEntry]) -> Result<Reply<Allowlist>> {
-        self.post(&agent_path(handle, "/allowlist"), &Entries { entries }).await
+    /// As [`Client::change_agent`].
+    pub async fn allow(
+        &self,
+        agent: Option<&AgentHandle>,
+        entries: &[AllowEntry],
+    ) -> Result<Reply<Allowlist>> {
+        self.post(&agent_path(agent, "/allowlist"), &json!({"entries": entries})).await
     }
 
-    /// `DELETE /_admin/agents/{handle}/allowlist/{entry}`: future contact only (ASP-16).
+    /// `DELETE …/allowlist/{entry}`: future contact only (ASP-16).
     ///
     /// # Errors
-    /// As [`Client::agent`].
-    pub async fn disallow(&self, handle: &AgentHandle, entry: &AllowEntry) -> Result<Reply<Allowlist>> {
-        self.delete(&agent_path(handle, &format!("/allowlist/{}", segment(entry.as_str())))).await
+    /// As [`Client::change_agent`].
+    pub async fn disallow(
+        &self,
+        agent: Option<&AgentHandle>,
+        entry: &AllowEntry,
+    ) -> Result<Reply<Allowlist>> {
+        self.delete(&agent_path(agent, &format!("/allowlist/{}", segment(entry.as_str())))).await
     }
 
-    /// `GET /_admin/agents/{handle}/blocks`, one page; `cursor` is the previous page's `next_cursor`.
+    /// `GET …/blocks`, one page; `cursor` is the previous page's `next_cursor`.
     ///
     /// # Errors
     /// As [`Client::agent`].
-    pub async fn blocks(&self, handle: &AgentHandle, cursor: Option<&str>) -> Result<Reply<Blocks>> {
-        self.get(&page(&agent_path(handle, "/blocks"), cursor)).await
+    pub async fn blocks(&self, agent: Option<&AgentHandle>, cursor: Option<&str>) -> Result<Reply<Blocks>> {
+        self.get(&page(&agent_path(agent, "/blocks"), cursor)).await
     }
 
-    /// `POST /_admin/agents/{handle}/blocks {handle}`: overrides every policy, and makes the blocked agent leave
-    /// shared sessions (ASP-12 to ASP-14).
+    /// `POST …/blocks {handle}`: overrides every policy, and makes the blocked agent leave shared sessions (ASP-12 to
+    /// ASP-14).
     ///
     /// # Errors
-    /// As [`Client::agent`].
-    pub async fn block(&self, handle: &AgentHandle, target: &AgentHandle) -> Result<Reply<Block>> {
-        self.post(&agent_path(handle, "/blocks"), &Target { handle: target }).await
+    /// As [`Client::change_agent`].
+    pub async fn block(&self, agent: Option<&AgentHandle>, target: &AgentHandle) -> Result<Reply<Block>> {
+        self.post(&agent_path(agent, "/blocks"), &json!({"handle": target})).await
     }
 
-    /// `DELETE /_admin/agents/{handle}/blocks/{target}`.
+    /// `DELETE …/blocks/{target}`.
     ///
     /// # Errors
-    /// As [`Client::agent`].
-    pub async fn unblock(&self, handle: &AgentHandle, target: &AgentHandle) -> Result<Reply<Value>> {
-        self.delete(&agent_path(handle, &format!("/blocks/{}", segment(target.as_str())))).await
+    /// As [`Client::change_agent`].
+    pub async fn unblock(&self, agent: Option<&AgentHandle>, target: &AgentHandle) -> Result<Reply<Value>> {
+        self.delete(&agent_path(agent, &format!("/blocks/{}", segment(target.as_str())))).await
     }
 }

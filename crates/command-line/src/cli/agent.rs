@@ -259,11 +259,11 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
         Setting::Add(args) => add(context, &client, args).await,
         Setting::List => list(context, &client).await,
         Setting::Allowlist(AgentArgument { handle }) => {
-            let reply = client.allowlist(&handle).await?;
+            let reply = client.allowlist(Some(&handle)).await?;
             context.answer(&reply, |list| print_entries(context, list))
         }
         Setting::Blocks(AgentArgument { handle }) => {
-            say::blocks(context, async |cursor| client.blocks(&handle, cursor).await).await
+            say::blocks(context, async |cursor| client.blocks(Some(&handle), cursor).await).await
         }
         Setting::Show(AgentArgument { handle }) => {
             let reply = client.agent(&handle).await?;
@@ -290,11 +290,11 @@ async fn set(context: &Context, setting: Setting) -> Result<(), Failure> {
             change(context, &client, &handle, settings).await
         }
         Setting::Allow { handle, entries } => {
-            let reply = client.allow(&handle, &entries).await?;
+            let reply = client.allow(Some(&handle), &entries).await?;
             context.answer(&reply, |list| print_entries(context, list))
         }
         Setting::Disallow { handle, entry } => {
-            let reply = client.disallow(&handle, &entry).await?;
+            let reply = client.disallow(Some(&handle), &entry).await?;
             context.answer(&reply, |list| print_entries(context, list))
         }
         Setting::Block(Pair { handle, target }) => {
@@ -379,7 +379,7 @@ async fn change(
     handle: &AgentHandle,
     change: ChangeAgent,
 ) -> Result<(), Failure> {
-    let reply = client.change_agent(handle, &change).await?;
+    let reply = client.change_agent(Some(handle), &change).await?;
     context.answer(&reply, |agent: &Agent| say::agent(&context.out, agent))
 }
 
@@ -404,7 +404,7 @@ async fn edit(context: &Context, client: &Client, args: Edit) -> Result<(), Fail
     change(context, client, &args.handle, changes).await
 }
 
-fn print_entries(context: &Context, list: &Allowlist) -> Result<(), Failure> {
+pub(super) fn print_entries(context: &Context, list: &Allowlist) -> Result<(), Failure> {
     if list.entries.is_empty() {
         context.out.note("the allowlist is empty");
     }

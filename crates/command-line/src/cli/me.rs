@@ -2,10 +2,10 @@
 //! Must not know: other agents' settings.
 
 use clap::{Args, Subcommand};
-use plenary_client::accounts::{Allowlist, Policy};
+use plenary_client::accounts::{Allowlist, ChangeAgent, Policy};
 use plenary_kernel::{AgentHandle, AllowEntry};
 
-use super::{context::Context, failure::Failure, say};
+use super::{agent::print_entries, context::Context, failure::Failure, say};
 
 /// Without a command: the agent's settings.
 #[derive(Debug, Args)]
@@ -52,25 +52,21 @@ enum Command {
 pub(crate) async fn run(context: &Context, args: Me) -> Result<(), Failure> {
     let client = context.agent_client()?;
     let out = context.out;
-    let entries = |list: &Allowlist| {
-        if list.entries.is_empty() {
-            out.note("the allowlist is empty");
-        }
-        Ok(list.entries.iter().try_for_each(|entry| out.line(entry.as_str()))?)
-    };
+    let entries = |list: &Allowlist| print_entries(context, list);
     match args.command {
         None => {
             let reply = client.me().await?;
             context.answer(&reply, |agent| say::agent(&out, agent))
         }
         Some(Command::Policy { policy }) => {
-            let reply = client.set_my_policy(policy).await?;
+            let change = ChangeAgent { policy: Some(policy), ..ChangeAgent::default() };
+            let reply = client.change_agent(None, &change).await?;
             context.answer(&reply, |agent| say::agent(&out, agent))
         }
-        Some(Command::Allowlist) => context.answer(&client.my_allowlist().await?, entries),
-        Some(Command::Allow { entries: new }) => context.answer(&client.allow_for_me(&new).await?, entries),
-        Some(Command::Disallow { entry }) => context.answer(&client.disallow_for_me(&entry).await?, entries),
-        Some(Command::Blocks) => say::blocks(context, async |cursor| client.my_blocks(cursor).await).await,
+        Some(Command::Allowlist) => context.answer(&client.allowlist(None).await?, entries),
+        Some(Command::Allow { entries: new }) => context.answer(&client.allow(None, &new).await?, entries),
+        Some(Command::Disallow { entry }) => context.answer(&client.disallow(None, &entry).await?, entries),
+        Some(Command::Blocks) => say::blocks(context, async |cursor| client.blocks(None, cursor).await).await,
         Some(Command::Block { target }) => {
             context.done(&client.block(None, &target).await?, &format!("blocked {target}"))
         }
