@@ -106,11 +106,6 @@ impl Client {
         self.delete(&passkeys(&format!("/{}", crate::client::segment(id)), owner)).await
     }
 
-    /// `GET /overview`.
-    pub async fn overview(&self) -> Result<Reply<Value>> {
-        self.get("/overview").await
-    }
-
     /// Follows everything that the caller may see, after a cursor if given, and reconnects after every failure.
     pub fn watch(&self, query: &WatchQuery, after: Option<String>, options: StreamOptions) -> ContextStream {
         let named = [

@@ -126,13 +126,6 @@ async fn a_server_never_reached_is_the_callers_unless_it_waits() {
 }
 
 #[tokio::test]
-async fn the_stream_yields_events_and_ends_with_the_last_error() {
-    let server = canned(|_| json("401 Unauthorized", "{}")).await;
-    let events: Vec<_> = server.client.live(LiveOptions::default()).into_stream().collect().await;
-    assert!(matches!(events.as_slice(), [Err(Error::Refused(_))]));
-}
-
-#[tokio::test]
 async fn closing_says_good_bye() {
     let (sender, mut receiver) = mpsc::channel(8);
     let client = raw(move |_, tcp| {

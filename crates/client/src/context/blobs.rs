@@ -51,7 +51,7 @@ impl Client {
     }
 
     /// `HEAD …/blobs/{sha256}`: whether the project has it.
-    pub async fn has_blob(&self, project_id: &str, id: BlobId) -> Result<bool> {
+    pub(crate) async fn has_blob(&self, project_id: &str, id: BlobId) -> Result<bool> {
         let path = project(project_id, &format!("/blobs/{id}"));
         match self.raw(Method::HEAD, &path, None).await?.into_success() {
             Ok(_) => Ok(true),

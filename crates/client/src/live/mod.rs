@@ -8,7 +8,6 @@ mod socket;
 
 use std::time::Duration;
 
-use futures_util::Stream;
 use tokio::time::Instant;
 
 use crate::{Client, Error, Event, Result, retry::Reconnecting};
@@ -115,22 +114,6 @@ impl Live {
         if let State::Open(socket) = self.state {
             socket.close().await;
         }
-    }
-
-    /// The events alone, as a stream. A frame that could not be parsed is an error item; a fatal error is the last
-    /// item.
-    pub fn into_stream(self) -> impl Stream<Item = Result<Event>> {
-        futures_util::stream::unfold(Some(self), |live| async move {
-            let mut live = live?;
-            loop {
-                match live.next().await {
-                    Ok(Signal::Event(event)) => return Some((Ok(*event), Some(live))),
-                    Ok(Signal::Connected | Signal::Lost { .. }) => {}
-                    Ok(Signal::Unreadable(error)) => return Some((Err(error), Some(live))),
-                    Err(error) => return Some((Err(error), None)),
-                }
-            }
-        })
     }
 }
 

@@ -7,7 +7,7 @@ use http::Method;
 use serde::Serialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{AgentPath, Chat, Descriptor, Dismissal, RunEvent, RunReceipt, RunReport, Thread, Wait};
+use super::{Chat, Descriptor, Dismissal, RunEvent, RunReceipt, RunReport, Thread};
 use crate::{
     Client, Error, IdempotencyKey, RawReply, Reply, Result,
     client::{json as bytes, segment},
@@ -82,16 +82,6 @@ fn event(raw: &RawReply) -> Result<RunEvent> {
 }
 
 impl Client {
-    /// `GET /`: the agents that the server runs.
-    pub async fn run_agents(&self) -> Result<Reply<Vec<AgentPath>>> {
-        self.get("/").await
-    }
-
-    /// `GET /_discovery`: their paths.
-    pub async fn agent_paths(&self) -> Result<Reply<Vec<String>>> {
-        self.get("/_discovery").await
-    }
-
     /// `GET /agent`: the descriptor of each agent, with its path.
     pub async fn described_agents(&self) -> Result<Reply<Vec<Descriptor>>> {
         self.get("/agent").await
@@ -141,18 +131,6 @@ impl Client {
     /// `POST …/run`: starts a run, without waiting for it.
     pub async fn start_run(&self, agent: &str, chat: &Chat, key: &IdempotencyKey) -> Result<RunReceipt> {
         accepted(&self.request_run(&agent_path(agent, "run"), "ChatRequest", chat, key).await?)
-    }
-
-    /// `POST …/run`: starts a run, and waits for it. If that exceeds the time limit of a request, repeats the request with the same key.
-    pub async fn run_until(
-        &self,
-        agent: &str,
-        chat: &Chat,
-        wait: Wait,
-        key: &IdempotencyKey,
-    ) -> Result<RunEvent> {
-        let path = format!("{}?wait={}", agent_path(agent, "run"), wait.as_str());
-        event(&self.request_run(&path, "ChatRequest", chat, key).await?)
     }
 
     /// ResumeWithInput: answers a waiting run (SC-44): its WaitForInput with the id `asked`, or its current one.
@@ -219,11 +197,8 @@ impl Client {
     ) -> Result<EventPage> {
         let query = Query::of(agent_path(agent, "get_events"));
         let query = match scope {
-            RunOrThread::Run(id) => format!("run_id={}&since={}", segment(id), segment(since.unwrap_or("0"))),
-            RunOrThread::Thread(id) => {
-                let since = since.map(|since| format!("&since={}", segment(since)));
-                format!("thread_id={}{}", segment(id), since.unwrap_or_default())
-            }
+            RunOrThread::Run(id) => query.with("run_id", Some(id)).with("since", since.or(Some("0"))),
+            RunOrThread::Thread(id) => query.with("thread_id", Some(id)).with("since", since),
         };
         let raw = self.raw(Method::GET, &query.path(), None).await?.into_success()?;
         let next = raw.header("link").and_then(next_since);

@@ -7,10 +7,6 @@ use serde_json::{Map, Value};
 
 use super::FinishReason;
 
-/// An agent and its path, as `GET /` lists them.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct AgentPath(pub String, pub String);
-
 /// The description of an agent (SC-20).
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Descriptor {
@@ -70,24 +66,6 @@ pub struct Chat {
     /// Additional data for the agent, passed unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_metadata: Option<Map<String, Value>>,
-}
-
-/// The event until which a request waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wait {
-    /// Until the run starts: RunStarted.
-    Started,
-    /// Until it has ended or waits for input: RunCompleted or WaitForInput.
-    Result,
-}
-
-impl Wait {
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Started => "true",
-            Self::Result => "result",
-        }
-    }
 }
 
 /// The receipt of an accepted request.
