@@ -222,6 +222,20 @@ impl Client {
         self.exchange(Method::POST, path, &[], Some(("application/x-www-form-urlencoded", body))).await
     }
 
+    /// A request of this caller, with additional headers.
+    pub(crate) fn request(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(HeaderName, HeaderValue)],
+    ) -> Result<http::request::Builder> {
+        let mut request = Request::builder().method(method).uri(self.target(path)?);
+        for (name, value) in self.credentials()?.iter().chain(headers) {
+            request = request.header(name, value);
+        }
+        Ok(request)
+    }
+
     async fn exchange(
         &self,
         method: Method,
@@ -229,10 +243,7 @@ impl Client {
         headers: &[(HeaderName, HeaderValue)],
         body: Option<(&str, Bytes)>,
     ) -> Result<RawReply> {
-        let mut request = Request::builder().method(method).uri(self.target(path)?);
-        for (name, value) in self.credentials()?.iter().chain(headers) {
-            request = request.header(name, value);
-        }
+        let mut request = self.request(method, path, headers)?;
         if let Some((kind, _)) = &body {
             request = request.header(header::CONTENT_TYPE, *kind);
         }
@@ -244,8 +255,15 @@ impl Client {
         self.shared.http.exchange(self.base(), request).await
     }
 
-    /// Sends a request with a streaming reply, and returns it once its head has arrived with a success status.
-    pub(crate) async fn open(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>> {
+    /// A GET request with a streaming reply, which is returned once its head has arrived with a success status.
+    pub(crate) async fn open(
+        &self,
+        path: &str,
+        accept: &str,
+        headers: &[(HeaderName, HeaderValue)],
+    ) -> Result<Response<Incoming>> {
+        let request = self.request(Method::GET, path, headers)?.header(header::ACCEPT, accept);
+        let request = request.body(Full::default()).map_err(|e| Error::Invalid(e.to_string()))?;
         self.shared.http.open(self.base(), request).await
     }
 
@@ -262,11 +280,8 @@ impl Client {
         headers: &[(HeaderName, HeaderValue)],
         pieces: Pieces,
     ) -> Result<RawReply> {
-        let mut request = Request::builder().method(Method::POST).uri(self.target(path)?);
-        for (name, value) in self.credentials()?.iter().chain(headers) {
-            request = request.header(name, value);
-        }
-        let request = request
+        let request = self
+            .request(Method::POST, path, headers)?
             .header(header::CONTENT_TYPE, media_type)
             .header(header::ACCEPT, "application/json")
             .body(pieces)

@@ -5,11 +5,7 @@ use plenary_kernel::{AgentHandle, OwnerName, TimestampMs};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{
-    Client, Reply, Result,
-    context::ContextStream,
-    feed::{Feed, Paths, StreamOptions},
-};
+use crate::{Client, Reply, Result, StreamOptions, context::ContextStream, feed::Feed, query::Query};
 
 /// Largest event in bytes: the server cuts longer ones.
 const EVENT_BYTES_MAX: usize = 64 << 10;
@@ -108,21 +104,14 @@ impl Client {
 
     /// Follows everything that the caller may see, after a cursor if given, and reconnects after every failure.
     pub fn watch(&self, query: &WatchQuery, after: Option<String>, options: StreamOptions) -> ContextStream {
-        let named = [
-            ("rooms", &query.rooms),
-            ("kinds", &query.kinds),
-            ("agents", &query.agents),
-            ("q", &query.q),
-            ("trace", &query.trace),
-            ("frames", &query.frames.then(|| "true".to_owned())),
-        ];
-        let mut path = "/watch".to_owned();
-        for (name, value) in named {
-            let Some(value) = value else { continue };
-            path.push(if path.contains('?') { '&' } else { '?' });
-            path.push_str(&format!("{name}={}", crate::client::segment(value)));
-        }
-        let paths = Paths { first: path.clone(), resumed: path };
-        ContextStream::of(Feed::new(self.clone(), paths, after, EVENT_BYTES_MAX, options))
+        let path = Query::of("/watch")
+            .with("rooms", query.rooms.as_ref())
+            .with("kinds", query.kinds.as_ref())
+            .with("agents", query.agents.as_ref())
+            .with("q", query.q.as_ref())
+            .with("trace", query.trace.as_ref())
+            .with("frames", query.frames.then_some(true))
+            .path();
+        ContextStream::of(Feed::new(self.clone(), path, after, EVENT_BYTES_MAX, options))
     }
 }

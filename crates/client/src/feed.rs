@@ -3,8 +3,8 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use http::{HeaderValue, Method, Request, header};
-use http_body_util::{BodyExt, Full};
+use http::{HeaderName, HeaderValue, header};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
 
@@ -32,14 +32,22 @@ impl Default for StreamOptions {
     }
 }
 
-/// An item returned by [`Feed::next`].
-pub(crate) enum FeedItem {
-    /// The stream is open.
+/// What a stream returns next. The stream has no background task: it works only while its `next` is awaited, which may be
+/// dropped and called again without losing anything.
+///
+/// `next` fails only for good: with [`Error::Refused`] when the server refuses the stream, [`Error::Network`] when it was
+/// never reached, [`Error::Unreadable`] when the response is not such a stream.
+#[derive(Debug)]
+pub enum Signal<E> {
+    /// The stream is open, and resumes after the last event. What no log keeps, frames and text deltas, may be lost before
+    /// it (FO-61).
     Opened,
     /// An event.
-    Event(SseEvent),
-    /// A comment: the server is reachable.
+    Event(E),
+    /// The server is reachable, and has no events for now.
     Keepalive,
+    /// An event that could not be parsed; the stream continues.
+    Unreadable(Error),
     /// The stream is lost; it is reopened automatically.
     Lost {
         /// The reason, for people.
@@ -49,12 +57,17 @@ pub(crate) enum FeedItem {
     },
 }
 
-/// The paths of the stream.
-pub(crate) struct Paths {
-    /// The path before any event was read.
-    pub(crate) first: String,
-    /// The path once there is an id to resume after.
-    pub(crate) resumed: String,
+impl<E> Signal<E> {
+    /// The same signal, with its event as `read` reads it.
+    pub(crate) fn read<T>(self, read: impl FnOnce(E) -> Result<T>) -> Signal<T> {
+        match self {
+            Self::Opened => Signal::Opened,
+            Self::Event(event) => read(event).map_or_else(Signal::Unreadable, Signal::Event),
+            Self::Keepalive => Signal::Keepalive,
+            Self::Unreadable(error) => Signal::Unreadable(error),
+            Self::Lost { reason, retry_in } => Signal::Lost { reason, retry_in },
+        }
+    }
 }
 
 struct Open {
@@ -70,10 +83,12 @@ enum State {
     Open(Box<Open>),
 }
 
-/// Follows one stream. There is no background task: it works only while [`Feed::next`] is awaited.
+/// Follows one stream.
 pub(crate) struct Feed {
     client: Client,
-    paths: Paths,
+    path: String,
+    /// The path before any event was read, if it is another one.
+    first_path: Option<String>,
     after: Option<String>,
     event_bytes_max: usize,
     options: StreamOptions,
@@ -85,14 +100,15 @@ impl Feed {
     /// Connects when first awaited, after `after` if given.
     pub(crate) fn new(
         client: Client,
-        paths: Paths,
+        path: String,
         after: Option<String>,
         event_bytes_max: usize,
         options: StreamOptions,
     ) -> Self {
         Self {
             client,
-            paths,
+            path,
+            first_path: None,
             after,
             event_bytes_max,
             options,
@@ -101,12 +117,13 @@ impl Feed {
         }
     }
 
-    /// Waits for the next item. May be dropped and called again without losing anything.
-    ///
-    /// # Errors
-    /// Fatal errors only: [`Error::Refused`] when the server refuses the stream, [`Error::Network`] when it was never
-    /// reached, [`Error::Unreadable`] when the response is not an event stream.
-    pub(crate) async fn next(&mut self) -> Result<FeedItem> {
+    /// The same stream, which begins at another path and goes on at its own once there is an id to resume after.
+    pub(crate) fn beginning_at(self, path: String) -> Self {
+        Self { first_path: Some(path), ..self }
+    }
+
+    /// Waits for the next signal.
+    pub(crate) async fn next(&mut self) -> Result<Signal<SseEvent>> {
         match &mut self.state {
             State::Due(when) => {
                 tokio::time::sleep_until(*when).await;
@@ -118,7 +135,7 @@ impl Feed {
                         let open =
                             Open { body, parser, items: VecDeque::new(), since: now, last_data_at: now };
                         self.state = State::Open(Box::new(open));
-                        Ok(FeedItem::Opened)
+                        Ok(Signal::Opened)
                     }
                     Err(error) => match self.reconnecting.pause_after(&error) {
                         Some(pause) => Ok(self.lost(error.to_string(), pause)),
@@ -127,10 +144,10 @@ impl Feed {
                 }
             }
             State::Open(open) => match open.next(self.options.silence_max, &mut self.after).await {
-                Ok(Item::Comment(_)) => Ok(FeedItem::Keepalive),
+                Ok(Item::Comment(_)) => Ok(Signal::Keepalive),
                 Ok(Item::Event(event)) => {
                     self.reconnecting.reset();
-                    Ok(FeedItem::Event(event))
+                    Ok(Signal::Event(event))
                 }
                 Err(reason) => {
                     if open.since.elapsed() > LONGEST_WAIT {
@@ -144,23 +161,15 @@ impl Feed {
     }
 
     async fn open(&self) -> Result<Incoming> {
-        let path = if self.after.is_some() { &self.paths.resumed } else { &self.paths.first };
-        let mut request = Request::builder()
-            .method(Method::GET)
-            .uri(self.client.target(path)?)
-            .header(header::ACCEPT, "text/event-stream")
-            .header(header::CACHE_CONTROL, "no-store");
-        for (name, value) in self.client.credentials()? {
-            request = request.header(name, value);
-        }
+        let path = self.first_path.as_ref().filter(|_| self.after.is_none()).unwrap_or(&self.path);
+        let mut headers = vec![(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
         // An empty id counts as none (WHATWG HTML, 9.2.6).
         if let Some(after) = self.after.as_ref().filter(|after| !after.is_empty()) {
             let value = HeaderValue::from_str(after)
                 .map_err(|_| Error::Invalid(format!("`{after}` is not the id of an event")))?;
-            request = request.header("last-event-id", value);
+            headers.push((HeaderName::from_static("last-event-id"), value));
         }
-        let request = request.body(Full::default()).map_err(|e| Error::Invalid(e.to_string()))?;
-        let response = self.client.open(request).await?;
+        let response = self.client.open(path, "text/event-stream", &headers).await?;
         let kind = response.headers().get(header::CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if !kind.starts_with("text/event-stream") {
@@ -169,9 +178,9 @@ impl Feed {
         Ok(response.into_body())
     }
 
-    fn lost(&mut self, reason: String, retry_in: Duration) -> FeedItem {
+    fn lost(&mut self, reason: String, retry_in: Duration) -> Signal<SseEvent> {
         self.state = State::Due(Instant::now() + retry_in);
-        FeedItem::Lost { reason, retry_in }
+        Signal::Lost { reason, retry_in }
     }
 }
 

@@ -44,6 +44,7 @@ pub use client::{Builder, Client};
 pub use error::{Error, FaultKind, NetworkFault, Result, ServerRefusal};
 pub use event::{Event, EventBody, LeftReason};
 pub use exchange::RawReply;
+pub use feed::{Signal, StreamOptions};
 pub use net::Roots;
 pub use reply::Reply;
 pub use retry::{Backoff, IdempotencyKey, Retry};

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 
@@ -108,10 +108,7 @@ impl Client {
         headers: &[(HeaderName, HeaderValue)],
         body: Bytes,
     ) -> Result<Answer> {
-        let mut request = Request::builder().method(method).uri(self.target(path)?);
-        for (name, value) in self.credentials()?.iter().chain(headers) {
-            request = request.header(name, value);
-        }
+        let request = self.request(method, path, headers)?;
         let request = request.header(header::ACCEPT, BOTH).header(header::CONTENT_TYPE, JSON);
         let request = request.body(Full::new(body)).map_err(|e| Error::Invalid(e.to_string()))?;
         let response = self.http().converse(self.base(), request).await?;

@@ -9,9 +9,8 @@ use std::{
 };
 
 use plenary_client::{
-    Error,
-    channels::{ChannelSubscription, NewEvent, Signal},
-    frames::StreamOptions,
+    Error, Signal, StreamOptions,
+    channels::{ChannelEvent, ChannelSubscription, NewEvent},
 };
 use serde_json::value::RawValue;
 use support::{canned, json, raw};
@@ -26,7 +25,7 @@ fn event(id: u64) -> String {
     )
 }
 
-fn describe(signal: &Signal) -> String {
+fn describe(signal: &Signal<ChannelEvent>) -> String {
     match signal {
         Signal::Opened => "opened".into(),
         Signal::Keepalive => "keepalive".into(),

@@ -10,10 +10,10 @@ use std::{
 };
 
 use plenary_client::{
-    Error,
+    Error, Signal, StreamOptions,
     frames::{
-        Advisory, ComputeLocation, ContextCheck, Frame, Payload, Scope, Seat, Signal, StreamOptions,
-        Subscription, Uuid, VERSION, now,
+        Advisory, ComputeLocation, ContextCheck, Frame, Payload, ReceivedFrame, Scope, Seat, Subscription,
+        Uuid, VERSION, now,
     },
 };
 use plenary_kernel::{SovereignHandle, TimestampMs};
@@ -62,13 +62,13 @@ async fn head(tcp: &mut TcpStream) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-fn describe(signal: &Signal) -> String {
+fn describe(signal: &Signal<ReceivedFrame>) -> String {
     match signal {
         Signal::Opened => "opened".into(),
         Signal::Keepalive => "keepalive".into(),
         Signal::Unreadable(_) => "unreadable".into(),
         Signal::Lost { reason, .. } => reason.clone(),
-        Signal::Frame(received) => {
+        Signal::Event(received) => {
             format!("{:?} {}", received.event_id, received.frame.payload["advisory_text"].as_str().unwrap())
         }
     }

@@ -14,4 +14,4 @@ pub use calls::{Channel, EventPage, EventsQuery, NewEvent, Older, Problem, Verdi
 pub use event::ChannelEvent;
 pub use liveness::{AgentPresence, Holder, Liveness, Presence, Vital};
 pub use state::{NotAState, handed_over, handoff_of};
-pub use stream::{ChannelStream, ChannelSubscription, Signal};
+pub use stream::{ChannelStream, ChannelSubscription};

@@ -16,7 +16,7 @@ mod sessions;
 pub use blobs::BlobId;
 pub use bundles::{Conformance, Digest, DigestProject, OpenQuestion, Orientation, Snippet, Summary};
 pub use creator::Creator;
-pub use events::{ContextEvent, ContextStream, Signal};
+pub use events::{ContextEvent, ContextStream};
 pub use facts::{Fact, FactPage, FactQuery, InvalidationCount, NewFact};
 pub use hash::content_hash;
 pub use package::{Deliverable, NewPackage, Package, RELAY_VERSION, new_package_id};

@@ -12,10 +12,7 @@ mod stream;
 mod uuid;
 mod vocabulary;
 
-pub use crate::{
-    feed::StreamOptions,
-    sse::{EVENT_BYTES_MAX, Item, Parser, SseEvent, TooLong},
-};
+pub use crate::sse::{EVENT_BYTES_MAX, Item, Parser, SseEvent, TooLong};
 pub use calls::{FrameReceipt, Member, Retention, Roster, Seat};
 pub use clock::now;
 pub use frame::{DEFAULT_HORIZON_MS, Frame, ReceivedFrame, VERSION};
@@ -26,6 +23,6 @@ pub use payload::{
     QuestionOption, Response, ReturnEvent,
 };
 pub use scope::Scope;
-pub use stream::{FrameStream, Signal, Subscription};
+pub use stream::{FrameStream, Subscription};
 pub use uuid::Uuid;
 pub use vocabulary::{ComputeLocation, ContextCheck, EventClass, Kind, Severity, UnknownValue, Urgency};

@@ -2,18 +2,16 @@
 //! dropped by `frame_id` (FO-83), stale frames by their lifetime (FO-82).
 //! Must not know: the use of a frame.
 
-use std::{
-    collections::{HashSet, VecDeque},
-    time::Duration,
-};
+use std::collections::{HashSet, VecDeque};
 
 use plenary_kernel::SovereignHandle;
 
 use super::{ReceivedFrame, Seat, Uuid, now};
 use crate::{
-    Client, Error, Result,
+    Client, Result, Signal, StreamOptions,
     client::segment,
-    feed::{Feed, FeedItem, Paths, StreamOptions},
+    feed::Feed,
+    query::Query,
     sse::{EVENT_BYTES_MAX, SseEvent},
 };
 
@@ -42,60 +40,28 @@ impl Subscription {
     }
 }
 
-/// An item returned by [`FrameStream::next`].
-#[derive(Debug)]
-pub enum Signal {
-    /// The stream is open: it receives frames submitted from now on.
-    Opened,
-    /// A current frame that this stream has not returned before.
-    Frame(Box<ReceivedFrame>),
-    /// A comment: the server is reachable, and has no more frames for now.
-    Keepalive,
-    /// An event that could not be parsed; the stream continues.
-    Unreadable(Error),
-    /// The stream is lost; it is reopened automatically. Frames emitted meanwhile may be lost (FO-61).
-    Lost {
-        /// The reason, for people.
-        reason: String,
-        /// When the next attempt begins.
-        retry_in: Duration,
-    },
-}
-
-/// Follows a handle's frames. There is no background task: it works only while [`FrameStream::next`] is awaited.
+/// Follows a handle's frames: each current frame that it has not returned before.
 pub struct FrameStream {
     feed: Feed,
     seen: SeenFrames,
 }
 
 impl FrameStream {
-    /// Waits for the next signal. May be dropped and called again without losing anything.
+    /// Waits for the next signal.
     ///
     /// # Errors
-    /// Fatal errors only: [`Error::Refused`] when the server refuses the stream, [`Error::Network`] when it was never
-    /// reached, [`Error::Unreadable`] when the response is not an event stream.
-    pub async fn next(&mut self) -> Result<Signal> {
+    /// See [`Signal`].
+    pub async fn next(&mut self) -> Result<Signal<ReceivedFrame>> {
+        let read = |event: SseEvent| {
+            let number = event.id.as_ref().and_then(|id| id.parse().ok());
+            ReceivedFrame::read(number, &event.data)
+        };
         loop {
-            match self.feed.next().await? {
-                FeedItem::Opened => return Ok(Signal::Opened),
-                FeedItem::Keepalive => return Ok(Signal::Keepalive),
-                FeedItem::Lost { reason, retry_in } => return Ok(Signal::Lost { reason, retry_in }),
-                FeedItem::Event(event) => {
-                    if let Some(signal) = self.take(&event) {
-                        return Ok(signal);
-                    }
-                }
+            match self.feed.next().await?.read(read) {
+                Signal::Event(received) if received.frame.is_stale(now()) => {}
+                Signal::Event(received) if !self.seen.insert(&received.frame.frame_id) => {}
+                signal => return Ok(signal),
             }
-        }
-    }
-
-    fn take(&mut self, event: &SseEvent) -> Option<Signal> {
-        let number = event.id.as_ref().and_then(|id| id.parse().ok());
-        match ReceivedFrame::read(number, &event.data) {
-            Err(error) => Some(Signal::Unreadable(error)),
-            Ok(received) if received.frame.is_stale(now()) => None,
-            Ok(received) if !self.seen.insert(&received.frame.frame_id) => None,
-            Ok(received) => Some(Signal::Frame(Box::new(received))),
         }
     }
 }
@@ -103,12 +69,9 @@ impl FrameStream {
 impl Subscription {
     /// The path of the stream; retained frames are requested only once.
     fn path(&self, retained: bool) -> String {
-        let filter =
-            self.filter.as_ref().map(|filter| format!("&filter={}", segment(filter))).unwrap_or_default();
-        let retained = if retained { "&retained=true" } else { "" };
-        let query = format!("{filter}{}{retained}", self.seat.query());
-        let query = query.strip_prefix('&').map(|query| format!("?{query}")).unwrap_or_default();
-        format!("/handles/{}/stream{query}", segment(self.handle.as_str()))
+        let query = Query::of(format!("/handles/{}/stream", segment(self.handle.as_str())));
+        let query = self.seat.add_to(query.with("filter", self.filter.as_ref()));
+        query.with("retained", retained.then_some(true)).path()
     }
 }
 
@@ -138,10 +101,9 @@ impl SeenFrames {
 impl Client {
     /// Follows the frames of a handle, and reconnects after every failure. Connects when first awaited.
     pub fn frames(&self, subscription: Subscription, options: StreamOptions) -> FrameStream {
-        let paths =
-            Paths { first: subscription.path(subscription.retained), resumed: subscription.path(false) };
-        let feed = Feed::new(self.clone(), paths, subscription.after, EVENT_BYTES_MAX, options);
-        FrameStream { feed, seen: SeenFrames::default() }
+        let (first, resumed) = (subscription.path(subscription.retained), subscription.path(false));
+        let feed = Feed::new(self.clone(), resumed, subscription.after, EVENT_BYTES_MAX, options);
+        FrameStream { feed: feed.beginning_at(first), seen: SeenFrames::default() }
     }
 }
 

@@ -9,4 +9,4 @@ mod stream;
 pub use calls::{Artifact, EventPage, RunOrThread, ThreadPage};
 pub use event::{EventBody, FinishReason, RunEvent};
 pub use shapes::{Chat, Descriptor, Dismissal, OperationOf, RunReceipt, RunReport, RunStatus, Thread};
-pub use stream::{RunStream, Signal};
+pub use stream::RunStream;

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, header};
-use http_body_util::{BodyExt as _, Full};
+use http::HeaderValue;
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use plenary_kernel::FileId;
 use serde::{Deserialize, Serialize};
@@ -121,12 +121,7 @@ impl Client {
     /// 404 if the file does not exist, or the caller may not read it.
     pub async fn file(&self, id: &FileId) -> Result<FileContent> {
         let path = format!("/files/{}", segment(id.as_str()));
-        let mut request = Request::builder().method(Method::GET).uri(self.target(&path)?);
-        for (name, value) in self.credentials()? {
-            request = request.header(name, value);
-        }
-        let request = request.header(header::ACCEPT, "*/*").body(Full::default());
-        let response = self.open(request.map_err(|error| Error::Invalid(error.to_string()))?).await?;
+        let response = self.open(&path, "*/*", &[]).await?;
         Ok(FileContent { server: self.base().to_string(), body: response.into_body() })
     }
 }

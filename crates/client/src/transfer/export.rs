@@ -5,8 +5,7 @@
 use std::{io::Write, path::Path, time::Duration};
 
 use bytes::{Bytes, BytesMut};
-use http::{Method, Request, header};
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::timeout;
 
@@ -15,7 +14,7 @@ use super::{
     contents::{NamedContents, fetch},
     record::{END, Record, end_line},
 };
-use crate::{Backoff, Client, Error, FaultKind, NetworkFault, Result, client::segment};
+use crate::{Backoff, Client, Error, FaultKind, NetworkFault, Result, client::segment, query::Query};
 
 /// Silence after which the export counts as interrupted.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
@@ -156,20 +155,9 @@ impl Export {
     }
 
     async fn open(&self) -> Result<Incoming> {
-        let parameters = [("since", &self.since), ("after", &self.after)];
-        let parameters = parameters.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-        let query: Vec<String> =
-            parameters.map(|(name, value)| format!("{name}={}", segment(value))).collect();
-        let path = format!("{}?{}", self.path, query.join("&"));
-        let mut request = Request::builder()
-            .method(Method::GET)
-            .uri(self.client.target(&path)?)
-            .header(header::ACCEPT, "application/x-ndjson");
-        for (name, value) in self.client.credentials()? {
-            request = request.header(name, value);
-        }
-        let request = request.body(Full::default()).map_err(|e| Error::Invalid(e.to_string()))?;
-        Ok(self.client.open(request).await?.into_body())
+        let (since, after) = (self.since.as_ref(), self.after.as_ref());
+        let path = Query::of(&self.path).with("since", since).with("after", after).path();
+        Ok(self.client.open(&path, "application/x-ndjson", &[]).await?.into_body())
     }
 }
 

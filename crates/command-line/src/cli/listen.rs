@@ -3,10 +3,8 @@
 
 use clap::Args;
 use plenary_client::live::{Live, LiveOptions, Signal};
-use tokio::signal::unix::{SignalKind, signal};
 
-use super::{context::Context, failure::Failure, say};
-use crate::out::Out;
+use super::{context::Context, failure::Failure, say, stream};
 
 /// While it runs the agent is online. If it does not run again within the server's grace period (30 seconds by default),
 /// the agent leaves the sessions that it had joined; `plenary watch` looks without this effect. Events that came meanwhile are delivered first; under `--json` one line
@@ -21,13 +19,7 @@ pub(crate) struct Listen {
 pub(crate) async fn run(context: &Context, args: Listen) -> Result<(), Failure> {
     let client = context.agent_client()?;
     let mut live = client.live(LiveOptions { wait_for_server: args.wait });
-    let watch = |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
-    let (mut interrupt, mut terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);
-    let outcome = tokio::select! {
-        outcome = follow(context, &mut live) => outcome,
-        _ = interrupt.recv() => Ok(()),
-        _ = terminate.recv() => Ok(()),
-    };
+    let outcome = stream::until_interrupted(follow(context, &mut live)).await;
     live.close().await;
     if outcome.is_ok() {
         context.out.note(
@@ -46,21 +38,10 @@ async fn follow(context: &Context, live: &mut Live) -> Result<(), Failure> {
             Signal::Event(event) => {
                 let line =
                     if out.is_json() { event.json().to_owned() } else { say::event(&out, &event, true) };
-                print(out, line).await?;
+                stream::print(move || out.line(&line)).await?;
             }
-            Signal::Unreadable(error) => out.note(&format!("passed over: {error}")),
-            Signal::Lost { reason, retry_in } => {
-                out.note(&format!(
-                    "not connected: {reason}; reconnecting in {:.1} s",
-                    retry_in.as_secs_f32()
-                ));
-            }
+            Signal::Unreadable(error) => stream::note_unreadable(out, &error),
+            Signal::Lost { reason, retry_in } => stream::note_lost(out, &reason, retry_in),
         }
     }
-}
-
-/// Runs on a blocking thread: a reader that has stopped reading must not keep signals from being handled.
-async fn print(out: Out, line: String) -> Result<(), Failure> {
-    let printed = tokio::task::spawn_blocking(move || out.line(&line)).await;
-    Ok(printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??)
 }

@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use plenary_client::{
-    frames::StreamOptions,
+    Signal, StreamOptions,
     inbox::{DeliveryDelay, RecipientStatus},
-    receipts::{ReceiptSignal, ReceiptStream},
+    receipts::ReceiptStream,
 };
 use plenary_kernel::{AgentHandle, SessionId};
 
 use super::{
     context::Context,
     failure::{Exit, Failure},
+    stream,
 };
 use crate::{
     duration::parse_duration,
-    interrupts::Interrupts,
     out::{Table, clean},
 };
 
@@ -54,11 +54,8 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
     let client = context.speaker()?;
     match command {
         Command::Status { session, sequence, follow: true, .. } => {
-            let mut interrupts = Interrupts::new().map_err(|error| Failure::signals(&error))?;
-            tokio::select! {
-                ended = follow(context, client.receipts(&session, sequence, StreamOptions::default())) => ended,
-                () = interrupts.next() => Ok(()),
-            }
+            let receipts = client.receipts(&session, sequence, StreamOptions::default());
+            stream::until_interrupted(follow(context, receipts)).await
         }
         Command::Status { session, sequence, wait, until, follow: false } => {
             let reply = match wait {
@@ -86,19 +83,18 @@ async fn follow(context: &Context, mut receipts: ReceiptStream) -> Result<(), Fa
     let out = context.out;
     while let Some(signal) = receipts.next().await? {
         match signal {
-            ReceiptSignal::Receipt(receipt) if out.is_json() => {
+            Signal::Event(receipt) if out.is_json() => {
                 let json = serde_json::to_string(&receipt)
                     .map_err(|error| Failure::local(format!("a receipt cannot be written: {error}")))?;
                 out.line(&json)?;
             }
-            ReceiptSignal::Receipt(receipt) => {
+            Signal::Event(receipt) => {
                 let why =
                     receipt.waiting.as_ref().map(|waiting| format!(": {}", why(&receipt.agent, waiting)));
                 out.line(&format!("{} {}{}", receipt.agent, state(&receipt), why.unwrap_or_default()))?;
             }
-            ReceiptSignal::Lost { reason, retry_in } => {
-                out.note(&format!("not connected: {reason}; reconnecting in {:.1} s", retry_in.as_secs_f32()))
-            }
+            Signal::Lost { reason, retry_in } => stream::note_lost(out, &reason, retry_in),
+            Signal::Opened | Signal::Keepalive | Signal::Unreadable(_) => {}
         }
     }
     Ok(())

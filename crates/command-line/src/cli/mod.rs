@@ -49,6 +49,7 @@ mod session;
 mod settings;
 mod shell;
 mod status;
+mod stream;
 mod teach;
 mod terminal;
 mod token;

@@ -2,16 +2,11 @@
 //! Must not know: how the stream is resumed.
 
 use clap::Args;
-use plenary_client::{
-    console::WatchQuery,
-    context::{ContextStream, Signal},
-    frames::StreamOptions,
-};
+use plenary_client::{StreamOptions, console::WatchQuery};
 use plenary_kernel::{OwnerName, TimestampMs};
 use serde_json::Value;
-use tokio::signal::unix::{SignalKind, signal};
 
-use super::{context::Context, failure::Failure, identity::Realm};
+use super::{context::Context, failure::Failure, stream};
 use crate::out::{Out, Style, clean};
 
 const HELP: &str = "\
@@ -57,35 +52,9 @@ pub(crate) async fn run(context: &Context, args: Watch) -> Result<(), Failure> {
     let rooms = Some(rooms.join(",")).filter(|rooms| !rooms.is_empty());
     let options = StreamOptions { wait_for_server: wait, ..StreamOptions::default() };
     let query = WatchQuery { rooms, kinds, agents, q, trace, frames };
-    let mut stream = client.watch(&query, after, options);
-    let watch = |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
-    let (mut interrupt, mut terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);
-    tokio::select! {
-        outcome = follow(context, &mut stream) => outcome,
-        _ = interrupt.recv() => Ok(()),
-        _ = terminate.recv() => Ok(()),
-    }
-}
-
-async fn follow(context: &Context, stream: &mut ContextStream) -> Result<(), Failure> {
-    let out = context.out;
-    loop {
-        match stream.next().await? {
-            Signal::Opened => out.note("watching; stop with Ctrl-C"),
-            Signal::Keepalive => {}
-            Signal::Lost { reason, retry_in } => {
-                out.note(&format!(
-                    "not connected: {reason}; reconnecting in {:.1} s",
-                    retry_in.as_secs_f32()
-                ));
-            }
-            Signal::Event(event) => {
-                let Some(text) = line(out, &event.json) else { continue };
-                let printed = tokio::task::spawn_blocking(move || out.line(&text)).await;
-                printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??;
-            }
-        }
-    }
+    let events = client.watch(&query, after, options);
+    let opened = "watching; stop with Ctrl-C";
+    stream::follow(context, events, opened, |event| line(context.out, &event.json)).await
 }
 
 /// The time, kind, actor and detail of an event; under `--json` as the server sent it. `None` for a report of the head.

@@ -5,10 +5,8 @@
 use std::sync::Arc;
 
 use plenary_client::{
-    Event, EventBody, IdempotencyKey,
+    Event, EventBody, IdempotencyKey, Signal, StreamOptions,
     console::WatchQuery,
-    context::Signal,
-    frames::StreamOptions,
     sessions::{Content, CreateSession, EventsQuery, Message, Part, ParticipantStatus, SendMessage},
 };
 use plenary_kernel::SessionId;
@@ -88,7 +86,7 @@ impl Conversation {
                     signal = wakeups.next() => signal?,
                 };
                 match signal {
-                    Signal::Lost { .. } => {}
+                    Signal::Lost { .. } | Signal::Unreadable(_) => {}
                     Signal::Event(event) if !is_of_sessions(&event.json) => {}
                     Signal::Opened | Signal::Keepalive | Signal::Event(_) => break,
                 }

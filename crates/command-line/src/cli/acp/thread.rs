@@ -5,9 +5,8 @@
 use std::{collections::VecDeque, future::pending, sync::Arc, time::Duration};
 
 use plenary_client::{
-    Error, IdempotencyKey,
-    frames::StreamOptions,
-    runs::{Chat, EventBody, FinishReason, RunEvent, RunOrThread, RunReport, RunStatus, RunStream, Signal},
+    Error, IdempotencyKey, Signal, StreamOptions,
+    runs::{Chat, EventBody, FinishReason, RunEvent, RunOrThread, RunReport, RunStatus, RunStream},
 };
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep_until, timeout};

@@ -2,16 +2,12 @@
 //! Must not know: how the stream is resumed.
 
 use clap::Args;
-use plenary_client::{
-    context::{ContextEvent, ContextStream, Signal},
-    frames::StreamOptions,
-};
+use plenary_client::{StreamOptions, context::ContextEvent};
 use serde_json::Value;
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::target::ProjectTarget;
 use crate::{
-    cli::{context::Context, failure::Failure},
+    cli::{context::Context, failure::Failure, stream},
     out::{Out, Style, clean, second},
 };
 
@@ -31,40 +27,10 @@ pub(crate) struct Watch {
 
 pub(super) async fn run(context: &Context, target: &ProjectTarget, args: Watch) -> Result<(), Failure> {
     let options = StreamOptions { wait_for_server: args.wait, ..StreamOptions::default() };
-    let mut stream =
-        target.client.context_events(target.project()?, args.types.as_deref(), args.after, options);
-    let watch = |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
-    let (mut interrupt, mut terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);
-    tokio::select! {
-        outcome = follow(context, target, &mut stream) => outcome,
-        _ = interrupt.recv() => Ok(()),
-        _ = terminate.recv() => Ok(()),
-    }
-}
-
-async fn follow(
-    context: &Context,
-    target: &ProjectTarget,
-    stream: &mut ContextStream,
-) -> Result<(), Failure> {
-    let out = context.out;
-    loop {
-        match stream.next().await? {
-            Signal::Opened => out.note(&format!("watching {}; stop with Ctrl-C", clean(target.project()?))),
-            Signal::Keepalive => {}
-            Signal::Lost { reason, retry_in } => {
-                out.note(&format!(
-                    "not connected: {reason}; reconnecting in {:.1} s",
-                    retry_in.as_secs_f32()
-                ));
-            }
-            Signal::Event(event) => {
-                let text = line(out, &event);
-                let printed = tokio::task::spawn_blocking(move || out.line(&text)).await;
-                printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??;
-            }
-        }
-    }
+    let project = target.project()?;
+    let events = target.client.context_events(project, args.types.as_deref(), args.after, options);
+    let opened = format!("watching {}; stop with Ctrl-C", clean(project));
+    stream::follow(context, events, &opened, |event| Some(line(context.out, event))).await
 }
 
 /// The time, type, actor and subject of an event; under `--json` as the server sent it.

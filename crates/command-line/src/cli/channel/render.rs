@@ -5,7 +5,7 @@ use plenary_client::channels::{ChannelEvent, Problem, Vital, handoff_of};
 use serde_json::{Map, Value};
 
 use crate::{
-    cli::failure::Failure,
+    cli::{failure::Failure, stream},
     out::{Out, Style, clean, clean_block, second},
 };
 
@@ -14,12 +14,10 @@ const INDENT: &str = "    ";
 /// Maximum number of a payload's characters shown in a line.
 const PAYLOAD_CHARS_MAX: usize = 600;
 
-/// Prints an event as text, or as its JSON. Runs on a blocking thread: a reader that has stopped reading must not
-/// keep signals from being handled.
+/// Prints an event as text, or as its JSON.
 pub(super) async fn print(out: Out, event: &ChannelEvent) -> Result<(), Failure> {
     let text = if out.is_json() { event.json() } else { self::event(&out, event) };
-    let printed = tokio::task::spawn_blocking(move || out.line(&text)).await;
-    Ok(printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??)
+    stream::print(move || out.line(&text)).await
 }
 
 /// An event: its time, kind, author and text.

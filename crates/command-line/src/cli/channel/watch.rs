@@ -6,20 +6,14 @@ use std::time::Duration;
 
 use clap::Args;
 use plenary_client::{
-    Client,
-    channels::{
-        ChannelStream, ChannelSubscription, EventsQuery, Holder, Liveness, Presence, Signal, handoff_of,
-    },
-    frames::StreamOptions,
+    Client, Signal, StreamOptions,
+    channels::{ChannelStream, ChannelSubscription, EventsQuery, Holder, Liveness, Presence, handoff_of},
 };
 use plenary_kernel::rfc3339;
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    time::{Instant, sleep_until},
-};
+use tokio::time::{Instant, sleep_until};
 
 use super::{read::ChannelArgument, render, target::ChannelTarget};
-use crate::cli::{context::Context, failure::Failure};
+use crate::cli::{context::Context, failure::Failure, stream};
 
 /// How soon liveness is checked after a `state` or a `status`, which may change who is alive or holds the work.
 const LOOK_SOON: Duration = Duration::from_secs(1);
@@ -50,23 +44,17 @@ pub(crate) struct Watch {
 pub(super) async fn run(context: &Context, target: &ChannelTarget, args: Watch) -> Result<(), Failure> {
     let subscription = ChannelSubscription { id: target.id.clone(), kind: args.kind, after: args.after };
     let options = StreamOptions { wait_for_server: args.wait, ..StreamOptions::default() };
-    let stream = target.client.channel(&subscription, options);
-    let watch = |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
-    let (mut interrupt, mut terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);
-    tokio::select! {
-        outcome = follow(context, target, stream) => outcome,
-        _ = interrupt.recv() => Ok(()),
-        _ = terminate.recv() => Ok(()),
-    }
+    let events = target.client.channel(&subscription, options);
+    stream::until_interrupted(follow(context, target, events)).await
 }
 
-async fn follow(context: &Context, target: &ChannelTarget, mut stream: ChannelStream) -> Result<(), Failure> {
+async fn follow(context: &Context, target: &ChannelTarget, mut events: ChannelStream) -> Result<(), Failure> {
     let out = context.out;
     let mut liveness = Liveness::default();
     let (mut is_connected, mut next_check) = (false, Instant::now());
     loop {
         let signal = tokio::select! {
-            signal = stream.next() => signal?,
+            signal = events.next() => signal?,
             () = sleep_until(next_check), if is_connected => {
                 next_check = Instant::now() + check_liveness(context, target, &mut liveness).await?;
                 continue;
@@ -84,14 +72,11 @@ async fn follow(context: &Context, target: &ChannelTarget, mut stream: ChannelSt
                 }
             }
             Signal::Keepalive => {}
-            Signal::Unreadable(error) => out.note(&format!("passed over: {error}")),
+            Signal::Unreadable(error) => stream::note_unreadable(out, &error),
             Signal::Lost { reason, retry_in } => {
                 // The stream itself finds out whether the server is reachable.
                 is_connected = false;
-                out.note(&format!(
-                    "not connected: {reason}; reconnecting in {:.1} s",
-                    retry_in.as_secs_f32()
-                ));
+                stream::note_lost(out, &reason, retry_in);
             }
         }
     }

@@ -5,9 +5,11 @@
 use std::time::Duration;
 
 use clap::Args;
-use plenary_client::frames::{FrameStream, Kind, Leases, Signal, StreamOptions, Subscription, now};
+use plenary_client::{
+    Signal, StreamOptions,
+    frames::{FrameStream, Kind, Leases, Subscription, now},
+};
 use plenary_kernel::SovereignHandle;
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::{
     kind,
@@ -16,7 +18,7 @@ use super::{
     seat::{SeatArgs, Speaker},
 };
 use crate::{
-    cli::{context::Context, failure::Failure},
+    cli::{context::Context, failure::Failure, stream},
     out::Table,
 };
 
@@ -71,37 +73,31 @@ pub(super) async fn run(context: &Context, args: Listen) -> Result<(), Failure> 
         ..speaker.subscription()
     };
     let options = StreamOptions { wait_for_server: args.wait, ..StreamOptions::default() };
-    let mut stream = speaker.client.frames(subscription, options);
-    let watch = |kind| signal(kind).map_err(|e| Failure::local(format!("signals cannot be watched: {e}")));
-    let (mut interrupt, mut terminate) = (watch(SignalKind::interrupt())?, watch(SignalKind::terminate())?);
+    let mut frames = speaker.client.frames(subscription, options);
     let work = async {
         if args.locks {
-            follow_locks(context, &mut stream).await
+            follow_locks(context, &mut frames).await
         } else {
-            follow(context, &speaker, &mut stream).await
+            follow(context, &speaker, &mut frames).await
         }
     };
-    tokio::select! {
-        outcome = work => outcome,
-        _ = interrupt.recv() => Ok(()),
-        _ = terminate.recv() => Ok(()),
-    }
+    stream::until_interrupted(work).await
 }
 
-async fn follow(context: &Context, speaker: &Speaker, stream: &mut FrameStream) -> Result<(), Failure> {
+async fn follow(context: &Context, speaker: &Speaker, frames: &mut FrameStream) -> Result<(), Failure> {
     let out = context.out;
     loop {
-        match stream.next().await? {
+        match frames.next().await? {
             Signal::Opened => out.note(&render::listening(speaker)),
-            Signal::Frame(received) => render::print(out, &received).await?,
+            Signal::Event(received) => render::print(out, &received).await?,
             Signal::Keepalive => {}
-            Signal::Unreadable(error) => out.note(&format!("passed over: {error}")),
-            Signal::Lost { reason, retry_in } => render::note_lost(out, &reason, retry_in),
+            Signal::Unreadable(error) => stream::note_unreadable(out, &error),
+            Signal::Lost { reason, retry_in } => stream::note_lost(out, &reason, retry_in),
         }
     }
 }
 
-async fn follow_locks(context: &Context, stream: &mut FrameStream) -> Result<(), Failure> {
+async fn follow_locks(context: &Context, frames: &mut FrameStream) -> Result<(), Failure> {
     let out = context.out;
     let mut leases = Leases::default();
     loop {
@@ -113,15 +109,15 @@ async fn follow_locks(context: &Context, stream: &mut FrameStream) -> Result<(),
             }
         };
         tokio::select! {
-            signal = stream.next() => match signal? {
+            signal = frames.next() => match signal? {
                 Signal::Opened => out.note("watching claims; stop with Ctrl-C"),
-                Signal::Frame(received) => {
+                Signal::Event(received) => {
                     if let Some(change) = leases.take(&received) {
                         out.line(&render::change(&out, &change, now()))?;
                     }
                 }
                 Signal::Keepalive | Signal::Unreadable(_) => {}
-                Signal::Lost { reason, retry_in } => render::note_lost(out, &reason, retry_in),
+                Signal::Lost { reason, retry_in } => stream::note_lost(out, &reason, retry_in),
             },
             () = ended => {
                 for lease in leases.expire(now()) {

@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use clap::Args;
-use plenary_client::frames::{
-    FrameStream, Payload, Query, ReceivedFrame, Response, Scope, Signal, StreamOptions, Subscription, Uuid,
+use plenary_client::{
+    Signal, StreamOptions,
+    frames::{FrameStream, Payload, Query, ReceivedFrame, Response, Scope, Subscription, Uuid},
 };
 use tokio::time::{Instant, timeout_at};
 
@@ -20,6 +21,7 @@ use crate::{
     cli::{
         context::Context,
         failure::{Exit, Failure},
+        stream,
     },
     duration::parse_duration,
 };
@@ -85,8 +87,8 @@ pub(super) async fn ask(context: &Context, args: QueryArgs) -> Result<(), Failur
     // Listen first: an answer may arrive before the call with the question returns.
     let filter = Some("kind:agent_response".to_owned());
     let subscription = Subscription { filter, seat: aside.clone(), ..speaker.subscription() };
-    let mut stream = speaker.client.frames(subscription, StreamOptions::default());
-    opened(context, &mut stream).await?;
+    let mut frames = speaker.client.frames(subscription, StreamOptions::default());
+    opened(context, &mut frames).await?;
 
     let payload = Payload::Query(query);
     let frame = args.frame.or_ttl(args.timeout);
@@ -102,7 +104,7 @@ pub(super) async fn ask(context: &Context, args: QueryArgs) -> Result<(), Failur
     }
     let until = Instant::now() + args.timeout;
     let answers_max = args.answers.unwrap_or(u32::MAX);
-    let count = collect(context, &mut stream, &query_id, until, answers_max).await?;
+    let count = collect(context, &mut frames, &query_id, until, answers_max).await?;
     if count > 0 {
         return Ok(());
     }
@@ -111,12 +113,12 @@ pub(super) async fn ask(context: &Context, args: QueryArgs) -> Result<(), Failur
 }
 
 /// Waits until the stream is open.
-pub(super) async fn opened(context: &Context, stream: &mut FrameStream) -> Result<(), Failure> {
+pub(super) async fn opened(context: &Context, frames: &mut FrameStream) -> Result<(), Failure> {
     loop {
-        match stream.next().await? {
+        match frames.next().await? {
             Signal::Opened => return Ok(()),
             Signal::Lost { reason, .. } => context.out.note(&format!("not connected: {reason}")),
-            Signal::Keepalive | Signal::Frame(_) | Signal::Unreadable(_) => {}
+            Signal::Keepalive | Signal::Event(_) | Signal::Unreadable(_) => {}
         }
     }
 }
@@ -124,7 +126,7 @@ pub(super) async fn opened(context: &Context, stream: &mut FrameStream) -> Resul
 /// Prints the answers to a question until a deadline or a count; returns their number.
 async fn collect(
     context: &Context,
-    stream: &mut FrameStream,
+    frames: &mut FrameStream,
     query_id: &Uuid,
     until: Instant,
     answers_max: u32,
@@ -132,16 +134,16 @@ async fn collect(
     let out = context.out;
     let mut count = 0;
     while count < answers_max {
-        let Ok(signal) = timeout_at(until, stream.next()).await else { break };
+        let Ok(signal) = timeout_at(until, frames.next()).await else { break };
         match signal? {
-            Signal::Frame(received) => {
+            Signal::Event(received) => {
                 if is_answer(&received, query_id) {
                     count += 1;
                     render::print(out, &received).await?;
                 }
             }
-            Signal::Lost { reason, retry_in } => render::note_lost(out, &reason, retry_in),
-            Signal::Unreadable(error) => out.note(&format!("passed over: {error}")),
+            Signal::Lost { reason, retry_in } => stream::note_lost(out, &reason, retry_in),
+            Signal::Unreadable(error) => stream::note_unreadable(out, &error),
             Signal::Opened | Signal::Keepalive => {}
         }
     }

@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use plenary_client::frames::{FrameStream, ReceivedFrame, Seat, Signal, StreamOptions, Subscription};
+use plenary_client::{
+    Signal, StreamOptions,
+    frames::{FrameStream, ReceivedFrame, Seat, Subscription},
+};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::seat::Speaker;
@@ -59,7 +62,7 @@ async fn read(stream: &mut FrameStream) -> Result<Vec<ReceivedFrame>, Failure> {
             Err(_) => break,
             Ok(signal) => match signal? {
                 Signal::Opened => is_open = true,
-                Signal::Frame(received) => frames.push(*received),
+                Signal::Event(received) => frames.push(received),
                 // A keepalive after the retained frames: there are no more.
                 Signal::Keepalive => break,
                 Signal::Unreadable(_) => {}

@@ -3,27 +3,23 @@
 
 mod payload;
 
-use std::time::Duration;
-
 use plenary_client::frames::{Change, Lease, Payload, ReceivedFrame, now};
 use plenary_kernel::TimestampMs;
 use serde_json::{Value, json};
 
 use super::seat::Speaker;
 use crate::{
-    cli::failure::Failure,
+    cli::{failure::Failure, stream},
     out::{Out, Style, clean, clean_block, span, utc},
 };
 
 /// The indent of a frame's second and later lines.
 const INDENT: &str = "    ";
 
-/// Prints a frame as text, or its JSON unchanged. Runs on a blocking thread: a reader that has stopped reading must
-/// not keep signals from being handled.
+/// Prints a frame as text, or its JSON unchanged.
 pub(super) async fn print(out: Out, received: &ReceivedFrame) -> Result<(), Failure> {
     let text = if out.is_json() { received.json().to_owned() } else { frame(&out, received, now()) };
-    let printed = tokio::task::spawn_blocking(move || out.line(&text)).await;
-    Ok(printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??)
+    stream::print(move || out.line(&text)).await
 }
 
 /// A frame: its time, age, sender and text.
@@ -62,11 +58,6 @@ fn age(created_at: TimestampMs, now: TimestampMs) -> String {
 pub(super) fn listening(speaker: &Speaker) -> String {
     let instrument = speaker.seat.instrument.as_deref().unwrap_or_default();
     format!("listening as {}/{instrument}@{}; stop with Ctrl-C", speaker.handle, speaker.session())
-}
-
-/// Notes that the stream was lost.
-pub(super) fn note_lost(out: Out, reason: &str, retry_in: Duration) {
-    out.note(&format!("not connected: {reason}; reconnecting in {:.1} s", retry_in.as_secs_f32()));
 }
 
 /// The holder of a claim.

@@ -9,7 +9,7 @@ use plenary_runs::FinishReason;
 use serde_json::{Value, json};
 
 use crate::{
-    cli::failure::Failure,
+    cli::{failure::Failure, stream},
     out::{Out, clean},
 };
 
@@ -82,9 +82,7 @@ impl HostReporter {
             self.out.note(text);
             return Ok(());
         }
-        // On a blocking thread: a reader that has stopped reading must not keep signals from being handled.
         let out = self.out;
-        let printed = tokio::task::spawn_blocking(move || out.line(&json.to_string())).await;
-        Ok(printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??)
+        stream::print(move || out.line(&json.to_string())).await
     }
 }

@@ -4,9 +4,8 @@
 use std::io::IsTerminal;
 
 use plenary_client::{
-    Client, Error,
-    frames::StreamOptions,
-    runs::{EventBody, FinishReason, RunEvent, RunStream, Signal},
+    Client, Error, Signal, StreamOptions,
+    runs::{EventBody, FinishReason, RunEvent, RunStream},
 };
 use plenary_kernel::text::hidden;
 
@@ -16,6 +15,7 @@ use crate::{
         context::Context,
         failure::{Exit, Failure},
         shell::quoted,
+        stream,
     },
     interrupts::Interrupts,
 };
@@ -33,7 +33,7 @@ pub(super) struct Follower<'a> {
 }
 
 enum FollowInput {
-    Signal(Option<Signal>),
+    Signal(Option<Signal<Box<RunEvent>>>),
     Line(Option<String>),
 }
 
@@ -182,7 +182,7 @@ async fn next(stream: &mut RunStream, prompt: &mut Prompt) -> Result<FollowInput
 pub(super) fn report_signal(
     context: &Context,
     (agent, run): (&str, &str),
-    signal: Option<Signal>,
+    signal: Option<Signal<Box<RunEvent>>>,
 ) -> Result<bool, Failure> {
     match signal {
         None => return Ok(true),
@@ -195,9 +195,7 @@ pub(super) fn report_signal(
             ));
         }
         Some(Signal::Lost { reason, retry_in }) => {
-            context
-                .out
-                .note(&format!("not connected: {reason}; reconnecting in {:.1} s", retry_in.as_secs_f32()));
+            stream::note_lost(context.out, &reason, retry_in);
         }
         Some(Signal::Opened | Signal::Keepalive | Signal::Event(_)) => {}
     }

@@ -8,7 +8,7 @@ use plenary_client::{
 
 use super::prompt::described;
 use crate::{
-    cli::{failure::Failure, said::SaidText},
+    cli::{failure::Failure, said::SaidText, stream},
     out::{Out, clean},
 };
 
@@ -49,8 +49,6 @@ impl RunPrinter {
         }
     }
 
-    /// Prints an event. Runs on a blocking thread: a reader that has stopped reading must not keep signals from being
-    /// handled.
     pub(super) async fn print(&mut self, event: &RunEvent) -> Result<(), Failure> {
         let out = self.out;
         let EventText { output, note } = if out.is_json() {
@@ -60,8 +58,7 @@ impl RunPrinter {
         };
         if !output.is_empty() {
             let print = move || if out.is_json() { out.json(&output) } else { out.bytes(output.as_bytes()) };
-            let printed = tokio::task::spawn_blocking(print).await;
-            printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??;
+            stream::print(print).await?;
         }
         if let Some(note) = note {
             out.note(&note);

@@ -2,16 +2,11 @@
 //! Must not know: how a run is printed.
 
 use clap::Args;
-use plenary_client::{
-    Client,
-    frames::StreamOptions,
-    runs::{RunOrThread, Signal},
-};
+use plenary_client::{Client, Signal, StreamOptions, runs::RunOrThread};
 
 use super::{agents::AgentName, follow, render::RunPrinter};
 use crate::{
-    cli::{context::Context, destination::Destination, failure::Failure},
-    interrupts::Interrupts,
+    cli::{context::Context, destination::Destination, failure::Failure, stream},
     out::{Table, clean},
 };
 
@@ -141,12 +136,11 @@ pub(super) async fn events(context: &Context, args: &Events) -> Result<(), Failu
     if !args.follow {
         return print_events(context, &client, &which.agent, RunOrThread::Run(run)).await;
     }
-    let mut interrupts = Interrupts::new().map_err(|error| Failure::signals(&error))?;
-    let mut stream = client.follow_run(&which.agent, run, None, StreamOptions::default());
+    let mut events = client.follow_run(&which.agent, run, None, StreamOptions::default());
     let mut printer = RunPrinter::new(context.out, client.base().clone());
     let following = async {
         loop {
-            match stream.next().await? {
+            match events.next().await? {
                 Some(Signal::Event(event)) => printer.print(&event).await?,
                 signal => {
                     if follow::report_signal(context, (&which.agent, run), signal)? {
@@ -156,10 +150,7 @@ pub(super) async fn events(context: &Context, args: &Events) -> Result<(), Failu
             }
         }
     };
-    tokio::select! {
-        outcome = following => outcome,
-        () = interrupts.next() => Ok(()),
-    }
+    stream::until_interrupted(following).await
 }
 
 pub(super) async fn replay(context: &Context, args: &Replay) -> Result<(), Failure> {

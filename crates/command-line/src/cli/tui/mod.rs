@@ -7,11 +7,7 @@ mod view;
 use std::{io::IsTerminal as _, time::Duration};
 
 use plenary_client::{
-    Client,
-    console::WatchQuery,
-    context::{ContextStream, Signal},
-    frames::StreamOptions,
-    requests::RequestsQuery,
+    Client, Signal, StreamOptions, console::WatchQuery, context::ContextStream, requests::RequestsQuery,
 };
 use plenary_kernel::AskId;
 use ratatui::{
@@ -179,7 +175,7 @@ async fn show(
                     model.live = true;
                     refresh(client, &mut model).await;
                 }
-                Signal::Keepalive => {}
+                Signal::Keepalive | Signal::Unreadable(_) => {}
                 Signal::Lost { .. } => model.live = false,
                 Signal::Event(event) => {
                     if event.json.contains("\"request.") {

@@ -3,9 +3,11 @@
 
 use anyhow::{Context as _, bail, ensure};
 use http::Method;
-use plenary_client::frames::{
-    ComputeLocation, ContextCheck, Frame, FrameStream, Payload, Seat, Signal, StreamOptions, Subscription,
-    Uuid, VERSION, now,
+use plenary_client::{
+    Signal, StreamOptions,
+    frames::{
+        ComputeLocation, ContextCheck, Frame, FrameStream, Payload, Seat, Subscription, Uuid, VERSION, now,
+    },
 };
 use plenary_kernel::{AgentHandle, SovereignHandle};
 use serde_json::{Value, json};
@@ -34,7 +36,7 @@ impl Stage {
         let mut stream = client.frames(subscription, StreamOptions::default());
         match timeout(STEP, stream.next()).await.context("the stream took too long")?? {
             Signal::Opened => {}
-            other @ (Signal::Frame(_) | Signal::Keepalive | Signal::Unreadable(_) | Signal::Lost { .. }) => {
+            other @ (Signal::Event(_) | Signal::Keepalive | Signal::Unreadable(_) | Signal::Lost { .. }) => {
                 bail!("{agent} cannot listen: {other:?}")
             }
         }
@@ -78,7 +80,7 @@ impl Stage {
         let received = loop {
             let next = timeout(STEP, listener.stream.next()).await;
             match next.with_context(|| format!("{agent} should get {kind}, and nothing came"))?? {
-                Signal::Frame(received) => break received,
+                Signal::Event(received) => break received,
                 Signal::Keepalive => {}
                 other @ (Signal::Opened | Signal::Unreadable(_) | Signal::Lost { .. }) => {
                     bail!("{agent} should get {kind}: {other:?}")

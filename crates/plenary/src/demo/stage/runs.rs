@@ -3,9 +3,8 @@
 
 use anyhow::Context as _;
 use plenary_client::{
-    Client, IdempotencyKey,
-    frames::StreamOptions,
-    runs::{Chat, RunEvent, RunReceipt, RunStream, Signal},
+    Client, IdempotencyKey, Signal, StreamOptions,
+    runs::{Chat, RunEvent, RunReceipt, RunStream},
 };
 use serde_json::{Value, json};
 use tokio::time::timeout;

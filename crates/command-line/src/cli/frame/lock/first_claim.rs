@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use plenary_client::{
-    Reply,
-    frames::{Change, FrameReceipt, FrameStream, Lease, Leases, Signal, StreamOptions, Subscription, now},
+    Reply, Signal, StreamOptions,
+    frames::{Change, FrameReceipt, FrameStream, Lease, Leases, ReceivedFrame, Subscription, now},
 };
 use tokio::time::{Instant, timeout_at};
 
@@ -76,9 +76,9 @@ impl AnnouncedClaim {
         self.reply.delivered_count.saturating_sub(u64::from(self.is_echoed))
     }
 
-    fn take(&mut self, signal: Signal) -> Option<Change> {
+    fn take(&mut self, signal: Signal<ReceivedFrame>) -> Option<Change> {
         match signal {
-            Signal::Frame(received) => self.leases.take(&received),
+            Signal::Event(received) => self.leases.take(&received),
             Signal::Opened | Signal::Keepalive | Signal::Unreadable(_) | Signal::Lost { .. } => None,
         }
     }
