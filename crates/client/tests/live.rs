@@ -5,10 +5,7 @@
 mod support;
 
 use futures_util::{SinkExt, StreamExt};
-use plenary_client::{
-    Error, FaultKind, Token,
-    live::{LiveOptions, Signal},
-};
+use plenary_client::{Error, Event, FaultKind, Signal, Token, live::LiveOptions};
 use support::{canned, json, raw};
 use tokio::{net::TcpStream, sync::mpsc};
 use tokio_tungstenite::{
@@ -26,7 +23,7 @@ async fn upgraded(tcp: TcpStream) -> WebSocketStream<TcpStream> {
     accept_async(tcp).await.unwrap()
 }
 
-fn sequence(signal: &Signal) -> Option<u64> {
+fn sequence(signal: &Signal<Box<Event>>) -> Option<u64> {
     if let Signal::Event(event) = signal { event.sequence } else { None }
 }
 
@@ -49,7 +46,8 @@ async fn asp_44_it_comes_back_by_itself_and_drops_repeats() {
     let mut story = Vec::new();
     while story.last() != Some(&"3".to_owned()) {
         story.push(match live.next().await.unwrap() {
-            Signal::Connected => "connected".into(),
+            Signal::Opened => "connected".into(),
+            Signal::Keepalive => "keepalive".into(),
             Signal::Lost { reason, .. } => reason,
             Signal::Unreadable(error) => error.to_string(),
             Signal::Event(event) => event.sequence.unwrap().to_string(),
@@ -77,7 +75,7 @@ async fn delivery_is_confirmed_only_when_the_caller_comes_back() {
     })
     .await;
     let mut live = client.live(LiveOptions::default());
-    assert!(matches!(live.next().await.unwrap(), Signal::Connected));
+    assert!(matches!(live.next().await.unwrap(), Signal::Opened));
     assert_eq!(sequence(&live.next().await.unwrap()), Some(1));
     tokio::task::yield_now().await;
     assert!(receiver.try_recv().is_err(), "confirmed before the caller was done with it");
@@ -96,7 +94,7 @@ async fn a_frame_that_is_no_event_does_not_end_the_following() {
     })
     .await;
     let mut live = client.live(LiveOptions::default());
-    assert!(matches!(live.next().await.unwrap(), Signal::Connected));
+    assert!(matches!(live.next().await.unwrap(), Signal::Opened));
     assert!(matches!(live.next().await.unwrap(), Signal::Unreadable(_)));
     assert_eq!(sequence(&live.next().await.unwrap()), Some(1));
 }

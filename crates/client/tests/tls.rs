@@ -5,10 +5,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use futures_util::SinkExt;
-use plenary_client::{
-    Client, Error, FaultKind, Roots,
-    live::{LiveOptions, Signal},
-};
+use plenary_client::{Client, Error, FaultKind, Roots, Signal, live::LiveOptions};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -84,6 +81,6 @@ async fn live_events_come_over_tls_too() {
     let port = port_of(true).await;
     let client = client(&format!("https://localhost:{port}"), Roots::File(file("ca.pem")));
     let mut live = client.live(LiveOptions::default());
-    assert!(matches!(live.next().await.unwrap(), Signal::Connected));
+    assert!(matches!(live.next().await.unwrap(), Signal::Opened));
     assert!(matches!(live.next().await.unwrap(), Signal::Unreadable(_)));
 }

@@ -10,27 +10,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::{Client, Error, Event, Result, retry::Reconnecting};
+use crate::{Client, Event, Result, Signal, retry::Reconnecting};
 use seen::SeenEvents;
 use socket::Socket;
-
-/// An item returned by [`Live::next`].
-#[derive(Debug)]
-pub enum Signal {
-    /// The connection is open; missed events follow in order, before new ones (ASP-44).
-    Connected,
-    /// An event that this [`Live`] has not returned before.
-    Event(Box<Event>),
-    /// A frame that could not be parsed; the stream continues.
-    Unreadable(Error),
-    /// The connection is lost; it is reopened automatically.
-    Lost {
-        /// The reason, for people.
-        reason: String,
-        /// When the next attempt begins.
-        retry_in: Duration,
-    },
-}
 
 /// Options for following live events.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,7 +26,7 @@ enum State {
     Open(Box<Socket>),
 }
 
-/// Follows the live events. There is no background task: it works only while [`Live::next`] is awaited.
+/// Follows the live events: those missed before the connection come first, in order (ASP-44), and none comes twice.
 pub struct Live {
     client: Client,
     state: State,
@@ -62,12 +44,11 @@ impl Live {
         }
     }
 
-    /// Waits for the next signal. May be dropped and called again without losing anything.
+    /// Waits for the next signal.
     ///
     /// # Errors
-    /// Fatal errors only: [`Error::Refused`] when the server refuses the connection (401), [`Error::Network`] when it
-    /// was never reached, [`Error::Unreadable`] when the endpoint is not a WebSocket.
-    pub async fn next(&mut self) -> Result<Signal> {
+    /// See [`Signal`].
+    pub async fn next(&mut self) -> Result<Signal<Box<Event>>> {
         loop {
             match &mut self.state {
                 State::Due(when) => {
@@ -76,7 +57,7 @@ impl Live {
                         Ok(socket) => {
                             self.reconnecting.note_open();
                             self.state = State::Open(Box::new(socket));
-                            Ok(Signal::Connected)
+                            Ok(Signal::Opened)
                         }
                         Err(error) => match self.reconnecting.pause_after(&error) {
                             Some(pause) => Ok(self.lost(error.to_string(), pause)),
@@ -104,7 +85,7 @@ impl Live {
         }
     }
 
-    fn lost(&mut self, reason: String, retry_in: Duration) -> Signal {
+    fn lost(&mut self, reason: String, retry_in: Duration) -> Signal<Box<Event>> {
         self.state = State::Due(Instant::now() + retry_in);
         Signal::Lost { reason, retry_in }
     }

@@ -205,15 +205,10 @@ impl Client {
         to: &mut (dyn Write + Send),
         progress: OnProgress<'_>,
     ) -> Result<ExportSummary> {
-        let written =
-            |error: std::io::Error| Error::Invalid(format!("the export cannot be written: {error}"));
-        let whole =
-            each_line(self, projects, since, progress, |line| to.write_all(line).map_err(written)).await?;
-        to.write_all(&end_line(&whole)?).and_then(|()| to.flush()).map_err(written)?;
-        Ok(whole)
+        Ok(self.export_with_contents(projects, since, to, None, progress).await?.0)
     }
 
-    /// Writes an export, and the contents that its deliverables name into a separate directory.
+    /// Writes an export, and the contents that its deliverables name into a separate directory, if there is one.
     ///
     /// # Errors
     /// As [`Client::export`]; [`Error::Invalid`] with the path of a file that cannot be written.
@@ -222,19 +217,24 @@ impl Client {
         projects: &[String],
         since: Option<&str>,
         to: &mut (dyn Write + Send),
-        contents: &Path,
+        contents: Option<&Path>,
         progress: OnProgress<'_>,
-    ) -> Result<(ExportSummary, FetchedContents)> {
+    ) -> Result<(ExportSummary, Option<FetchedContents>)> {
         let written =
             |error: std::io::Error| Error::Invalid(format!("the export cannot be written: {error}"));
-        let mut named = NamedContents::of(projects);
+        let mut named = contents.map(|_| NamedContents::of(projects));
         let take = |line: &Bytes| {
-            named.take(&Record::read(line)?)?;
+            if let Some(named) = &mut named {
+                named.take(&Record::read(line)?)?;
+            }
             to.write_all(line).map_err(written)
         };
         let whole = each_line(self, projects, since, progress, take).await?;
         to.write_all(&end_line(&whole)?).and_then(|()| to.flush()).map_err(written)?;
-        let fetched = fetch(self, &named, contents, progress).await?;
+        let fetched = match named.zip(contents) {
+            Some((named, contents)) => Some(fetch(self, &named, contents, progress).await?),
+            None => None,
+        };
         Ok((whole, fetched))
     }
 }

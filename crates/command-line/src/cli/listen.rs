@@ -2,7 +2,10 @@
 //! Must not know: one session from another.
 
 use clap::Args;
-use plenary_client::live::{Live, LiveOptions, Signal};
+use plenary_client::{
+    Signal,
+    live::{Live, LiveOptions},
+};
 
 use super::{context::Context, failure::Failure, say, stream};
 
@@ -34,12 +37,13 @@ async fn follow(context: &Context, live: &mut Live) -> Result<(), Failure> {
     let out = context.out;
     loop {
         match live.next().await? {
-            Signal::Connected => out.note("connected; stop with Ctrl-C"),
+            Signal::Opened => out.note("connected; stop with Ctrl-C"),
             Signal::Event(event) => {
                 let line =
                     if out.is_json() { event.json().to_owned() } else { say::event(&out, &event, true) };
                 stream::print(move || out.line(&line)).await?;
             }
+            Signal::Keepalive => {}
             Signal::Unreadable(error) => stream::note_unreadable(out, &error),
             Signal::Lost { reason, retry_in } => stream::note_lost(out, &reason, retry_in),
         }

@@ -11,10 +11,10 @@ use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;
 use http::Method;
 use plenary_client::{
-    BaseUrl, Client, Event, Token,
+    BaseUrl, Client, Event, Signal, Token,
     accounts::{CreateAgent, Policy},
     console::NewLink,
-    live::{Live, LiveOptions, Signal},
+    live::{Live, LiveOptions},
 };
 use plenary_kernel::AllowEntry;
 use serde_json::{Value, json};
@@ -369,8 +369,8 @@ impl Stage {
         let player = self.player(handle)?;
         let mut live = player.client.live(LiveOptions::default());
         match timeout(STEP, live.next()).await.context("the connection took too long")?? {
-            Signal::Connected => {}
-            other @ (Signal::Event(_) | Signal::Unreadable(_) | Signal::Lost { .. }) => {
+            Signal::Opened => {}
+            other @ (Signal::Event(_) | Signal::Keepalive | Signal::Unreadable(_) | Signal::Lost { .. }) => {
                 bail!("{handle} could not connect: {other:?}")
             }
         }
@@ -447,7 +447,7 @@ impl Stage {
         let live = self.player(handle)?.live.as_mut().context("not connected")?;
         match timeout(STEP, live.next()).await.context("nothing came")?? {
             Signal::Event(event) => Ok(event),
-            other @ (Signal::Connected | Signal::Unreadable(_) | Signal::Lost { .. }) => {
+            other @ (Signal::Opened | Signal::Keepalive | Signal::Unreadable(_) | Signal::Lost { .. }) => {
                 bail!("something else came: {other:?}")
             }
         }

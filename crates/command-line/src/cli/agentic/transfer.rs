@@ -120,14 +120,10 @@ pub(super) async fn export(context: &Context, args: &ProjectArgs, export: Export
     }
     let contents = export.blobs.then(|| Contents::fresh(dest)).transpose()?;
     let (mut file, part) = fresh(dest)?;
-    let done = match &contents {
-        None => target.client.export(&projects, since, &mut file, &mut report).await.map(|done| (done, None)),
-        Some(Contents { part, .. }) => {
-            let done =
-                target.client.export_with_contents(&projects, since, &mut file, part, &mut report).await;
-            done.map(|(done, fetched)| (done, Some(fetched)))
-        }
-    };
+    let contents_part = contents.as_ref().map(|contents| contents.part.as_path());
+    let exporting =
+        target.client.export_with_contents(&projects, since, &mut file, contents_part, &mut report);
+    let done = exporting.await;
     drop(progress);
     let (exported, blobs) = done.inspect_err(|_| {
         // An incomplete file is useless; the server still has everything.
