@@ -126,23 +126,23 @@ impl Http {
 
     pub(crate) async fn exchange(&self, base: &BaseUrl, request: Request<Full<Bytes>>) -> Result<RawReply> {
         let is_safe = request.method().is_safe();
-        let fault = |kind, detail| NetworkFault { kind, server: base.to_string(), detail, is_safe };
         let whole = async {
             let response = self.request(request).await?;
             self.collect(response).await
         };
-        match timeout(self.timeout, whole).await {
-            Err(_) => {
-                Err(fault(FaultKind::TimedOut, format!("no reply within {} s", self.timeout.as_secs()))
-                    .into())
-            }
-            Ok(Err(Failure::Network(kind, detail))) => Err(fault(kind, detail).into()),
-            Ok(Err(Failure::TooLarge)) => Err(Error::Unreadable(format!(
-                "the reply is larger than {} MiB; ask for less at once",
-                self.reply_bytes_max >> 20
-            ))),
-            Ok(Ok(reply)) => Ok(reply),
-        }
+        let too_large =
+            || format!("the reply is larger than {} MiB; ask for less at once", self.reply_bytes_max >> 20);
+        self.in_time(whole).await.map_err(|failure| failure.at(base, is_safe, too_large))
+    }
+
+    async fn in_time<T>(
+        &self,
+        work: impl Future<Output = std::result::Result<T, Failure>>,
+    ) -> std::result::Result<T, Failure> {
+        let late = |_| {
+            Failure::Network(FaultKind::TimedOut, format!("no reply within {} s", self.timeout.as_secs()))
+        };
+        timeout(self.timeout, work).await.map_err(late)?
     }
 
     /// Sends a request with a body of any length. The producer of the body bounds the time.
@@ -157,12 +157,8 @@ impl Http {
             let response = self.uploads.request(request).await.map_err(|e| request_fault(&e))?;
             self.collect(response).await
         };
-        whole.await.map_err(|failure| match failure {
-            Failure::Network(kind, detail) => {
-                NetworkFault { kind, server: base.to_string(), detail, is_safe: false }.into()
-            }
-            Failure::TooLarge => Error::Unreadable("the reply is too large to come from Plenary".into()),
-        })
+        let too_large = || "the reply is too large to come from Plenary".to_owned();
+        whole.await.map_err(|failure| failure.at(base, false, too_large))
     }
 
     /// Sends a request with a streaming reply: the time limit covers its head only; a refusal is read completely.
@@ -172,19 +168,13 @@ impl Http {
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>> {
         let is_safe = request.method().is_safe();
-        let fault = |kind, detail| NetworkFault { kind, server: base.to_string(), detail, is_safe };
-        let failed = |failure| match failure {
-            Failure::Network(kind, detail) => Error::from(fault(kind, detail)),
-            Failure::TooLarge => {
-                Error::Unreadable("the error reply is too large to come from Plenary".into())
-            }
-        };
-        let late = |_| fault(FaultKind::TimedOut, format!("no reply within {} s", self.timeout.as_secs()));
-        let response = timeout(self.timeout, self.request(request)).await.map_err(late)?.map_err(failed)?;
+        let too_large = || "the error reply is too large to come from Plenary".to_owned();
+        let failed = |failure: Failure| failure.at(base, is_safe, too_large);
+        let response = self.in_time(self.request(request)).await.map_err(failed)?;
         if response.status().is_success() {
             return Ok(response);
         }
-        let reply = timeout(self.timeout, self.collect(response)).await.map_err(late)?.map_err(failed)?;
+        let reply = self.in_time(self.collect(response)).await.map_err(failed)?;
         Err(reply.refusal().into())
     }
 
@@ -204,14 +194,7 @@ impl Http {
     }
 
     fn failed(&self, base: &BaseUrl, failure: Failure) -> Error {
-        match failure {
-            Failure::Network(kind, detail) => {
-                NetworkFault { kind, server: base.to_string(), detail, is_safe: false }.into()
-            }
-            Failure::TooLarge => {
-                Error::Unreadable(format!("the reply is larger than {} MiB", self.reply_bytes_max >> 20))
-            }
-        }
+        failure.at(base, false, || format!("the reply is larger than {} MiB", self.reply_bytes_max >> 20))
     }
 
     async fn collect(&self, response: Response<Incoming>) -> std::result::Result<RawReply, Failure> {
@@ -230,6 +213,17 @@ impl Http {
 enum Failure {
     Network(FaultKind, String),
     TooLarge,
+}
+
+impl Failure {
+    fn at(self, base: &BaseUrl, is_safe: bool, too_large: impl FnOnce() -> String) -> Error {
+        match self {
+            Self::Network(kind, detail) => {
+                NetworkFault { kind, server: base.to_string(), detail, is_safe }.into()
+            }
+            Self::TooLarge => Error::Unreadable(too_large()),
+        }
+    }
 }
 
 /// Finds our own connect fault in the pool's error, or otherwise the deepest cause.
