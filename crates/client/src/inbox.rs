@@ -94,15 +94,11 @@ pub struct AckReceipt {
     pub unread: u64,
     /// The cursor up to which everything was seen.
     pub seen: String,
-    /// The cursor up to which everything was acknowledged.
-    pub acknowledged: String,
 }
 
 /// The known state of a message.
 #[derive(Debug, Clone, Deserialize)]
 pub struct MessageStatus {
-    /// When the server stored it, RFC 3339.
-    pub accepted_at: String,
     /// The other participants.
     pub recipients: Vec<RecipientStatus>,
     /// Whether a wait ended before the message reached the state for every recipient.
@@ -187,8 +183,6 @@ pub struct CodingSessionView {
     /// Whether a turn of its model is in progress, according to its events.
     #[serde(default)]
     pub working: bool,
-    /// When it was first reported, RFC 3339.
-    pub began_at: String,
     /// When it was last active, RFC 3339.
     pub worked_at: String,
     /// When it ended or was found gone, RFC 3339.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use plenary_kernel::{AccordId, OwnerName, TimestampMs};
+use plenary_kernel::{OwnerName, TimestampMs};
 use serde::{Deserialize, Serialize};
 
 use crate::{Client, Reply, Result, client::segment, me::Usage};
@@ -47,8 +47,6 @@ pub struct Peer {
     pub peer: OwnerName,
     /// The origin of its public URL.
     pub network: String,
-    /// The accord's id.
-    pub accord_id: AccordId,
     /// `invited`, `expired`, `active` or `revoked`.
     pub standing: String,
     /// Since when.

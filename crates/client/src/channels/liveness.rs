@@ -24,8 +24,6 @@ pub struct AgentPresence {
     pub agent: String,
     /// The holder of the token of its last status.
     pub via: Option<String>,
-    /// RFC 3339, UTC.
-    pub last_status_at: String,
     /// Its age in whole seconds.
     pub silent_seconds: u64,
     /// Silent for more than five cadences.
@@ -116,7 +114,6 @@ mod tests {
         let agents = agents.iter().map(|(agent, silent_seconds)| AgentPresence {
             agent: (*agent).to_owned(),
             via: None,
-            last_status_at: String::new(),
             silent_seconds: *silent_seconds,
             presumed_dead: *silent_seconds > 300,
         });

@@ -50,8 +50,6 @@ pub struct Digest {
     pub project: Option<Project>,
     /// The query of the digest.
     pub focus: Option<String>,
-    /// The number of days covered.
-    pub window_days: u64,
     /// A summary of the packages.
     pub summary: Summary,
     /// The current facts.
@@ -63,21 +61,11 @@ pub struct Digest {
     pub snippets: Vec<Snippet>,
     /// The projects, in a digest over all projects.
     pub projects: Option<Vec<DigestProject>>,
-    /// RFC 3339 UTC.
-    pub generated_at: String,
 }
 
 /// A summary of a window; drafts do not count (AP-8).
 #[derive(Debug, Clone, Deserialize)]
 pub struct Summary {
-    /// The number of packages.
-    pub package_count: u64,
-    /// The number of packages by type.
-    #[serde(default)]
-    pub by_type: BTreeMap<String, u64>,
-    /// The number of packages by status.
-    #[serde(default)]
-    pub by_status: BTreeMap<String, u64>,
     /// The summary as a sentence.
     #[serde(default)]
     pub text: String,

@@ -2,7 +2,6 @@
 //! Must not know: the meaning of a fact.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::{Creator, path::project};
 use crate::{Client, Reply, Result, query::Query};
@@ -36,8 +35,6 @@ pub struct NewFact {
 /// A fact of the server.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Fact {
-    /// Its id.
-    pub fact_id: String,
     /// The project.
     pub project_id: String,
     /// The entity.
@@ -50,17 +47,10 @@ pub struct Fact {
     pub valid_from: String,
     /// The end of its validity; `None` while it is current (AP-47).
     pub valid_to: Option<String>,
-    /// When it was recorded.
-    pub created_at: String,
-    /// The package it comes from.
-    pub source_package_id: Option<String>,
     /// 0 to 1.
     pub confidence: Option<f64>,
     /// The actor.
     pub asserted_by: Option<Creator>,
-    /// Additional members.
-    #[serde(flatten)]
-    pub further: Map<String, Value>,
 }
 
 /// Facts by subject, predicate and time.

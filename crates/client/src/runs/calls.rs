@@ -7,7 +7,7 @@ use http::Method;
 use serde::Serialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{Chat, Descriptor, Dismissal, RunEvent, RunReceipt, RunReport, Thread};
+use super::{Chat, Descriptor, RunEvent, RunReceipt, RunReport, Thread};
 use crate::{
     Client, Error, IdempotencyKey, RawReply, Reply, Result,
     client::{json as bytes, segment},
@@ -115,7 +115,7 @@ impl Client {
     ///
     /// # Errors
     /// 403 unless the token belongs to the agent, its owner or the operator; 409 `agent_configured`.
-    pub async fn dismiss_agent(&self, agent: &str) -> Result<Reply<Dismissal>> {
+    pub async fn dismiss_agent(&self, agent: &str) -> Result<Reply<Value>> {
         self.post_empty(&agent_path(agent, "dismiss")).await
     }
 

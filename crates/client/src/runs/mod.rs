@@ -8,5 +8,5 @@ mod stream;
 
 pub use calls::{Artifact, EventPage, RunOrThread, ThreadPage};
 pub use event::{EventBody, FinishReason, RunEvent};
-pub use shapes::{Chat, Descriptor, Dismissal, OperationOf, RunReceipt, RunReport, RunStatus, Thread};
+pub use shapes::{Chat, Descriptor, OperationOf, RunReceipt, RunReport, RunStatus, Thread};
 pub use stream::RunStream;

@@ -5,8 +5,6 @@ use plenary_kernel::AgentHandle;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::FinishReason;
-
 /// The description of an agent (SC-20).
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Descriptor {
@@ -14,8 +12,6 @@ pub struct Descriptor {
     pub name: String,
     /// Its purpose.
     pub purpose: String,
-    /// The endpoints below its path.
-    pub endpoints: Vec<String>,
     /// Its operations.
     pub operations: Vec<OperationOf>,
     /// The tools that it uses.
@@ -32,13 +28,6 @@ pub struct Descriptor {
     pub path: Option<String>,
 }
 
-/// The answer of `POST …/dismiss`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Dismissal {
-    /// Whether the agent was removed.
-    pub dismissed: bool,
-}
-
 /// One operation of an agent (SC-21).
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct OperationOf {
@@ -46,10 +35,6 @@ pub struct OperationOf {
     pub name: String,
     /// Its description.
     pub description: String,
-    /// A JSON schema of its input.
-    pub input_schema: Option<Value>,
-    /// A JSON schema of its output.
-    pub output_schema: Option<Value>,
 }
 
 /// A ChatRequest.
@@ -125,8 +110,6 @@ pub struct RunReport {
     /// Whether it waits until a person of the agent's owner releases it.
     #[serde(default)]
     pub held: bool,
-    /// How it ended.
-    pub finish_reason: Option<FinishReason>,
     /// The result.
     pub result: Option<String>,
     /// The error.
