@@ -223,7 +223,7 @@ impl Client {
     }
 
     /// A request of this caller, with additional headers.
-    pub(crate) fn request(
+    pub(crate) fn prepare(
         &self,
         method: Method,
         path: &str,
@@ -243,7 +243,7 @@ impl Client {
         headers: &[(HeaderName, HeaderValue)],
         body: Option<(&str, Bytes)>,
     ) -> Result<RawReply> {
-        let mut request = self.request(method, path, headers)?;
+        let mut request = self.prepare(method, path, headers)?;
         if let Some((kind, _)) = &body {
             request = request.header(header::CONTENT_TYPE, *kind);
         }
@@ -262,7 +262,7 @@ impl Client {
         accept: &str,
         headers: &[(HeaderName, HeaderValue)],
     ) -> Result<Response<Incoming>> {
-        let request = self.request(Method::GET, path, headers)?.header(header::ACCEPT, accept);
+        let request = self.prepare(Method::GET, path, headers)?.header(header::ACCEPT, accept);
         let request = request.body(Full::default()).map_err(|e| Error::Invalid(e.to_string()))?;
         self.shared.http.open(self.base(), request).await
     }
@@ -281,7 +281,7 @@ impl Client {
         pieces: Pieces,
     ) -> Result<RawReply> {
         let request = self
-            .request(Method::POST, path, headers)?
+            .prepare(Method::POST, path, headers)?
             .header(header::CONTENT_TYPE, media_type)
             .header(header::ACCEPT, "application/json")
             .body(pieces)

@@ -3,7 +3,6 @@
 
 use plenary_kernel::{AgentHandle, OwnerName, TimestampMs};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::{Client, Reply, Result, StreamOptions, context::ContextStream, feed::Feed, query::Query};
 

@@ -108,7 +108,7 @@ impl Client {
         headers: &[(HeaderName, HeaderValue)],
         body: Bytes,
     ) -> Result<Answer> {
-        let request = self.request(method, path, headers)?;
+        let request = self.prepare(method, path, headers)?;
         let request = request.header(header::ACCEPT, BOTH).header(header::CONTENT_TYPE, JSON);
         let request = request.body(Full::new(body)).map_err(|e| Error::Invalid(e.to_string()))?;
         let response = self.http().converse(self.base(), request).await?;

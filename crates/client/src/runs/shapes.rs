@@ -140,8 +140,6 @@ pub struct RunReport {
 pub struct Thread {
     /// The thread.
     pub thread_id: String,
-    /// The agent's name.
-    pub agent: String,
     /// RFC 3339, UTC.
     pub created_at: String,
     /// RFC 3339, UTC.

@@ -8,8 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{super::git::Repository, report};
-use crate::cli::{atomic, context::Context, failure::Failure};
+use super::report;
+use crate::cli::{agentic::git::Repository, atomic, context::Context, failure::Failure};
 
 const BEGIN: &str = "# >>> plenary context >>>";
 const END: &str = "# <<< plenary context <<<";
