@@ -19,6 +19,7 @@ use super::{
     WAIT_S_DEFAULT, WAIT_S_MAX, inbox,
     me::{Me, handle},
     person,
+    project::listed,
     session::{self, EVENTS, Message},
 };
 use crate::tools::{
@@ -200,9 +201,8 @@ pub(super) async fn ask(questions: Questions, api: ToolApi, arguments: Question)
     under_way.set_sent(id, sequence.unwrap_or_default());
     let answers = collect(&api, &under_way, &sent, to, until).await?;
     let shown = shown(&sent, answers);
-    let shown_answers = shown["answers"].as_array().map(Vec::as_slice).unwrap_or_default();
     // A cut answer stays unread: `read` or a hook shows it whole.
-    let whole = shown_answers.iter().filter(|answer| answer["truncated"] != true);
+    let whole = listed(&shown, "answers").iter().filter(|answer| answer["truncated"] != true);
     for answer_sequence in whole.filter_map(|answer| answer["sequence"].as_u64()) {
         session::mark_seen(&api, id, answer_sequence - 1, answer_sequence).await;
     }
@@ -231,7 +231,7 @@ async fn collect(
     let mut news = News::until_now(all).await;
     loop {
         let page = api.read(&EVENTS, &[id], &[("after_sequence", &after.to_string())]).await?;
-        let events = page["events"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let events = listed(&page, "events");
         for event in events {
             after = event["sequence"].as_u64().unwrap_or(after);
             let from = |agent: &AgentHandle| event["sender"] == agent.as_str();
@@ -281,8 +281,7 @@ impl News {
                 }
                 Err(_) => return true,
             };
-            let items = page["items"].as_array().map(Vec::as_slice).unwrap_or_default();
-            let is_here = items.iter().any(|item| item["ref"]["session_id"] == id);
+            let is_here = listed(&page, "items").iter().any(|item| item["ref"]["session_id"] == id);
             self.after = cursor(&page).or(self.after.take());
             if is_here {
                 return true;

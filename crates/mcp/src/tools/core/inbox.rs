@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::session::JOIN;
+use super::{project::listed, session::JOIN};
 use crate::tools::{
     api::{Answer, Refusal, Route, ToolApi, get, post},
     bounds,
@@ -57,7 +57,7 @@ pub(super) async fn inbox(api: ToolApi, arguments: InboxArguments) -> Answer {
         // What is left of them is news without a message.
         joined.retain(|invitation| !is_of_session(&found, &invitation["ref"]["session_id"]));
     }
-    let items = found["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let items = listed(&found, "items");
     let fitting = bounds::fitting(items);
     let is_whole = fitting == items.len();
     let mut shown = if is_whole {
@@ -70,7 +70,7 @@ pub(super) async fn inbox(api: ToolApi, arguments: InboxArguments) -> Answer {
     if let Some([only]) = shown["items"].as_array_mut().map(Vec::as_mut_slice) {
         shorten(only);
     }
-    let items = shown["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let items = listed(&shown, "items");
     if !items.is_empty() {
         let mut body = json!({"cursor": shown["cursor"], "state": "seen"});
         if let Some(after) = &arguments.after {
@@ -94,14 +94,12 @@ pub(super) async fn inbox(api: ToolApi, arguments: InboxArguments) -> Answer {
 
 /// Whether a page has an item of a session.
 fn is_of_session(page: &Value, session: &Value) -> bool {
-    let items = page["items"].as_array().map(Vec::as_slice).unwrap_or_default();
-    items.iter().any(|item| item["ref"]["session_id"] == *session)
+    listed(page, "items").iter().any(|item| item["ref"]["session_id"] == *session)
 }
 
 /// The invitations of a page from agents of the same owner.
 fn sibling_invitations(page: &Value) -> Vec<Value> {
-    let items = page["items"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let invited = items.iter().filter(|item| sibling_invitation(item).is_some());
+    let invited = listed(page, "items").iter().filter(|item| sibling_invitation(item).is_some());
     invited.take(JOINS_MAX).cloned().collect()
 }
 

@@ -7,7 +7,7 @@ use plenary_kernel::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{inbox, me::ME};
+use super::{inbox, me::ME, project};
 use crate::tools::api::{Answer, Refusal, Route, ToolApi, get, post};
 
 pub(super) const LIST: Route = get("/sessions");
@@ -63,8 +63,8 @@ pub(super) fn standing<'a>(session: &'a Value, agent: &AgentHandle) -> Option<&'
 
 /// The participants and invited agents other than the caller.
 pub(super) fn others(session: &Value, me: &AgentHandle) -> Vec<String> {
-    let participants = session["participants"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let here = participants.iter().filter(|participant| participant["status"] != "left");
+    let here =
+        project::listed(session, "participants").iter().filter(|participant| participant["status"] != "left");
     here.filter_map(|participant| participant["handle"].as_str())
         .filter(|handle| *handle != me.as_str())
         .map(str::to_owned)
@@ -76,7 +76,7 @@ pub(super) async fn listed(api: &ToolApi, me: &AgentHandle, before: Option<&str>
     let mut query = vec![("limit", limit)];
     query.extend(before.map(|before| ("before", before)));
     let page = api.read(&LIST, &[], &query).await?;
-    let sessions = page["sessions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let sessions = project::listed(&page, "sessions");
     let short = |session: &Value| {
         let mut short =
             json!({"session_id": session["id"], "state": session["state"], "with": others(session, me)});
@@ -135,7 +135,7 @@ async fn find(
         let mut query = vec![("limit", PAGE)];
         query.extend(before.as_deref().map(|before| ("before", before)));
         let page = api.read(&LIST, &[], &query).await?;
-        for session in page["sessions"].as_array().map(Vec::as_slice).unwrap_or_default() {
+        for session in project::listed(&page, "sessions") {
             let has_topic = match (topic, session["topic"].as_str()) {
                 (Some(topic), named) => named == Some(topic),
                 (None, named) => takes_untitled(named) != Some(false),
@@ -189,8 +189,7 @@ async fn is_for_untitled(
     // Each invitation may precede it.
     let limit = session["participants"].as_array().map_or(0, Vec::len) + 2;
     let page = api.read(&EVENTS, &[id], &[("limit", &limit.to_string())]).await?;
-    let events = page["events"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let first = events.iter().find(|event| event["type"] == "session.message");
+    let first = project::listed(&page, "events").iter().find(|event| event["type"] == "session.message");
     Ok(first.zip(topic).is_some_and(|(first, topic)| {
         first["sender"] != me.as_str() || is_untitled(topic, &text(&first["content"]))
     }))
@@ -198,8 +197,9 @@ async fn is_for_untitled(
 
 /// Whether exactly these agents and the caller were ever in the session.
 fn is_with(session: &Value, me: &AgentHandle, agents: &[&str]) -> bool {
-    let participants = session["participants"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let handles = participants.iter().filter_map(|participant| participant["handle"].as_str());
+    let handles = project::listed(session, "participants")
+        .iter()
+        .filter_map(|participant| participant["handle"].as_str());
     let mut with: Vec<&str> = handles.filter(|handle| *handle != me.as_str()).collect();
     with.sort_unstable();
     with == agents
@@ -346,9 +346,10 @@ async fn unreached(api: &ToolApi, refused: Refusal, to: &[AgentHandle]) -> Refus
     let mut text = format!("You cannot contact all of {}", named(&all));
     let settings = api.read(&ME, &[], &[]).await.unwrap_or_default();
     if settings["policy"] == "allowlist" {
-        let entries = settings["allowlist"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let entries: Vec<AllowEntry> =
-            entries.iter().filter_map(|entry| entry.as_str()?.parse().ok()).collect();
+        let entries: Vec<AllowEntry> = project::listed(&settings, "allowlist")
+            .iter()
+            .filter_map(|entry| entry.as_str()?.parse().ok())
+            .collect();
         let is_named = |agent: &&AgentHandle| entries.iter().any(|entry| entry.matches(agent));
         let missing: Vec<&str> =
             to.iter().filter(|agent| !is_named(agent)).map(AgentHandle::as_str).collect();

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     me::{Me, handle},
+    project::listed,
     session::{self, EVENTS, Message},
 };
 use crate::tools::{
@@ -101,8 +102,7 @@ pub(super) async fn read(api: ToolApi, arguments: ReadArguments) -> Answer {
     let (begin, limit) = (arguments.after_sequence.unwrap_or(0), arguments.limit.unwrap_or(EVENTS_DEFAULT));
     let (after, limit) = (begin.to_string(), limit.to_string());
     let page = api.read(&EVENTS, &[id], &[("after_sequence", &after), ("limit", &limit)]).await?;
-    let events = page["events"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut summaries: Vec<Value> = events.iter().map(session::summarize).collect();
+    let mut summaries: Vec<Value> = listed(&page, "events").iter().map(session::summarize).collect();
     let fitting = bounds::fitting(&summaries).max(1);
     let more = summaries.len() > fitting || page["next_cursor"].is_string();
     summaries.truncate(fitting);
