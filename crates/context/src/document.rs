@@ -46,7 +46,7 @@ fn unquoted(word: &str) -> String {
 
 /// Adds the content hash as a further member (wire.md D.7).
 pub fn with_hash(text: &str, hash: ContentHash) -> String {
-    appended(text, CONTENT_HASH, &format!("\"{hash}\""))
+    appended(text, CONTENT_HASH, &["\"", &hash.to_string(), "\""].concat())
 }
 
 #[cfg(test)]

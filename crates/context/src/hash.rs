@@ -3,11 +3,12 @@
 
 use std::fmt;
 
-use plenary_kernel::json::{Nulls, canonical, digest};
+use plenary_kernel::json::{Nulls, Tree, digest};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
 
 const PREFIX: &str = "sha256:";
+/// Length of the text of a hash.
+const TEXT_BYTES: usize = PREFIX.len() + 64;
 
 /// A content hash; its text is `sha256:` and 64 hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,13 +16,21 @@ pub struct ContentHash([u8; 32]);
 
 impl ContentHash {
     /// The hash of a value, without members that are null (AP-95).
-    pub fn of(value: &Value) -> Self {
-        Self(digest(&canonical(value, Nulls::Drop)))
+    pub fn of(value: &Tree<'_>) -> Self {
+        Self(digest(&value.canonical(Nulls::Drop)))
     }
 
     /// The hash of a JSON text; `None` if it is not JSON.
     pub fn of_text(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok().map(|value: Value| Self::of(&value))
+        Tree::read(text).ok().map(|value| Self::of(&value))
+    }
+
+    /// Writes its text, and returns it.
+    fn written(self, buffer: &mut [u8; TEXT_BYTES]) -> &str {
+        let (prefix, digits) = buffer.split_at_mut(PREFIX.len());
+        prefix.copy_from_slice(PREFIX.as_bytes());
+        hex::encode_to_slice(self.0, digits).expect("two digits for each byte");
+        std::str::from_utf8(buffer).expect("a hash is ASCII")
     }
 
     /// Reads `sha256:<hex>`.
@@ -34,7 +43,7 @@ impl ContentHash {
 
 impl fmt::Display for ContentHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{PREFIX}{}", hex::encode(self.0))
+        f.write_str(self.written(&mut [0; TEXT_BYTES]))
     }
 }
 
@@ -46,7 +55,7 @@ impl fmt::Debug for ContentHash {
 
 impl Serialize for ContentHash {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(self.written(&mut [0; TEXT_BYTES]))
     }
 }
 
@@ -58,6 +67,9 @@ impl<'de> Deserialize<'de> for ContentHash {
 
 #[cfg(test)]
 mod tests {
+    use plenary_kernel::json::canonical;
+    use serde_json::Value;
+
     use super::*;
 
     fn hash(text: &str) -> String {
@@ -84,12 +96,12 @@ mod tests {
             \"string\":\"€$\\u000f\\nA'B\\\"\\\\\\\\\\\"/\"}";
         let value: Value = serde_json::from_str(input).unwrap();
         assert_eq!(String::from_utf8(canonical(&value, Nulls::Drop)).unwrap(), printed);
-        assert_eq!(ContentHash::of(&value).0, digest(printed.as_bytes()));
+        assert_eq!(ContentHash::of(&Tree::from(&value)).0, digest(printed.as_bytes()));
     }
 
     #[test]
     fn a_hash_is_read_as_it_is_written() {
-        let hash = ContentHash::of(&Value::Null);
+        let hash = ContentHash::of(&Tree::Null);
         assert_eq!(ContentHash::parse(&hash.to_string()), Some(hash));
         assert_eq!(ContentHash::parse(&hash.to_string().replace("sha256:", "SHA256:")), None);
         assert_eq!(ContentHash::parse("sha256:12"), None);

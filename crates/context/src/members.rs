@@ -45,7 +45,7 @@ impl<'de> Visitor<'de> for Members<'de> {
 impl<'a> Object<'a> {
     /// The members of an object; `None` for any other value.
     pub fn parse(text: &'a str) -> Option<Self> {
-        let text = text.trim_matches([' ', '\t', '\n', '\r']);
+        let text = json_trimmed(text);
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let members = deserializer.deserialize_map(Members(text)).ok()?;
         Some(Self { text, members })
@@ -95,11 +95,16 @@ impl<'a> Object<'a> {
     }
 }
 
+/// A JSON text without white space around it.
+pub fn json_trimmed(text: &str) -> &str {
+    text.trim_matches([' ', '\t', '\n', '\r'])
+}
+
 /// An object's text with one more member at its end. `value` is JSON.
 pub fn appended(object: &str, name: &str, value: &str) -> String {
     let open = object.trim_end().strip_suffix('}').unwrap_or(object);
     let comma = if open.trim_end().ends_with('{') { "" } else { "," };
-    format!("{open}{comma}\"{name}\":{value}}}")
+    [open, comma, "\"", name, "\":", value, "}"].concat()
 }
 
 /// A text as a JSON string.

@@ -13,7 +13,7 @@ use crate::{
     key,
     lifecycle::Status,
     package::{
-        event::PackageEvent,
+        event::{PackageEvent, Standing},
         room::PackageRoom,
         state::{PackageState, Present},
     },
@@ -52,12 +52,7 @@ pub fn is_project(stream: &StreamName) -> bool {
 
 /// Whether a committed event of a package requests a review.
 pub fn asks_for_review(event: &StoredEvent) -> Result<bool, Fault> {
-    Ok(match PackageEvent::decode(event)? {
-        PackageEvent::PackageDeposited(event) => event.status == Status::AwaitingReview,
-        PackageEvent::PackageFlagged(event) | PackageEvent::PackageReviewed(event) => {
-            event.status == Status::AwaitingReview && event.from != Status::AwaitingReview
-        }
-    })
+    Ok(Standing::read(event)?.asks_for_review())
 }
 
 fn project_of(package: &StreamName) -> &str {

@@ -3,16 +3,15 @@
 //! Must not know: whether the package may be deposited.
 
 use bytes::Bytes;
-use plenary_kernel::limits::JSON_INTEGER_MAX;
+use plenary_kernel::{json::Tree, limits::JSON_INTEGER_MAX};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::{
     hash::ContentHash,
     lifecycle::{ActorType, ReviewType, Status},
     limits::TITLE_CHARACTERS_MAX,
     malformed::{Code, ContextFault},
-    members::Object,
+    members::{Object, json_trimmed},
     moment::Moment,
     shape::Shape,
 };
@@ -86,30 +85,29 @@ impl Package {
     /// # Errors
     /// `invalid_schema` with the first invalid field; `hash_mismatch` if a claimed hash differs.
     pub fn read(text: &str) -> Result<Self, ContextFault> {
-        let mut value: Value =
-            serde_json::from_str(text).map_err(|_| ContextFault::whole("The body must be a JSON object."))?;
+        let no_object = || ContextFault::whole("The body must be a JSON object.");
+        let text = json_trimmed(text);
+        let mut value = Tree::read(text).map_err(|_| no_object())?;
         let head = head(&Shape::root(&value)?)?;
-        let claim = value.as_object_mut().and_then(|members| members.remove(CONTENT_HASH));
+        let claim = value.remove(CONTENT_HASH);
         let hash = ContentHash::of(&value);
-        let object =
-            Object::parse(text).ok_or_else(|| ContextFault::whole("The body must be a JSON object."))?;
         let raw = match claim {
-            None => object.text().to_owned(),
+            None => Bytes::copy_from_slice(text.as_bytes()),
             Some(claim) => {
                 holds(&claim, hash)?;
-                object.without(CONTENT_HASH)
+                Object::parse(text).ok_or_else(no_object)?.without(CONTENT_HASH).into()
             }
         };
-        Ok(Self { head, raw: raw.into(), hash })
+        Ok(Self { head, raw, hash })
     }
 }
 
 /// Verifies a claimed hash; null is no claim.
-fn holds(claim: &Value, hash: ContentHash) -> Result<(), ContextFault> {
-    if claim.is_null() {
+fn holds(claim: &Tree<'_>, hash: ContentHash) -> Result<(), ContextFault> {
+    if *claim == Tree::Null {
         return Ok(());
     }
-    let Some(claimed) = claim.as_str() else {
+    let Some(claimed) = claim.text() else {
         return Err(ContextFault::field(CONTENT_HASH, "sha256:<64 hex digits>"));
     };
     if ContentHash::parse(claimed) == Some(hash) {
@@ -177,7 +175,7 @@ fn head(shape: &Shape<'_>) -> Result<Head, ContextFault> {
 }
 
 /// Reads an actor at a path (AP-26 to AP-28).
-pub(crate) fn creator(path: &str, value: &Value) -> Result<Creator, ContextFault> {
+pub(crate) fn creator(path: &str, value: &Tree<'_>) -> Result<Creator, ContextFault> {
     let shape = Shape::at(path, value)?;
     Ok(Creator {
         id: shape.id("id")?.to_owned(),
@@ -206,7 +204,7 @@ fn optional(shape: &Shape<'_>) -> Result<(Option<String>, bool), ContextFault> {
     shape.integer_if("significance", 1..=10, "an integer from 1 to 10")?;
     match shape.any("deliverables") {
         None => {}
-        Some(Value::Array(items)) => {
+        Some(Tree::Array(items)) => {
             for (nth, item) in items.iter().enumerate() {
                 deliverable(&Shape::at(&format!("deliverables[{nth}]"), item)?)?;
             }

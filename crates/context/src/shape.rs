@@ -1,29 +1,32 @@
 //! Checks the shapes of the members of a JSON object, and reports the path of an invalid one.
 //! Must not know: the set of members.
 
-use serde_json::{Map, Value};
+use plenary_kernel::json::Tree;
 
 use crate::{limits::ID_BYTES_MAX, malformed::ContextFault, moment::Moment};
 
 /// An object with its path as a prefix: `created_by.`, `deliverables[0].`, or empty.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape<'a> {
-    members: &'a Map<String, Value>,
+    members: &'a Tree<'a>,
     at: String,
 }
 
 impl<'a> Shape<'a> {
     /// The outermost value.
-    pub(crate) fn root(value: &'a Value) -> Result<Self, ContextFault> {
-        let members = value.as_object();
-        let members = members.ok_or_else(|| ContextFault::whole("The body must be a JSON object."))?;
-        Ok(Self { members, at: String::new() })
+    pub(crate) fn root(value: &'a Tree<'a>) -> Result<Self, ContextFault> {
+        if value.members().is_none() {
+            return Err(ContextFault::whole("The body must be a JSON object."));
+        }
+        Ok(Self { members: value, at: String::new() })
     }
 
     /// The object at a path.
-    pub(crate) fn at(path: &str, value: &'a Value) -> Result<Self, ContextFault> {
-        let members = value.as_object().ok_or_else(|| ContextFault::field(path, "an object"))?;
-        Ok(Self { members, at: format!("{path}.") })
+    pub(crate) fn at(path: &str, value: &'a Tree<'a>) -> Result<Self, ContextFault> {
+        if value.members().is_none() {
+            return Err(ContextFault::field(path, "an object"));
+        }
+        Ok(Self { members: value, at: format!("{path}.") })
     }
 
     pub(crate) fn path(&self, name: &str) -> String {
@@ -35,17 +38,17 @@ impl<'a> Shape<'a> {
     }
 
     /// The value of a member, if it is present.
-    pub(crate) fn any(&self, name: &str) -> Option<&'a Value> {
+    pub(crate) fn any(&self, name: &str) -> Option<&'a Tree<'a>> {
         self.members.get(name)
     }
 
-    pub(crate) fn required(&self, name: &str) -> Result<&'a Value, ContextFault> {
+    pub(crate) fn required(&self, name: &str) -> Result<&'a Tree<'a>, ContextFault> {
         self.any(name).ok_or_else(|| ContextFault::missing(self.path(name)))
     }
 
     /// A required text.
     pub(crate) fn text(&self, name: &str) -> Result<&'a str, ContextFault> {
-        match self.required(name)?.as_str() {
+        match self.required(name)?.text() {
             Some(text) => Ok(text),
             None => self.wrong(name, "a string"),
         }
@@ -59,8 +62,8 @@ impl<'a> Shape<'a> {
     /// An optional text; null counts as absent.
     pub(crate) fn text_or_null(&self, name: &str) -> Result<Option<&'a str>, ContextFault> {
         match self.any(name) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
+            None | Some(Tree::Null) => Ok(None),
+            Some(Tree::Text(text)) => Ok(Some(text)),
             Some(_) => self.wrong(name, "a string or null"),
         }
     }
@@ -116,12 +119,12 @@ impl<'a> Shape<'a> {
     pub(crate) fn texts(&self, name: &str) -> Result<Vec<&'a str>, ContextFault> {
         let items = match self.any(name) {
             None => return Ok(Vec::new()),
-            Some(Value::Array(items)) => items,
+            Some(Tree::Array(items)) => items,
             Some(_) => return self.wrong(name, "an array of strings"),
         };
-        let text = |(nth, item): (usize, &'a Value)| {
+        let text = |(nth, item): (usize, &'a Tree<'a>)| {
             let wrong = || ContextFault::field(format!("{}[{nth}]", self.path(name)), "a string");
-            item.as_str().ok_or_else(wrong)
+            item.text().ok_or_else(wrong)
         };
         items.iter().enumerate().map(text).collect()
     }
@@ -136,7 +139,7 @@ impl<'a> Shape<'a> {
         let Some(value) = self.any(name) else { return Ok(()) };
         // 5.0 is the integer 5, as in JSON Schema, and hashes like it.
         let (low, high) = (as_double(*within.start()), as_double(*within.end()));
-        match value.as_f64() {
+        match value.number() {
             Some(number) if number.fract() == 0.0 && (low..=high).contains(&number) => Ok(()),
             _ => self.wrong(name, expected),
         }

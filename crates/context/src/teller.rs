@@ -3,7 +3,7 @@
 
 use plenary_accounts::Actor;
 use plenary_engine::Room as _;
-use plenary_kernel::AgentHandle;
+use plenary_kernel::{AgentHandle, json::Tree};
 use plenary_log::{Fault, StoredEvent, StreamName};
 use plenary_retrieval::Section;
 use plenary_room::{Onlooker, OnlookerEvent, Teller, async_trait, excerpt, text_of};
@@ -85,7 +85,7 @@ impl Context {
 fn searchable_text(full: &Value) -> String {
     let of =
         |name: &str, sections: fn(&Value) -> Vec<Section>| full.get(name).map(sections).unwrap_or_default();
-    text_of(&[of("package", sections), of("fact", fact_sections)].concat())
+    text_of(&[of("package", |package| sections(&Tree::from(package))), of("fact", fact_sections)].concat())
 }
 
 /// The members of an event that a list shows.

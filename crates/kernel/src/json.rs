@@ -8,11 +8,13 @@ mod keys;
 mod number;
 mod parse;
 mod text;
+mod tree;
 
 pub use canonical::{Nulls, canonical};
 pub use check::check;
 pub use fault::JsonFault;
 pub use parse::parse_text;
+pub use tree::Tree;
 
 use sha2::{Digest, Sha256};
 

@@ -1,7 +1,7 @@
 //! Facts as JSON: the client's assertion, and the resulting document (sections 7.1, 7.2).
 //! Must not know: the current fact.
 
-use serde_json::Value;
+use plenary_kernel::json::Tree;
 
 use crate::{
     limits::{FACT_BYTES_MAX, TERM_BYTES_MAX, VALUE_BYTES_MAX},
@@ -46,8 +46,7 @@ impl Assertion {
     /// # Errors
     /// `invalid_schema` with the first invalid field.
     pub fn read(text: &str, is_project: impl Fn(&str) -> bool) -> Result<Self, ContextFault> {
-        let value: Value =
-            serde_json::from_str(text).map_err(|_| ContextFault::whole("The body must be a JSON object."))?;
+        let value = Tree::read(text).map_err(|_| ContextFault::whole("The body must be a JSON object."))?;
         let shape = Shape::root(&value)?;
         if text.len() > FACT_BYTES_MAX {
             return Err(ContextFault::whole("The fact is larger than the maximum."));
@@ -62,17 +61,17 @@ impl Assertion {
             return shape.wrong("value", "a string of at most 65536 bytes");
         }
         if let Some(confidence) = shape.any("confidence")
-            && !confidence.as_f64().is_some_and(|number| (0.0..=1.0).contains(&number))
+            && !confidence.number().is_some_and(|number| (0.0..=1.0).contains(&number))
         {
             return shape.wrong("confidence", "a number from 0 to 1");
         }
         shape.texts("tags")?;
         let asserted_by = match shape.any("asserted_by") {
-            None | Some(Value::Null) => None,
+            None | Some(Tree::Null) => None,
             Some(by) => Some(creator("asserted_by", by)?),
         };
         let valid_from = match shape.any("valid_from") {
-            None | Some(Value::Null) => None,
+            None | Some(Tree::Null) => None,
             Some(_) => Some(shape.exact_moment("valid_from")?),
         };
         let valid_from_text = valid_from.map(|_| shape.text("valid_from")).transpose()?.map(str::to_owned);
@@ -163,7 +162,7 @@ pub fn shown(document: &str, valid_to: Option<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
+use plenary_log::{Fault, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -96,6 +97,32 @@ pub struct PackageMoved {
     /// The importer, if that is not `by`; the importer's owner is charged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported_by: Option<Actor>,
+}
+
+/// What every event of a package says of its standing; the other members are not read.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct Standing {
+    /// The earlier status; `None` for a deposit.
+    pub from: Option<Status>,
+    /// The new status.
+    pub status: Status,
+    /// The package's creation time.
+    pub created_at: Moment,
+}
+
+impl Standing {
+    /// Reads it from a stored event.
+    ///
+    /// # Errors
+    /// `Corrupt` when the event has another form or cannot be read.
+    pub fn read(stored: &StoredEvent) -> Result<Self, Fault> {
+        plenary_engine::stored::read(stored)
+    }
+
+    /// Whether a review is requested.
+    pub fn asks_for_review(self) -> bool {
+        self.status == Status::AwaitingReview && self.from != Some(Status::AwaitingReview)
+    }
 }
 
 plenary_engine::stored_forms!(PackageEvent: PackageDeposited + raw, PackageFlagged, PackageReviewed);

@@ -7,7 +7,7 @@ use plenary_kernel::Class;
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-use super::{Bearer, Path, in_project, json, list, text, writing};
+use super::{Bearer, Path, given, in_project, json, list, text, writing};
 use crate::{
     Context,
     cursor::{is_of_all_facts, is_of_current_facts},
@@ -153,10 +153,11 @@ async fn assert(
     Path(project_id): Path<String>,
     request_body: JsonBody,
 ) -> Result<Response, ContextRefusal> {
-    let text = text(request_body)?;
+    let body = given(request_body)?;
+    let text = text(&body)?;
     let by = &authority.by;
-    let place = context.place(by, &project_id, asserter(&text).as_deref()).await?;
-    let fact = Assertion::read_open(&text, |name| place.matches_name(name, &project_id))?;
+    let place = context.place(by, &project_id, asserter(text).as_deref()).await?;
+    let fact = Assertion::read_open(text, |name| place.matches_name(name, &project_id))?;
     if project_id.is_empty() || project_id.len() > crate::limits::ID_BYTES_MAX {
         return Err(ContextFault::field("project_id", "a string of 1 to 1024 bytes").into());
     }

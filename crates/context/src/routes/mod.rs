@@ -129,28 +129,34 @@ impl<T: DeserializeOwned + Send> FromRequestParts<Context> for Path<T> {
     }
 }
 
-/// The text of a required body.
-fn text(request_body: JsonBody) -> Result<String, ContextRefusal> {
-    let body: StrictJson = request_body.0?;
+/// A required body.
+fn given(request_body: JsonBody) -> Result<StrictJson, ContextRefusal> {
+    let body = request_body.0?;
     if body.is_empty() {
         return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object.").into());
     }
-    String::from_utf8(body.bytes().to_vec())
-        .map_err(|_| ContextFault::whole("The body must be UTF-8.").into())
+    Ok(body)
+}
+
+/// The text of a body.
+fn text(body: &StrictJson) -> Result<&str, ContextFault> {
+    std::str::from_utf8(body.bytes()).map_err(|_| ContextFault::whole("The body must be UTF-8."))
 }
 
 /// A required body as a value.
 fn value(request_body: JsonBody) -> Result<Value, ContextRefusal> {
-    let text = text(request_body)?;
-    serde_json::from_str(&text).map_err(|_| ContextFault::whole("The body must be a JSON object.").into())
+    let body = given(request_body)?;
+    serde_json::from_str(text(&body)?)
+        .map_err(|_| ContextFault::whole("The body must be a JSON object.").into())
 }
 
 /// A required body as a value, with its extension members as they were sent.
 fn value_with_extensions(request_body: JsonBody) -> Result<(Value, Extensions), ContextRefusal> {
-    let text = text(request_body)?;
+    let body = given(request_body)?;
+    let text = text(&body)?;
     let value =
-        serde_json::from_str(&text).map_err(|_| ContextFault::whole("The body must be a JSON object."))?;
-    Ok((value, Extensions::read(&text)?))
+        serde_json::from_str(text).map_err(|_| ContextFault::whole("The body must be a JSON object."))?;
+    Ok((value, Extensions::read(text)?))
 }
 
 /// The same for an optional body.

@@ -3,10 +3,10 @@
 use axum::{Json, body::Body, extract::State, response::Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use plenary_edge::{JsonBody, Operation, OperationDoc, ranges::is_known};
-use plenary_kernel::Class;
+use plenary_kernel::{Class, json::Tree};
 
 use super::described::{AwaitingQuery, ContextPackage, Flag, ListQuery, OfProject, Packages, Review};
-use super::{Bearer, Path, doc, in_project, json, list, relevant, text, value, writing};
+use super::{Bearer, Path, doc, given, in_project, json, list, relevant, text, value, writing};
 use crate::{
     Context,
     cursor::is_by_time,
@@ -141,9 +141,9 @@ fn lists() -> Vec<Operation<Context>> {
 /// A response with a package and its hash: as a member, as a header, and as the entity tag (wire.md D.7).
 fn shown(status: StatusCode, package: &str, hash: ContentHash) -> Response {
     let mut response = json(status, with_hash(package, hash));
-    for (name, text) in
-        [(HeaderName::from_static("x-content-hash"), hash.to_string()), (header::ETAG, format!("\"{hash}\""))]
-    {
+    let text = hash.to_string();
+    let quoted = ["\"", &text, "\""].concat();
+    for (name, text) in [(HeaderName::from_static("x-content-hash"), text), (header::ETAG, quoted)] {
         response.headers_mut().insert(name, HeaderValue::try_from(text).expect("a hash is ASCII"));
     }
     response
@@ -155,7 +155,7 @@ async fn deposit(
     Path(project_id): Path<String>,
     request_body: JsonBody,
 ) -> Result<Response, ContextRefusal> {
-    let package = Package::read(&text(request_body)?)?;
+    let package = Package::read(text(&given(request_body)?)?)?;
     let place = context.place(&authority.by, &project_id, Some(&package.head.created_by.id)).await?;
     if !place.matches_name(&package.head.project_id, &project_id) {
         return Err(ContextFault::field("project_id", "the project of the path").into());
@@ -303,6 +303,7 @@ async fn flag(
     request_body: JsonBody,
 ) -> Result<Response, ContextRefusal> {
     let body = value(request_body)?;
+    let body = Tree::from(&body);
     let shape = Shape::root(&body)?;
     let reviewer =
         |word: &str| ReviewType::parse(word).filter(|review_type| *review_type != ReviewType::None);
@@ -319,6 +320,7 @@ async fn review(
     request_body: JsonBody,
 ) -> Result<Response, ContextRefusal> {
     let body = value(request_body)?;
+    let body = Tree::from(&body);
     let shape = Shape::root(&body)?;
     let expected = "one of complete, revision_requested, awaiting_review";
     let wanted = (Step::Review(shape.word("status", Status::parse, expected)?), note(&shape)?);

@@ -4,7 +4,7 @@ use axum::{Json, extract::State};
 use http::{Method, StatusCode};
 use plenary_accounts::Authority;
 use plenary_edge::{JsonBody, Operation, OperationDoc, members_not_null};
-use plenary_kernel::{AllowEntry, Class, OwnerName, text::check_line};
+use plenary_kernel::{AllowEntry, Class, OwnerName, json::Tree, text::check_line};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
@@ -160,7 +160,11 @@ fn one_line(shape: &Shape<'_>, member: &str, text: Option<&str>) -> Result<(), C
     }
 }
 
-fn about(shape: &Shape<'_>, extensions: Extensions) -> Result<ProjectDescription, ContextFault> {
+fn about(
+    shape: &Shape<'_>,
+    settings: Option<&Value>,
+    extensions: Extensions,
+) -> Result<ProjectDescription, ContextFault> {
     let name = shape.text_if("name")?;
     if name.is_some_and(|name| !(1..=NAME_CHARACTERS_MAX).contains(&name.chars().count())) {
         return shape.wrong("name", "1 to 200 characters");
@@ -170,7 +174,7 @@ fn about(shape: &Shape<'_>, extensions: Extensions) -> Result<ProjectDescription
     if description.is_some_and(|text| text.len() > ABOUT_BYTES_MAX) {
         return shape.wrong("description", "a string of at most 16384 bytes");
     }
-    let settings = match shape.any("settings") {
+    let settings = match settings {
         None => None,
         Some(Value::Object(settings)) => Some(settings.clone()),
         Some(_) => return shape.wrong("settings", "an object"),
@@ -195,7 +199,8 @@ async fn create(
     request_body: JsonBody,
 ) -> Result<(StatusCode, Json<Project>), ContextRefusal> {
     let (body, extensions) = value_with_extensions(request_body)?;
-    let shape = Shape::root(&body)?;
+    let tree = Tree::from(&body);
+    let shape = Shape::root(&tree)?;
     let project_id = shape.id("project_id")?.to_owned();
     one_line(&shape, "project_id", Some(&project_id))?;
     let owner = match shape.text_or_null("owner_id")? {
@@ -210,7 +215,12 @@ async fn create(
         Some((named, id)) => (owner.or_else(|| home.is_none().then_some(named)), id.to_owned()),
         None => (owner, project_id),
     };
-    let command = CreateProject { authority, project_id, owner, about: about(&shape, extensions)? };
+    let command = CreateProject {
+        authority,
+        project_id,
+        owner,
+        about: about(&shape, body.get("settings"), extensions)?,
+    };
     let key = context.create_project(&command).await?;
     Ok((StatusCode::CREATED, shown(&context, &key).await?))
 }
@@ -272,7 +282,7 @@ async fn describe(
     request_body: JsonBody,
 ) -> Result<Json<Project>, ContextRefusal> {
     let (body, extensions) = value_with_extensions(request_body)?;
-    let about = about(&Shape::root(&body)?, extensions)?;
+    let about = about(&Shape::root(&Tree::from(&body))?, body.get("settings"), extensions)?;
     edit(&context, authority, &project_id, Edit::Describe(about)).await
 }
 
@@ -313,7 +323,8 @@ async fn share(
     request_body: JsonBody,
 ) -> Result<Json<Member>, ContextRefusal> {
     let body = value(request_body)?;
-    let role = Shape::root(&body)?.word("role", Role::parse, "one of reader, writer, reviewer")?;
+    let role =
+        Shape::root(&Tree::from(&body))?.word("role", Role::parse, "one of reader, writer, reviewer")?;
     let member = entry(&member)?;
     let edit = Edit::Share(member.clone(), role);
     let ResolvedProject { key, .. } = context.place(&authority.by, &project_id, None).await?;

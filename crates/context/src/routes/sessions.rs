@@ -3,7 +3,7 @@
 use axum::{Json, extract::State};
 use http::{Method, StatusCode};
 use plenary_edge::{JsonBody, Operation, members_not_null};
-use plenary_kernel::Class;
+use plenary_kernel::{Class, json::Tree};
 use schemars::JsonSchema;
 
 use super::{Bearer, Path, in_project, optional_with_extensions, writing};
@@ -101,6 +101,7 @@ async fn start(
     request_body: JsonBody,
 ) -> Result<(StatusCode, Json<Session>), ContextRefusal> {
     let (body, extensions) = optional_with_extensions(request_body)?;
+    let body = Tree::from(&body);
     let shape = Shape::root(&body)?;
     let bits = u128::from(context.clock().stamp().ulid(0));
     let actor_type = match shape.text_or_null("actor_type")? {
@@ -152,6 +153,7 @@ async fn end(
     request_body: JsonBody,
 ) -> Result<Json<Session>, ContextRefusal> {
     let (body, extensions) = optional_with_extensions(request_body)?;
+    let body = Tree::from(&body);
     let shape = Shape::root(&body)?;
     let ended_at = shape.any("ended_at").map(|_| shape.exact_moment("ended_at")).transpose()?;
     let ResolvedProject { key: project, .. } = context.place(&authority.by, &project_id, None).await?;

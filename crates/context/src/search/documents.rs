@@ -1,41 +1,45 @@
 //! The searched text of a package: title, decisions, questions, handoff note, description and body (wire.md D.7).
 //! Must not know: where packages are stored.
 
+use plenary_kernel::json::Tree;
 use plenary_retrieval::{Document, Kind, Section};
-use serde_json::Value;
 
 use crate::{lifecycle::Status, moment::Moment};
 
 /// The sections of a package.
-pub(crate) fn sections(package: &Value) -> Vec<Section> {
-    let one = |name: &str| package[name].as_str().into_iter().collect::<Vec<_>>();
-    let each = |name: &str| {
-        let items = package[name].as_array().map_or(&[][..], Vec::as_slice);
-        items.iter().filter_map(Value::as_str).collect::<Vec<_>>()
-    };
-    let parts = [
-        (Kind::Title, one("title")),
-        (Kind::Body, one("description")),
-        (Kind::Body, one("content_md")),
-        (Kind::Decision, each("decisions_made")),
-        (Kind::Question, each("open_questions")),
-        (Kind::Handoff, one("handoff_note")),
+pub(crate) fn sections(package: &Tree<'_>) -> Vec<Section> {
+    let members = [
+        (Kind::Title, "title"),
+        (Kind::Body, "description"),
+        (Kind::Body, "content_md"),
+        (Kind::Decision, "decisions_made"),
+        (Kind::Question, "open_questions"),
+        (Kind::Handoff, "handoff_note"),
     ];
-    let sections =
-        parts.into_iter().flat_map(|(kind, texts)| texts.into_iter().map(move |text| (kind, text)));
-    sections.map(|(kind, text)| Section { kind, text: text.to_owned() }).collect()
+    let mut sections = Vec::with_capacity(members.len());
+    for (kind, name) in members {
+        let Some(value) = package.get(name) else { continue };
+        let texts = if matches!(kind, Kind::Decision | Kind::Question) {
+            value.items().unwrap_or_default()
+        } else {
+            std::slice::from_ref(value)
+        };
+        let texts = texts.iter().filter_map(Tree::text);
+        sections.extend(texts.map(|text| Section { kind, text: text.to_owned() }));
+    }
+    sections
 }
 
 /// A package as a search document. `id` is the id of its stream.
 pub(super) fn document(id: &str, package: &[u8], status: Status, created_at: Moment) -> Document {
     // A deposited package is valid JSON; a damaged one has no words.
-    let package: Value = serde_json::from_slice(package).unwrap_or_default();
+    let package = std::str::from_utf8(package).ok().and_then(|text| Tree::read(text).ok());
     Document {
         id: id.to_owned(),
         project: id.split_once('/').map_or(id, |(project, _)| project).to_owned(),
         created_at_ms: created_at.ms(),
         is_draft: status == Status::Draft,
-        sections: sections(&package),
+        sections: package.as_ref().map(sections).unwrap_or_default(),
     }
 }
 

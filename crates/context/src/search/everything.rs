@@ -6,7 +6,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use plenary_accounts::Actor;
 use plenary_engine::Room as _;
 use plenary_indexing::{FRESH_WITHIN, unavailable};
-use plenary_kernel::Version;
+use plenary_kernel::{Version, json::Tree};
 use plenary_log::{Fault, Order, StoredEvent};
 use plenary_retrieval::{Change, Document, Hit, Kind, Query, Scope, Section};
 use plenary_room::{Findable, FoundItem, OwnHits, Reference, Searcher, Shelf, async_trait};
@@ -89,7 +89,7 @@ impl Context {
             about: text("title"),
             by: Some(author(&stored_package.by, &present.created_by.id)),
             at_ms: present.created_at.ms(),
-            sections: sections(&package),
+            sections: sections(&Tree::from(&package)),
             reference: Reference { project_id: Some(project_id), package_id, ..Reference::default() },
         }))
     }

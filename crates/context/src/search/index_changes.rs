@@ -1,18 +1,13 @@
 //! The changes of the indexes that the events of packages cause.
 //! Must not know: how the log is followed.
 
-use plenary_engine::Room as _;
 use plenary_indexing::Source;
 use plenary_log::{Fault, StoredEvent};
 use plenary_retrieval::Change;
 use plenary_room::async_trait;
 
 use super::documents::document;
-use crate::{
-    Context,
-    lifecycle::Status,
-    package::{event::PackageEvent, room::PackageRoom},
-};
+use crate::{Context, lifecycle::Status, package::event::Standing};
 
 impl Context {
     /// Keeps each index of packages up to date with the log until it is closed.
@@ -30,21 +25,17 @@ impl Context {
 impl Source for Context {
     async fn change(&self, event: &StoredEvent) -> Result<Option<Change>, Fault> {
         let id = event.stream.id();
-        let decoded = match PackageRoom::decode(event) {
-            Ok(decoded) => decoded,
+        let Standing { from, status, created_at } = match Standing::read(event) {
+            Ok(standing) => standing,
             Err(fault) => {
                 tracing::error!(%fault, "the event of a package cannot be read and is not indexed");
                 return Ok(None);
             }
         };
-        Ok(match decoded {
-            PackageEvent::PackageDeposited(event) => {
-                Some(Change::Put(document(id, &event.raw, event.status, event.created_at)))
-            }
+        Ok(match from {
+            None => Some(Change::Put(document(id, &event.payload, status, created_at))),
             // The index has no other state than whether a package is a draft.
-            PackageEvent::PackageFlagged(moved) | PackageEvent::PackageReviewed(moved)
-                if moved.from == Status::Draft =>
-            {
+            Some(Status::Draft) => {
                 let stored_package = self.sound_package(id).await?;
                 stored_package.map(|stored_package| {
                     let at = stored_package.present.created_at;
@@ -56,7 +47,7 @@ impl Source for Context {
                     ))
                 })
             }
-            PackageEvent::PackageFlagged(_) | PackageEvent::PackageReviewed(_) => None,
+            Some(_) => None,
         })
     }
 }

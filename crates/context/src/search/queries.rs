@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use futures_util::future::try_join_all;
 use plenary_indexing::unavailable;
+use plenary_kernel::json::Tree;
 use plenary_log::Fault;
 use plenary_retrieval::{HITS_MAX, PartHit, Query, Scope, parts};
-use serde_json::Value;
 
 use super::{Ranking, documents::sections};
 use crate::{
@@ -135,10 +135,10 @@ impl Context {
                 }) else {
                     continue;
                 };
-                let package: Value = serde_json::from_str(&stored_package.text).unwrap_or_default();
+                let package = Tree::read(&stored_package.text).unwrap_or(Tree::Null);
                 let sections = sections(&package);
                 let Some(part) = parts(&sections).get(hit.part).copied() else { continue };
-                let text = |name: &str| package[name].as_str().unwrap_or_default();
+                let text = |name: &str| package.get(name).and_then(Tree::text).unwrap_or_default();
                 let snippet =
                     focus::snippet((text("package_id"), text("project_id")), part.kind, part.text, hit.score);
                 match snippets.iter_mut().find(|existing| existing.is_of(&snippet)) {
@@ -156,7 +156,7 @@ fn is_of(id: &str, project: &str) -> bool {
 }
 
 fn matching_snippets(query: &Query, package: &str) -> Vec<Snippet> {
-    let package: Value = serde_json::from_str(package).unwrap_or_default();
-    let text = |name: &str| package[name].as_str().unwrap_or_default();
+    let package = Tree::read(package).unwrap_or(Tree::Null);
+    let text = |name: &str| package.get(name).and_then(Tree::text).unwrap_or_default();
     focus::find(query, (text("package_id"), text("project_id")), &sections(&package))
 }

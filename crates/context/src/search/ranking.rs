@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use futures_util::future::try_join_all;
 use plenary_indexing::unavailable;
+use plenary_kernel::json::Tree;
 use plenary_log::Fault;
 use plenary_retrieval::{
     Competition, HITS_MAX, Hit, PartHit, Query, RERANKED_MAX, Scope, Section, fuse, telling_passage,
@@ -128,9 +129,8 @@ impl Context {
         let reranked_count = hits.len().min(RERANKED_MAX);
         let reads = hits[..reranked_count].iter().map(|hit| self.sound_package(&hit.id));
         let text = |(hit, stored_package): (&Hit, Option<StoredPackage>)| {
-            let package = stored_package
-                .and_then(|stored_package| serde_json::from_str(&stored_package.text).ok())
-                .unwrap_or_default();
+            let text = stored_package.map_or_else(String::new, |stored_package| stored_package.text);
+            let package = Tree::read(&text).unwrap_or(Tree::Null);
             telling_passage(&sections(&package), query, parts.get(&hit.id).copied())
         };
         let texts = hits.iter().zip(try_join_all(reads).await?).map(text).collect();
@@ -180,7 +180,7 @@ impl Context {
                 .map(|hit| async move { Ok::<_, Fault>((hit, self.sound_package(&hit.id).await?)) });
             for (hit, stored_package) in try_join_all(reads).await? {
                 let Some(stored_package) = stored_package else { continue };
-                let package = serde_json::from_str(&stored_package.text).unwrap_or_default();
+                let package = Tree::read(&stored_package.text).unwrap_or(Tree::Null);
                 let sections = sections(&package);
                 competition.add(&sections, stored_package.present.created_at.ms());
                 texts.push(sections);

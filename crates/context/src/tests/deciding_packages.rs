@@ -1,6 +1,7 @@
 //! Given, when, then: a package and its project, a command, the decision.
 
 use plenary_engine::Decision;
+use plenary_kernel::json::Tree;
 use serde_json::{Value, json};
 
 use super::samples::{archived, authority, inside, package, project};
@@ -145,7 +146,7 @@ fn ap_6_ap_7_ap_63_ap_64_every_step_from_every_state() {
                 let mut expected: Value = serde_json::from_str(&text).unwrap();
                 expected["status"] = json!("awaiting_review");
                 expected["review_type"] = json!("agent");
-                assert_eq!(event.hash, ContentHash::of(&expected), "0.4 row 2");
+                assert_eq!(event.hash, ContentHash::of(&Tree::from(&expected)), "0.4 row 2");
                 assert_eq!(event.note.as_deref(), Some("why"), "0.4 row 18");
             }
         }

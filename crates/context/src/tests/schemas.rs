@@ -1,5 +1,6 @@
 //! The package schema: accepted and refused documents, and the reported field.
 
+use plenary_kernel::json::Tree;
 use serde_json::{Value, json};
 
 use super::samples::package;
@@ -207,7 +208,7 @@ fn ap_37_a_claimed_hash_is_verified_and_is_no_part_of_the_package() {
     let claimed = read(&with("content_hash", json!(plain.hash.to_string()))).unwrap();
     assert_eq!((claimed.hash, claimed.raw), (plain.hash, plain.raw.clone()));
     assert_eq!(read(&with("content_hash", Value::Null)).unwrap().raw, plain.raw);
-    let other = ContentHash::of(&Value::Null).to_string();
+    let other = ContentHash::of(&Tree::Null).to_string();
     let malformed = read(&with("content_hash", json!(other))).unwrap_err();
     assert_eq!((malformed.code, malformed.field.as_deref()), (Code::HashMismatch, Some("content_hash")));
     let no_hash = read(&with("content_hash", json!("md5:1"))).unwrap_err();

@@ -2,7 +2,7 @@
 //! Must not know: what the store contains.
 
 use plenary_accounts::Actor;
-use plenary_kernel::{OwnerName, TimestampMs, rfc3339};
+use plenary_kernel::{OwnerName, TimestampMs, json::Tree, rfc3339};
 use serde_json::{Map, Value};
 
 use super::{
@@ -163,9 +163,10 @@ fn project(data: &str) -> Result<ArrivingProject, ContextFault> {
     let data = reference::project(data).unwrap_or_else(|| data.to_owned());
     let value: Value =
         serde_json::from_str(&data).map_err(|_| ContextFault::whole("A project must be an object."))?;
-    let shape = Shape::root(&value)?;
+    let tree = Tree::from(&value);
+    let shape = Shape::root(&tree)?;
     let project_id = shape.id("project_id")?.to_owned();
-    let settings = match shape.any("settings") {
+    let settings = match value.get("settings") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(settings)) => settings.clone(),
         Some(_) => return shape.wrong("settings", "an object"),
@@ -208,8 +209,7 @@ fn at(shape: &Shape<'_>, name: &str) -> Result<Option<TimestampMs>, ContextFault
 }
 
 fn session(data: &str, by: &Actor) -> Result<ArrivingSession, ContextFault> {
-    let value: Value =
-        serde_json::from_str(data).map_err(|_| ContextFault::whole("A session must be an object."))?;
+    let value = Tree::read(data).map_err(|_| ContextFault::whole("A session must be an object."))?;
     let shape = Shape::root(&value)?;
     let started_at = shape.moment("started_at")?;
     let ended_at = shape.text_or_null("ended_at")?.map(|_| shape.moment("ended_at")).transpose()?;

@@ -1,7 +1,7 @@
 //! A fact of an export: with its exact id, times and author (AP-76; sections 7.1, 7.2).
 //! Must not know: the existing facts.
 
-use serde_json::Value;
+use plenary_kernel::json::Tree;
 
 use crate::{
     fact::{document::Assertion, event::FactEnd},
@@ -37,8 +37,7 @@ impl ArrivingFact {
     /// # Errors
     /// `invalid_schema` with the first invalid field.
     pub(crate) fn read(data: &str) -> Result<Self, ContextFault> {
-        let value: Value =
-            serde_json::from_str(data).map_err(|_| ContextFault::whole("A fact must be an object."))?;
+        let value = Tree::read(data).map_err(|_| ContextFault::whole("A fact must be an object."))?;
         let shape = Shape::root(&value)?;
         if data.len() > FACT_BYTES_MAX {
             return Err(ContextFault::whole("The fact is larger than a fact may be."));

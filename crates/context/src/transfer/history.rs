@@ -3,7 +3,7 @@
 //! Must not know: what the store contains.
 
 use plenary_accounts::Actor;
-use serde_json::Value;
+use plenary_kernel::json::Tree;
 
 use crate::{
     attribution::is_own,
@@ -71,7 +71,7 @@ impl History {
     /// Reads the log of a package. The operator may import steps of any actor; others only their own steps.
     pub(crate) fn read(package: &Package, reviews: &str, by: &Actor) -> Result<Self, ContextFault> {
         let invalid = || ContextFault::field("reviews", "the steps of the package, the deposit first");
-        let items: Vec<Value> = serde_json::from_str(reviews).map_err(|_| invalid())?;
+        let items: Vec<Tree<'_>> = serde_json::from_str(reviews).map_err(|_| invalid())?;
         if items.is_empty() || items.len() > STEPS_MAX as usize + 2 {
             return Err(invalid());
         }

@@ -1,9 +1,12 @@
 //! The canonical form for content hashes (AP-93 to AP-98).
 //! Must not know: the hashed values.
 
-use serde_json::{Number, Value};
+use serde_json::Value;
 
-use super::text::plain_length;
+use super::{Tree, text::plain_length};
+
+/// Room for the canonical text of most values that are hashed.
+const CANONICAL_BYTES_USUAL: usize = 4_096;
 
 /// How to treat members whose value is null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,50 +20,57 @@ pub enum Nulls {
 /// The canonical text of a value: members sorted by the UTF-8 bytes of their names (AP-93), no white space (AP-94), numbers in
 /// the form of RFC 8785 (AP-97); escapes only for `"`, `\` and characters below U+0020 (AP-98).
 pub fn canonical(value: &Value, nulls: Nulls) -> Vec<u8> {
-    let mut out = Vec::with_capacity(256);
-    write(value, nulls, &mut out);
-    out
+    Tree::from(value).canonical(nulls)
 }
 
-fn write(value: &Value, nulls: Nulls, out: &mut Vec<u8>) {
-    match value {
-        Value::Null => out.extend_from_slice(b"null"),
-        Value::Bool(true) => out.extend_from_slice(b"true"),
-        Value::Bool(false) => out.extend_from_slice(b"false"),
-        Value::Number(number) => write_number(number, out),
-        Value::String(text) => write_text(text, out),
-        Value::Array(items) => {
-            out.push(b'[');
-            for (n, item) in items.iter().enumerate() {
-                if n > 0 {
-                    out.push(b',');
-                }
-                write(item, nulls, out);
+impl Tree<'_> {
+    /// The same for a tree.
+    pub fn canonical(&self, nulls: Nulls) -> Vec<u8> {
+        let mut out = Vec::with_capacity(CANONICAL_BYTES_USUAL);
+        self.write(nulls, &mut out);
+        out
+    }
+
+    fn write(&self, nulls: Nulls, out: &mut Vec<u8>) {
+        match self {
+            Self::Null => out.extend_from_slice(b"null"),
+            Self::Bool(true) => out.extend_from_slice(b"true"),
+            Self::Bool(false) => out.extend_from_slice(b"false"),
+            // RFC 8785 has only doubles, so an integer prints as the nearest double.
+            Self::Number(number) => {
+                out.extend_from_slice(ryu_js::Buffer::new().format(*number).as_bytes());
             }
-            out.push(b']');
-        }
-        Value::Object(members) => {
-            let mut members: Vec<_> =
-                members.iter().filter(|(_, value)| nulls == Nulls::Keep || !value.is_null()).collect();
-            members.sort_unstable_by_key(|(name, _)| name.as_bytes());
-            out.push(b'{');
-            for (n, (name, value)) in members.into_iter().enumerate() {
-                if n > 0 {
-                    out.push(b',');
+            Self::Text(text) => write_text(text, out),
+            Self::Array(items) => {
+                out.push(b'[');
+                for (n, item) in items.iter().enumerate() {
+                    if n > 0 {
+                        out.push(b',');
+                    }
+                    item.write(nulls, out);
                 }
-                write_text(name, out);
-                out.push(b':');
-                write(value, nulls, out);
+                out.push(b']');
             }
-            out.push(b'}');
+            Self::Object(members) => {
+                let mut members: Vec<_> = members.iter().collect();
+                // Stable, so that the last one of a name is the last.
+                members.sort_by_key(|(name, _)| name.as_bytes());
+                let last_of_each =
+                    members.chunk_by(|(name, _), (next, _)| name == next).filter_map(<[_]>::last);
+                let kept = last_of_each.filter(|(_, value)| nulls == Nulls::Keep || *value != Tree::Null);
+                out.push(b'{');
+                for (n, (name, value)) in kept.enumerate() {
+                    if n > 0 {
+                        out.push(b',');
+                    }
+                    write_text(name, out);
+                    out.push(b':');
+                    value.write(nulls, out);
+                }
+                out.push(b'}');
+            }
         }
     }
-}
-
-fn write_number(number: &Number, out: &mut Vec<u8>) {
-    // RFC 8785 has only doubles, so an integer prints as the nearest double.
-    let double = number.as_f64().unwrap_or_default();
-    out.extend_from_slice(ryu_js::Buffer::new().format(double).as_bytes());
 }
 
 fn write_text(text: &str, out: &mut Vec<u8>) {
