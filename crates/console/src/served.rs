@@ -23,7 +23,6 @@ use plenary_room::{
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument as _;
 
 use crate::{
     Console,
@@ -129,7 +128,7 @@ async fn serve_or_audit(
     // If the client disconnects, the write and its entry still complete.
     let writing =
         async move { run_audited(&console, write, next.run(Request::from_parts(parts, body))).await };
-    match tokio::spawn(writing.in_current_span()).await {
+    match tokio::spawn(writing).await {
         Ok(answer) => answer,
         Err(error) => house_error(fault_refusal(&Fault::OutcomeUnknown(error.to_string()))),
     }

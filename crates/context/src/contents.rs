@@ -10,7 +10,7 @@ use plenary_blobs::{BlobId, Blobs, Content, PutError, StagedBlob};
 use plenary_engine::{Executed, of_request, usage_of};
 use plenary_kernel::Refusal;
 use plenary_log::{Batch, Charge, Fault, Order, Pledge, Usage, account_of};
-use tracing::Instrument as _;
+use plenary_telemetry::in_current_scope;
 
 use crate::{
     Context, Failure,
@@ -113,7 +113,7 @@ impl Context {
             })?;
         let (context, project, id) = (self.clone(), project.to_owned(), *id);
         let upload = async move { context.keep_blob(&project, authority, &id, staged_blob).await };
-        let receipt = tokio::spawn(of_request(upload).in_current_span()).await;
+        let receipt = tokio::spawn(in_current_scope(of_request(upload))).await;
         receipt.unwrap_or_else(|error| Err(Fault::OutcomeUnknown(error.to_string()).into()))
     }
 

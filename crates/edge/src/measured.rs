@@ -95,7 +95,7 @@ impl<F: Future<Output = Response>> Future for MeasuredRequest<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Response> {
         let measuring = self.project();
-        let entered = measuring.traced.as_ref().map(|traced| (traced.log.enter(), traced.scope.enter()));
+        let entered = measuring.traced.as_ref().map(|traced| traced.scope.enter());
         // Caught here, so that a panic is counted for its operation; the future is never polled again.
         let polled = catch_unwind(AssertUnwindSafe(|| measuring.handling.poll(cx)));
         let mut response = ready!(polled.unwrap_or_else(|_| Poll::Ready(bug_response())));

@@ -32,10 +32,8 @@ pub(crate) struct TracedOperation {
 pub(crate) struct TracedRequest {
     open: OpenSpan,
     method: &'static str,
-    /// The scope that the handler runs under, with its notes.
+    /// The scope that the handler runs under, with its notes. Log lines of the handler carry its trace.
     pub(crate) scope: Arc<SpanScope>,
-    /// Log lines of the handler carry the trace.
-    pub(crate) log: tracing::Span,
 }
 
 impl TracedOperation {
@@ -53,10 +51,8 @@ impl TracedOperation {
         let caller = TraceParent::from_headers(request.headers());
         let open = self.spans.begin(caller.clone(), now)?;
         request.extensions_mut().insert(CallerSpan(caller));
-        // At the level of errors, so that no filter that passes a line removes its trace.
-        let log = tracing::error_span!("request", operation = self.id, trace_id = %open.own.trace_id());
-        let scope = SpanScope::new(open.own.clone());
-        Some(Box::new(TracedRequest { open, method: known(request.method()), scope, log }))
+        let scope = SpanScope::new(open.own.clone(), self.id);
+        Some(Box::new(TracedRequest { open, method: known(request.method()), scope }))
     }
 
     /// Ends the span with the head of the reply, like the metrics.

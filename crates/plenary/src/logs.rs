@@ -13,7 +13,18 @@ use std::{
     time::Duration,
 };
 
-use tracing_subscriber::{EnvFilter, filter::LevelFilter, fmt};
+use plenary_telemetry::SpanScope;
+use tracing::{Event, Subscriber};
+use tracing_subscriber::{
+    EnvFilter,
+    filter::LevelFilter,
+    fmt,
+    fmt::{
+        FmtContext,
+        format::{FormatEvent, FormatFields, Writer},
+    },
+    registry::LookupSpan,
+};
 
 use crate::{out::Out, secrets};
 
@@ -101,12 +112,52 @@ pub(crate) fn begin(default: &str, format: Option<LogFormat>) -> io::Result<Logs
     // The subscriber would print its own errors, and printing to a closed standard error panics.
     let logs = fmt().log_internal_errors(false).with_writer(move || writer.clone()).with_env_filter(filter);
     let _ = match format {
-        LogFormat::Json => logs.json().with_span_list(false).try_init(),
-        LogFormat::Text => logs.with_ansi(io::stderr().is_terminal()).try_init(),
+        LogFormat::Json => logs.json().map_event_format(|lines| WithRequest { lines, format }).try_init(),
+        LogFormat::Text => {
+            let is_ansi = io::stderr().is_terminal();
+            logs.with_ansi(is_ansi).map_event_format(|lines| WithRequest { lines, format }).try_init()
+        }
     };
     // The default hook prints directly, and so waits for the reader.
     std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
     Ok(Logs { queue, format })
+}
+
+/// Adds to a line the request whose handler wrote it, if requests are recorded as spans. Only then it costs anything.
+struct WithRequest<L> {
+    lines: L,
+    format: LogFormat,
+}
+
+impl<S, N, L> FormatEvent<S, N> for WithRequest<L>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+    L: FormatEvent<S, N>,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> std::fmt::Result {
+        let Some(scope) = plenary_telemetry::current_scope() else {
+            return self.lines.format_event(context, writer, event);
+        };
+        let mut line = String::new();
+        self.lines.format_event(context, Writer::new(&mut line), event)?;
+        writer.write_str(&with_request(line.trim_end(), self.format, &scope))
+    }
+}
+
+fn with_request(line: &str, format: LogFormat, scope: &SpanScope) -> String {
+    let (operation, trace) = (scope.operation(), scope.own().trace_id());
+    match (format, line.strip_suffix('}')) {
+        (LogFormat::Json, Some(open)) => format!(
+            "{open},\"span\":{{\"operation\":\"{operation}\",\"trace_id\":\"{trace}\",\"name\":\"request\"}}}}\n"
+        ),
+        (LogFormat::Json | LogFormat::Text, _) => format!("{line} operation={operation} trace_id={trace}\n"),
+    }
 }
 
 impl Drop for Logs {
@@ -214,6 +265,8 @@ impl<W: Write> Write for Lossy<W> {
 
 #[cfg(test)]
 mod tests {
+    use plenary_telemetry::TraceParent;
+
     use super::*;
 
     struct Full;
@@ -234,6 +287,52 @@ mod tests {
         }
         for text in ["loud", "inof", "foo=bar=baz", "plenary_sessions=loud", "plenary_sessions", "=info"] {
             assert!(!is_filter(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_a_request_carries_its_operation_and_trace() {
+        let own = TraceParent::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "").unwrap();
+        let scope = SpanScope::new(own, "thing.show");
+        for format in [LogFormat::Json, LogFormat::Text] {
+            let (queue, lines) = Queue::new();
+            let logs = fmt().with_writer(move || queue.clone());
+            let within = || {
+                let _entered = scope.enter();
+                tracing::warn!("within");
+            };
+            let write = || {
+                within();
+                tracing::warn!("outside");
+            };
+            match format {
+                LogFormat::Json => {
+                    let logs = logs.json().map_event_format(|lines| WithRequest { lines, format }).finish();
+                    tracing::subscriber::with_default(logs, write);
+                }
+                LogFormat::Text => {
+                    let logs = logs.map_event_format(|lines| WithRequest { lines, format }).finish();
+                    tracing::subscriber::with_default(logs, write);
+                }
+            }
+            let mut out = Vec::new();
+            lines.write_to(&mut out);
+            let out = String::from_utf8(out).unwrap();
+            let [within, outside] = out.lines().collect::<Vec<_>>().try_into().unwrap();
+            assert!(!outside.contains("trace_id") && outside.contains("outside"), "{outside}");
+            if format == LogFormat::Json {
+                let within: serde_json::Value = serde_json::from_str(within).unwrap();
+                assert_eq!(within["span"]["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736", "{within}");
+                assert_eq!(
+                    (&within["span"]["operation"], &within["fields"]["message"]),
+                    (&"thing.show".into(), &"within".into())
+                );
+            } else {
+                assert!(
+                    within.ends_with("within operation=thing.show trace_id=4bf92f3577b34da6a3ce929d0e0e4736"),
+                    "{within}"
+                );
+            }
         }
     }
 

@@ -23,7 +23,7 @@ pub use export::Telemetry;
 pub use fault::Fault;
 pub use opentelemetry::Value;
 pub use queue::Counts;
-pub use scope::{EnteredScope, SpanScope, current, note, note_conversation};
+pub use scope::{EnteredScope, SpanScope, current, current_scope, in_current_scope, note, note_conversation};
 pub use settings::{Configuration, Settings};
 pub use span::{FinishedSpan, Kind, Status};
 pub use spans::{OpenSpan, Spans};

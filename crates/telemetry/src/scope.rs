@@ -1,7 +1,7 @@
 //! The current span of a piece of code: the parent of spans that begin below it, and its attributes.
 //! Must not know: the work of a span.
 
-use std::{cell::RefCell, sync::Arc};
+use std::{cell::RefCell, future::poll_fn, pin::pin, sync::Arc};
 
 use opentelemetry::Value;
 use parking_lot::Mutex;
@@ -22,6 +22,7 @@ const NOTES_MAX: usize = 16;
 #[derive(Debug)]
 pub struct SpanScope {
     own: TraceParent,
+    operation: &'static str,
     notes: Mutex<Vec<(&'static str, Value)>>,
 }
 
@@ -30,9 +31,19 @@ pub struct SpanScope {
 pub struct EnteredScope(Option<Arc<SpanScope>>);
 
 impl SpanScope {
-    /// The scope of a span with these ids.
-    pub fn new(own: TraceParent) -> Arc<Self> {
-        Arc::new(Self { own, notes: Mutex::default() })
+    /// The scope of a span with these ids, of an operation.
+    pub fn new(own: TraceParent, operation: &'static str) -> Arc<Self> {
+        Arc::new(Self { own, operation, notes: Mutex::default() })
+    }
+
+    /// The ids of its span.
+    pub const fn own(&self) -> &TraceParent {
+        &self.own
+    }
+
+    /// The operation.
+    pub const fn operation(&self) -> &'static str {
+        self.operation
     }
 
     /// Makes it the current span.
@@ -57,6 +68,24 @@ pub fn current() -> Option<TraceParent> {
     CURRENT.with_borrow(|scope| scope.as_ref().map(|scope| scope.own.clone()))
 }
 
+/// The scope of the current span; `None` if there is none.
+pub fn current_scope() -> Option<Arc<SpanScope>> {
+    CURRENT.with_borrow(Option::clone)
+}
+
+/// Makes a future that runs elsewhere part of the current span.
+pub fn in_current_scope<F: Future>(future: F) -> impl Future<Output = F::Output> {
+    let scope = current_scope();
+    async move {
+        let mut future = pin!(future);
+        poll_fn(|context| {
+            let _entered = scope.as_ref().map(SpanScope::enter);
+            future.as_mut().poll(context)
+        })
+        .await
+    }
+}
+
 /// Notes an attribute of the current span; the last value of a name counts. The value is computed only
 /// if there is a span.
 pub fn note<V: Into<Value>>(name: &'static str, value: impl FnOnce() -> V) {
@@ -79,10 +108,12 @@ pub fn note_conversation(id: impl std::fmt::Display) {
 
 #[cfg(test)]
 mod tests {
+    use std::task::{Context, Poll, Waker};
+
     use super::*;
 
     fn span(text: &str) -> Arc<SpanScope> {
-        SpanScope::new(TraceParent::parse(text, "").unwrap())
+        SpanScope::new(TraceParent::parse(text, "").unwrap(), "thing.show")
     }
 
     #[test]
@@ -103,6 +134,26 @@ mod tests {
         }
         assert_eq!(current(), None);
         assert_eq!((outer.take(), inner.take()), (vec![("a", "3".into())], vec![("a", "2".into())]));
+    }
+
+    #[test]
+    fn work_that_runs_elsewhere_is_under_the_span_whenever_it_is_polled() {
+        let outer = span("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+        let entered = outer.enter();
+        let work = in_current_scope(async {
+            let first = current();
+            let mut is_second = false;
+            poll_fn(
+                |_| if std::mem::replace(&mut is_second, true) { Poll::Ready(()) } else { Poll::Pending },
+            )
+            .await;
+            (first, current())
+        });
+        drop(entered);
+        let (mut work, mut context) = (pin!(work), Context::from_waker(Waker::noop()));
+        assert!(work.as_mut().poll(&mut context).is_pending() && current().is_none());
+        let own = Some(outer.own.clone());
+        assert_eq!(work.as_mut().poll(&mut context), Poll::Ready((own.clone(), own)));
     }
 
     fn unreachable_value() -> Value {

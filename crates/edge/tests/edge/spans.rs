@@ -1,9 +1,4 @@
-//! One server span for each request of an operation: its name, its parent, its attributes, its trace in log lines.
-
-use std::{
-    io,
-    sync::{Arc, Mutex},
-};
+//! One server span for each request of an operation: its name, its parent, its attributes, its scope.
 
 use axum::{body::Body, response::IntoResponse};
 use http::{Method, Request, StatusCode};
@@ -15,13 +10,18 @@ const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 /// The reply of the operations below: the caller's span that they saw.
 async fn show(CallerSpan(caller): CallerSpan) -> String {
-    tracing::warn!("within the handler");
     caller.map(|caller| format!("{caller} {}", caller.state())).unwrap_or_default()
 }
 
 async fn broken() -> impl IntoResponse {
-    tracing::warn!("within the handler");
     StatusCode::SERVICE_UNAVAILABLE
+}
+
+/// The operation and the trace that log lines of a handler carry.
+async fn scope() -> String {
+    tokio::task::yield_now().await;
+    let scope = plenary_telemetry::current_scope().expect("a handler runs under a span");
+    format!("{} {}", scope.operation(), scope.own().trace_id())
 }
 
 async fn panics() -> StatusCode {
@@ -35,6 +35,7 @@ fn router(spans: Spans) -> axum::Router {
         Operation::new(doc("thing.show", "/things/{id}"), show),
         Operation::new(doc("thing.break", "/broken"), broken),
         Operation::new(doc("thing.panic", "/panic"), panics),
+        Operation::new(doc("thing.scope", "/scope"), scope),
     ];
     with_fallbacks(routes(operations, &metrics).unwrap(), &metrics)
 }
@@ -106,36 +107,13 @@ async fn off_the_caller_is_not_even_read() {
     assert_eq!(get(&router, "/things/7", &[("traceparent", CALLER)]).await, "");
 }
 
-/// The log lines of a test.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[tokio::test]
-async fn log_lines_of_a_request_carry_its_trace() {
+async fn a_handler_runs_under_the_span_of_its_request() {
     let (router, mut collector) = router_with_collector();
-    let lines = Lines::default();
-    let to = lines.clone();
-    let logs =
-        tracing_subscriber::fmt().json().with_env_filter("warn").with_writer(move || to.clone()).finish();
-    let guard = tracing::subscriber::set_default(logs);
-    get(&router, "/broken", &[("traceparent", CALLER)]).await;
-    tracing::warn!("outside of any request");
-    drop(guard);
+    assert_eq!(
+        get(&router, "/scope", &[("traceparent", CALLER)]).await,
+        "thing.scope 4bf92f3577b34da6a3ce929d0e0e4736"
+    );
     assert_eq!(collector.take().len(), 1);
-    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
-    let [within, outside] = text.lines().collect::<Vec<_>>().try_into().unwrap();
-    let within: serde_json::Value = serde_json::from_str(within).unwrap();
-    assert_eq!(within["span"]["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736", "{within}");
-    assert_eq!(within["span"]["operation"], "thing.break", "{within}");
-    assert!(!outside.contains("trace_id"), "{outside}");
+    assert!(plenary_telemetry::current_scope().is_none());
 }
