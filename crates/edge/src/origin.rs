@@ -321,7 +321,7 @@ mod tests {
             ("for=192.0.2.7;host=a.example", appended, Some("192.0.2.7"), "http://a.example"),
         ] {
             let headers = HeaderMap::from_iter([
-                (http::header::FORWARDED, forwarded.parse().unwrap()),
+                (header::FORWARDED, forwarded.parse().unwrap()),
                 (http::HeaderName::from_static("x-forwarded-for"), appended.parse().unwrap()),
             ]);
             let peer = PROXY.parse().unwrap();

@@ -81,6 +81,7 @@ pub use environment::{ignoring_empty, naming_variables};
 use failure::{Exit, Failure};
 pub use groups::{GROUPS, Group, grouped};
 
+/// Shown under `--help`.
 pub const EXIT_CODES_HELP: &str = "\
 Exit codes:
   0  done
