@@ -72,7 +72,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_store_of_a_later_release_is_refused_and_one_of_a_patch_is_not() {
-        let log = plenary_log::open_memory().log;
+        let plenary_log::OpenedLog { log, feed: _feed } = plenary_log::open_memory();
         for own in ["0.9.3", "0.9.3", "0.10.0", "0.10.2", "0.10.1", "1.0.0-rc.1"] {
             check_as(&log, own).await.unwrap();
         }
