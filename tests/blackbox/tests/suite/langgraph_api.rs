@@ -293,9 +293,9 @@ async fn a_state_is_read_by_its_checkpoint() {
 }
 
 /// A stream that is being read.
-struct Following(Connection, Response);
+struct RunReader(Connection, Response);
 
-impl Following {
+impl RunReader {
     /// Begins a run that does not end by itself, and follows it.
     async fn begin(server: &Server, nick: &Agent, thread: &str) -> Self {
         let slow = json!({"demo": ["slow"]}).to_string();
@@ -327,8 +327,8 @@ async fn new_thread(nick: &Agent) -> String {
 async fn streams_of_a_stopping_server_say_which_runs_are_over() {
     let (mut server, nick) = served().await;
     let thread = new_thread(&nick).await;
-    let active = Following::begin(&server, &nick, &thread).await;
-    let queued = Following::begin(&server, &nick, &thread).await;
+    let active = RunReader::begin(&server, &nick, &thread).await;
+    let queued = RunReader::begin(&server, &nick, &thread).await;
     server.stop().await;
     assert_eq!(active.ended().await, ["metadata", "values", "values", "error", "end"]);
     assert_eq!(queued.ended().await, ["metadata", "values"]);
@@ -338,8 +338,8 @@ async fn streams_of_a_stopping_server_say_which_runs_are_over() {
 #[tokio::test]
 async fn a_stream_whose_token_is_revoked_ends_with_an_error() {
     let (server, nick) = served().await;
-    let following = Following::begin(&server, &nick, &new_thread(&nick).await).await;
+    let reader = RunReader::begin(&server, &nick, &new_thread(&nick).await).await;
     let rotate = format!("/_admin/agents/{}/rotate-token", nick.handle);
     server.operator().post_empty(&rotate).await.ok(200);
-    assert_eq!(following.ended().await, ["metadata", "values", "error"]);
+    assert_eq!(reader.ended().await, ["metadata", "values", "error"]);
 }
