@@ -196,7 +196,9 @@ impl AgentAccess {
             sent.configuration.as_ref().and_then(|configuration| configuration.return_immediately)
                 == Some(true);
         if !is_immediate {
-            return Ok(json!({"task": self.stream(sent).await?.wait_until_paused().await?}));
+            let follow = self.stream(sent).await?;
+            self.rooms.caller.waits();
+            return Ok(json!({"task": follow.wait_until_paused().await?}));
         }
         let push = self.push_of(sent)?;
         let task: Task = match &self.backend {

@@ -100,6 +100,8 @@ struct State {
     address: Option<IpAddr>,
     /// The most that the current operation may need; 0 if its answers are small.
     expected: usize,
+    /// For an inner request: what the request around it has reserved.
+    covered: usize,
     reserved: Option<BudgetShare>,
     is_overloaded: bool,
 }
@@ -189,6 +191,7 @@ impl Allowance {
                 is_known: false,
                 address: None,
                 expected: 0,
+                covered: 0,
                 reserved: None,
                 is_overloaded: false,
             }),
@@ -220,21 +223,41 @@ impl Allowance {
 
     /// Sets the most that the current operation may answer with.
     pub(crate) fn expects(&self, bytes: usize) {
-        self.state().expected = bytes;
+        let mut state = self.state();
+        state.expected = bytes.saturating_sub(state.covered);
     }
 
-    /// A separate allowance for an inner request.
+    /// A separate allowance for an inner request. What this request has reserved covers the inner one: if both reserved, requests
+    /// that hold the whole share together would wait for each other.
     pub fn within(&self) -> Self {
         let inner = Self::new(self.0.budget.clone());
-        let (payer, is_known, address) = {
+        let (payer, is_known, address, covered) = {
             let state = self.state();
-            (state.payer.clone(), state.is_known, state.address)
+            let reserved = state.reserved.as_ref().map_or(0, |share| share.amount);
+            (state.payer.clone(), state.is_known, state.address, reserved.max(state.covered))
         };
         {
             let mut state = inner.state();
-            (state.payer, state.is_known, state.address) = (payer, is_known, address);
+            (state.payer, state.is_known, state.address, state.covered) = (payer, is_known, address, covered);
         }
         inner
+    }
+
+    /// Returns what the request has reserved, because it waits for something else than the making of its answer. The answer
+    /// counts once it is made.
+    pub fn release(&self) {
+        let reserved = {
+            let mut state = self.state();
+            state.expected = 0;
+            state.reserved.take()
+        };
+        drop(reserved);
+    }
+
+    /// Notes whether an inner request was refused for want of memory, which may be the end of this one.
+    pub(crate) fn note_refusal_of(&self, inner: &Self) {
+        let is_overloaded = inner.state().is_overloaded;
+        self.state().is_overloaded |= is_overloaded;
     }
 
     /// Counts the answer towards the caller's share. If the operation may have a large answer, its size
@@ -316,7 +339,9 @@ impl Allowance {
             let mut state = self.state();
             (state.reserved.take(), state.payer.clone(), std::mem::take(&mut state.is_overloaded))
         };
-        if is_overloaded {
+        let is_refused =
+            matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
+        if is_overloaded && is_refused {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         if response.extensions().get::<SharedAnswer>().is_some() || is_event_stream(response) {
@@ -439,7 +464,8 @@ fn overloaded(full: SharesFull) -> Refusal {
         SharesFull::Key => Refusal::new(
             Class::TooMany,
             "overloaded",
-            "Too many bytes of your open answers are unread. Read or close them, then try again.",
+            "Your answers that are being made or are unread take up their memory. Read or close them, or send fewer \
+             requests at a time, then try again.",
         ),
         SharesFull::Total => Refusal::new(
             Class::Unavailable,

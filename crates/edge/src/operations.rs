@@ -133,6 +133,9 @@ impl Operations {
             request.extensions_mut().insert(allowance.clone());
         }
         let answered: Result<_, Infallible> = self.router.clone().oneshot(request).await;
+        if let (Some(outer), Some(inner)) = (caller.extensions.get::<Allowance>(), &allowance) {
+            outer.note_refusal_of(inner);
+        }
         drop(allowance);
         let Ok(response) = answered;
         response
@@ -177,6 +180,13 @@ impl Caller {
     pub fn without_headers(mut self) -> Self {
         self.headers.clear();
         self
+    }
+
+    /// Notes that the caller's request waits for something that may take long: until then it holds no budget for its answer.
+    pub fn waits(&self) {
+        if let Some(allowance) = self.extensions.get::<Allowance>() {
+            allowance.release();
+        }
     }
 
     /// A header of the caller.

@@ -77,6 +77,7 @@ impl Request<'_> {
         is_over: impl Fn(Option<&End>) -> bool,
     ) -> Result<(), LangGraphError> {
         let mut events = RunEvents::open(&self.rooms, run).await?;
+        self.rooms.caller.waits();
         while let Some(item) = events.next().await {
             let Item::Event(event) = item else { continue };
             let mut text = RunText::default();

@@ -58,7 +58,7 @@ struct Chat {
 
 impl Chat {
     async fn whole(mut self) -> Result<Response, OpenAiError> {
-        while self.output.next().await.is_some() {}
+        self.output.followed().await;
         if let Some(why) = self.over().await.trouble() {
             return Err(OpenAiError::run_failed(why));
         }

@@ -42,7 +42,7 @@ pub(super) async fn respond(State(a2a): State<A2a>, parts: Parts, body: Body) ->
             // The run continues without a reader.
             json_response(&answer.sheet.shape("in_progress"))
         } else {
-            while answer.output.next().await.is_some() {}
+            answer.output.followed().await;
             json_response(&answer.body())
         };
         Ok(replayed(response, is_replayed))

@@ -153,6 +153,12 @@ impl RunOutput {
         Self { rooms, model: model.to_owned(), run, is_replayed, body, parser, pieces, text }
     }
 
+    /// Waits until the run is over or asks a question.
+    pub(super) async fn followed(&mut self) {
+        self.rooms.caller.waits();
+        while self.next().await.is_some() {}
+    }
+
     /// The next piece; `None` at the end.
     pub(super) async fn next(&mut self) -> Option<Piece> {
         loop {

@@ -45,6 +45,47 @@ async fn a_request_waits_for_the_share_of_its_owner_and_others_do_not() {
 }
 
 #[test]
+fn what_a_request_has_reserved_covers_its_inner_requests() {
+    let budget = budget();
+    let allowance = open_allowance(&budget);
+    assert_eq!(admitted(&allowance, "a"), Some(true));
+    for inner in [allowance.within(), allowance.within().within()] {
+        inner.expects(4 * MIB);
+        assert_eq!(admitted(&inner, "a"), Some(true));
+    }
+    assert_eq!(budget.shares.used(), 4 * MIB, "otherwise requests would wait for each other");
+    allowance.release();
+    assert_eq!(budget.shares.used(), 0, "it holds nothing while it waits");
+    let inner = allowance.within();
+    inner.expects(4 * MIB);
+    assert_eq!(admitted(&inner, "a"), Some(true));
+    assert_eq!(budget.shares.used(), 4 * MIB, "what is read then is reserved for itself");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_of_an_inner_request_says_when_to_try_again() {
+    let budget = budget();
+    let _held = {
+        let held = open_allowance(&budget);
+        assert_eq!(admitted(&held, "a"), Some(true));
+        held
+    };
+    let allowance = Allowance::new(budget.clone());
+    let inner = allowance.within();
+    inner.expects(4 * MIB);
+    assert!(inner.admit(BudgetCaller::Owner("a")).await.is_err());
+    allowance.note_refusal_of(&inner);
+    let mut refused = Response::new(Body::empty());
+    *refused.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+    allowance.settle(&mut refused);
+    assert_eq!(refused.headers()[header::RETRY_AFTER], "1");
+    allowance.note_refusal_of(&inner);
+    let mut answered = Response::new(Body::empty());
+    allowance.settle(&mut answered);
+    assert!(answered.headers().get(header::RETRY_AFTER).is_none(), "it was answered all the same");
+}
+
+#[test]
 fn a_large_answer_holds_its_budget_until_its_last_byte_is_written() {
     let budget = budget();
     let allowance = open_allowance(&budget);

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use axum::{
-    Json,
+    Extension, Json,
     body::Body,
     extract::{Path, Query, State, rejection::QueryRejection},
     response::IntoResponse,
 };
 use http::{HeaderMap, HeaderValue, Method, header, request::Parts};
-use plenary_edge::{JsonBody, Operation, OperationDoc};
+use plenary_edge::{Allowance, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{Class, Version};
 use plenary_room::sse::pieces;
 use schemars::JsonSchema;
@@ -317,6 +317,7 @@ async fn events(
     State(runs): State<Runs>,
     DashboardCaller(caller): DashboardCaller,
     Path(name): Path<String>,
+    allowance: Option<Extension<Allowance>>,
     query_result: Result<Query<EventsQuery>, QueryRejection>,
 ) -> Answer {
     let visible_agent = runs.visible_agent(&caller, &name).await?;
@@ -350,6 +351,9 @@ async fn events(
     }
     let depth = visible_thread.run().map_or(0, |run| run.depth);
     let run_start = RunStart { thread: visible_thread.source.thread, run, depth, started: true, held: false };
+    if let Some(Extension(allowance)) = allowance {
+        allowance.release();
+    }
     runs.wait_for_event(&caller, &visible_agent.agent, run_start, Wait::Result).await?;
     let visible_thread =
         runs.find_run(&caller, &visible_agent.agent, run).await?.ok_or_else(refusals::run_not_found)?;

@@ -1,7 +1,8 @@
 //! The API of LangGraph over the agents of the server: raw JSON. LangGraph's own client walks the same in `tests/a2a`.
 //! Must not know: how a run is carried out.
 
-use blackbox::{Agent, Connection, Response, Server};
+use blackbox::{Agent, Connection, Response, Server, eventually};
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 async fn served() -> (Server, Agent) {
@@ -342,4 +343,33 @@ async fn a_stream_whose_token_is_revoked_ends_with_an_error() {
     let rotate = format!("/_admin/agents/{}/rotate-token", nick.handle);
     server.operator().post_empty(&rotate).await.ok(200);
     assert_eq!(reader.ended().await, ["metadata", "values", "error"]);
+}
+
+/// The answers of an owner have a share of memory: requests that read inside of others do not wait for each other's part, and
+/// those that wait for a run take nothing from the rest.
+#[tokio::test]
+async fn many_requests_at_once_are_answered() {
+    let (server, nick) = served().await;
+    let begun = (0..24).map(|_| nick.post("/langgraph/runs/wait", user("Hello")));
+    for answer in join_all(begun).await {
+        assert_eq!(answer.status, 200, "{answer}");
+    }
+    let listed = (0..24).map(|_| nick.post("/langgraph/threads/search", json!({"limit": 1})));
+    for answer in join_all(listed).await {
+        assert_eq!(answer.status, 200, "{answer}");
+    }
+    let slow = json!({"assistant_id": "echo", "input": json!({"demo": ["slow"]}).to_string()}).to_string();
+    let request = nick.request("POST", "/langgraph/runs/wait", &[], Some(slow.as_bytes()));
+    let mut waiting = Vec::new();
+    for _ in 0..9 {
+        let mut connection = Connection::open(server.address().place()).await.expect("the server is there");
+        connection.send(&request).await.expect("it takes the request");
+        waiting.push(connection);
+    }
+    eventually("all of them wait", || async {
+        let busy = nick.post("/langgraph/threads/count", json!({"status": "busy"})).await;
+        (busy.ok(200) == 9).then_some(())
+    })
+    .await;
+    nick.get("/sessions").await.ok(200);
 }
