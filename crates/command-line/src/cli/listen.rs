@@ -2,10 +2,7 @@
 //! Must not know: one session from another.
 
 use clap::Args;
-use plenary_client::{
-    Signal,
-    live::{Live, LiveOptions},
-};
+use plenary_client::live::LiveOptions;
 
 use super::{context::Context, failure::Failure, say, stream};
 
@@ -22,30 +19,20 @@ pub(crate) struct Listen {
 pub(crate) async fn run(context: &Context, args: Listen) -> Result<(), Failure> {
     let client = context.agent_client()?;
     let mut live = client.live(LiveOptions { wait_for_server: args.wait });
-    let outcome = stream::until_interrupted(follow(context, &mut live)).await;
+    let out = context.out;
+    let outcome = stream::follow(
+        out,
+        async || live.next().await,
+        "connected; stop with Ctrl-C",
+        |event| Some(if out.is_json() { event.json().to_owned() } else { say::event(&out, event, true) }),
+    )
+    .await;
     live.close().await;
     if outcome.is_ok() {
-        context.out.note(
+        out.note(
             "offline: after the server's grace period (30 s by default) the agent leaves the sessions that it had joined, \
              unless `plenary listen` runs again. `plenary watch` looks without this effect",
         );
     }
     outcome
-}
-
-async fn follow(context: &Context, live: &mut Live) -> Result<(), Failure> {
-    let out = context.out;
-    loop {
-        match live.next().await? {
-            Signal::Opened => out.note("connected; stop with Ctrl-C"),
-            Signal::Event(event) => {
-                let line =
-                    if out.is_json() { event.json().to_owned() } else { say::event(&out, &event, true) };
-                stream::print(move || out.line(&line)).await?;
-            }
-            Signal::Keepalive => {}
-            Signal::Unreadable(error) => stream::note_unreadable(out, &error),
-            Signal::Lost { reason, retry_in } => stream::note_lost(out, &reason, retry_in),
-        }
-    }
 }

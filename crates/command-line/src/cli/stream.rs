@@ -3,12 +3,9 @@
 
 use std::{io, time::Duration};
 
-use plenary_client::{
-    Signal,
-    context::{ContextEvent, ContextStream},
-};
+use plenary_client::{Error, Signal};
 
-use super::{context::Context, failure::Failure};
+use super::failure::Failure;
 use crate::{interrupts::Interrupts, out::Out};
 
 /// Works until Ctrl-C or SIGTERM, which is no failure.
@@ -23,16 +20,15 @@ pub(crate) async fn until_interrupted(
 }
 
 /// Prints each event that `line` gives a line, until Ctrl-C. Says `opened` when the stream is open.
-pub(crate) async fn follow(
-    context: &Context,
-    mut stream: ContextStream,
+pub(crate) async fn follow<E>(
+    out: Out,
+    mut next: impl AsyncFnMut() -> Result<Signal<E>, Error>,
     opened: &str,
-    line: impl Fn(&ContextEvent) -> Option<String>,
+    line: impl Fn(&E) -> Option<String>,
 ) -> Result<(), Failure> {
-    let out = context.out;
     let following = async {
         loop {
-            match stream.next().await? {
+            match next().await? {
                 Signal::Opened => out.note(opened),
                 Signal::Event(event) => match line(&event) {
                     Some(line) => print(move || out.line(&line)).await?,
@@ -48,7 +44,7 @@ pub(crate) async fn follow(
 }
 
 /// Notes that an event was left out.
-pub(crate) fn note_unreadable(out: Out, error: &plenary_client::Error) {
+pub(crate) fn note_unreadable(out: Out, error: &Error) {
     out.note(&format!("passed over: {error}"));
 }
 

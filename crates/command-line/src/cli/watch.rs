@@ -52,9 +52,10 @@ pub(crate) async fn run(context: &Context, args: Watch) -> Result<(), Failure> {
     let rooms = Some(rooms.join(",")).filter(|rooms| !rooms.is_empty());
     let options = StreamOptions { wait_for_server: wait, ..StreamOptions::default() };
     let query = WatchQuery { rooms, kinds, agents, q, trace, frames };
-    let events = client.watch(&query, after, options);
+    let out = context.out;
+    let mut events = client.watch(&query, after, options);
     let opened = "watching; stop with Ctrl-C";
-    stream::follow(context, events, opened, |event| line(context.out, &event.json)).await
+    stream::follow(out, async || events.next().await, opened, |event| line(out, &event.json)).await
 }
 
 /// The time, kind, actor and detail of an event; under `--json` as the server sent it. `None` for a report of the head.

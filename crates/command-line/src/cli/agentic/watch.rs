@@ -28,9 +28,10 @@ pub(crate) struct Watch {
 pub(super) async fn run(context: &Context, target: &ProjectTarget, args: Watch) -> Result<(), Failure> {
     let options = StreamOptions { wait_for_server: args.wait, ..StreamOptions::default() };
     let project = target.project()?;
-    let events = target.client.context_events(project, args.types.as_deref(), args.after, options);
+    let out = context.out;
+    let mut events = target.client.context_events(project, args.types.as_deref(), args.after, options);
     let opened = format!("watching {}; stop with Ctrl-C", clean(project));
-    stream::follow(context, events, &opened, |event| Some(line(context.out, event))).await
+    stream::follow(out, async || events.next().await, &opened, |event| Some(line(out, event))).await
 }
 
 /// The time, type, actor and subject of an event; under `--json` as the server sent it.

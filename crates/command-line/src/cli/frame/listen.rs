@@ -74,27 +74,17 @@ pub(super) async fn run(context: &Context, args: Listen) -> Result<(), Failure> 
     };
     let options = StreamOptions { wait_for_server: args.wait, ..StreamOptions::default() };
     let mut frames = speaker.client.frames(subscription, options);
-    let work = async {
-        if args.locks {
-            follow_locks(context, &mut frames).await
-        } else {
-            follow(context, &speaker, &mut frames).await
-        }
-    };
-    stream::until_interrupted(work).await
-}
-
-async fn follow(context: &Context, speaker: &Speaker, frames: &mut FrameStream) -> Result<(), Failure> {
-    let out = context.out;
-    loop {
-        match frames.next().await? {
-            Signal::Opened => out.note(&render::listening(speaker)),
-            Signal::Event(received) => render::print(out, &received).await?,
-            Signal::Keepalive => {}
-            Signal::Unreadable(error) => stream::note_unreadable(out, &error),
-            Signal::Lost { reason, retry_in } => stream::note_lost(out, &reason, retry_in),
-        }
+    if args.locks {
+        return stream::until_interrupted(follow_locks(context, &mut frames)).await;
     }
+    let out = context.out;
+    stream::follow(
+        out,
+        async || frames.next().await,
+        &render::listening(&speaker),
+        |received| Some(render::line(out, received)),
+    )
+    .await
 }
 
 async fn follow_locks(context: &Context, frames: &mut FrameStream) -> Result<(), Failure> {

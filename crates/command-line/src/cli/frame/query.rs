@@ -139,7 +139,8 @@ async fn collect(
             Signal::Event(received) => {
                 if is_answer(&received, query_id) {
                     count += 1;
-                    render::print(out, &received).await?;
+                    let line = render::line(out, &received);
+                    stream::print(move || out.line(&line)).await?;
                 }
             }
             Signal::Lost { reason, retry_in } => stream::note_lost(out, &reason, retry_in),

@@ -8,18 +8,14 @@ use plenary_kernel::TimestampMs;
 use serde_json::{Value, json};
 
 use super::seat::Speaker;
-use crate::{
-    cli::{failure::Failure, stream},
-    out::{Out, Style, clean, clean_block, span, utc},
-};
+use crate::out::{Out, Style, clean, clean_block, span, utc};
 
 /// The indent of a frame's second and later lines.
 const INDENT: &str = "    ";
 
-/// Prints a frame as text, or its JSON unchanged.
-pub(super) async fn print(out: Out, received: &ReceivedFrame) -> Result<(), Failure> {
-    let text = if out.is_json() { received.json().to_owned() } else { frame(&out, received, now()) };
-    stream::print(move || out.line(&text)).await
+/// A frame as text, or its JSON unchanged.
+pub(super) fn line(out: Out, received: &ReceivedFrame) -> String {
+    if out.is_json() { received.json().to_owned() } else { frame(&out, received, now()) }
 }
 
 /// A frame: its time, age, sender and text.
