@@ -30,10 +30,11 @@ pub(crate) async fn follow<E>(
         loop {
             match next().await? {
                 Signal::Opened => out.note(opened),
-                Signal::Event(event) => match line(&event) {
-                    Some(line) => print(move || out.line(&line)).await?,
-                    None => {}
-                },
+                Signal::Event(event) => {
+                    if let Some(line) = line(&event) {
+                        print(move || out.line(&line)).await?;
+                    }
+                }
                 Signal::Keepalive => {}
                 Signal::Unreadable(error) => note_unreadable(out, &error),
                 Signal::Lost { reason, retry_in } => note_lost(out, &reason, retry_in),
