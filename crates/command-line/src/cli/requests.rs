@@ -492,8 +492,22 @@ fn form_of(request: &str) -> Option<Form> {
     serde_json::from_str::<FormOfRequest>(request).ok()?.form.read().ok()
 }
 
+/// A text from the server, cleaned.
+pub(crate) fn text(value: &Value) -> String {
+    clean(value.as_str().unwrap_or_default()).into_owned()
+}
+
+/// Who asks for what.
+pub(crate) fn asker(request: &Value) -> String {
+    describe_request(
+        (&text(&request["kind"]), request["source"]["room"].as_str()),
+        &text(&request["from"]),
+        request["on_behalf_of"].as_str().map(clean).as_deref(),
+        request["action"]["name"].as_str().map(clean).as_deref(),
+    )
+}
+
 fn show(context: &Context, request: &Value, form: Option<Form>) -> Result<(), Failure> {
-    let text = |value: &Value| clean(value.as_str().unwrap_or_default()).into_owned();
     let out = context.out;
     out.line(&format!(
         "{} ({}, {})",
@@ -501,14 +515,7 @@ fn show(context: &Context, request: &Value, form: Option<Form>) -> Result<(), Fa
         text(&request["kind"]),
         text(&request["state"])
     ))?;
-    let (kind, room) = (text(&request["kind"]), request["source"]["room"].as_str());
-    let asker = describe_request(
-        (&kind, room),
-        &text(&request["from"]),
-        request["on_behalf_of"].as_str().map(clean).as_deref(),
-        request["action"]["name"].as_str().map(clean).as_deref(),
-    );
-    out.line(&asker)?;
+    out.line(&asker(request))?;
     if request["to"].is_string() {
         out.line(&format!("given to {}", text(&request["to"])))?;
     }

@@ -1,11 +1,7 @@
 //! Draws the page. Text of agents is plain text: control characters are shown, never sent to the terminal.
 //! Must not know: the source of requests.
 
-use plenary_kernel::{
-    TimestampMs,
-    form::Form,
-    request_texts::{describe_request, effects},
-};
+use plenary_kernel::{TimestampMs, form::Form, request_texts::effects};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -17,7 +13,7 @@ use serde_json::Value;
 
 use super::model::{Model, TextEntry, id_of};
 use crate::{
-    cli::requests::{argument_lines, deadline},
+    cli::requests::{argument_lines, asker, deadline, text},
     out::{clean, span, utc},
 };
 
@@ -35,10 +31,6 @@ const ANSWER_KEYS: [(&str, &str); 5] = [
     ("r respond", "respond"),
     ("i ignore", "ignore"),
 ];
-
-fn text(value: &Value) -> String {
-    clean(value.as_str().unwrap_or_default()).into_owned()
-}
 
 fn waiting(requests: usize, has_more: bool) -> String {
     match requests {
@@ -117,13 +109,7 @@ fn draw_list(frame: &mut Frame<'_>, model: &Model, now: TimestampMs, area: Rect)
 fn lines(request: &Value) -> Vec<Line<'static>> {
     let bold = Style::default().add_modifier(Modifier::BOLD);
     let mut lines = vec![Line::styled(text(&request["title"]), bold)];
-    let (kind, room) = (text(&request["kind"]), request["source"]["room"].as_str());
-    let mut asker = describe_request(
-        (&kind, room),
-        &text(&request["from"]),
-        request["on_behalf_of"].as_str().map(clean).as_deref(),
-        request["action"]["name"].as_str().map(clean).as_deref(),
-    );
+    let mut asker = asker(request);
     if request["directory"].is_string() {
         asker.push_str(&format!(" in {}", text(&request["directory"])));
     }
