@@ -22,7 +22,7 @@ use crate::{
 const WHOLE_PAGE: u32 = 100;
 
 /// The kinds of news.
-pub(super) const KINDS: [&str; 8] = [
+const KINDS: [&str; 8] = [
     "session.message",
     "session.invited",
     "contact.requested",
@@ -33,13 +33,9 @@ pub(super) const KINDS: [&str; 8] = [
     "request.answered",
 ];
 
-/// Without a command: what is unread, oldest first.
+/// The part of an inbox that is read.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
-#[command(after_help = "Example:\n  plenary inbox --wait 60 --ack")]
-pub(crate) struct Inbox {
-    #[command(subcommand)]
-    command: Option<Command>,
+pub(super) struct InboxPart {
     /// Only items after this cursor of an earlier read, seen or not
     #[arg(long, value_name = "CURSOR")]
     after: Option<String>,
@@ -52,6 +48,24 @@ pub(crate) struct Inbox {
     /// Only items for this coding session, as `inbox sessions` lists them
     #[arg(long, value_name = "ID")]
     coding_session: Option<String>,
+}
+
+impl InboxPart {
+    pub(super) fn query(self) -> InboxQuery {
+        let Self { after, limit, kinds, coding_session } = self;
+        InboxQuery { after, limit, kinds: kinds.map(|kinds| kinds.join(",")), coding_session }
+    }
+}
+
+/// Without a command: what is unread, oldest first.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Example:\n  plenary inbox --wait 60 --ack")]
+pub(crate) struct Inbox {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    page: InboxPart,
     /// Wait this long for a new item, e.g. 90s or 5m
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     wait: Option<Duration>,
@@ -87,12 +101,7 @@ pub(crate) async fn run(context: &Context, args: Inbox) -> Result<(), Failure> {
 }
 
 async fn read(context: &Context, client: &Client, args: Inbox) -> Result<(), Failure> {
-    let query = InboxQuery {
-        after: args.after,
-        limit: args.limit,
-        kinds: args.kinds.map(|kinds| kinds.join(",")),
-        coding_session: args.coding_session,
-    };
+    let query = args.page.query();
     let reply = match args.wait {
         Some(time) => client.wait_inbox(&query, time).await?,
         None => client.inbox(&query).await?,

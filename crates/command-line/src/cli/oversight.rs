@@ -3,15 +3,17 @@
 //! Must not know: the caller.
 
 use clap::Args;
-use plenary_client::{
-    Client,
-    inbox::{InboxQuery, whole_digest},
-    sessions::{EventsQuery, SessionsQuery},
-};
+use plenary_client::{Client, inbox::whole_digest, sessions::EventsQuery};
 use plenary_kernel::{AgentHandle, OwnerName, SessionId, limits::PAGE_EVENTS_MAX};
 use serde_json::json;
 
-use super::{context::Context, failure::Failure, inbox, say, session::print_list};
+use super::{
+    context::Context,
+    failure::Failure,
+    inbox::InboxPart,
+    say,
+    session::{List, print_list},
+};
 
 #[derive(Debug, Args)]
 #[command(
@@ -24,12 +26,8 @@ pub(crate) struct Sessions {
     /// Owner whose agents are listed, e.g. `nick` [default: the owner of your token]
     #[arg(long, conflicts_with = "handle")]
     pub(crate) owner: Option<OwnerName>,
-    /// Only sessions older than this one
-    #[arg(long, value_name = "SESSION")]
-    before: Option<SessionId>,
-    /// Number of sessions at most, up to 1000 [default: 1000]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    limit: Option<u32>,
+    #[command(flatten)]
+    page: List,
 }
 
 #[derive(Debug, Args)]
@@ -51,22 +49,12 @@ pub(crate) struct Events {
 pub(crate) struct Inbox {
     /// The agent, e.g. `@nick.assistant`
     pub(crate) handle: AgentHandle,
-    /// Only items after this cursor of an earlier read, seen or not
-    #[arg(long, value_name = "CURSOR")]
-    after: Option<String>,
-    /// Number of items at most, up to 100 [default: 20]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
-    limit: Option<u32>,
-    /// Only these kinds, separated by commas
-    #[arg(long, value_delimiter = ',', value_parser = inbox::KINDS)]
-    kinds: Option<Vec<String>>,
-    /// Only items for this coding session, as `inbox sessions` lists them
-    #[arg(long, value_name = "ID")]
-    coding_session: Option<String>,
+    #[command(flatten)]
+    page: InboxPart,
 }
 
 pub(crate) async fn sessions(context: &Context, client: &Client, args: Sessions) -> Result<(), Failure> {
-    let query = SessionsQuery { before: args.before.map(|id| id.to_string()), limit: args.limit };
+    let query = args.page.query();
     let reply = match &args.handle {
         Some(handle) => client.agent_sessions(handle, &query).await?,
         None => client.owner_sessions(args.owner.as_ref(), &query).await?,
@@ -88,13 +76,7 @@ pub(crate) async fn events(context: &Context, client: &Client, args: Events) -> 
 }
 
 pub(crate) async fn inbox(context: &Context, client: &Client, args: Inbox) -> Result<(), Failure> {
-    let query = InboxQuery {
-        after: args.after,
-        limit: args.limit,
-        kinds: args.kinds.map(|kinds| kinds.join(",")),
-        coding_session: args.coding_session,
-    };
-    let reply = client.agent_inbox(&args.handle, &query).await?;
+    let reply = client.agent_inbox(&args.handle, &args.page.query()).await?;
     context.answer(&reply, |page| {
         if page.items.is_empty() {
             context.out.note("nothing new");

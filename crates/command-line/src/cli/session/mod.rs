@@ -57,6 +57,12 @@ pub(crate) struct List {
     limit: Option<u32>,
 }
 
+impl List {
+    pub(super) fn query(&self) -> SessionsQuery {
+        SessionsQuery { before: self.before.as_ref().map(ToString::to_string), limit: self.limit }
+    }
+}
+
 /// One session.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Id {
@@ -88,9 +94,8 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
         Command::Events(args) => events::run(context, args).await,
         Command::Send(args) => send(context, args).await,
         Command::File(args) => file::get(context, args).await,
-        Command::List(List { before, limit }) => {
-            let query = SessionsQuery { before: before.map(|id| id.to_string()), limit };
-            let reply = context.agent_client()?.sessions(&query).await?;
+        Command::List(page) => {
+            let reply = context.agent_client()?.sessions(&page.query()).await?;
             context.answer(&reply, |list| print_list(context, list))
         }
         Command::Show(Id { id }) => {
