@@ -63,7 +63,7 @@ impl<'a> Shape<'a> {
     pub(crate) fn text_or_null(&self, name: &str) -> Result<Option<&'a str>, ContextFault> {
         match self.any(name) {
             None | Some(Tree::Null) => Ok(None),
-            Some(Tree::Text(text)) => Ok(Some(text)),
+            Some(Tree::Text(text)) => Ok(Some(&**text)),
             Some(_) => self.wrong(name, "a string or null"),
         }
     }

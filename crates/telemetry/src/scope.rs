@@ -150,7 +150,8 @@ mod tests {
             (first, current())
         });
         drop(entered);
-        let (mut work, mut context) = (pin!(work), Context::from_waker(Waker::noop()));
+        let mut work = pin!(work);
+        let mut context = Context::from_waker(Waker::noop());
         assert!(work.as_mut().poll(&mut context).is_pending() && current().is_none());
         let own = Some(outer.own.clone());
         assert_eq!(work.as_mut().poll(&mut context), Poll::Ready((own.clone(), own)));
