@@ -307,7 +307,8 @@ mod tests {
             };
             match format {
                 LogFormat::Json => {
-                    let logs = logs.json().map_event_format(|lines| WithRequest { lines, format }).finish();
+                    let logs = logs.json().with_current_span(false);
+                    let logs = logs.map_event_format(|lines| WithRequest { lines, format }).finish();
                     tracing::subscriber::with_default(logs, write);
                 }
                 LogFormat::Text => {
