@@ -507,6 +507,11 @@ pub(crate) fn asker(request: &Value) -> String {
     )
 }
 
+/// The effects of accepting and of ignoring it, if the server made it for another room.
+pub(crate) fn effects_of(request: &Value) -> Option<[&'static str; 2]> {
+    effects(&text(&request["kind"]), request["source"]["room"].as_str())
+}
+
 fn show(context: &Context, request: &Value, form: Option<Form>) -> Result<(), Failure> {
     let out = context.out;
     out.line(&format!(
@@ -548,7 +553,7 @@ fn show(context: &Context, request: &Value, form: Option<Form>) -> Result<(), Fa
         let on_timeout = text(&request["on_timeout"]);
         out.line(&format!("deadline {}, then {on_timeout}", utc(TimestampMs(deadline_at))))?;
     }
-    if let Some([accepted, ignored]) = effects(&kind, room) {
+    if let Some([accepted, ignored]) = effects_of(request) {
         out.line(&format!("accept: {accepted}; ignore: {ignored}"))?;
     }
     if request["answer"].is_object() {

@@ -1,7 +1,7 @@
 //! Draws the page. Text of agents is plain text: control characters are shown, never sent to the terminal.
 //! Must not know: the source of requests.
 
-use plenary_kernel::{TimestampMs, form::Form, request_texts::effects};
+use plenary_kernel::{TimestampMs, form::Form};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::model::{Model, TextEntry, id_of};
 use crate::{
-    cli::requests::{argument_lines, asker, deadline, text},
+    cli::requests::{argument_lines, asker, deadline, effects_of, text},
     out::{clean, span, utc},
 };
 
@@ -117,7 +117,7 @@ fn lines(request: &Value) -> Vec<Line<'static>> {
     if request["to"].is_string() {
         lines.push(Line::raw(format!("Given to {}", text(&request["to"]))));
     }
-    if let Some([accepted, ignored]) = effects(&kind, room) {
+    if let Some([accepted, ignored]) = effects_of(request) {
         lines.push(Line::raw(format!("Accept: {accepted}. Ignore: {ignored}.")));
     }
     if request["action"].is_object() {
