@@ -215,12 +215,16 @@ fn listener(settings: &Settings, tls: Option<&Arc<TlsFiles>>) -> anyhow::Result<
         && allowed < wanted
     {
         edge.allow_connections(allowed);
-        tracing::warn!(
-            limit,
-            connections = allowed,
-            wanted,
-            "the limit of open files allows fewer connections than `connections_max`: raise it (`ulimit -n`, `LimitNOFILE`)"
-        );
+        if settings.connections_max.is_some() {
+            tracing::warn!(
+                limit,
+                connections = allowed,
+                wanted,
+                "the limit of open files allows fewer connections than `connections_max`: raise it (`ulimit -n`, `LimitNOFILE`)"
+            );
+        } else {
+            tracing::info!(limit, connections = allowed, "the limit of open files limits the connections");
+        }
     }
     match Listener::bind(address, edge.clone()) {
         Err(fault)
