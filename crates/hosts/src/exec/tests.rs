@@ -1,7 +1,5 @@
 //! Real programs, tested from both ends of a run.
 
-use std::time::Duration;
-
 use plenary_runs::{Answers, Event, EventKind, FinishReason, RunReceiver};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -40,50 +38,11 @@ fn contents(events: &[Event]) -> Vec<String> {
 const SUCCESS: &str = r#"echo '{"type":"RunCompleted","finish_reason":"success","result":"done"}'"#;
 
 #[tokio::test]
-async fn a_program_gets_the_request_on_its_first_line_and_its_lines_are_events() {
-    let script = format!(
-        r#"read -r line; printf '{{"type":"TextOutput","content":%s}}\n' "$(printf '%s' "$line" | sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$/"/')"; {SUCCESS}; echo '{{"type":"TextOutput","content":"late"}}'"#
-    );
-    let (events, run_end) = played(&script).await;
-    assert_eq!(run_end, RunEnd::with("done"));
-    let line: Value = serde_json::from_str(&contents(&events)[0]).unwrap();
-    assert_eq!((&line["type"], &line["input"]), (&json!("ChatRequest"), &json!("hi")));
-    assert!(line["run_id"].is_string() && line["thread_id"].is_string());
-    assert_eq!(events.len(), 1, "what comes after RunCompleted is dropped");
-}
-
-#[tokio::test]
-async fn a_line_that_is_no_event_is_ignored_and_so_is_another_runs() {
-    let script = format!(
-        r#"echo 'no json'; echo; echo '[1]'; echo '{{"type":"Made"}}'; printf '\377\n'; echo '{{"type":"RunStarted"}}'
-        echo '{{"type":"TextOutput","content":"other","run_id":"00000000-0000-0000-0000-000000000000"}}'
-        echo '{{"type":"TextOutput","content":"mine"}}'; {SUCCESS}"#
-    );
-    let (events, run_end) = played(&script).await;
-    assert_eq!((contents(&events), run_end), (vec!["mine".to_owned()], RunEnd::with("done")));
-}
-
-#[tokio::test]
 async fn a_line_that_is_too_long_is_dropped_and_the_run_shows_it() {
     let script = format!("head -c 9000000 /dev/zero | tr '\\0' x; echo; {SUCCESS}");
     let (events, run_end) = played(&script).await;
     assert!(format!("{events:?}").contains("over 8 MiB was dropped"), "{events:?}");
     assert_eq!((events.len(), events[0].kind, run_end), (1, EventKind::ToolError, RunEnd::with("done")));
-}
-
-#[tokio::test]
-async fn a_program_that_ends_without_completion_is_an_error_that_says_how() {
-    for (script, ending) in [
-        ("exit 0", "ended with exit code 0 without RunCompleted"),
-        (
-            "echo 'no such key' >&2; exit 3",
-            "ended with exit code 3 without RunCompleted; it last wrote: no such key",
-        ),
-        ("kill -9 $$", "was ended by signal 9 without RunCompleted"),
-    ] {
-        let (_, run_end) = played(script).await;
-        assert_eq!(run_end, RunEnd::error(format!("the program {ending}")), "{script}");
-    }
 }
 
 #[tokio::test]
@@ -125,29 +84,6 @@ async fn sc_44_sc_45_a_program_asks_and_gets_its_answer() {
     assert_eq!(receiver.event().await.unwrap().kind, EventKind::WaitForInput);
     assert!(receiver.resume(Answers::read("{\"name\":\"Nick\",\"n\":1.50}")), "no number loses a digit");
     assert_eq!(run.await.unwrap(), RunEnd::with("done"));
-}
-
-#[tokio::test]
-async fn sc_46_a_program_is_told_to_cancel() {
-    let script = r#"read -r request; echo '{"type":"TextOutput","content":"on"}'
-        read -r told; case "$told" in *CancelRequest*) echo '{"type":"RunCompleted","finish_reason":"canceled"}';; esac"#;
-    let (run, mut receiver) = start(shell(script), &json!({"input": "hi"}));
-    receiver.event().await.unwrap();
-    receiver.cancel();
-    assert_eq!(run.await.unwrap(), RunEnd::canceled());
-}
-
-#[tokio::test]
-async fn sc_46_a_program_that_ignores_everything_is_killed_with_what_it_started() {
-    let script = r#"trap '' TERM; sleep 600 & echo "{\"type\":\"TextOutput\",\"content\":\"$!\"}"
-        while :; do wait; done"#;
-    let (run, mut receiver) = start(shell(script), &json!({"input": "hi"}));
-    let child: i32 = receiver.event().await.unwrap().content().unwrap().parse().unwrap();
-    receiver.cancel();
-    let started_at = tokio::time::Instant::now();
-    assert_eq!(run.await.unwrap(), RunEnd::canceled());
-    assert!(started_at.elapsed() < Duration::from_secs(8));
-    over(child).await;
 }
 
 #[tokio::test]
