@@ -50,6 +50,11 @@ pub(crate) fn read<T: DeserializeOwned>(table: toml::Table) -> Result<T, ConfigF
     })
 }
 
+/// The default of `request_types`: an agent that gets every request unchanged accepts any type.
+pub(crate) fn any_request() -> Vec<String> {
+    vec!["*".into()]
+}
+
 /// The text of a time in a table; a plain number is seconds.
 ///
 /// # Errors

@@ -65,13 +65,8 @@ pub struct Settings {
     #[serde(default)]
     pub tools: Vec<String>,
     /// The types of request that it accepts beside `ChatRequest`; `*` is any.
-    #[serde(default = "any_request")]
+    #[serde(default = "config::any_request")]
     pub request_types: Vec<String>,
-}
-
-/// The default: an instance gets every request unchanged, so it accepts any type.
-fn any_request() -> Vec<String> {
-    vec!["*".into()]
 }
 
 /// An agent that attaches itself.
@@ -105,7 +100,7 @@ impl ConnectedRunner {
         handle: &AgentHandle,
         attaching: &AttachPoint,
     ) -> Self {
-        let settings = Settings { attach_wait: None, purpose, tools, request_types: any_request() };
+        let settings = Settings { attach_wait: None, purpose, tools, request_types: config::any_request() };
         Self { settings, wait: ATTACH_WAIT, handle: handle.clone(), attaching: attaching.clone() }
     }
 

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use self::listener::Listener;
 use crate::{
-    ConfigFault, Launcher,
+    ConfigFault, Launcher, config,
     program::{
         Program,
         lines::Lines,
@@ -48,13 +48,8 @@ pub struct Settings {
     #[serde(default)]
     pub tools: Vec<String>,
     /// The types of request that it accepts beside `ChatRequest`; `*` is any.
-    #[serde(default = "any_request")]
+    #[serde(default = "config::any_request")]
     pub request_types: Vec<String>,
-}
-
-/// The default: a program gets every request unchanged, so it accepts any type.
-fn any_request() -> Vec<String> {
-    vec!["*".into()]
 }
 
 /// An agent that is a program.
