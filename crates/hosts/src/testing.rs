@@ -15,7 +15,14 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::hosting::NoRecall;
+use crate::{Launcher, config, exec::Exec, hosting::NoRecall};
+
+/// An agent that is a shell script.
+pub(crate) fn shell(script: &str) -> Exec {
+    let command = toml::Value::from(["sh", "-c", script].map(str::to_owned).to_vec());
+    Exec::new(config::read(toml::Table::from_iter([("command".into(), command)])).unwrap(), &Launcher::none())
+        .unwrap()
+}
 
 /// A ChatRequest with this body.
 pub(crate) fn request(body: &Value) -> RunRequest {

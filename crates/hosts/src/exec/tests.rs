@@ -5,20 +5,12 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::testing::{over, request, run};
+use crate::testing::{over, request, run, shell};
 
-fn shell(script: &str) -> Arc<Exec> {
-    let table = toml::Table::from_iter([(
-        "command".to_owned(),
-        toml::Value::from(vec!["sh".to_owned(), "-c".into(), script.into()]),
-    )]);
-    Arc::new(Exec::new(crate::config::read(table).unwrap(), &Launcher::none()).unwrap())
-}
-
-fn start(exec: Arc<Exec>, body: &Value) -> (JoinHandle<RunEnd>, RunReceiver) {
+fn start(exec: Exec, body: &Value) -> (JoinHandle<RunEnd>, RunReceiver) {
     let request = request(body);
     let (run, receiver) = run(&request);
-    (tokio::spawn(exec.run(request, run)), receiver)
+    (tokio::spawn(Arc::new(exec).run(request, run)), receiver)
 }
 
 /// The output of a program for `{"input":"hi"}`, and the end of its run.
@@ -58,7 +50,7 @@ async fn a_program_that_is_not_there_is_an_error_that_names_it() {
         let settings = crate::config::read(table.parse::<toml::Table>().unwrap()).unwrap();
         Exec::new(settings, &Launcher::none())
     };
-    let exec = Arc::new(settings("command = [\"/nonexistent/agent\"]").unwrap());
+    let exec = settings("command = [\"/nonexistent/agent\"]").unwrap();
     let (run, _receiver) = start(exec, &json!({"input": "hi"}));
     assert!(
         run.await.unwrap().error.unwrap().starts_with("the program /nonexistent/agent cannot be started: ")

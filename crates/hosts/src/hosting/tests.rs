@@ -5,15 +5,10 @@ use plenary_runs::{Card, Run, RunFuture, RunRequest};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{exec::Exec, program::launcher::Launcher, testing::over};
+use crate::testing::{self, over};
 
 fn shell(script: &str, runs_max: usize) -> AgentHost {
-    let table: toml::Table = toml::Table::from_iter([(
-        "command".to_owned(),
-        toml::Value::from(vec!["sh".to_owned(), "-c".into(), script.into()]),
-    )]);
-    let exec = Exec::new(crate::config::read(table).unwrap(), &Launcher::none()).unwrap();
-    AgentHost::new(Arc::new(exec), "tool", runs_max)
+    AgentHost::new(Arc::new(testing::shell(script)), "tool", runs_max)
 }
 
 /// The ids of the `n`th run, on a thread of its own.
@@ -22,9 +17,9 @@ fn ids(n: u64) -> (RunId, ThreadId) {
     (RunId::mint(&stamp, 0), ThreadId::mint(&stamp, 1))
 }
 
-fn request(n: u64, input: &str) -> String {
+fn request(n: u64) -> String {
     let (run, thread) = ids(n);
-    json!({"type": "ChatRequest", "run_id": run, "thread_id": thread, "input": input}).to_string()
+    json!({"type": "ChatRequest", "run_id": run, "thread_id": thread, "input": "x"}).to_string()
 }
 
 fn notice(n: u64, kind: &str, keys: &Value) -> String {
@@ -71,43 +66,16 @@ const ASKING_PROGRAM: &str = r#"read -r request; echo '{"type":"WaitForInput","r
     esac; done"#;
 
 #[tokio::test]
-async fn a_request_is_a_run_and_what_it_says_comes_back_in_order() {
-    let host = shell(
-        r#"read -r line; echo "{\"type\":\"TextOutput\",\"content\":\"$(printf '%s' "$line" | base64 -w0)\"}"
-        echo '{"type":"ToolCall","function_name":"f","args":{"n":1.0e2}}'
-        echo '{"type":"ArtifactGenerated","name":"a.md","content":"A"}'
-        echo '{"type":"RunCompleted","finish_reason":"success","result":"done"}'"#,
-        1,
-    );
-    let (connection, mut events) = host.open_connection();
-    connection.handle_frame(&request(0, "hi"));
-    assert_eq!(next(&mut events).await, "started");
-    let text = next(&mut events).await;
-    assert_eq!((&text["type"], &text["run_id"]), (&json!("TextOutput"), &json!(ids(0).0)));
-    let line =
-        base64::Engine::decode(&base64::engine::general_purpose::STANDARD, text["content"].as_str().unwrap());
-    let (run, thread) = ids(0);
-    let expected = json!({"type": "ChatRequest", "run_id": run, "thread_id": thread, "input": "hi"});
-    assert_eq!(serde_json::from_slice::<Value>(&line.unwrap()).unwrap(), expected);
-    assert_eq!(next(&mut events).await["args"], json!({"n": 1.0e2}));
-    assert_eq!(next(&mut events).await["content"], "A");
-    let end_frame = next(&mut events).await;
-    assert_eq!((&end_frame["finish_reason"], &end_frame["result"]), (&json!("success"), &json!("done")));
-    assert_eq!(next(&mut events).await, json!({"completed": "success"}));
-    assert_eq!(connection.runs(), 0);
-}
-
-#[tokio::test]
 async fn sc_44_sc_45_sc_46_answers_and_cancels_reach_their_run() {
     let (connection, mut events) = {
         let host = shell(ASKING_PROGRAM, 2);
         host.open_connection()
     };
-    connection.handle_frame(&request(0, "x"));
+    connection.handle_frame(&request(0));
     until(&mut events, "WaitForInput").await;
     connection.handle_frame(&notice(0, "ResumeWithInput", &json!({"a": 1})));
     assert_eq!(end(&mut events).await["result"], "answered");
-    connection.handle_frame(&request(1, "x"));
+    connection.handle_frame(&request(1));
     until(&mut events, "WaitForInput").await;
     connection.handle_frame(&notice(1, "CancelRequest", &Value::Null));
     let end_frame = end(&mut events).await;
@@ -122,12 +90,12 @@ async fn what_is_past_the_runs_at_a_time_waits_and_past_that_is_refused() {
     let host = shell(ASKING_PROGRAM, 2);
     let (connection, mut events) = host.open_connection();
     for n in 0..2 {
-        connection.handle_frame(&request(n, "x"));
+        connection.handle_frame(&request(n));
         until(&mut events, "WaitForInput").await;
     }
     let waiting = 2..2 + RUNS_WAITING_MAX as u64;
-    waiting.clone().for_each(|n| connection.handle_frame(&request(n, "x")));
-    connection.handle_frame(&request(waiting.end, "x"));
+    waiting.clone().for_each(|n| connection.handle_frame(&request(n)));
+    connection.handle_frame(&request(waiting.end));
     let refused = end(&mut events).await;
     assert_eq!(refused["run_id"], json!(ids(waiting.end).0));
     assert!(refused["error"].as_str().unwrap().contains("2 at a time"), "{refused}");
@@ -144,11 +112,11 @@ async fn what_is_past_the_runs_at_a_time_waits_and_past_that_is_refused() {
 async fn the_runs_of_a_thread_go_on_one_after_the_other() {
     let host = shell(ASKING_PROGRAM, 4);
     let (connection, mut events) = host.open_connection();
-    connection.handle_frame(&request(0, "x"));
+    connection.handle_frame(&request(0));
     until(&mut events, "WaitForInput").await;
     let second = json!({"type": "ChatRequest", "run_id": ids(1).0, "thread_id": ids(0).1, "input": "x"});
     connection.handle_frame(&second.to_string());
-    connection.handle_frame(&request(2, "x"));
+    connection.handle_frame(&request(2));
     assert_eq!(until(&mut events, "WaitForInput").await["run_id"], json!(ids(2).0));
     connection.handle_frame(&notice(0, "ResumeWithInput", &json!({"a": 1})));
     assert_eq!(end(&mut events).await["run_id"], json!(ids(0).0));
@@ -159,11 +127,11 @@ async fn the_runs_of_a_thread_go_on_one_after_the_other() {
 async fn a_host_that_stops_says_so_of_what_goes_on_and_leaves_what_waits() {
     let host = shell(ASKING_PROGRAM, 1);
     let (mut connection, mut events) = host.open_connection();
-    connection.handle_frame(&request(0, "x"));
+    connection.handle_frame(&request(0));
     until(&mut events, "WaitForInput").await;
-    connection.handle_frame(&request(1, "x"));
+    connection.handle_frame(&request(1));
     connection.stop();
-    connection.handle_frame(&request(2, "x"));
+    connection.handle_frame(&request(2));
     let end_frame = end(&mut events).await;
     assert_eq!((&end_frame["run_id"], &end_frame["finish_reason"]), (&json!(ids(0).0), &json!("error")));
     assert!(end_frame["error"].as_str().unwrap().contains("was stopped"), "{end_frame}");
@@ -179,12 +147,12 @@ async fn a_lost_connection_takes_its_programs_with_it_and_the_next_one_serves() 
         1,
     );
     let (connection, mut events) = host.open_connection();
-    connection.handle_frame(&request(0, "x"));
+    connection.handle_frame(&request(0));
     let pid: i32 = until(&mut events, "TextOutput").await["content"].as_str().unwrap().parse().unwrap();
     drop((connection, events));
     // The only place becomes free when its program is told to stop.
     let (connection, mut events) = host.open_connection();
-    connection.handle_frame(&request(0, "x"));
+    connection.handle_frame(&request(0));
     assert_eq!(next(&mut events).await, "started");
     over(pid).await;
     connection.handle_frame(&notice(0, "CancelRequest", &Value::Null));
@@ -202,7 +170,7 @@ async fn what_can_t_be_read_is_passed_over_and_a_broken_request_is_refused() {
     connection.handle_frame(&json!({"type": "ChatRequest", "run_id": ids(0).0, "thread_id": 7}).to_string());
     let refused = end(&mut events).await;
     assert!(refused["error"].as_str().unwrap().contains("cannot be read"), "{refused}");
-    connection.handle_frame(&request(1, "x"));
+    connection.handle_frame(&request(1));
     let crashed = end(&mut events).await;
     assert!(crashed["error"].as_str().unwrap().contains("exit code 3"), "{crashed}");
 }
@@ -224,7 +192,7 @@ async fn a_bug_ends_its_run_and_nothing_else() {
     let host = AgentHost::new(Arc::new(BrokenRunner), "tool", 1);
     let (connection, mut events) = host.open_connection();
     for n in 0..2 {
-        connection.handle_frame(&request(n, "x"));
+        connection.handle_frame(&request(n));
         assert_eq!(end(&mut events).await["finish_reason"], "error");
     }
 }
@@ -249,13 +217,13 @@ impl Runner for Deaf {
 async fn a_run_that_takes_no_answers_ends_and_so_does_one_that_does_not_stop() {
     let host = AgentHost::new(Arc::new(Deaf), "tool", 1);
     let (connection, mut events) = host.open_connection();
-    connection.handle_frame(&request(0, "x"));
+    connection.handle_frame(&request(0));
     assert_eq!(next(&mut events).await, "started");
     for _ in 0..=2 * ANSWERS_WAITING_MAX {
         connection.handle_frame(&notice(0, "ResumeWithInput", &json!({})));
     }
     assert!(end(&mut events).await["error"].as_str().unwrap().contains("does not read the answers"));
-    connection.handle_frame(&request(1, "x"));
+    connection.handle_frame(&request(1));
     connection.handle_frame(&notice(1, "CancelRequest", &Value::Null));
     assert_eq!(end(&mut events).await["finish_reason"], "canceled");
 }
@@ -264,7 +232,7 @@ async fn a_run_that_takes_no_answers_ends_and_so_does_one_that_does_not_stop() {
 async fn a_host_that_stops_does_not_wait_for_whoever_does_not() {
     let host = AgentHost::new(Arc::new(Deaf), "tool", 1);
     let (mut connection, mut events) = host.open_connection();
-    connection.handle_frame(&request(0, "x"));
+    connection.handle_frame(&request(0));
     assert_eq!(next(&mut events).await, "started");
     let started_at = tokio::time::Instant::now();
     connection.stop();
@@ -280,7 +248,7 @@ async fn what_nobody_takes_waits() {
         echo '{{"type":"RunCompleted","finish_reason":"success"}}'"#
     );
     let (connection, mut events) = shell(&script, 1).open_connection();
-    connection.handle_frame(&request(0, "x"));
+    connection.handle_frame(&request(0));
     while events.len() < HOST_EVENTS_WAITING_MAX {
         tokio::task::yield_now().await;
     }
