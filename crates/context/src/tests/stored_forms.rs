@@ -1,12 +1,13 @@
 //! The stored form of every event, byte for byte. They are frozen: a change is a new form beside the old one.
 
-use plenary_engine::golden::{assert_frozen, assert_frozen_with};
+use plenary_engine::golden::{assert_frozen, assert_frozen_with, frozen};
 
 use crate::{
     activity::event::{Activity, ActivityNoted},
     blob::event::BlobKept,
     fact::event::FactEvent,
-    package::event::PackageEvent,
+    lifecycle::Status,
+    package::event::{PackageEvent, Standing},
     project::event::ProjectEvent,
     session::event::SessionEvent,
 };
@@ -64,6 +65,29 @@ fn packages() {
             "",
         ),
     ]);
+}
+
+#[test]
+fn what_every_event_of_a_package_says() {
+    for (kind, envelope, from, asks) in [
+        ("PackageDeposited", r#"{"status":"draft","created_at":"2026-04-18T20:00:00.5Z"}"#, None, false),
+        ("PackageDeposited", r#"{"status":"awaiting_review","created_at":"2026-04-18T20:00:00Z"}"#, None, true),
+        (
+            "PackageReviewed",
+            r#"{"from":"draft","status":"awaiting_review","created_at":"2026-04-18T20:00:00Z"}"#,
+            Some(Status::Draft),
+            true,
+        ),
+        (
+            "PackageFlagged",
+            r#"{"from":"awaiting_review","status":"awaiting_review","created_at":"2026-04-18T20:00:00Z"}"#,
+            Some(Status::AwaitingReview),
+            false,
+        ),
+    ] {
+        let standing = Standing::read(&frozen(kind, envelope, "")).unwrap();
+        assert_eq!((standing.from, standing.asks_for_review()), (from, asks), "{kind} {envelope}");
+    }
 }
 
 #[test]
