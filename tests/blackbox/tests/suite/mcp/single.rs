@@ -93,6 +93,9 @@ async fn unknown_methods_are_404() {
     for method in ["no/such", "ping", "resources/subscribe", "logging/setLevel"] {
         let answer = ask(&agent, method, json!({"uri": "plenary://me", "level": "info"})).await;
         assert_eq!((answer.status, code(&answer)), (404, -32_601), "{method}: {answer}");
+        let names_method =
+            answer.json()["error"]["message"].as_str().is_some_and(|text| text.contains(method));
+        assert!(names_method, "{answer}");
     }
     let message = single("tools/call", json!({"arguments": []}));
     let answer =
