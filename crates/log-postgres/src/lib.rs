@@ -6,7 +6,6 @@ mod audit;
 mod backoff;
 mod copying;
 mod lead;
-mod listen;
 mod migrate;
 mod pool;
 mod reads;
@@ -87,17 +86,9 @@ pub async fn open(url: &str, options: Options) -> Result<OpenedLog, OpenError> {
     let shared = Arc::new(StoreState { target, hint, writer: AtomicI32::new(0) });
     let (committed, committed_rx) = mpsc::channel(COMMITS_AT_HAND_MAX);
     let (channel, jobs, feeder) = plenary_log::channel();
-    let tail = Tail {
-        reads: reads.clone(),
-        feeder: feeder.clone(),
-        committed: committed_rx,
-        hint: hint_rx,
-        poll: options.poll,
-        published: head,
-    };
+    let tail = Tail::new((reads.clone(), feeder.clone()), committed_rx, hint_rx, options.poll);
     tokio::spawn(tail.run());
-    tokio::spawn(listen::listen(shared.clone()));
-    let signals = signals::signals(shared.target.clone()).await;
+    let signals = signals::signals(shared.clone()).await;
     tokio::spawn(Writer::new(shared, feeder, committed, session, head).run(jobs));
     Ok(channel.open_with(reads, signals, true))
 }
@@ -146,8 +137,5 @@ impl StoreState {
     /// Makes the feed read up to this position.
     fn committed_until(&self, position: Position) {
         self.hint.raise(position);
-    }
-    async fn tail_ended(&self) {
-        self.hint.deserted().await;
     }
 }

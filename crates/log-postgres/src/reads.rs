@@ -2,9 +2,10 @@
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, hash_map::Entry},
+    collections::{BTreeSet, HashMap},
 };
 
+use parking_lot::Mutex;
 use plenary_kernel::{Position, TimestampMs, Version};
 use plenary_log::{
     Digest, Fault, FoundRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews, Usage,
@@ -32,9 +33,12 @@ macro_rules! statements {
 statements! {
     Stream = "SELECT position, version, kind, form, at, envelope, payload, sum FROM events \
         WHERE stream = (SELECT id FROM streams WHERE name = $1) AND version > $2 ORDER BY version LIMIT $3";
-    Log = "SELECT e.position, e.version, e.kind, e.form, e.at, e.envelope, e.payload, e.sum, e.stream, s.name FROM \
-        (SELECT * FROM events WHERE position > $1 ORDER BY position LIMIT $2) e \
-        JOIN streams s ON s.id = e.stream ORDER BY e.position";
+    Log = "SELECT position, version, kind, form, at, envelope, payload, sum, stream FROM events \
+        WHERE position > $1 ORDER BY position LIMIT $2";
+    Gaps = "SELECT e.position, e.version, e.kind, e.form, e.at, e.envelope, e.payload, e.sum, e.stream \
+        FROM unnest($1::bigint[], $2::bigint[]) AS gap (after, until) \
+        JOIN events e ON e.position > gap.after AND e.position <= gap.until";
+    Names = "SELECT id, name FROM streams WHERE id = ANY ($1)";
     IndexUp = "SELECT key, value, sum FROM idx WHERE name = $1 AND key >= $2 AND key < $3 ORDER BY key LIMIT $4";
     IndexUpAll = "SELECT key, value, sum FROM idx WHERE name = $1 AND key >= $2 ORDER BY key LIMIT $3";
     IndexDown = "SELECT key, value, sum FROM idx WHERE name = $1 AND key >= $2 AND key < $3 ORDER BY key DESC LIMIT $4";
@@ -64,12 +68,71 @@ statements! {
     Head = "SELECT last FROM head";
 }
 
-/// The reads.
-pub(crate) struct Postgres(Pool);
+/// Most names of streams that are remembered; beyond it all are dropped.
+const NAMES_MAX: usize = 65_536;
+
+/// Positions after one and up to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Gap {
+    pub(crate) after: Position,
+    pub(crate) until: Position,
+}
+
+/// The reads, and the names of streams that they found.
+pub(crate) struct Postgres(Pool, Mutex<HashMap<i64, StreamName>>);
 
 impl Postgres {
     pub(crate) fn new(pool: Pool) -> Self {
-        Self(pool)
+        Self(pool, Mutex::default())
+    }
+
+    /// The events in the gaps, in order.
+    pub(crate) async fn read_gaps(&self, gaps: &[Gap]) -> Result<Vec<StoredEvent>, Fault> {
+        let after: Vec<_> = gaps.iter().map(|gap| stored(gap.after.0)).collect();
+        let until: Vec<_> = gaps.iter().map(|gap| stored(gap.until.0)).collect();
+        let mut events = self.events(&self.0.query(Sql::Gaps, &[&after, &until]).await?).await?;
+        events.sort_by_key(|event| event.position);
+        Ok(events)
+    }
+
+    /// Events with the id of their stream in the ninth column.
+    async fn events(&self, records: &[Record]) -> Result<Vec<StoredEvent>, Fault> {
+        let ids = decoded(records, |record| Ok(record.try_get::<_, i64>(8)?))?;
+        let names = self.names(&ids).await?;
+        let mut ids = ids.iter();
+        decoded(records, |record| {
+            let id = ids.next().copied().unwrap_or_default();
+            let name = names.get(&id).cloned();
+            event(record, name.ok_or_else(|| Trouble::Broken(format!("stream {id} has events and no name")))?)
+        })
+    }
+
+    /// The names of streams, as far as they have one.
+    async fn names(&self, ids: &[i64]) -> Result<HashMap<i64, StreamName>, Fault> {
+        let (mut names, mut unknown) = (HashMap::new(), BTreeSet::new());
+        {
+            let known = self.1.lock();
+            for id in ids {
+                match known.get(id) {
+                    Some(name) => _ = names.entry(*id).or_insert_with(|| name.clone()),
+                    None => _ = unknown.insert(*id),
+                }
+            }
+        }
+        if unknown.is_empty() {
+            return Ok(names);
+        }
+        let found = self.0.query(Sql::Names, &[&Vec::from_iter(unknown)]).await?;
+        let found = decoded(&found, |record| {
+            Ok((record.try_get::<_, i64>(0)?, StreamName::stored(&text::plain(record.try_get(1)?))))
+        })?;
+        names.extend(found.iter().cloned());
+        let mut known = self.1.lock();
+        if known.len() > NAMES_MAX {
+            known.clear();
+        }
+        known.extend(found);
+        Ok(names)
     }
 
     /// Rows of `(text, …)` in a range, by the statement with an end or the one without.
@@ -110,14 +173,7 @@ impl Reads for Postgres {
     fn read_log(&self, after: Position, max: usize) -> Read<'_, Vec<StoredEvent>> {
         Box::pin(async move {
             let records = self.0.query(Sql::Log, &[&stored(after.0), &most(max)]).await?;
-            let mut names = HashMap::new();
-            decoded(&records, |record| {
-                let name = match names.entry(record.try_get::<_, i64>(8)?) {
-                    Entry::Occupied(name) => name.into_mut(),
-                    Entry::Vacant(name) => name.insert(StreamName::stored(&text::plain(record.try_get(9)?))),
-                };
-                event(record, name.clone())
-            })
+            self.events(&records).await
         })
     }
     fn read_index<'a>(

@@ -113,9 +113,7 @@ pub enum Purpose {
     Writing,
     /// Reading the log.
     Reading,
-    /// Listening for commits.
-    Listening,
-    /// Signals between processes.
+    /// Signals between processes, and listening for commits.
     Signalling,
     /// Searches, and reading vectors.
     Searching,
@@ -134,12 +132,7 @@ impl Purpose {
     /// and words are looked up in bitmaps; an index that is lost in a crash is rebuilt from the log.
     fn settings(self) -> &'static str {
         match self {
-            Self::Migrating
-            | Self::Writing
-            | Self::Reading
-            | Self::Listening
-            | Self::Signalling
-            | Self::Looking => "",
+            Self::Migrating | Self::Writing | Self::Reading | Self::Signalling | Self::Looking => "",
             Self::Searching => "SET enable_bitmapscan = on; SET plan_cache_mode = force_custom_plan",
             Self::Indexing | Self::Keeping => "SET synchronous_commit = off",
             // One statement reads a whole table, as fast as the other end takes it.
@@ -154,7 +147,6 @@ impl Purpose {
             Self::Migrating => "migrate",
             Self::Writing => "write",
             Self::Reading => "read",
-            Self::Listening => "listen",
             Self::Signalling => "signal",
             Self::Searching => "search",
             Self::Indexing => "index",

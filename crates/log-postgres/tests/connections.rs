@@ -134,7 +134,7 @@ fn a_lost_ear_costs_time_and_no_event() {
         let (mut reader, writer) = (store.open().await, store.open().await);
         let admin = store.admin().await;
         for n in 0..COUNT {
-            store.terminate(&admin, "listen").await;
+            store.terminate(&admin, "signal").await;
             writer.log.append(message(&stream("a"), &n.to_string())).await.expect("appended");
             assert_gapless(&soon(fed(&mut reader.feed, 1)).await, n as u64 + 1);
         }

@@ -47,11 +47,6 @@ impl HighWater {
     pub fn subscribe(&self) -> watch::Receiver<Position> {
         self.0.subscribe()
     }
-
-    /// Waits until there is no receiver left.
-    pub async fn deserted(&self) {
-        self.0.closed().await;
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Signals between processes by NOTIFY: one connection that numbers, sends and listens, with a bounded queue before
-//! it. Every signal, including the process's own, arrives by NOTIFY, so that all processes get them in the same
+//! it. It also hears the commits of other processes: the server wakes each listening connection for every commit. Every signal, including the process's own, arrives by NOTIFY, so that all processes get them in the same
 //! order.
 //! Must not know: the content of signals.
 
@@ -23,7 +23,7 @@ use plenary_log::{
 };
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::target::Target;
+use crate::StoreState;
 
 /// Most signals and answers that wait for the connection; beyond it a publisher waits, and an answer is
 /// dropped.
@@ -42,12 +42,12 @@ const START_MS_MAX: u64 = 3_000;
 
 /// The signals of a store, as soon as this process listens. If the server is lost meanwhile, the start
 /// continues.
-pub(crate) async fn signals(target: Arc<Target>) -> Signals {
+pub(crate) async fn signals(store: Arc<StoreState>) -> Signals {
     let (queue, items) = mpsc::channel(QUEUE_MAX);
     let (closing, closed) = watch::channel(false);
     let exchange = Arc::new(Exchange::default());
     let shared = Arc::new(SignalState {
-        target,
+        store,
         exchange: exchange.clone(),
         process: AtomicU64::new(0),
         former: AtomicU64::new(0),
@@ -61,7 +61,7 @@ pub(crate) async fn signals(target: Arc<Target>) -> Signals {
 
 /// The state that the publishers and the task share.
 struct SignalState {
-    target: Arc<Target>,
+    store: Arc<StoreState>,
     exchange: Arc<Exchange>,
     /// The id under which this process listens now; 0 while it does not.
     process: AtomicU64,

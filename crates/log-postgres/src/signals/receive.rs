@@ -1,10 +1,12 @@
-//! Incoming NOTIFY messages: signals are given to the exchange, answers to the process's questions.
+//! Incoming NOTIFY messages: signals are given to the exchange, answers to the process's questions. A commit of another
+//! process only makes the tail read sooner.
 //! Must not know: how messages are sent.
 
 use std::{future::poll_fn, sync::Arc};
 
+use plenary_kernel::Position;
 use plenary_log::signals::{IncomingSignal, ProcessId, Responder, Signal};
-use tokio_postgres::AsyncMessage;
+use tokio_postgres::{AsyncMessage, Notification};
 
 use super::{
     Item, SignalState,
@@ -21,7 +23,9 @@ pub(super) async fn receive(shared: &Arc<SignalState>, mut wire: Wire) -> Troubl
     loop {
         match poll_fn(|cx| wire.poll_message(cx)).await {
             Some(Ok(AsyncMessage::Notification(notification))) => {
-                if let Some((from, message)) = joiner.take(notification.payload()) {
+                if notification.channel() == shared.store.channel() {
+                    hear_commit(shared, &notification);
+                } else if let Some((from, message)) = joiner.take(notification.payload()) {
                     take(shared, from, message);
                 }
             }
@@ -29,6 +33,15 @@ pub(super) async fn receive(shared: &Arc<SignalState>, mut wire: Wire) -> Troubl
             Some(Err(error)) => return Trouble::Lost(described(&error)),
             None => return Trouble::Lost("the connection was closed".into()),
         }
+    }
+}
+
+fn hear_commit(shared: &SignalState, notification: &Notification) {
+    // Own commits reach the feed directly.
+    if notification.process_id() != shared.store.writer()
+        && let Ok(position) = notification.payload().parse()
+    {
+        shared.store.committed_until(Position(position));
     }
 }
 

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use plenary_kernel::Position;
 use plenary_log::{Fault, signals::ProcessId};
 use tokio::{
     sync::{mpsc, oneshot, watch},
@@ -51,7 +52,7 @@ pub(super) async fn run(
         if former != 0 {
             shared.former.store(former, Ordering::Release);
         }
-        tracing::warn!(text = ?trouble, "not exchanging signals with other processes; they are lost until it is back");
+        tracing::warn!(text = ?trouble, "not exchanging signals with other processes; they are lost until it is back, and commits of others are found by polling");
         let pause = tokio::time::sleep(backoff.pause());
         tokio::select! {
             _ = closed.wait_for(|closed| *closed) => break,
@@ -86,7 +87,7 @@ async fn carry(
     items: &mut mpsc::Receiver<Item>,
     on_ready: &mut (impl FnMut() + Send),
 ) -> Result<(), Trouble> {
-    let (client, wire) = shared.target.dial(Purpose::Signalling).await.map_err(OpenError::trouble)?;
+    let (client, wire) = shared.store.target.dial(Purpose::Signalling).await.map_err(OpenError::trouble)?;
     tokio::select! {
         trouble = receive::receive(shared, wire) => Err(trouble),
         ended = work(shared, &client, items, on_ready) => ended,
@@ -112,7 +113,7 @@ async fn work(
                 let Some(item) = item else { return Ok(()) };
                 let group = group(item, items);
                 let from = (session.process, &mut serial);
-                match send::send(client, &session.send, &shared.target, from, group).await {
+                match send::send(client, &session.send, &shared.store.target, from, group).await {
                     Ok(()) => {}
                     Err(trouble @ (Trouble::Lost(_) | Trouble::Broken(_))) => return Err(trouble),
                     Err(trouble @ (Trouble::Busy(_) | Trouble::Full(_) | Trouble::Refused(_))) => {
@@ -152,7 +153,7 @@ struct Listener {
 /// Listens first and registers as alive second: every process that is waited for then receives the
 /// question.
 async fn begin(shared: &SignalState, client: &Client) -> Result<Listener, Trouble> {
-    let target = &shared.target;
+    let target = &shared.store.target;
     target.settle(client).await.map_err(OpenError::trouble)?;
     within(STEP_MS_MAX, async {
         // No data sent here needs to be on disk.
@@ -160,11 +161,15 @@ async fn begin(shared: &SignalState, client: &Client) -> Result<Listener, Troubl
         let drawn = client.query_one("SELECT nextval('signal_process_ids')", &[]).await?;
         let process = ProcessId(unsigned(drawn.try_get(0)?)?);
         let listen = format!(
-            "LISTEN \"{}\"; LISTEN \"{}\"",
+            "LISTEN \"{}\"; LISTEN \"{}\"; LISTEN \"{}\"",
+            target.channel(),
             target.signal_channel(),
             target.private_channel(process.0)
         );
         client.batch_execute(&listen).await?;
+        // After LISTEN, so that no commit is missed between the two.
+        let head = client.query_one("SELECT last FROM head", &[]).await?;
+        shared.store.committed_until(Position(unsigned(head.try_get(0)?)?));
         let send = client.prepare(send::SEND).await?;
         let until = format!("clock_timestamp() + interval '{ALIVE_MS} milliseconds'");
         let beat = format!(
@@ -201,7 +206,7 @@ async fn leave(shared: &SignalState) {
         return;
     }
     let leaving = async {
-        let client = shared.target.connect(Purpose::Signalling).await.map_err(OpenError::trouble)?;
+        let client = shared.store.target.connect(Purpose::Signalling).await.map_err(OpenError::trouble)?;
         let id = stored(process);
         client.execute("DELETE FROM signal_processes WHERE id = $1", &[&id]).await?;
         Ok::<_, Trouble>(())
