@@ -1,4 +1,5 @@
-//! The second half of a group's transaction: one statement that writes to every table, then the commit.
+//! The second half of a group's transaction: one statement that writes to every table, then the commit. Or the whole
+//! transaction: one statement that locks the head as well, and does nothing if it is not where it was.
 
 use plenary_kernel::Position;
 use tokio_postgres::{Error, Row, Statement, error::SqlState, types::ToSql};
@@ -28,16 +29,18 @@ type Part<'a> = (bool, &'static str, Vec<&'a (dyn ToSql + Sync)>);
 
 /// The new head, and the channel to notify.
 struct End<'a> {
+    before: i64,
     last: i64,
     channel: &'a str,
     payload: String,
 }
 
-fn parts<'a>(columns: &'a Columns<'a>, end: &'a End<'a>) -> [Part<'a>; 9] {
+fn parts<'a>(columns: &'a Columns<'a>, first: Part<'a>) -> [Part<'a>; 9] {
     let Columns {
         new_streams, events, index_put, index_delete, rows_put, rows_delete, keys, charges, ..
     } = columns;
     [
+        first,
         (
             !new_streams.0.is_empty(),
             "INSERT INTO streams (id, name) SELECT unnest(?::bigint[]), unnest(?::text[])",
@@ -89,21 +92,40 @@ fn parts<'a>(columns: &'a Columns<'a>, end: &'a End<'a>) -> [Part<'a>; 9] {
              events = GREATEST(0, u.events + excluded.events)",
             vec![&charges.0, &charges.1, &charges.2],
         ),
-        (
-            !events.position.is_empty(),
-            "UPDATE head SET last = ?, streams = ? RETURNING pg_notify(?, ?)",
-            vec![&end.last, &columns.stream_count, &end.channel, &end.payload],
-        ),
     ]
 }
 
-/// All parts as one statement. No part reads what another one writes.
-fn joined(parts: &[&Part<'_>]) -> String {
+/// The head and the notification, if the head was not locked before. The first part, which the others depend on.
+fn moved<'a>(columns: &'a Columns<'a>, end: &'a End<'a>) -> Part<'a> {
+    let sql = "UPDATE head SET last = ?, streams = ? WHERE last = ? RETURNING pg_notify(?, ?)";
+    (true, sql, vec![&end.last, &columns.stream_count, &end.before, &end.channel, &end.payload])
+}
+
+/// The head and the notification, under its lock.
+fn head<'a>(columns: &'a Columns<'a>, end: &'a End<'a>) -> Part<'a> {
+    let sql = "UPDATE head SET last = ?, streams = ? RETURNING pg_notify(?, ?)";
+    let params = vec![&end.last as _, &columns.stream_count as _, &end.channel as _, &end.payload as _];
+    (!columns.events.position.is_empty(), sql, params)
+}
+
+/// What every other part needs if the head was not locked before.
+const MOVED: &str = " WHERE EXISTS (SELECT FROM moved)";
+/// The part that upserts, and the place of the condition in it.
+const CONFLICT: &str = " ON CONFLICT";
+
+/// All parts as one statement. No part reads what another one writes, except whether the head was moved.
+fn joined(parts: &[&Part<'_>], alone: bool) -> String {
     let mut joined = String::from("WITH ");
     for (nth, (_, sql, _)) in parts.iter().enumerate() {
-        joined += &format!("{}p{nth} AS ({sql})", if nth > 0 { ", " } else { "" });
+        joined += if nth > 0 { ", " } else { "" };
+        joined += &match (alone, nth, sql.split_once(CONFLICT)) {
+            (false, ..) => format!("p{nth} AS ({sql})"),
+            (true, 0, _) => format!("moved AS ({sql})"),
+            (true, _, None) => format!("p{nth} AS ({sql}{MOVED})"),
+            (true, _, Some((insert, update))) => format!("p{nth} AS ({insert}{MOVED}{CONFLICT}{update})"),
+        };
     }
-    joined += " SELECT 1";
+    joined += if alone { " SELECT count(*) FROM moved" } else { " SELECT 1" };
     let mut numbered = String::with_capacity(joined.len() + 64);
     for (nth, piece) in joined.split('?').enumerate() {
         if nth > 0 {
@@ -121,13 +143,9 @@ pub(crate) async fn write_and_commit(
     last: Position,
     channel: &str,
 ) -> Result<(), NotCommitted> {
-    let end = End { last: stored(last.0), channel, payload: last.to_string() };
-    let parts = parts(columns, &end);
-    let parts: Vec<_> = parts.iter().enumerate().filter(|(_, part)| part.0).collect();
-    let shape = parts.iter().fold(0_u16, |shape, (nth, _)| shape | 1 << nth);
-    let parts: Vec<_> = parts.into_iter().map(|(_, part)| part).collect();
-    let statement = session.shape(shape, || joined(&parts)).await.map_err(NotCommitted::NotSent)?;
-    let params: Vec<_> = parts.iter().flat_map(|(_, _, params)| params.iter().copied()).collect();
+    let end = End { before: 0, last: stored(last.0), channel, payload: last.to_string() };
+    let parts = parts(columns, head(columns, &end));
+    let (statement, params) = prepared(session, &parts, false).await?;
     let mut burst = Burst::default();
     burst.send(write(session, &statement, &params)).await;
     burst.send(commit(session)).await;
@@ -135,17 +153,53 @@ pub(crate) async fn write_and_commit(
     let answers = answers.map_err(|trouble| NotCommitted::Unknown(format!("{trouble:?}")))?;
     let [written, committed]: [_; 2] =
         answers.try_into().map_err(|_| NotCommitted::Unknown("two answers were awaited".into()))?;
-    if let Err(error) = written {
-        // A definite answer of the server before the commit; without it the commit may have succeeded.
-        return Err(match error.as_db_error() {
-            Some(db) if *db.code() == SqlState::UNIQUE_VIOLATION && db.table() == Some("keys") => {
-                NotCommitted::KeyClaimed
-            }
-            Some(_) => NotCommitted::Nothing(Trouble::from(error)),
-            None => NotCommitted::Unknown(described(&error)),
-        });
-    }
+    written.map_err(refused)?;
     committed.map(|_| ()).map_err(|error| NotCommitted::Unknown(described(&error)))
+}
+
+/// Writes everything in a transaction of its own, if the head is still at `before`; whether it was.
+pub(crate) async fn write_alone(
+    session: &mut WriteSession,
+    columns: &Columns<'_>,
+    (before, last): (Position, Position),
+    channel: &str,
+) -> Result<bool, NotCommitted> {
+    let end = End { before: stored(before.0), last: stored(last.0), channel, payload: last.to_string() };
+    let parts = parts(columns, moved(columns, &end));
+    let (statement, params) = prepared(session, &parts, true).await?;
+    let answer = async { Ok::<_, Trouble>(write(session, &statement, &params).await) };
+    let answer = within(ANSWER_MS_MAX, answer).await;
+    let rows = answer.map_err(|trouble| NotCommitted::Unknown(format!("{trouble:?}")))?.map_err(refused)?;
+    let moved: i64 = match rows.first().map(|row| row.try_get(0)) {
+        Some(Ok(moved)) => moved,
+        Some(Err(_)) | None => return Err(NotCommitted::Unknown("the answer has another form".into())),
+    };
+    Ok(moved > 0)
+}
+
+/// The statement of the parts that have anything to write, and its parameters.
+async fn prepared<'a>(
+    session: &mut WriteSession,
+    parts: &[Part<'a>],
+    alone: bool,
+) -> Result<(Statement, Vec<&'a (dyn ToSql + Sync)>), NotCommitted> {
+    let parts: Vec<_> = parts.iter().enumerate().filter(|(_, part)| part.0).collect();
+    let shape = parts.iter().fold(u16::from(alone) << 15, |shape, (nth, _)| shape | 1 << nth);
+    let parts: Vec<_> = parts.into_iter().map(|(_, part)| part).collect();
+    let statement = session.shape(shape, || joined(&parts, alone)).await.map_err(NotCommitted::NotSent)?;
+    Ok((statement, parts.iter().flat_map(|(_, _, params)| params.iter().copied()).collect()))
+}
+
+/// The failure of the writing statement. A definite answer of the server came before the commit; without it the
+/// commit may have succeeded.
+fn refused(error: Error) -> NotCommitted {
+    match error.as_db_error() {
+        Some(db) if *db.code() == SqlState::UNIQUE_VIOLATION && db.table() == Some("keys") => {
+            NotCommitted::KeyClaimed
+        }
+        Some(_) => NotCommitted::Nothing(Trouble::from(error)),
+        None => NotCommitted::Unknown(described(&error)),
+    }
 }
 
 async fn write(

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use plenary_kernel::Position;
+use plenary_kernel::{Position, Version};
 use tokio_postgres::{Error, Row, SimpleQueryMessage, SimpleQueryRow, types::ToSql};
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     columns::Texts,
     known::{CommittedNames, Names, by_name, key_record, row},
     session::WriteSession,
-    streams::{Change, Streams},
+    streams::Streams,
 };
 use crate::{
     target::{ANSWER_MS_MAX, unsigned, within},
@@ -25,8 +25,8 @@ use crate::{
 pub(crate) const NAMED: &str = "\
     PREPARE queue AS SELECT pg_advisory_xact_lock(x'506c656e00000000'::bigint + 'head'::regclass::oid::bigint); \
     PREPARE lock_head AS SELECT last, streams FROM head FOR UPDATE; \
-    PREPARE changes (bigint) AS SELECT s.name, s.id, max(e.version) FROM events e JOIN streams s ON s.id = e.stream \
-    WHERE e.position > $1 AND e.position <= $1 + 4096 GROUP BY s.id";
+    PREPARE changes (bigint) AS SELECT stream, max(version) FROM events \
+    WHERE position > $1 AND position <= $1 + 4096 GROUP BY stream";
 const BEGIN: &str = "BEGIN; EXECUTE queue; EXECUTE lock_head";
 
 /// The other prepared statements of a writing session.
@@ -73,6 +73,7 @@ pub(crate) async fn lock(
         let changed = changed.iter().map(change).collect::<Result<Vec<_>, _>>()?;
         streams.changed(head.last, changed);
     }
+    streams.stream_count = head.stream_count;
     Ok(head)
 }
 
@@ -94,9 +95,9 @@ fn number(record: &SimpleQueryRow, column: usize) -> Result<i64, Trouble> {
     text.parse().map_err(|_| Trouble::Broken(format!("a number of {text:?}")))
 }
 
-fn change(record: &SimpleQueryRow) -> Result<Change, Trouble> {
-    let name = record.try_get(0)?.unwrap_or_default();
-    Ok(Change::new(name, number(record, 1)?, unsigned(number(record, 2)?)?))
+/// A stream's id, and its version now.
+fn change(record: &SimpleQueryRow) -> Result<(i64, Version), Trouble> {
+    Ok((number(record, 0)?, Version(unsigned(number(record, 1)?)?)))
 }
 
 async fn run(

@@ -1,6 +1,7 @@
 //! The one writer of this process: groups of batches, one transaction each, answered after the commit.
 //! Must not know: the rules of an append, which are `plenary_log::plan`.
 
+mod alone;
 mod burst;
 mod columns;
 mod commit;
@@ -10,7 +11,11 @@ mod queue;
 mod session;
 mod streams;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use plenary_kernel::Position;
 use plenary_log::{Fault, Feeder, Job, Jobs, Outcome, PlanResult, StoredEvent, Writes, plan};
@@ -18,9 +23,10 @@ use tokio::{sync::mpsc, time::timeout};
 
 pub(crate) use self::session::WriteSession;
 use self::{
+    alone::is_certain,
     columns::Columns,
-    commit::{NotCommitted, write_and_commit},
-    known::Names,
+    commit::{NotCommitted, write_alone, write_and_commit},
+    known::{CommittedNames, Names},
     lock::{Head, lock, look_up, undo},
     queue::Queue,
     streams::Streams,
@@ -29,6 +35,8 @@ use crate::{StoreState, backoff::Backoff, trouble::Trouble};
 
 /// How many groups look up their keys after a group failed on a claimed key. Retries come in bursts.
 const CAREFUL_GROUPS: u32 = 64;
+/// How long after a commit the connection is trusted to be alive.
+const TRUSTED: Duration = Duration::from_secs(1);
 /// How long the lock is kept for batches that have just lost to another process.
 const LOCK_RETAINED: Duration = Duration::from_millis(10);
 
@@ -41,8 +49,10 @@ pub(crate) struct Writer {
     session: Option<WriteSession>,
     backoff: Backoff,
     streams: Streams,
-    /// Whether other processes appended before the last lock.
+    /// Whether other processes appended before the last lock, as far as is known.
     others_wrote: bool,
+    /// When the last commit was answered.
+    committed_at: Option<Instant>,
     /// The number of groups that still look up their keys before they write; later ones rely on the
     /// unique index.
     careful: u32,
@@ -78,7 +88,8 @@ impl Writer {
             session: Some(session),
             backoff: Backoff::default(),
             streams: Streams::new(head),
-            others_wrote: false,
+            others_wrote: true,
+            committed_at: None,
             careful: 0,
         }
     }
@@ -88,6 +99,13 @@ impl Writer {
         let mut queue = Queue::new(jobs);
         let mut retained = None;
         while queue.wait().await {
+            if retained.is_none() {
+                match self.alone(&mut queue).await {
+                    Ok(true) => continue,
+                    Ok(false) => {}
+                    Err(StoreEnded) => return,
+                }
+            }
             let was_retained = retained.is_some();
             // The group is selected after the lock is taken: jobs that arrive during the wait are
             // included.
@@ -122,6 +140,64 @@ impl Writer {
         }
     }
 
+    /// While no other process writes: writes a group in one statement, without waiting for the lock. False if that
+    /// cannot be done, and nothing was done.
+    async fn alone(&mut self, queue: &mut Queue) -> Result<bool, StoreEnded> {
+        // A connection that broke while idle must not leave an outcome unknown.
+        let is_alive = self.committed_at.is_some_and(|at| at.elapsed() < TRUSTED);
+        if self.others_wrote || self.careful > 0 || !is_alive {
+            return Ok(false);
+        }
+        let jobs = queue.group();
+        if !is_certain(jobs.iter().map(|job| &job.batch), &self.streams) {
+            queue.put_back(jobs);
+            return Ok(false);
+        }
+        match self.write_alone(&jobs).await {
+            Ok(Some(written)) => self.settle(jobs, Ok(written)).map(|_| true),
+            Ok(None) | Err(NotCommitted::NotSent(_)) => {
+                queue.put_back(jobs);
+                Ok(false)
+            }
+            Err(NotCommitted::KeyClaimed) => {
+                self.careful = CAREFUL_GROUPS;
+                queue.put_back(jobs);
+                Ok(false)
+            }
+            Err(not_committed) => self.settle(jobs, Err(not_committed)).map(|_| true),
+        }
+    }
+
+    /// `None` if nothing was written, because another process was first.
+    async fn write_alone(&mut self, jobs: &[Job]) -> Result<Option<GroupResult>, NotCommitted> {
+        let before = self.streams.at();
+        let (keys, rows) = (HashMap::new(), HashMap::new());
+        let mut known = CommittedNames { streams: &self.streams, keys, rows };
+        let planned = plan(jobs.iter().map(|job| job.batch.clone()), before, &mut known);
+        let (writes, outcomes) =
+            planned.map_err(|fault| NotCommitted::Nothing(Trouble::Broken(fault.to_string())))?;
+        let is_accepted = |outcome: &PlanResult| matches!(outcome, Ok(Outcome::Appended(_)));
+        let Some(last) = writes.events.last().map(|event| event.position) else { return Ok(None) };
+        if !outcomes.iter().all(is_accepted) {
+            return Ok(None);
+        }
+        let columns = Columns::of(&writes, &self.streams, self.streams.stream_count);
+        let mut session = self.session().await.map_err(NotCommitted::NotSent)?;
+        let written = write_alone(&mut session, &columns, (before, last), self.shared.channel()).await;
+        let count = columns.stream_count;
+        match &written {
+            Ok(true) => self.streams.committed(writes.events.iter().zip(columns.events.stream), count),
+            Ok(false) => self.others_wrote = true,
+            Err(NotCommitted::Unknown(_)) => self.shared.committed_until(last),
+            Err(_) => {}
+        }
+        if !session.client().is_closed() && !matches!(written, Err(NotCommitted::Unknown(_))) {
+            self.session = Some(session);
+        }
+        let is_written = written?;
+        Ok(is_written.then(|| GroupResult { outcomes, events: writes.events.into(), unused: None }))
+    }
+
     /// Writes a group, if necessary in a second attempt with its keys looked up, and answers its jobs.
     /// Returns the lock if all of them lost to other processes.
     async fn group(&mut self, locked: LockedHead, jobs: Vec<Job>) -> Result<Option<LockedHead>, StoreEnded> {
@@ -135,8 +211,18 @@ impl Writer {
                 Err(trouble) => Err(NotCommitted::Nothing(trouble)),
             };
         }
+        self.settle(jobs, written)
+    }
+
+    /// Answers the jobs of a group.
+    fn settle(
+        &mut self,
+        jobs: Vec<Job>,
+        written: Result<GroupResult, NotCommitted>,
+    ) -> Result<Option<LockedHead>, StoreEnded> {
         match written {
             Ok(GroupResult { outcomes, events, unused }) => {
+                self.committed_at = Some(Instant::now());
                 for (job, outcome) in jobs.into_iter().zip(outcomes) {
                     let _ = job.reply.send(outcome);
                 }
@@ -187,7 +273,10 @@ impl Writer {
         let columns = Columns::of(&writes, &self.streams, head.stream_count);
         let committed = write_and_commit(&mut session, &columns, last, self.shared.channel()).await;
         match &committed {
-            Ok(()) => self.streams.committed(writes.events.iter().zip(columns.events.stream)),
+            Ok(()) => {
+                let count = columns.stream_count;
+                self.streams.committed(writes.events.iter().zip(columns.events.stream), count);
+            }
             Err(NotCommitted::Unknown(_)) => self.shared.committed_until(last),
             Err(NotCommitted::NotSent(trouble)) => {
                 let trouble = trouble.clone();

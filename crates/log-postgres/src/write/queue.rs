@@ -50,6 +50,11 @@ impl Queue {
         group
     }
 
+    /// Puts a group back in its place before all others.
+    pub(crate) fn put_back(&mut self, group: Vec<Job>) {
+        group.into_iter().rev().for_each(|job| self.waiting.push_front(job));
+    }
+
     /// All waiting jobs.
     pub(crate) fn all(&mut self) -> impl Iterator<Item = Job> {
         while self.gather() {}

@@ -11,9 +11,11 @@ use tokio_postgres::{Config, config::Host};
 
 /// A commit as the writer sends it: a simple query.
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
+/// The text of a statement that is a whole transaction, where it is prepared: its name is before it.
+const ALONE: &[u8] = b"\0WITH moved AS (";
 
-/// The application names of connections that receive notifications.
-const LISTENING: [&[u8]; 2] = [b"plenary listen", b"plenary signal"];
+/// The application name of connections that receive notifications.
+const LISTENING: &[u8] = b"plenary signal";
 
 /// The treatment of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,16 +112,18 @@ async fn requests(
     lost: &watch::Sender<bool>,
     listens: Option<&watch::Sender<bool>>,
 ) {
-    let mut buffer = vec![0; 1 << 16];
+    let (mut buffer, mut alone) = (vec![0; 1 << 16], Vec::new());
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
         let chunk = &buffer[..read];
         // The first message contains the purpose of the connection.
         if let Some(listens) = listens
-            && LISTENING.iter().any(|name| chunk.windows(name.len()).any(|window| window == *name))
+            && find(chunk, LISTENING).is_some()
         {
             listens.send_replace(true);
         }
-        let commit = chunk.windows(COMMIT.len()).position(|window| window == COMMIT);
+        let commit =
+            find(chunk, COMMIT).or_else(|| alone.iter().find_map(|bind: &Vec<u8>| find(chunk, bind)));
+        alone.extend(prepared_alone(chunk));
         let now = *way.borrow();
         let passes = match (commit, now) {
             (Some(at), Way::CutBeforeCommit) => &chunk[..at],
@@ -139,6 +143,17 @@ async fn requests(
     }
 }
 
+fn find(chunk: &[u8], part: &[u8]) -> Option<usize> {
+    chunk.windows(part.len()).position(|window| window == part)
+}
+
+/// What is in a message that runs the statement which this chunk prepares, if that is a whole transaction.
+fn prepared_alone(chunk: &[u8]) -> Option<Vec<u8>> {
+    let end = find(chunk, ALONE)?;
+    let begin = chunk[..end].iter().rposition(|byte| *byte == b's')?;
+    Some([b"\0", &chunk[begin..=end]].concat())
+}
+
 async fn answers(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
@@ -154,8 +169,8 @@ async fn answers(
             return;
         }
         if *lost.borrow() {
-            // The answer to COMMIT is the last one.
-            if chunk.windows(7).any(|window| window == b"COMMIT\0") {
+            // The answer to COMMIT is the last one, or that to a statement outside a transaction.
+            if find(chunk, b"COMMIT\0").is_some() || find(chunk, b"Z\0\0\0\x05I").is_some() {
                 way.send_replace(Way::Cut);
                 return;
             }
