@@ -23,7 +23,8 @@ pub(super) async fn measure(bench: &mut Bench, table: &mut Table) -> Result<Vec<
             table.facts.push(("PostgreSQL", version(&url).await?));
         }
         let limit = bench.limit(&["pgwal", "--url", &url])?;
-        let store = Store::Postgres(bench.database().await?);
+        // As the limit, which does not encrypt its connection either.
+        let store = Store::Postgres(format!("{}?sslmode=disable", bench.database().await?));
         let servers = (0..processes).map(|_| bench.server_on(&store)).collect::<Result<Vec<_>>>()?;
         let addresses: Vec<_> = servers.iter().map(crate::process::Listening::address).collect();
         let mut bare = World::bare(limit.address(), PUBLISHERS).await?;
