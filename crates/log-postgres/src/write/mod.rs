@@ -148,6 +148,7 @@ impl Writer {
         if self.others_wrote || self.careful > 0 || !is_alive {
             return Ok(false);
         }
+        queue.gather_more().await;
         let jobs = queue.group();
         if !is_certain(jobs.iter().map(|job| &job.batch), &self.streams) {
             queue.put_back(jobs);

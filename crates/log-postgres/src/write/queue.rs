@@ -10,6 +10,9 @@ use crate::text::{TEXT_BYTES_MAX, stored};
 /// Most bytes of content in one transaction, except the last batch; the rest waits for the next.
 const GROUP_BYTES_MAX: usize = 8 << 20;
 
+/// How often other tasks may run before a transaction begins.
+const TURNS_MAX: usize = 8;
+
 /// The jobs that were taken and are not yet in a group.
 pub(crate) struct Queue {
     jobs: Jobs,
@@ -32,6 +35,17 @@ impl Queue {
             self.put();
         }
         true
+    }
+
+    /// Lets other tasks run, as long as jobs come of it: a transaction costs much more than a job. Without load it
+    /// takes no time.
+    pub(crate) async fn gather_more(&mut self) {
+        for _ in 0..TURNS_MAX {
+            tokio::task::yield_now().await;
+            if self.waiting.len() >= JOBS_PER_COMMIT_MAX || !self.gather() {
+                return;
+            }
+        }
     }
 
     /// The jobs of the next transaction, including those that arrived meanwhile.
