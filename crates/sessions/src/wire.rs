@@ -80,6 +80,9 @@ pub(crate) fn write(
     Ok(text)
 }
 
+/// The bytes of a message in its longest form, without its session, its sender and their members.
+const MESSAGE_BYTES: usize = 320;
+
 /// A message, the most frequent event: concatenated from its parts with one allocation.
 pub(crate) fn write_message(
     session: &SessionId,
@@ -88,21 +91,31 @@ pub(crate) fn write_message(
     form: Form,
 ) -> Result<String, Fault> {
     let session = session.as_str();
-    let (sequence, at) =
-        (&*sequence(stored_event.version).to_string(), &*event_time(id, stored_event.at).0.to_string());
     let members = text(stored_event)?;
-    let mut parts = Vec::with_capacity(32);
-    parts.extend([r#"{"type":"session.message","session_id":""#, session, r#"","event_id":"evt_"#, id]);
-    parts.extend([r#"","sequence":"#, sequence, r#","created_at":"#, at]);
+    let (sequence, at) = (sequence(stored_event.version), event_time(id, stored_event.at).0);
+    let mut text = String::with_capacity(MESSAGE_BYTES + 2 * (session.len() + sender.len() + members.len()));
+    add(
+        &mut text,
+        &[r#"{"type":"session.message","session_id":""#, session, r#"","event_id":"evt_"#, id, "\""],
+    );
+    let numbers = text.len();
+    let _ = write!(text, r#","sequence":{sequence},"created_at":{at}"#);
+    let numbers = numbers..text.len();
     if form != Form::Flat {
-        parts.extend([r#","payload":{"id":"msg_"#, id, r#"","session_id":""#, session, r#"","sender":""#]);
-        parts.extend([sender, r#"","sequence":"#, sequence, r#","created_at":"#, at, ",", members, "}"]);
+        add(&mut text, &[r#","payload":{"id":"msg_"#, id, r#"","session_id":""#, session]);
+        add(&mut text, &[r#"","sender":""#, sender, "\""]);
+        text.extend_from_within(numbers);
+        add(&mut text, &[",", members, "}"]);
     }
     if form != Form::Envelope {
-        parts.extend([r#","id":"msg_"#, id, r#"","sender":""#, sender, r#"","#, members]);
+        add(&mut text, &[r#","id":"msg_"#, id, r#"","sender":""#, sender, r#"","#, members]);
     }
-    parts.push("}");
-    Ok(parts.concat())
+    text.push('}');
+    Ok(text)
+}
+
+fn add(text: &mut String, parts: &[&str]) {
+    parts.iter().for_each(|part| text.push_str(part));
 }
 
 /// The members of a message from its id on: the sender's, and those that the server adds.
