@@ -71,7 +71,12 @@ fn packages() {
 fn what_every_event_of_a_package_says() {
     for (kind, envelope, from, asks) in [
         ("PackageDeposited", r#"{"status":"draft","created_at":"2026-04-18T20:00:00.5Z"}"#, None, false),
-        ("PackageDeposited", r#"{"status":"awaiting_review","created_at":"2026-04-18T20:00:00Z"}"#, None, true),
+        (
+            "PackageDeposited",
+            r#"{"status":"awaiting_review","created_at":"2026-04-18T20:00:00Z"}"#,
+            None,
+            true,
+        ),
         (
             "PackageReviewed",
             r#"{"from":"draft","status":"awaiting_review","created_at":"2026-04-18T20:00:00Z"}"#,
