@@ -314,11 +314,12 @@ async fn status_tells_a_good_token_from_a_missing_owner() {
     let bad = home.run(&["--token", &format!("plo_{}", "0".repeat(64)), "status"]).await;
     assert!(bad.code == 4 && bad.out.contains("not accepted"), "{bad:?}");
     // The token of an owner who is not called like the user of this machine is good too.
-    let acme = server.owner("acme").await;
-    let status = home.run(&["--token", acme.token(), "status"]).await;
+    let acme = json_of(&self::home(&server).run_ok(&["owner", "add", "acme", "--json"]).await);
+    let acme = acme["token"].as_str().expect("a token");
+    let status = home.run(&["--token", acme, "status"]).await;
     assert!(status.code == 0 && status.out.contains("accepted as that of the owner acme"), "{status:?}");
     assert!(status.err.contains("--as @acme"), "{status:?}");
-    let json = json_of(&home.run_ok(&["--token", acme.token(), "status", "--json"]).await);
+    let json = json_of(&home.run_ok(&["--token", acme, "status", "--json"]).await);
     assert_eq!(json["accepted_as"], "~acme");
     let bad = home.run(&["--token", &format!("plw_{}", "0".repeat(64)), "status"]).await;
     assert!(bad.code == 4 && bad.out.contains("not accepted"), "{bad:?}");
