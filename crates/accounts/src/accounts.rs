@@ -155,7 +155,13 @@ impl Accounts {
         Ok(KnownAgent { handle: handle.clone(), state, version, upon })
     }
 
-    /// The same, and whether the store was read.
+    /// Loads agents that are needed next, with few reads.
+    pub(crate) async fn load(&self, handles: &[AgentHandle]) {
+        let ids: Vec<_> = handles.iter().map(AgentHandle::as_str).collect();
+        self.0.agents.load_short(&ids).await;
+    }
+
+    /// The same as [`Accounts::agent`], and whether the store was read.
     pub fn look_agent_up<'a>(
         &'a self,
         handle: &'a AgentHandle,

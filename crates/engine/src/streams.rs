@@ -1,6 +1,7 @@
 //! The streams of one room: their states in memory, and commands on them.
 
 use std::{
+    collections::HashMap,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -30,6 +31,11 @@ pub struct Streams<R: Room> {
     /// By the id of the stream.
     pub(crate) cache: Cache<Arc<str>, Arc<Entry<R::State>>>,
 }
+
+/// Streams that are loaded with one read.
+const LOADED_TOGETHER_MAX: usize = 64;
+/// A stream of as many events is not short.
+const SHORT_EVENTS_MAX: usize = 64;
 
 /// How often a lock is tried before the task waits for it.
 const SPINS: usize = 32;
@@ -343,6 +349,53 @@ impl<R: Room> Streams<R> {
             entry.mark_ahead(fold.version);
             Ok(fold)
         })
+    }
+
+    /// Loads the states of short streams that are not in memory, with one read for many of them. The others are loaded when
+    /// they are needed, and so are all of a store with several processes.
+    pub async fn load_short(&self, ids: &[&str]) {
+        // One half is decoded while the store reads the other.
+        let (first, second) = ids.split_at(ids.len() / 2);
+        tokio::join!(self.load_in_turn(first), self.load_in_turn(second));
+    }
+
+    async fn load_in_turn(&self, ids: &[&str]) {
+        for some in ids.chunks(LOADED_TOGETHER_MAX) {
+            self.begin_short(some).await;
+        }
+    }
+
+    /// Does the same for a few streams, with a single read, and returns their events.
+    pub async fn begin_short(&self, ids: &[&str]) -> HashMap<StreamName, Vec<StoredEvent>> {
+        let mut begun = HashMap::new();
+        if self.log.shared() {
+            return begun;
+        }
+        let entries: Vec<_> = ids.iter().map(|id| self.entry(id)).collect();
+        // A task that holds a state loads it. While locks are held, nothing but the store is waited for.
+        let absent = entries.iter().filter_map(|entry| {
+            let guard = entry.loaded.try_lock().ok()?;
+            guard.is_none().then_some((entry, guard))
+        });
+        let mut absent: Vec<_> = absent.collect();
+        if absent.is_empty() {
+            return begun;
+        }
+        let streams: Vec<_> = absent.iter().map(|(entry, _)| (entry.stream.clone(), Version::ZERO)).collect();
+        // A failure is reported by the load when the state is needed.
+        let found = self.log.read_streams(&streams, SHORT_EVENTS_MAX).await.unwrap_or_default();
+        for ((entry, guard), events) in absent.iter_mut().zip(found) {
+            let Some(events) = events.filter(|events| events.len() < SHORT_EVENTS_MAX) else { continue };
+            let mut loaded = LoadedState::on_disk(&entry.stream, R::State::default(), Version::ZERO);
+            if events.iter().all(|event| fold_in::<R>(&mut loaded, event).is_ok()) {
+                loaded.confirm(loaded.version);
+                entry.observe(loaded.version);
+                entry.mark_ahead(loaded.version);
+                **guard = Some(loaded);
+                begun.insert(entry.stream.clone(), events);
+            }
+        }
+        begun
     }
 
     /// Loads a state without one in memory.

@@ -423,8 +423,9 @@ impl Inbox {
             for ((shelf, lookup), was_known) in shelves.into_iter().zip(was_known) {
                 if was_known {
                     let after = shelf.read_from(&stream);
-                    let unread = self.read_stream(me, lookup, &stream, after).await?;
-                    shelf.take(&stream, unread, NEWS_KEPT_MAX);
+                    for unread in self.read_streams(me, lookup, &[(stream.clone(), after)]).await? {
+                        shelf.take(&stream, unread, NEWS_KEPT_MAX);
+                    }
                 }
             }
         }

@@ -4,10 +4,9 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use futures_util::future::try_join_all;
 use plenary_kernel::{AgentHandle, Position, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, StreamName, StreamNews};
-use plenary_room::News;
+use plenary_room::{News, StreamOfNews};
 
 use crate::{
     Inbox, NEWS_KEPT_MAX,
@@ -20,7 +19,7 @@ use crate::{
 /// The work of one more listing, relative to reading one stream.
 const LISTING_WORK: usize = 4;
 /// How many streams are read at the same time.
-const READ_TOGETHER_MAX: usize = 16;
+const READ_TOGETHER_MAX: usize = 64;
 /// How many streams the background search reads before readers get their turn.
 const READ_IN_BACKGROUND_MAX: usize = 16;
 
@@ -123,8 +122,7 @@ impl Inbox {
                 continue;
             }
             *work -= first.len();
-            let reads = first.iter().map(|(stream, after)| self.read_stream(me, lookup, stream, *after));
-            for ((stream, _), unread) in first.iter().zip(try_join_all(reads).await?) {
+            for ((stream, _), unread) in first.iter().zip(self.read_streams(me, lookup, &first).await?) {
                 // An earlier one of them may have filled the shelf.
                 if shelf.is_pending(stream) {
                     shelf.take(stream, unread, NEWS_KEPT_MAX);
@@ -134,45 +132,27 @@ impl Inbox {
         Ok(())
     }
 
-    /// What one stream has for the shelf after a version.
-    pub(crate) async fn read_stream(
+    /// What streams have for the shelf, each after a version.
+    pub(crate) async fn read_streams(
         &self,
         me: &AgentHandle,
         lookup: ShelfLookup,
-        stream: &StreamName,
-        after: Version,
-    ) -> Result<UnreadStream, Fault> {
-        let gathered = self.gather(me, stream, after).await;
-        let gathered = Fault::skip_corrupt(gathered, "a damaged stream is left out of an inbox")?;
-        let mut gathered =
-            gathered.unwrap_or_else(|| UnreadStream { read: after, ..UnreadStream::default() });
-        gathered
-            .stubs
-            .retain(|(_, stub)| (stub.kind == Kind::SessionOffered) == (lookup == ShelfLookup::Offered));
-        Ok(gathered)
-    }
-
-    /// The items of a stream for an agent after a version.
-    pub(crate) async fn gather(
-        &self,
-        me: &AgentHandle,
-        stream: &StreamName,
-        after: Version,
-    ) -> Result<UnreadStream, Fault> {
-        let Some(source) = self.source(stream) else {
-            return Ok(UnreadStream { read: after, ..UnreadStream::default() });
-        };
-        let found = source.news(me, stream, after, NEWS_KEPT_MAX + 1).await?;
-        let stubs = found.news.into_iter().map(|news| {
-            let News { kind, position, nth, version, at, from, reminds_of, about } = news;
-            let reminds_of = reminds_of.map(|position| ItemPosition(position, 0));
-            (
-                ItemPosition(position, nth),
-                Stub { kind, stream: stream.clone(), version, at, from, reminds_of, about },
-            )
-        });
-        let (read, answered, joined) = (found.read, found.answered, found.joined);
-        Ok(UnreadStream { stubs: stubs.collect(), read, answered, joined })
+        streams: &[(StreamName, Version)],
+    ) -> Result<Vec<UnreadStream>, Fault> {
+        let nothing = |(_, after): &(_, Version)| UnreadStream { read: *after, ..UnreadStream::default() };
+        let mut unread: Vec<_> = streams.iter().map(nothing).collect();
+        for source in &self.0.rooms.sources {
+            let own: Vec<_> = (0..streams.len()).filter(|nth| source.has(&streams[*nth].0)).collect();
+            let of_source: Vec<_> = own.iter().map(|nth| streams[*nth].clone()).collect();
+            let found = source.news_of_several(me, &of_source, NEWS_KEPT_MAX + 1).await;
+            for (nth, found) in own.into_iter().zip(found) {
+                let found = Fault::skip_corrupt(found, "a damaged stream is left out of an inbox")?;
+                if let Some(found) = found {
+                    unread[nth] = on_shelf(&streams[nth].0, found, lookup);
+                }
+            }
+        }
+        Ok(unread)
     }
 
     /// Looks for the rest in the background; readers are notified as more is found.
@@ -215,4 +195,18 @@ impl Inbox {
         tokio::task::yield_now().await;
         Ok(has_more)
     }
+}
+
+/// What a stream has for one shelf.
+fn on_shelf(stream: &StreamName, found: StreamOfNews, lookup: ShelfLookup) -> UnreadStream {
+    let StreamOfNews { news, read, answered, joined } = found;
+    let news = news.into_iter();
+    let news = news.filter(|news| (news.kind == Kind::SessionOffered) == (lookup == ShelfLookup::Offered));
+    let stubs = news.map(|news| {
+        let News { kind, position, nth, version, at, from, reminds_of, about } = news;
+        let reminds_of = reminds_of.map(|position| ItemPosition(position, 0));
+        let stub = Stub { kind, stream: stream.clone(), version, at, from, reminds_of, about };
+        (ItemPosition(position, nth), stub)
+    });
+    UnreadStream { stubs: stubs.collect(), read, answered, joined }
 }

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use plenary_kernel::{Position, TimestampMs, Version};
-use plenary_log::{Digest, StoredEvent, StreamName};
-use rusqlite::Row;
+use plenary_log::{Digest, STREAMS_BYTES_MAX, StoredEvent, StreamName};
+use rusqlite::{Connection, Row};
 
 use crate::{
     error::ReadError,
@@ -112,38 +112,110 @@ pub(crate) fn stream(
 ) -> Result<Vec<StoredEvent>, ReadError> {
     let Reader { connection, kinds, .. } = reader;
     let Some(id) = stream_id(connection, shared, name)? else { return Ok(Vec::new()) };
-    let after = i64::try_from(after.0).map_or(VERSION_MAX, |after| after.min(VERSION_MAX));
-    let (first, positions) = shared.unindexed.read().run(id, after, max);
-    let mut events = Vec::new();
-    let mut checked = |row: &Row<'_>, nth: usize| {
-        let event = event(row, name.clone(), kinds)?;
-        let expected = after + 1 + limit(nth);
-        if event.version.0 != expected.cast_unsigned() || row.get_ref(1)?.as_i64()? != id {
-            return Err(ReadError::Corrupt(format!("{name} has no version {expected} in its place")));
-        }
-        Ok(event)
-    };
-    if after + 1 < first {
-        let mut statement = connection.prepare_cached(BY_SLOT)?;
-        let mut rows = statement.query([slot(id, after), slot(id, first), limit(max)])?;
-        while let Some(row) = rows.next()? {
-            events.push(checked(row, events.len())?);
-        }
+    let part = StreamPart::of(shared, (id, name), after, max);
+    part.read(connection, kinds, usize::MAX).map(Option::unwrap_or_default)
+}
+
+/// See `Reads::read_streams`. Each half is one read transaction; see `news::after`.
+pub(crate) fn streams(
+    reader: &mut Reader,
+    shared: &SharedTail,
+    streams: &[(StreamName, Version)],
+    max: usize,
+) -> Result<Vec<Option<Vec<StoredEvent>>>, ReadError> {
+    let Reader { connection, kinds, .. } = reader;
+    let mut ids = Vec::with_capacity(streams.len());
+    let transaction = connection.transaction()?;
+    for (name, _) in streams {
+        ids.push(stream_id(&transaction, shared, name)?);
     }
-    for (from, to) in spans(&positions) {
-        let mut statement = connection.prepare_cached(BY_POSITION)?;
-        let mut rows = statement.query([from, to, id])?;
-        while events.len() < max
-            && let Some(row) = rows.next()?
-        {
-            events.push(checked(row, events.len())?);
+    transaction.finish()?;
+    let parts = ids.into_iter().zip(streams);
+    let parts = parts.map(|(id, (name, after))| id.map(|id| StreamPart::of(shared, (id, name), *after, max)));
+    let parts: Vec<_> = parts.collect();
+    let transaction = connection.transaction()?;
+    let (mut found, mut remaining) = (Vec::with_capacity(streams.len()), STREAMS_BYTES_MAX);
+    for part in parts {
+        let events = match part.map(|part| part.read(&transaction, kinds, remaining)) {
+            None => Some(Vec::new()),
+            Some(Ok(events)) => events,
+            Some(Err(ReadError::Corrupt(detail))) => {
+                tracing::error!(detail, "a damaged stream is left out of a read of several");
+                None
+            }
+            Some(Err(error)) => return Err(error),
+        };
+        let bytes: usize = events.iter().flatten().map(StoredEvent::bytes).sum();
+        remaining -= bytes;
+        found.push(events);
+    }
+    transaction.finish()?;
+    Ok(found)
+}
+
+/// A part of a stream to read, with its unindexed end.
+struct StreamPart<'a> {
+    id: i64,
+    name: &'a StreamName,
+    /// The version before it.
+    after: i64,
+    max: usize,
+    /// The first unindexed version.
+    first: i64,
+    /// The unindexed positions.
+    positions: Vec<i64>,
+}
+
+impl<'a> StreamPart<'a> {
+    fn of(shared: &SharedTail, (id, name): (i64, &'a StreamName), after: Version, max: usize) -> Self {
+        let after = i64::try_from(after.0).map_or(VERSION_MAX, |after| after.min(VERSION_MAX));
+        let (first, positions) = shared.unindexed.read().run(id, after, max);
+        Self { id, name, after, max, first, positions }
+    }
+
+    /// Its events; `None` if they have more bytes than this.
+    fn read(
+        &self,
+        connection: &Connection,
+        kinds: &mut Vec<&'static str>,
+        bytes_max: usize,
+    ) -> Result<Option<Vec<StoredEvent>>, ReadError> {
+        let Self { id, name, after, max, first, ref positions } = *self;
+        let (mut events, mut bytes) = (Vec::new(), 0);
+        let mut checked = |row: &Row<'_>, nth: usize| {
+            let event = event(row, name.clone(), kinds)?;
+            let expected = after + 1 + limit(nth);
+            if event.version.0 != expected.cast_unsigned() || row.get_ref(1)?.as_i64()? != id {
+                return Err(ReadError::Corrupt(format!("{name} has no version {expected} in its place")));
+            }
+            bytes += event.bytes();
+            Ok(Some(event).filter(|_| bytes <= bytes_max))
+        };
+        if after + 1 < first {
+            let mut statement = connection.prepare_cached(BY_SLOT)?;
+            let mut rows = statement.query([slot(id, after), slot(id, first), limit(max)])?;
+            while let Some(row) = rows.next()? {
+                let Some(event) = checked(row, events.len())? else { return Ok(None) };
+                events.push(event);
+            }
         }
+        for (from, to) in spans(positions) {
+            let mut statement = connection.prepare_cached(BY_POSITION)?;
+            let mut rows = statement.query([from, to, id])?;
+            while events.len() < max
+                && let Some(row) = rows.next()?
+            {
+                let Some(event) = checked(row, events.len())? else { return Ok(None) };
+                events.push(event);
+            }
+        }
+        let known =
+            usize::try_from(first.saturating_sub(after + 1)).unwrap_or(0).saturating_add(positions.len());
+        if !positions.is_empty() && events.len() < known.min(max) {
+            return Err(ReadError::Corrupt(format!("{name} has lost events at its end")));
+        }
+        Ok(Some(events))
     }
-    let known = usize::try_from(first.saturating_sub(after + 1)).unwrap_or(0).saturating_add(positions.len());
-    if !positions.is_empty() && events.len() < known.min(max) {
-        return Err(ReadError::Corrupt(format!("{name} has lost events at its end")));
-    }
-    Ok(events)
 }
 
 /// Joins positions that are close together.

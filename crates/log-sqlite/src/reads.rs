@@ -23,6 +23,15 @@ impl Reads for Pool {
         Box::pin(self.read(move |reader, shared| events::stream(reader, shared, &stream, after, max)))
     }
 
+    fn read_streams<'a>(
+        &'a self,
+        streams: &'a [(StreamName, Version)],
+        max: usize,
+    ) -> Read<'a, Vec<Option<Vec<StoredEvent>>>> {
+        let streams = streams.to_vec();
+        Box::pin(self.read(move |reader, shared| events::streams(reader, shared, &streams, max)))
+    }
+
     fn read_log(&self, after: Position, max: usize) -> Read<'_, Vec<StoredEvent>> {
         Box::pin(self.read(move |reader, _| events::log(reader, after, max)))
     }

@@ -78,3 +78,10 @@ pub struct StoredEvent {
     /// The raw bytes from the peer.
     pub payload: Bytes,
 }
+
+impl StoredEvent {
+    /// The size of its data.
+    pub fn bytes(&self) -> usize {
+        self.envelope.len() + self.payload.len()
+    }
+}

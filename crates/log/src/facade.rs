@@ -352,6 +352,14 @@ impl Log {
     ) -> Result<Vec<StoredEvent>, Fault> {
         self.reads.read_stream(stream, after, max).await
     }
+    /// See [`Reads::read_streams`].
+    pub async fn read_streams(
+        &self,
+        streams: &[(StreamName, Version)],
+        max: usize,
+    ) -> Result<Vec<Option<Vec<StoredEvent>>>, Fault> {
+        self.reads.read_streams(streams, max).await
+    }
     /// See [`Reads::read_log`].
     pub async fn read_log(&self, after: Position, max: usize) -> Result<Vec<StoredEvent>, Fault> {
         self.reads.read_log(after, max).await

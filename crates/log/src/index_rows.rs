@@ -46,6 +46,11 @@ impl IndexRows<'_> {
         Self { past_damage: true, ..self }
     }
 
+    /// The next rows, as far as they are read.
+    pub fn waiting(&self) -> &[IndexRow] {
+        self.page.as_slice()
+    }
+
     /// The next row; `None` after the last one.
     ///
     /// # Errors

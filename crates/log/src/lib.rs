@@ -37,7 +37,7 @@ pub use measured::AppendMetrics;
 pub use memory::open_memory;
 pub use page::PageSize;
 pub use plan::{Lookup, PlanResult, Writes, plan};
-pub use reads::{FoundRow, IndexRow, Order, Read, Reads, StreamNews};
+pub use reads::{FoundRow, IndexRow, Order, Read, Reads, STREAMS_BYTES_MAX, StreamNews};
 pub use signals::Signals;
 pub use usage::{
     AccountsMax, Change, Charge, ExceededQuota, Ledger, Pledge, QuotaRule, USAGE_AGE_MAX, Usage, UsageMax,

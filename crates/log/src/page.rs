@@ -28,7 +28,7 @@ impl PageSize {
 
     /// Adapts to the events of a read.
     pub fn learn(&mut self, events: &[StoredEvent]) {
-        let bytes: usize = events.iter().map(|event| event.envelope.len() + event.payload.len()).sum();
+        let bytes: usize = events.iter().map(StoredEvent::bytes).sum();
         if bytes > BYTES {
             self.0 = (self.0 / 4).max(1);
         } else if events.len() >= self.0 && bytes < BYTES / 2 {

@@ -3,6 +3,7 @@
 use std::{future::Future, pin::Pin};
 
 use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
 use plenary_kernel::{Position, Version};
 
 use crate::{Fault, KeyRecord, Row, StoredEvent, StreamName, Usage};
@@ -62,6 +63,12 @@ pub struct StreamNews {
     pub at: Position,
 }
 
+/// Most bytes of the events that one read of several streams returns; it ends before the event that exceeds them.
+pub const STREAMS_BYTES_MAX: usize = 1 << 20;
+
+/// Streams that a store without a read of its own for several reads at the same time.
+const STREAMS_AT_ONCE: usize = 16;
+
 /// The reading half of a store. Reads see everything that was committed before they began. `max` is at
 /// most `limits::READ_ROWS_MAX` rows unless stated otherwise; fewer than `max` results mean that there
 /// are no more.
@@ -73,6 +80,30 @@ pub trait Reads: Send + Sync + 'static {
         after: Version,
         max: usize,
     ) -> Read<'a, Vec<StoredEvent>>;
+    /// The events of several streams (at most `READ_ROWS_MAX`) with `version > after`, up to `max` of each, in the order of
+    /// the streams. `None` for a stream that was left out: its events are damaged, or it would exceed
+    /// [`STREAMS_BYTES_MAX`].
+    fn read_streams<'a>(
+        &'a self,
+        streams: &'a [(StreamName, Version)],
+        max: usize,
+    ) -> Read<'a, Vec<Option<Vec<StoredEvent>>>> {
+        Box::pin(async move {
+            let reads = streams.iter().map(|(stream, after)| self.read_stream(stream, *after, max));
+            let mut reads = stream::iter(reads.collect::<Vec<_>>()).buffered(STREAMS_AT_ONCE);
+            let (mut found, mut bytes) = (Vec::with_capacity(streams.len()), 0);
+            while bytes <= STREAMS_BYTES_MAX
+                && let Some(events) = reads.next().await
+            {
+                let events =
+                    Fault::skip_corrupt(events, "a damaged stream is left out of a read of several")?;
+                bytes += events.iter().flatten().map(StoredEvent::bytes).sum::<usize>();
+                found.push(events.filter(|_| bytes <= STREAMS_BYTES_MAX));
+            }
+            found.resize_with(streams.len(), || None);
+            Ok(found)
+        })
+    }
     /// Events of the whole log with `position > after`, in order.
     fn read_log(&self, after: Position, max: usize) -> Read<'_, Vec<StoredEvent>>;
     /// Rows of an index whose key starts with `prefix`, strictly after `after` in that order.

@@ -3,9 +3,10 @@
 //! may read.
 //! Must not know: how the index is stored or queried, or the ranking of hits.
 
-use async_trait::async_trait;
 use std::{collections::BTreeSet, str::FromStr};
 
+use async_trait::async_trait;
+use futures_util::future::join_all;
 use plenary_kernel::{AgentHandle, OwnerName, TimestampMs, Version};
 use plenary_log::{Fault, StoredEvent};
 use plenary_retrieval::{Change, Document, Hit, Kind, Query, Scope, Section};
@@ -106,6 +107,11 @@ pub trait Findable: Send + Sync + 'static {
 
     /// Reads an item by its id, if the searcher may read it now. Access is checked before the item is read.
     async fn read(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault>;
+
+    /// Reads several items, each as [`Findable::read`] does.
+    async fn read_several(&self, searcher: &Searcher, ids: &[&str]) -> Vec<Result<Option<FoundItem>, Fault>> {
+        join_all(ids.iter().map(|id| self.read(searcher, id))).await
+    }
 
     /// The hits from the room's own indexes in a scope, whose projects are its shelves; at most `max` of each kind.
     async fn own_hits(&self, _query: &Query, _scope: Scope, _max: usize) -> Result<OwnHits, Fault> {

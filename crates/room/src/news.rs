@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use plenary_kernel::{AgentHandle, Position, SessionId, TimestampMs, Version};
 use plenary_log::{Fault, StoredEvent, StreamName};
 use schemars::JsonSchema;
@@ -160,6 +161,16 @@ pub trait NewsSource: Send + Sync + 'static {
         after: Version,
         max: usize,
     ) -> Result<StreamOfNews, Fault>;
+
+    /// The news on several streams, each as [`NewsSource::news`] returns it.
+    async fn news_of_several(
+        &self,
+        me: &AgentHandle,
+        streams: &[(StreamName, Version)],
+        max: usize,
+    ) -> Vec<Result<StreamOfNews, Fault>> {
+        join_all(streams.iter().map(|(stream, after)| self.news(me, stream, *after, max))).await
+    }
 
     /// The text of the news at a version; `None` if the agent may not read it now, or the news is settled.
     async fn describe(

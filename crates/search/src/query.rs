@@ -200,8 +200,7 @@ impl Search {
     ) -> Result<Selection, Fault> {
         let mut selection = Selection::default();
         for chunk in hits.chunks(READS_AT_ONCE) {
-            let reads = chunk.iter().map(|hit| self.read_one(searcher, &hit.id));
-            for candidate in try_join_all(reads).await?.into_iter().flatten() {
+            for candidate in self.read_some(searcher, chunk).await?.into_iter().flatten() {
                 selection.add(filter, candidate);
                 if selection.is_full() || selection.is_exhausted() {
                     return Ok(selection);
@@ -211,15 +210,25 @@ impl Search {
         Ok(selection)
     }
 
-    async fn read_one(&self, searcher: &Searcher, id: &str) -> Result<Option<Candidate>, Fault> {
-        let Some((name, item_id)) = id.split_once('/') else { return Ok(None) };
-        let Some(room) = self.0.sources.rooms.iter().find(|room| room.room() == name) else {
-            return Ok(None);
-        };
-        let result = room.read(searcher, item_id).await;
-        let item = Fault::skip_corrupt(result, "a damaged thing is left out of a search")?.flatten();
-        let room = room.room();
-        Ok(item.map(|item| Candidate { id: id.to_owned(), room, item, score: Score::default() }))
+    /// Reads a few hits, each in its room.
+    async fn read_some(&self, searcher: &Searcher, hits: &[Hit]) -> Result<Vec<Option<Candidate>>, Fault> {
+        let mut found = Vec::new();
+        found.resize_with(hits.len(), || None);
+        for source in &self.0.sources.rooms {
+            let room = source.room();
+            let own = hits.iter().enumerate().filter_map(|(nth, hit)| {
+                let (name, id) = hit.id.split_once('/')?;
+                (name == room).then_some((nth, id))
+            });
+            let (own, ids): (Vec<_>, Vec<_>) = own.unzip();
+            let items = if ids.is_empty() { Vec::new() } else { source.read_several(searcher, &ids).await };
+            for (nth, item) in own.into_iter().zip(items) {
+                let item = Fault::skip_corrupt(item, "a damaged thing is left out of a search")?.flatten();
+                let id = hits[nth].id.clone();
+                found[nth] = item.map(|item| Candidate { id, room, item, score: Score::default() });
+            }
+        }
+        Ok(found)
     }
 }
 

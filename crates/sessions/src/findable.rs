@@ -4,10 +4,10 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use futures_util::future::try_join_all;
+use futures_util::future::{join_all, try_join_all};
 use plenary_engine::Room as _;
 use plenary_kernel::{AgentHandle, SessionId, Version};
-use plenary_log::{Fault, Order, StoredEvent};
+use plenary_log::{Fault, Order, StoredEvent, StreamName};
 use plenary_retrieval::Change;
 use plenary_room::{
     Findable, FoundItem, Reference, Searcher, Shelf, WordIndex, async_trait, body, indexed, indexed_at,
@@ -93,18 +93,37 @@ impl Sessions {
         }
     }
 
-    async fn read_item(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault> {
+    /// A message that the searcher may read now.
+    async fn readable_message(
+        &self,
+        searcher: &Searcher,
+        id: &str,
+    ) -> Result<Option<ReadableMessage>, Fault> {
         let Some((session, version)) = indexed_at::<SessionId>(id) else { return Ok(None) };
         let (state, _) = self.0.streams.fresh(session.as_str()).await?;
-        let Some(reader) = self.reader(searcher, &state, version).await? else { return Ok(None) };
-        let stream = SessionRoom::stream(session.as_str());
-        let stored_event = self.log().read_stream(&stream, Version(version.0 - 1), 1).await?.pop();
-        let Some((stored_event, SessionEvent::MessageSent(message))) = stored_event
-            .map(|stored_event| SessionEvent::decode(&stored_event).map(|event| (stored_event, event)))
-            .transpose()?
-        else {
-            return Ok(None);
-        };
+        let reader = self.reader(searcher, &state, version).await?;
+        Ok(reader.map(|reader| ReadableMessage { session, version, state, reader }))
+    }
+}
+
+/// A message that a searcher may read, before it is read.
+struct ReadableMessage {
+    session: SessionId,
+    version: Version,
+    state: Arc<SessionState>,
+    reader: AgentHandle,
+}
+
+impl ReadableMessage {
+    /// Its stream, and the version before it.
+    fn place(&self) -> (StreamName, Version) {
+        (SessionRoom::stream(self.session.as_str()), Version(self.version.0 - 1))
+    }
+
+    /// The item of its event.
+    fn item(self, searcher: &Searcher, stored_event: &StoredEvent) -> Result<Option<FoundItem>, Fault> {
+        let SessionEvent::MessageSent(message) = SessionEvent::decode(stored_event)? else { return Ok(None) };
+        let Self { session, version, state, reader } = self;
         let number = sequence(version);
         let base = match searcher {
             Searcher::Agent(_) => String::new(),
@@ -163,6 +182,9 @@ impl Findable for Sessions {
         let offered = offered.iter().filter(|id| !known.contains(id));
         // Strangers may offer many sessions, which displace none of the others.
         let ids: Vec<_> = own.iter().chain(offered).take(max).collect();
+        if *searcher != Searcher::Operator {
+            self.load(ids.iter().copied()).await;
+        }
         let mut shelves = Vec::with_capacity(ids.len());
         for ids in ids.chunks(LOADED_AT_ONCE) {
             let readable = ids.iter().map(|id| self.readable_shelf(searcher, id));
@@ -183,7 +205,32 @@ impl Findable for Sessions {
     }
 
     async fn read(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault> {
-        self.read_item(searcher, id).await
+        let Some(message) = self.readable_message(searcher, id).await? else { return Ok(None) };
+        let (stream, before) = message.place();
+        let event = self.log().read_stream(&stream, before, 1).await?.pop();
+        event.map_or(Ok(None), |event| message.item(searcher, &event))
+    }
+
+    async fn read_several(&self, searcher: &Searcher, ids: &[&str]) -> Vec<Result<Option<FoundItem>, Fault>> {
+        let sessions: Vec<_> = ids.iter().filter_map(|id| id.rsplit_once('/')).map(|(id, _)| id).collect();
+        self.0.streams.load_short(&sessions).await;
+        let messages = join_all(ids.iter().map(|id| self.readable_message(searcher, id))).await;
+        let places = messages.iter().flatten().flatten().map(ReadableMessage::place);
+        let places: Vec<_> = places.collect();
+        // A failed read leaves all of them out.
+        let mut events = self.log().read_streams(&places, 1).await.unwrap_or_default().into_iter();
+        let mut items = Vec::with_capacity(ids.len());
+        for (message, id) in messages.into_iter().zip(ids) {
+            items.push(match message {
+                Ok(Some(message)) => match events.next().flatten() {
+                    Some(events) => events.first().map_or(Ok(None), |event| message.item(searcher, event)),
+                    None => Findable::read(self, searcher, id).await,
+                },
+                Ok(None) => Ok(None),
+                Err(fault) => Err(fault),
+            });
+        }
+        items
     }
 }
 

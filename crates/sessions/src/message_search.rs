@@ -111,7 +111,7 @@ impl Page {
     }
 
     fn count_read(&mut self, events: &[StoredEvent]) {
-        let bytes: usize = events.iter().map(|event| event.envelope.len() + event.payload.len()).sum();
+        let bytes: usize = events.iter().map(StoredEvent::bytes).sum();
         self.events_left = self.events_left.saturating_sub(events.len().max(1));
         self.bytes_left = self.bytes_left.saturating_sub(bytes);
     }

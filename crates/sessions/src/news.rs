@@ -2,11 +2,11 @@
 //! rules decide, at the time of reading, what an agent may read.
 //! Must not know: marks, or the presentation.
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use plenary_engine::{Room as _, stored};
 use plenary_kernel::{AgentHandle, MalformedText, Position, SessionId, Version, limits::READ_ROWS_MAX};
-use plenary_log::{Fault, Order, PageSize, StoredEvent, StreamName, StreamNews};
+use plenary_log::{Fault, Log, Order, PageSize, StoredEvent, StreamName, StreamNews};
 use plenary_room::{Kind, News};
 use serde::Deserialize;
 use serde_json::Value;
@@ -188,24 +188,25 @@ impl Sessions {
         Ok(readers.map(|(handle, _)| handle.clone()).collect())
     }
 
-    /// The news for an agent in a session after a version; beyond `max` only the first are listed.
+    /// The news for an agent in a session after a version; beyond `max` only the first are listed. `known_events` are all
+    /// events that the session had a moment ago, or none.
     pub async fn news(
         &self,
         agent: &AgentHandle,
         id: &SessionId,
-        after: Version,
-        max: usize,
+        (after, max): (Version, usize),
+        known_events: &[StoredEvent],
     ) -> Result<SessionNews, Fault> {
         let (state, head) = self.0.streams.fresh(id.as_str()).await?;
         let mut news = SessionNews { read_version: after, max, ..SessionNews::default() };
         let Some(participant) = state.participant(agent) else { return Ok(news) };
         news.is_offered = participant.offered_by.is_some();
-        let stream = SessionRoom::stream(id.as_str());
+        let session = SessionEvents::new(self.log(), SessionRoom::stream(id.as_str()), known_events, head);
         let mut size = PageSize::default();
         while let Some(next) = participant.next_readable(news.read_version, head) {
             let reads_all = participant.stay.is_some() || next <= participant.frozen;
             let max = if reads_all { size.events() } else { 1 };
-            let events = self.log().read_stream(&stream, Version(next.0 - 1), max).await?;
+            let events = session.after(Version(next.0 - 1), max).await?;
             size.learn(&events);
             if events.is_empty() {
                 break;
@@ -213,7 +214,7 @@ impl Sessions {
             for event in events.iter().take_while(|event| event.version <= head) {
                 news.read_version = event.version;
                 if joining_version(participant) == Some(event.version) {
-                    self.transcript(agent, participant, event, &mut news).await?;
+                    news.add_transcript(agent, participant, event, &session).await?;
                 }
                 if participant.may_read(event.version) && !is_transcript(participant, event.version) {
                     news.add_event(agent, event, (event.position, 0))?;
@@ -223,62 +224,9 @@ impl Sessions {
         if state.phase == Phase::Active
             && let Some(invitation) = participant.open_invitation()
         {
-            self.add_reminder(&stream, (invitation, head), &mut news).await?;
+            news.add_reminder(&session, (invitation, head)).await?;
         }
         Ok(news)
-    }
-
-    /// Adds the last message after an invitation, as a repetition of the invitation: an agent that has seen the
-    /// invitation and has not joined would never learn of later messages.
-    async fn add_reminder(
-        &self,
-        stream: &StreamName,
-        (invitation, head): (Version, Version),
-        news: &mut SessionNews,
-    ) -> Result<(), Fault> {
-        let oldest = Version(head.0.saturating_sub(REMINDER_EVENTS_MAX));
-        let after = news.read_version.max(invitation).max(oldest);
-        if after >= head {
-            return Ok(());
-        }
-        let events = self.log().read_stream(stream, after, READ_ROWS_MAX).await?;
-        let mut events = events.iter().filter(|event| event.version <= head);
-        let Some(last) = events.rfind(|event| event.kind == MESSAGE_SENT) else { return Ok(()) };
-        let Some(invited) = self.log().read_stream(stream, Version(invitation.0 - 1), 1).await?.pop() else {
-            return Ok(());
-        };
-        // The agent may not know who else takes part: the sender is not named.
-        let SessionEvent::AgentInvited(AgentInvited { by, .. }) = SessionEvent::decode(&invited)? else {
-            return Ok(());
-        };
-        let reminder = News::at_event(Kind::SessionInvited, last, Some(by));
-        news.news.push(News { reminds_of: Some(invited.position), ..reminder });
-        news.read_version = last.version;
-        Ok(())
-    }
-
-    /// The messages before the agent's joining, as news at the position of the joining.
-    async fn transcript(
-        &self,
-        agent: &AgentHandle,
-        participant: &Participant,
-        joining: &StoredEvent,
-        news: &mut SessionNews,
-    ) -> Result<(), Fault> {
-        let mut read_version = transcript_start(participant, joining.version);
-        let mut size = PageSize::default();
-        while read_version.next() < joining.version {
-            let remaining = usize::try_from(joining.version.0 - read_version.0 - 1).unwrap_or(1);
-            let max = size.events().min(remaining);
-            let events = self.log().read_stream(&joining.stream, read_version, max).await?;
-            size.learn(&events);
-            let Some(last) = events.last() else { break };
-            read_version = last.version;
-            for event in events.iter().filter(|event| event.kind == MESSAGE_SENT) {
-                news.add_event(agent, event, (joining.position, event.version.0))?;
-            }
-        }
-        Ok(())
     }
 
     /// Who claims the sender of the message at a version: the host of a peer's session, for which its creator stands. All
@@ -382,7 +330,83 @@ pub(crate) fn is_transcript(participant: &Participant, version: Version) -> bool
     joining_version(participant).is_some_and(|joining| version < joining) && !participant.has_glimpse(version)
 }
 
+/// The events of one session.
+struct SessionEvents<'a> {
+    log: &'a Log,
+    stream: StreamName,
+    /// All of them, if they are known.
+    known: Option<&'a [StoredEvent]>,
+}
+
+impl<'a> SessionEvents<'a> {
+    /// `known` are those that the session had a moment ago; they count if it has no more.
+    fn new(log: &'a Log, stream: StreamName, known: &'a [StoredEvent], head: Version) -> Self {
+        let known = Some(known).filter(|known| known.last().is_some_and(|last| last.version == head));
+        Self { log, stream, known }
+    }
+
+    /// The events after a version, at most `max`.
+    async fn after(&self, version: Version, max: usize) -> Result<Cow<'a, [StoredEvent]>, Fault> {
+        let Some(known) = self.known else {
+            return Ok(Cow::Owned(self.log.read_stream(&self.stream, version, max).await?));
+        };
+        let rest = &known[known.partition_point(|event| event.version <= version)..];
+        Ok(Cow::Borrowed(&rest[..rest.len().min(max)]))
+    }
+}
+
 impl SessionNews {
+    /// Adds the last message after an invitation, as a repetition of the invitation: an agent that has seen the
+    /// invitation and has not joined would never learn of later messages.
+    async fn add_reminder(
+        &mut self,
+        session: &SessionEvents<'_>,
+        (invitation, head): (Version, Version),
+    ) -> Result<(), Fault> {
+        let oldest = Version(head.0.saturating_sub(REMINDER_EVENTS_MAX));
+        let after = self.read_version.max(invitation).max(oldest);
+        if after >= head {
+            return Ok(());
+        }
+        let events = session.after(after, READ_ROWS_MAX).await?;
+        let mut events = events.iter().filter(|event| event.version <= head);
+        let Some(last) = events.rfind(|event| event.kind == MESSAGE_SENT) else { return Ok(()) };
+        let invited = session.after(Version(invitation.0 - 1), 1).await?;
+        let Some(invited) = invited.first() else { return Ok(()) };
+        // The agent may not know who else takes part: the sender is not named.
+        let SessionEvent::AgentInvited(AgentInvited { by, .. }) = SessionEvent::decode(invited)? else {
+            return Ok(());
+        };
+        let reminder = News::at_event(Kind::SessionInvited, last, Some(by));
+        self.news.push(News { reminds_of: Some(invited.position), ..reminder });
+        self.read_version = last.version;
+        Ok(())
+    }
+
+    /// The messages before the agent's joining, as news at the position of the joining.
+    async fn add_transcript(
+        &mut self,
+        agent: &AgentHandle,
+        participant: &Participant,
+        joining: &StoredEvent,
+        session: &SessionEvents<'_>,
+    ) -> Result<(), Fault> {
+        let mut read_version = transcript_start(participant, joining.version);
+        let mut size = PageSize::default();
+        while read_version.next() < joining.version {
+            let remaining = usize::try_from(joining.version.0 - read_version.0 - 1).unwrap_or(1);
+            let max = size.events().min(remaining);
+            let events = session.after(read_version, max).await?;
+            size.learn(&events);
+            let Some(last) = events.last() else { break };
+            read_version = last.version;
+            for event in events.iter().filter(|event| event.kind == MESSAGE_SENT) {
+                self.add_event(agent, event, (joining.position, event.version.0))?;
+            }
+        }
+        Ok(())
+    }
+
     fn add_event(
         &mut self,
         agent: &AgentHandle,

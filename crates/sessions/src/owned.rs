@@ -101,6 +101,7 @@ impl Sessions {
         if has_more {
             ids.pop_first();
         }
+        self.load(ids.keys()).await;
         let mut sessions = Vec::with_capacity(ids.len());
         let (mut bytes, mut last) = (0, None);
         let load = |(id, agents): (String, Vec<AgentHandle>)| async move {

@@ -4,6 +4,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use axum::Router;
+use futures_util::future::join_all;
 use http::Method;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::RegistryFault;
@@ -131,6 +132,24 @@ impl ServedRoom for Sessions {
     }
 }
 
+impl Sessions {
+    async fn stream_news(
+        &self,
+        me: &AgentHandle,
+        stream: &StreamName,
+        (after, max): (Version, usize),
+        known_events: &[StoredEvent],
+    ) -> Result<StreamOfNews, Fault> {
+        let mut stream_news = StreamOfNews { read: after, ..StreamOfNews::default() };
+        let Some(id) = session_of(stream) else { return Ok(stream_news) };
+        let session = Self::news(self, me, &id, (after, max), known_events).await?;
+        stream_news.news = session.news;
+        (stream_news.read, stream_news.answered, stream_news.joined) =
+            (session.read_version, session.answered_version, session.joined_version);
+        Ok(stream_news)
+    }
+}
+
 #[async_trait]
 impl NewsSource for Sessions {
     fn has(&self, stream: &StreamName) -> bool {
@@ -161,13 +180,22 @@ impl NewsSource for Sessions {
         after: Version,
         max: usize,
     ) -> Result<StreamOfNews, Fault> {
-        let mut stream_news = StreamOfNews { read: after, ..StreamOfNews::default() };
-        let Some(id) = session_of(stream) else { return Ok(stream_news) };
-        let session = Sessions::news(self, me, &id, after, max).await?;
-        stream_news.news = session.news;
-        (stream_news.read, stream_news.answered, stream_news.joined) =
-            (session.read_version, session.answered_version, session.joined_version);
-        Ok(stream_news)
+        self.stream_news(me, stream, (after, max), &[]).await
+    }
+
+    async fn news_of_several(
+        &self,
+        me: &AgentHandle,
+        streams: &[(StreamName, Version)],
+        max: usize,
+    ) -> Vec<Result<StreamOfNews, Fault>> {
+        let ids: Vec<_> = streams.iter().map(|(stream, _)| stream.id()).collect();
+        let known = self.0.streams.begin_short(&ids).await;
+        let news = streams.iter().map(|(stream, after)| {
+            let events = known.get(stream).map_or(&[][..], Vec::as_slice);
+            self.stream_news(me, stream, (*after, max), events)
+        });
+        join_all(news).await
     }
 
     async fn describe(

@@ -138,6 +138,12 @@ impl Sessions {
         self.0.streams.log()
     }
 
+    /// Loads sessions that are needed next, with few reads.
+    pub(crate) async fn load(&self, ids: impl Iterator<Item = &String>) {
+        let ids: Vec<_> = ids.map(String::as_str).collect();
+        self.0.streams.load_short(&ids).await;
+    }
+
     /// A new session id. Ids rise in order of creation, because lists are sorted by id: each has a later millisecond
     /// than all existing ones, also after the clock was set back. Only a session with agents of a peer keeps to the
     /// clock if it would be ahead by more than the peer accepts.

@@ -168,6 +168,7 @@ impl Sessions {
         let mut ids = self.ids_of(viewer, before, Order::Descending, limit + 1).await?;
         let mut has_more = ids.len() > limit;
         ids.truncate(limit);
+        self.load(ids.iter()).await;
         let mut sessions = Vec::with_capacity(ids.len());
         let (mut bytes, mut last) = (0, None);
         let load = |id: String| async move {

@@ -18,6 +18,9 @@ const PURPOSE: &[u8] = b"plenary accounts: cursors of agents";
 /// The length of a sealed key, so that a cursor does not tell the length of a handle.
 const KEY_BYTES: usize = 136;
 
+/// Agents that are loaded ahead of their examination.
+const LOADED_TOGETHER: usize = 128;
+
 /// The rows of a page, and the cursor of the next one.
 pub(crate) type PageOf<T> = (Vec<T>, Option<String>);
 
@@ -36,10 +39,15 @@ pub(super) async fn look_through<T>(
         Some(cursor) => Some(unsealed(&key(accounts).await?, bearer, cursor).ok_or_else(invalid_cursor)?),
         None => None,
     };
-    let (mut page, mut agents_read, mut examined) = (Vec::new(), 0, after.clone().unwrap_or_default());
+    let (mut page, mut agents_read, mut examined) = (Vec::new(), 0_usize, after.clone().unwrap_or_default());
     let mut rows = accounts.log().index_rows_after(AGENTS, prefix, after, Order::Ascending);
     while let Some(row) = rows.next().await? {
         let handle = handle_of_key(&row.key)?;
+        if agents_read.is_multiple_of(LOADED_TOGETHER) {
+            let next = rows.waiting().iter().map(|row| handle_of_key(&row.key));
+            let next = [Ok(handle.clone())].into_iter().chain(next).take(LOADED_TOGETHER).flatten();
+            accounts.load(&next.filter(&matches).collect::<Vec<_>>()).await;
+        }
         let is_cut = agents_read == agents_read_max;
         let shown = if !is_cut && matches(&handle) { show(&accounts.agent(&handle).await?) } else { None };
         if is_cut || shown.is_some() && page.len() == limit {

@@ -7,5 +7,6 @@ mod interleaving;
 mod keys;
 mod pipelining;
 mod quota;
+mod several;
 mod snapshots;
 mod writers;

@@ -63,6 +63,11 @@ pub async fn a_damaged_event_fails_its_stream_alone<S: Damageable>() {
         assert_corrupt(log.read_log(Position::ZERO, 10).await, "position 3");
         assert_eq!(sound(log.read_stream(&a, Version::ZERO, 1).await).len(), 1, "what stands before it");
         assert_eq!(texts(&log, &b).await, ["b1", "b2"]);
+        let both = sound(log.read_streams(&[(a.clone(), Version::ZERO), (b, Version::ZERO)], 10).await);
+        assert_eq!(
+            both.iter().map(|events| events.as_ref().map(Vec::len)).collect::<Vec<_>>(),
+            [None, Some(2)]
+        );
         accepted(&log, batch().when(&a, 2).add(&a, "a3")).await;
         assert_eq!(sound(log.read_stream(&a, Version(2), 10).await).len(), 1, "what stands behind it");
     }

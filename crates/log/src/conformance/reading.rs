@@ -6,7 +6,7 @@ use super::{
     Store,
     build::{Say, accepted, batch, fresh, pipelined, sound, stream},
 };
-use crate::{Batch, Log, Order, StoredEvent, StreamName, StreamNews};
+use crate::{Batch, Log, Order, STREAMS_BYTES_MAX, StoredEvent, StreamName, StreamNews};
 
 /// A stream is read from its cursor, a page at a time.
 pub async fn a_stream_is_read_in_pages<S: Store>() {
@@ -37,6 +37,30 @@ pub async fn a_stream_is_read_in_pages<S: Store>() {
     assert!(sound(log.read_stream(&a, Version::ZERO, 0).await).is_empty());
     assert!(sound(log.read_stream(&a, Version(1_000), 10).await).is_empty());
     assert!(sound(log.read_stream(&stream("c"), Version::ZERO, 10).await).is_empty());
+}
+
+/// Several streams are read at once, each from its cursor, as long as their events have few bytes.
+pub async fn several_streams_are_read_at_once<S: Store>() {
+    let (_store, log, _tail) = fresh::<S>().await;
+    let (a, b, large) = (stream("a"), stream("b"), stream("large"));
+    let third = "x".repeat(STREAMS_BYTES_MAX / 3);
+    let batches = [
+        batch().add(&a, "1").add(&b, "1").add(&a, "2"),
+        batch().add(&a, "3").add(&large, &third).add(&large, &third),
+        batch().add(&large, &third),
+    ];
+    pipelined(&log, batches.into()).await;
+    let wanted = [(&b, 0), (&a, 1), (&stream("c"), 0), (&large, 2), (&large, 0), (&a, 0)];
+    let wanted = wanted.map(|(stream, after)| (stream.clone(), Version(after)));
+    let found = sound(log.read_streams(&wanted, 2).await);
+    let versions = |events: &Vec<StoredEvent>| events.iter().map(|event| event.version.0).collect::<Vec<_>>();
+    let found: Vec<_> = found.iter().map(|events| events.as_ref().map(versions)).collect();
+    let within = [Some(vec![1]), Some(vec![2, 3]), Some(vec![]), Some(vec![3])];
+    assert_eq!(found[..4], within, "a stream without events is no stream that was left out");
+    assert_eq!(found.len(), wanted.len());
+    assert_eq!(found[4], None, "its two events exceed the bytes of one read");
+    let events = sound(log.read_streams(&wanted[1..2], 9).await).pop().flatten();
+    assert_eq!(events, Some(sound(log.read_stream(&a, Version(1), 9).await)));
 }
 
 /// The log is read from a position, a page at a time.
