@@ -30,7 +30,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// The least time between two writes of the cursor.
 const KEEP_EVERY: Duration = Duration::from_millis(500);
 /// The cursor is written after this many irrelevant events at the latest.
-const KEEP_EVENTS: u64 = 10_000;
+const KEEP_EVENTS: u64 = 1_000;
 /// The pause after a fault.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -93,7 +93,7 @@ impl Reactor {
         F: Future<Output = Result<(), Fault>> + Send,
     {
         let mut at = self.begin().await?;
-        let (mut stored, mut is_due, mut size) = ((Instant::now(), at), false, PageSize::default());
+        let (mut stored, mut is_due, mut size) = ((None::<Instant>, at), false, PageSize::default());
         loop {
             let lately = self.recent.lock().after(at, ROUND_EVENTS_MAX);
             let (events, until) = match lately {
@@ -107,9 +107,10 @@ impl Reactor {
             is_due |= !events.is_empty() || until.0 - stored.1.0 >= KEEP_EVENTS;
             self.handle_all(see_to, events).await;
             self.recent.lock().forget(until);
-            if is_due && stored.0.elapsed() >= KEEP_EVERY {
+            // After a start as soon as everything is handled, so that a further start need not read it.
+            if is_due && stored.0.map_or(until == at, |stored| stored.elapsed() >= KEEP_EVERY) {
                 self.keep(until).await?;
-                (stored, is_due) = ((Instant::now(), until), false);
+                (stored, is_due) = ((Some(Instant::now()), until), false);
             }
             if until == at {
                 // A lost wake-up only delays the work.
@@ -198,6 +199,30 @@ mod tests {
     fn the_stored_form_is_frozen() {
         let cursor = StoredCursor { position: Position(7) };
         assert_eq!(serde_json::to_string(&cursor).unwrap(), r#"{"position":7}"#);
+    }
+
+    /// A process that ends soon after its start would otherwise leave the same events to the next one.
+    #[tokio::test]
+    async fn given_events_from_before_a_start_when_they_are_handled_then_the_cursor_is_kept_at_once() {
+        let log = Store::new().process(false).log;
+        let reactor = Reactor::new(log.clone(), "test/place", |_| true, |_| String::new());
+        reactor.begin().await.unwrap();
+        let event = NewEvent { kind: "Sung", form: 1, envelope: "{}".into(), payload: "".into() };
+        let events = vec![(StreamName::new("songs", "one"), event); 40];
+        log.append(Batch { events, ..Batch::default() }).await.unwrap();
+        let kept = async {
+            for _ in 0..100_000 {
+                if reactor.begin().await.unwrap() == Position(40) {
+                    return true;
+                }
+                tokio::task::yield_now().await;
+            }
+            false
+        };
+        tokio::select! {
+            () = reactor.react(|_| std::future::ready(Ok(()))) => panic!("it ended"),
+            is_kept = kept => assert!(is_kept),
+        }
     }
 
     /// Work in one lane may take any time: here until the other lane is done.

@@ -23,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const KEEP_EVERY: Duration = Duration::from_millis(500);
 /// Events without concern for an agent after which the cursor is stored anyway, so that the next start need not read
 /// them.
-const KEEP_EVENTS: u64 = 10_000;
+const KEEP_EVENTS: u64 = 1_000;
 /// The pause after a fault.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -52,8 +52,7 @@ impl Participation {
         }
         cursor.welcome(newcomers);
         let mut size = PageSize::default();
-        let mut stored = (Instant::now(), cursor.position());
-        let mut is_due = true;
+        let (mut stored, mut is_due) = ((None::<Instant>, cursor.position()), true);
         loop {
             let position = cursor.position();
             let recent_events = self.recent().after(position, ROUND_EVENTS_MAX);
@@ -62,6 +61,7 @@ impl Participation {
                 None => {
                     let (page, until) = self.0.log.read_past_damage(position, size.events()).await?;
                     size.learn(&page);
+                    self.look_up_seats(&page).await?;
                     let mut ours = Vec::new();
                     for event in page {
                         if self.concerns(&event).await {
@@ -75,11 +75,12 @@ impl Participation {
             self.handle_all(events).await;
             cursor.reach(until);
             self.recent().forget(until);
-            if is_due && stored.0.elapsed() >= KEEP_EVERY {
+            // After a start as soon as everything is handled, so that a further start need not read it.
+            if is_due && stored.0.map_or(until == position, |at| at.elapsed() >= KEEP_EVERY) {
                 if !cursor.store(&self.0.log).await? {
                     return Ok(());
                 }
-                (stored, is_due) = ((Instant::now(), until), false);
+                (stored, is_due) = ((Some(Instant::now()), until), false);
             }
             if until == position {
                 // Limits the cost of a lost wake-up.

@@ -1,7 +1,11 @@
 //! The agents of a server in sessions: their identities, their settings, and their messages.
 //! Must not know: when they send.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    convert::Infallible,
+    sync::Arc,
+};
 
 use parking_lot::{Mutex, MutexGuard};
 use plenary_accounts::{AccountEvent, Accounts, HostedIdentity};
@@ -46,6 +50,11 @@ impl Default for Settings {
         }
     }
 }
+
+/// The events of a session that concern the agents that take part in it.
+const SEAT_EVENTS: [&str; 3] = ["MessageSent", "SessionEnded", "AgentLeft"];
+/// With more agents, the states of sessions tell who takes part, instead of an index read for each agent.
+const AGENTS_LOOKED_UP_MAX: usize = 16;
 
 /// The agents of a server in its sessions. Cheap to clone.
 #[derive(Clone)]
@@ -189,7 +198,7 @@ impl Participation {
         match event.stream.category() {
             Sessions::CATEGORY => match &*event.kind {
                 "AgentInvited" | "AgentJoined" => self.invites(event),
-                "MessageSent" | "SessionEnded" | "AgentLeft" => self.has_seat(&event.stream).await,
+                kind if SEAT_EVENTS.contains(&kind) => self.has_seat(&event.stream).await,
                 _ => false,
             },
             Runs::CATEGORY => {
@@ -220,6 +229,34 @@ impl Participation {
             self.0.seats.insert(event.stream.clone(), true);
         }
         is_ours
+    }
+
+    /// Finds out for a page of the log in which sessions agents of this server take or took part, with few reads.
+    pub(crate) async fn look_up_seats(&self, page: &[StoredEvent]) -> Result<(), Fault> {
+        let agents = self.0.runs.agents().all();
+        let is_asked = |event: &&StoredEvent| {
+            event.stream.category() == Sessions::CATEGORY
+                && SEAT_EVENTS.contains(&&*event.kind)
+                && self.0.seats.peek(&event.stream).is_none()
+        };
+        let streams: BTreeSet<_> = page.iter().filter(is_asked).map(|event| &event.stream).collect();
+        if streams.is_empty() || agents.len() > AGENTS_LOOKED_UP_MAX {
+            return Ok(());
+        }
+        let (ids, mut found): (Vec<_>, _) =
+            (streams.iter().map(|stream| stream.id()).collect(), BTreeSet::new());
+        for agent in &agents {
+            found.extend(self.0.sessions.taken_part_in(&agent.handle, &ids).await?);
+        }
+        // These answers do not hold for an agent that has come meanwhile. One that became known meanwhile is newer.
+        let now = self.0.runs.agents().all();
+        if now.len() == agents.len() && now.iter().zip(&agents).all(|(now, then)| Arc::ptr_eq(now, then)) {
+            for stream in streams {
+                let has = || Ok::<_, Infallible>(found.contains(stream.id()));
+                let Ok(_) = self.0.seats.get_or_insert_with(stream, has);
+            }
+        }
+        Ok(())
     }
 
     /// Whether an agent of this server takes or took part in a session.

@@ -1,7 +1,7 @@
 //! The sessions of a server: commands in, states and events out.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
@@ -296,6 +296,18 @@ impl Sessions {
             }
         }
         Ok(false)
+    }
+
+    /// The subset of these sessions, which are sorted, in which an agent takes or took part.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn taken_part_in(&self, agent: &AgentHandle, ids: &[&str]) -> Result<BTreeSet<String>, Fault> {
+        let mut found = BTreeSet::new();
+        for index in EVERY_PART {
+            found.extend(self.own_of(index, agent, ids).await?);
+        }
+        Ok(found)
     }
 
     /// Executes a command of the server itself.
