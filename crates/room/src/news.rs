@@ -5,13 +5,16 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream};
 use plenary_kernel::{AgentHandle, Position, SessionId, TimestampMs, Version};
 use plenary_log::{Fault, StoredEvent, StreamName};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Kind;
+
+/// Streams that a source reads at the same time.
+const READS_AT_ONCE: usize = 16;
 
 /// One piece of news on a stream, without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,7 +172,8 @@ pub trait NewsSource: Send + Sync + 'static {
         streams: &[(StreamName, Version)],
         max: usize,
     ) -> Vec<Result<StreamOfNews, Fault>> {
-        join_all(streams.iter().map(|(stream, after)| self.news(me, stream, *after, max))).await
+        let reads = streams.iter().map(|(stream, after)| self.news(me, stream, *after, max));
+        stream::iter(reads.collect::<Vec<_>>()).buffered(READS_AT_ONCE).collect().await
     }
 
     /// The text of the news at a version; `None` if the agent may not read it now, or the news is settled.

@@ -4,7 +4,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use axum::Router;
-use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream};
 use http::Method;
 use plenary_accounts::{AnsweredOnce, once};
 use plenary_edge::RegistryFault;
@@ -26,6 +26,7 @@ use crate::{
     room::SessionRoom,
     routes,
     state::SessionState,
+    views::READS_AT_ONCE,
 };
 
 /// How often moved read positions are stored.
@@ -191,11 +192,11 @@ impl NewsSource for Sessions {
     ) -> Vec<Result<StreamOfNews, Fault>> {
         let ids: Vec<_> = streams.iter().map(|(stream, _)| stream.id()).collect();
         let known = self.0.streams.begin_short(&ids).await;
-        let news = streams.iter().map(|(stream, after)| {
+        let reads = streams.iter().map(|(stream, after)| {
             let events = known.get(stream).map_or(&[][..], Vec::as_slice);
             self.stream_news(me, stream, (*after, max), events)
         });
-        join_all(news).await
+        stream::iter(reads.collect::<Vec<_>>()).buffered(READS_AT_ONCE).collect().await
     }
 
     async fn describe(
