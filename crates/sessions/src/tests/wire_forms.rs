@@ -6,7 +6,7 @@ use plenary_log::{Fault, StoredEvent};
 
 use super::scene::{given, session};
 use crate::{
-    event::{LeftReason, SessionEvent},
+    event::{LeftReason, MessageHead, SessionEvent},
     wire::{EncodedEvent, Form, write},
 };
 
@@ -148,6 +148,26 @@ fn a_payload_that_is_not_text_is_corrupt_and_not_sent_on() {
         ..at("ann creates; ann says hi", 2)
     };
     assert!(matches!(text(&event, None, None, Form::Both), Err(Fault::Corrupt(_))));
+}
+
+/// Without a parser where the members are as this program writes them.
+#[test]
+fn the_head_of_a_message_is_read_in_every_order() {
+    let message = |envelope: &'static str| StoredEvent {
+        envelope: bytes::Bytes::from_static(envelope.as_bytes()),
+        ..at("ann creates; ann says hi", 2)
+    };
+    for envelope in [
+        r#"{"id":"1","sender":"@a.b"}"#,
+        r#"{"id":"1","sender":"@a.b","trace":"t"}"#,
+        r#"{"sender":"@a.b","id":"1"}"#,
+        r#"{"id": "1", "sender": "@a.b"}"#,
+    ] {
+        let message = message(envelope);
+        let head = MessageHead::read(&message).unwrap();
+        assert_eq!(head, Some(MessageHead { id: "1", sender: "@a.b" }), "{envelope}");
+    }
+    assert!(MessageHead::read(&message(r#"{"id":"1","sender":"@a.b"]"#)).is_err());
 }
 
 #[test]
