@@ -126,6 +126,71 @@ fn a_server_that_goes_away_is_unavailable_until_it_is_back() {
     });
 }
 
+/// The second append is one statement, outside a transaction.
+#[test]
+fn a_statement_whose_answer_is_lost_is_unknown_and_is_there() {
+    run(async {
+        let (store, relay) = (TestStore::new(), Relay::start().await);
+        let OpenedLog { log, mut feed } = store.try_open(relay.url()).await.expect("the store opens");
+        let at = stream("a");
+        for n in ["first", "second"] {
+            log.append(message_once(&at, n)).await.expect("appended");
+        }
+        relay.set(Way::CutAfterCommit);
+        let answer = log.append(message_once(&at, "once")).await;
+        assert!(matches!(answer, Err(Fault::OutcomeUnknown(_))), "{answer:?}");
+        relay.cut().await;
+        relay.set(Way::Open);
+        let outcome = soon(insist(&log, message_once(&at, "once"))).await;
+        assert_eq!(outcome, Outcome::AlreadyDone { outcome: "once".into() });
+        assert_eq!(soon(fed(&mut feed, 3)).await[2].version, Version(3));
+    });
+}
+
+#[test]
+fn a_statement_that_never_arrives_is_unknown_and_is_not_there() {
+    run(async {
+        let (store, relay) = (TestStore::new(), Relay::start().await);
+        let OpenedLog { log, mut feed } = store.try_open(relay.url()).await.expect("the store opens");
+        let at = stream("a");
+        for n in ["first", "second"] {
+            log.append(message_once(&at, n)).await.expect("appended");
+        }
+        relay.set(Way::CutBeforeCommit);
+        let answer = log.append(message_once(&at, "once")).await;
+        assert!(matches!(answer, Err(Fault::OutcomeUnknown(_))), "{answer:?}");
+        relay.set(Way::Open);
+        let outcome = soon(insist(&log, message_once(&at, "once"))).await;
+        assert!(matches!(outcome, Outcome::Appended(_)), "{outcome:?}");
+        assert_eq!(soon(fed(&mut feed, 3)).await[2].version, Version(3));
+    });
+}
+
+/// A process that writes without the lock notices at its next append that another one was there.
+#[test]
+fn appends_without_the_lock_give_way() {
+    run(async {
+        let store = TestStore::new();
+        let (mut one, other) = (store.open().await, store.open().await);
+        for round in 0..10 {
+            for n in 0..3 {
+                one.log.append(message(&stream("a"), &format!("{round} {n}"))).await.expect("appended");
+            }
+            for at in ["a", "b"] {
+                other
+                    .log
+                    .append(message(&stream(at), &format!("{round} of the other")))
+                    .await
+                    .expect("appended");
+            }
+        }
+        let events = soon(fed(&mut one.feed, 50)).await;
+        assert_gapless(&events, 1);
+        assert_eq!(events.iter().filter(|event| event.stream == stream("a")).count(), 40);
+        assert_eq!(one.log.head().await, Ok(Position(50)));
+    });
+}
+
 #[test]
 fn a_lost_ear_costs_time_and_no_event() {
     const COUNT: usize = 50;

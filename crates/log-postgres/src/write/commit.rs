@@ -2,7 +2,11 @@
 //! transaction: one statement that locks the head as well, and does nothing if it is not where it was.
 
 use plenary_kernel::Position;
-use tokio_postgres::{Error, Row, Statement, error::SqlState, types::ToSql};
+use tokio_postgres::{
+    Error, Row, Statement,
+    error::{DbError, Severity, SqlState},
+    types::ToSql,
+};
 
 use super::{burst::Burst, columns::Columns, session::WriteSession};
 use crate::{
@@ -154,7 +158,7 @@ pub(crate) async fn write_and_commit(
     let [written, committed]: [_; 2] =
         answers.try_into().map_err(|_| NotCommitted::Unknown("two answers were awaited".into()))?;
     written.map_err(refused)?;
-    committed.map(|_| ()).map_err(|error| NotCommitted::Unknown(described(&error)))
+    committed.map(|_| ()).map_err(|error| lost(&error))
 }
 
 /// Writes everything in a transaction of its own, if the head is still at `before`; whether it was.
@@ -169,7 +173,8 @@ pub(crate) async fn write_alone(
     let (statement, params) = prepared(session, &parts, true).await?;
     let answer = async { Ok::<_, Trouble>(write(session, &statement, &params).await) };
     let answer = within(ANSWER_MS_MAX, answer).await;
-    let rows = answer.map_err(|trouble| NotCommitted::Unknown(format!("{trouble:?}")))?.map_err(refused)?;
+    let rows = answer.map_err(|trouble| NotCommitted::Unknown(format!("{trouble:?}")))?;
+    let rows = rows.map_err(|error| if ends_session(&error) { lost(&error) } else { refused(error) })?;
     let moved: i64 = match rows.first().map(|row| row.try_get(0)) {
         Some(Ok(moved)) => moved,
         Some(Err(_)) | None => return Err(NotCommitted::Unknown("the answer has another form".into())),
@@ -190,6 +195,16 @@ async fn prepared<'a>(
     Ok((statement, parts.iter().flat_map(|(_, _, params)| params.iter().copied()).collect()))
 }
 
+/// Whether the server ends the session. It may do so between the commit of a statement and its answer.
+fn ends_session(error: &Error) -> bool {
+    let severity = error.as_db_error().and_then(DbError::parsed_severity);
+    matches!(severity, Some(Severity::Fatal | Severity::Panic))
+}
+
+fn lost(error: &Error) -> NotCommitted {
+    NotCommitted::Unknown(described(error))
+}
+
 /// The failure of the writing statement. A definite answer of the server came before the commit; without it the
 /// commit may have succeeded.
 fn refused(error: Error) -> NotCommitted {
@@ -198,7 +213,7 @@ fn refused(error: Error) -> NotCommitted {
             NotCommitted::KeyClaimed
         }
         Some(_) => NotCommitted::Nothing(Trouble::from(error)),
-        None => NotCommitted::Unknown(described(&error)),
+        None => lost(&error),
     }
 }
 
