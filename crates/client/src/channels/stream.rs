@@ -32,14 +32,14 @@ impl ChannelStream {
     /// See [`Signal`].
     pub async fn next(&mut self) -> Result<Signal<ChannelEvent>> {
         loop {
-            match self.feed.next().await?.read(|event| ChannelEvent::read(&event.data)) {
-                Signal::Event(event) if event.id <= self.last => {}
-                Signal::Event(event) => {
-                    self.last = event.id;
-                    return Ok(Signal::Event(event));
+            let signal = self.feed.next().await?.read(|event| ChannelEvent::read(&event.data));
+            if let Signal::Event(event) = &signal {
+                if event.id <= self.last {
+                    continue;
                 }
-                signal => return Ok(signal),
+                self.last = event.id;
             }
+            return Ok(signal);
         }
     }
 }

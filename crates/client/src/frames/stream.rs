@@ -57,11 +57,13 @@ impl FrameStream {
             ReceivedFrame::read(number, &event.data)
         };
         loop {
-            match self.feed.next().await?.read(read) {
-                Signal::Event(received) if received.frame.is_stale(now()) => {}
-                Signal::Event(received) if !self.seen.insert(&received.frame.frame_id) => {}
-                signal => return Ok(signal),
+            let signal = self.feed.next().await?.read(read);
+            if let Signal::Event(ReceivedFrame { frame, .. }) = &signal
+                && (frame.is_stale(now()) || !self.seen.insert(&frame.frame_id))
+            {
+                continue;
             }
+            return Ok(signal);
         }
     }
 }
