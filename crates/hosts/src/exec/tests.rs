@@ -47,7 +47,7 @@ async fn what_a_program_left_behind_does_not_hold_its_run() {
 #[tokio::test]
 async fn a_program_that_is_not_there_is_an_error_that_names_it() {
     let settings = |table: &str| {
-        let settings = read(table.parse::<toml::Table>().unwrap()).unwrap();
+        let settings = config::read(table.parse::<toml::Table>().unwrap()).unwrap();
         Exec::new(settings, &Launcher::none())
     };
     let exec = settings("command = [\"/nonexistent/agent\"]").unwrap();
@@ -56,12 +56,12 @@ async fn a_program_that_is_not_there_is_an_error_that_names_it() {
         run.await.unwrap().error.unwrap().starts_with("the program /nonexistent/agent cannot be started: ")
     );
     assert!(settings("command = []").is_err());
-    let unknown = read::<Settings>("command = [\"x\"]\nshell = true".parse().unwrap());
+    let unknown = config::read::<Settings>("command = [\"x\"]\nshell = true".parse().unwrap());
     assert!(unknown.unwrap_err().to_string().contains("shell"));
     for (table, member) in
         [("command = \"ls\"", "`command`"), ("command = [\"x\"]\nenv = {A = 1}", "`env.A`")]
     {
-        let wrong = read::<Settings>(table.parse().unwrap()).unwrap_err().to_string();
+        let wrong = config::read::<Settings>(table.parse().unwrap()).unwrap_err().to_string();
         assert!(wrong.starts_with(member) && wrong.contains("invalid type"), "{wrong}");
     }
 }
@@ -99,7 +99,7 @@ async fn a_program_that_never_reads_does_not_stop_its_run() {
 async fn the_servers_own_variables_stay_its_own() {
     let table =
         "command = [\"sh\", \"-c\", \"env >&2; exit 1\"]\nenv = { GREETING = \"hello\" }\ndirectory = \"/\"";
-    let settings: Settings = read(table.parse().unwrap()).unwrap();
+    let settings: Settings = config::read(table.parse().unwrap()).unwrap();
     let exec = Exec::new(settings, &Launcher::none()).unwrap();
     let command = process::command(&exec.program, ["PLENARY_OPERATOR_TOKEN", "PATH"].map(Into::into));
     let variables: BTreeMap<_, _> = command.as_std().get_envs().collect();
