@@ -146,7 +146,10 @@ fn enter_session(
     envelope: Option<&Envelope<'_>>,
     lease: &mut Lease,
 ) -> Outcome<Callers> {
-    let callers = mcp.0.registry.admit_to(session, holder, caller).ok_or_else(|| boxed(no_session()))?;
+    let Some(callers) = mcp.0.registry.admit_to(session, holder, caller) else {
+        tracing::debug!(known = !session.is_empty(), "a message to a session that is not the caller's");
+        return Err(boxed(no_session()));
+    };
     if let Some(id) = envelope.and_then(Envelope::request_id)
         && !lease.take_id(id.get())
     {
