@@ -323,7 +323,7 @@ mod tests {
         }
         let wider = of_client("@nick.bot", "b", "client");
         assert!(admits(&registry, "s", &wider));
-        assert_eq!(registry.callers(), [wider.principal.clone()]);
+        assert_eq!(registry.callers(), std::slice::from_ref(&wider.principal));
         assert_eq!(registry.end(&first.principal.token), []);
         assert_eq!(registry.end(&wider.principal.token), ["s".into()]);
     }
