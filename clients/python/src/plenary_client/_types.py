@@ -4240,6 +4240,7 @@ ErrorCode = Literal[
     "overloaded",
     "owner_exists",
     "owner_not_found",
+    "owners_person",
     "package_not_found",
     "passkey_exists",
     "passkey_invalid",

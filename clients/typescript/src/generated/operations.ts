@@ -91,7 +91,8 @@ export class AgentOperations {
    * Refused with: unknown_member, invalid_json, invalid_body, invalid_handle, invalid_policy,
    * invalid_allowlist_entry, invalid_self_service, invalid_token, invalid_display_name, invalid_description,
    * invalid_card_body, invalid_visibility, invalid_owner, invalid_idempotency_key, missing_authorization,
-   * invalid_authorization, not_found, agent_exists, token_exists, too_many_agents, idempotency_key_reused.
+   * invalid_authorization, not_found, agent_exists, owners_person, token_exists, too_many_agents,
+   * idempotency_key_reused.
    */
   async create(
     body: types.NewAgent,
@@ -121,7 +122,7 @@ export class AgentOperations {
   /**
    * Delete an agent; its handle cannot be used again.
    *
-   * Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
+   * Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, not_found, owners_person,
    * idempotency_key_reused.
    */
   async delete(

@@ -4040,6 +4040,7 @@ export type ErrorCode =
   | "overloaded"
   | "owner_exists"
   | "owner_not_found"
+  | "owners_person"
   | "package_not_found"
   | "passkey_exists"
   | "passkey_invalid"

@@ -193,8 +193,8 @@ class AsyncAgentOperations:
         Refused with: unknown_member, invalid_json, invalid_body, invalid_handle, invalid_policy,
         invalid_allowlist_entry, invalid_self_service, invalid_token, invalid_display_name,
         invalid_description, invalid_card_body, invalid_visibility, invalid_owner, invalid_idempotency_key,
-        missing_authorization, invalid_authorization, not_found, agent_exists, token_exists, too_many_agents,
-        idempotency_key_reused.
+        missing_authorization, invalid_authorization, not_found, agent_exists, owners_person, token_exists,
+        too_many_agents, idempotency_key_reused.
         """
         answer = await self._transport.call(
             "agent.create",
@@ -261,7 +261,7 @@ class AsyncAgentOperations:
         """Delete an agent; its handle cannot be used again.
 
         Refused with: invalid_idempotency_key, missing_authorization, invalid_authorization, not_found,
-        idempotency_key_reused.
+        owners_person, idempotency_key_reused.
         """
         await self._transport.call(
             "agent.delete",
