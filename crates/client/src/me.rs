@@ -14,7 +14,6 @@ use crate::{
 #[derive(Debug, Clone, Deserialize)]
 pub struct Usage {
     /// The owner.
-    #[serde(default)]
     pub owner: Option<String>,
     /// Bytes of its events and blobs.
     pub stored_bytes: u64,

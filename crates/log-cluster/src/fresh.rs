@@ -129,13 +129,6 @@ impl Reads for Fresh {
     ) -> Read<'a, Vec<StoredEvent>> {
         self.read(async move { self.inner.read_stream(stream, after, max).await })
     }
-    fn read_streams<'a>(
-        &'a self,
-        streams: &'a [(StreamName, Version)],
-        max: usize,
-    ) -> Read<'a, Vec<Option<Vec<StoredEvent>>>> {
-        self.read(async move { self.inner.read_streams(streams, max).await })
-    }
     fn read_log(&self, after: Position, max: usize) -> Read<'_, Vec<StoredEvent>> {
         self.read(async move { self.inner.read_log(after, max).await })
     }

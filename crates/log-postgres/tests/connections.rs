@@ -68,39 +68,54 @@ fn a_writer_that_is_killed_in_a_loop_loses_nothing_and_repeats_nothing() {
     });
 }
 
+/// How many appends come before the one that is disturbed: the first one takes the lock and commits, and the third one
+/// is one statement outside a transaction.
+const BEFORE: [&[&str]; 2] = [&[], &["first", "second"]];
+
 #[test]
 fn a_commit_whose_answer_is_lost_is_unknown_and_is_there() {
     run(async {
-        let (store, relay) = (TestStore::new(), Relay::start().await);
-        let OpenedLog { log, mut feed } = store.try_open(relay.url()).await.expect("the store opens");
-        let at = stream("a");
-        relay.set(Way::CutAfterCommit);
-        let answer = log.append(message_once(&at, "once")).await;
-        assert!(matches!(answer, Err(Fault::OutcomeUnknown(_))), "{answer:?}");
-        relay.cut().await;
-        let answer = log.append(message_once(&at, "once")).await;
-        assert!(matches!(answer, Err(Fault::Unavailable(_))), "{answer:?}");
-        relay.set(Way::Open);
-        let outcome = soon(insist(&log, message_once(&at, "once"))).await;
-        assert_eq!(outcome, Outcome::AlreadyDone { outcome: "once".into() });
-        assert_eq!(soon(fed(&mut feed, 1)).await[0].version, Version(1));
+        for before in BEFORE {
+            let (store, relay) = (TestStore::new(), Relay::start().await);
+            let OpenedLog { log, mut feed } = store.try_open(relay.url()).await.expect("the store opens");
+            let at = stream("a");
+            for text in before {
+                log.append(message_once(&at, text)).await.expect("appended");
+            }
+            relay.set(Way::CutAfterCommit);
+            let answer = log.append(message_once(&at, "once")).await;
+            assert!(matches!(answer, Err(Fault::OutcomeUnknown(_))), "{answer:?}");
+            relay.cut().await;
+            let answer = log.append(message_once(&at, "once")).await;
+            assert!(matches!(answer, Err(Fault::Unavailable(_))), "{answer:?}");
+            relay.set(Way::Open);
+            let outcome = soon(insist(&log, message_once(&at, "once"))).await;
+            assert_eq!(outcome, Outcome::AlreadyDone { outcome: "once".into() });
+            assert_gapless(&soon(fed(&mut feed, before.len() + 1)).await, 1);
+            assert_eq!(log.head().await, Ok(Position(before.len() as u64 + 1)));
+        }
     });
 }
 
 #[test]
 fn a_commit_that_never_arrives_is_unknown_and_is_not_there() {
     run(async {
-        let (store, relay) = (TestStore::new(), Relay::start().await);
-        let OpenedLog { log, mut feed } = store.try_open(relay.url()).await.expect("the store opens");
-        let at = stream("a");
-        relay.set(Way::CutBeforeCommit);
-        let answer = log.append(message_once(&at, "once")).await;
-        assert!(matches!(answer, Err(Fault::OutcomeUnknown(_))), "{answer:?}");
-        relay.set(Way::Open);
-        let outcome = soon(insist(&log, message_once(&at, "once"))).await;
-        assert!(matches!(outcome, Outcome::Appended(_)), "{outcome:?}");
-        assert_gapless(&soon(fed(&mut feed, 1)).await, 1);
-        assert_eq!(log.head().await, Ok(Position(1)));
+        for before in BEFORE {
+            let (store, relay) = (TestStore::new(), Relay::start().await);
+            let OpenedLog { log, mut feed } = store.try_open(relay.url()).await.expect("the store opens");
+            let at = stream("a");
+            for text in before {
+                log.append(message_once(&at, text)).await.expect("appended");
+            }
+            relay.set(Way::CutBeforeCommit);
+            let answer = log.append(message_once(&at, "once")).await;
+            assert!(matches!(answer, Err(Fault::OutcomeUnknown(_))), "{answer:?}");
+            relay.set(Way::Open);
+            let outcome = soon(insist(&log, message_once(&at, "once"))).await;
+            assert!(matches!(outcome, Outcome::Appended(_)), "{outcome:?}");
+            assert_gapless(&soon(fed(&mut feed, before.len() + 1)).await, 1);
+            assert_eq!(log.head().await, Ok(Position(before.len() as u64 + 1)));
+        }
     });
 }
 
@@ -123,46 +138,6 @@ fn a_server_that_goes_away_is_unavailable_until_it_is_back() {
         let texts: Vec<_> = soon(fed(&mut feed, 3)).await.iter().map(text).collect();
         assert_eq!(texts, ["before", "by another", "after"]);
         soon(async { while log.read_stream(&at, Version::ZERO, 10).await.is_err() {} }).await;
-    });
-}
-
-/// The second append is one statement, outside a transaction.
-#[test]
-fn a_statement_whose_answer_is_lost_is_unknown_and_is_there() {
-    run(async {
-        let (store, relay) = (TestStore::new(), Relay::start().await);
-        let OpenedLog { log, mut feed } = store.try_open(relay.url()).await.expect("the store opens");
-        let at = stream("a");
-        for n in ["first", "second"] {
-            log.append(message_once(&at, n)).await.expect("appended");
-        }
-        relay.set(Way::CutAfterCommit);
-        let answer = log.append(message_once(&at, "once")).await;
-        assert!(matches!(answer, Err(Fault::OutcomeUnknown(_))), "{answer:?}");
-        relay.cut().await;
-        relay.set(Way::Open);
-        let outcome = soon(insist(&log, message_once(&at, "once"))).await;
-        assert_eq!(outcome, Outcome::AlreadyDone { outcome: "once".into() });
-        assert_eq!(soon(fed(&mut feed, 3)).await[2].version, Version(3));
-    });
-}
-
-#[test]
-fn a_statement_that_never_arrives_is_unknown_and_is_not_there() {
-    run(async {
-        let (store, relay) = (TestStore::new(), Relay::start().await);
-        let OpenedLog { log, mut feed } = store.try_open(relay.url()).await.expect("the store opens");
-        let at = stream("a");
-        for n in ["first", "second"] {
-            log.append(message_once(&at, n)).await.expect("appended");
-        }
-        relay.set(Way::CutBeforeCommit);
-        let answer = log.append(message_once(&at, "once")).await;
-        assert!(matches!(answer, Err(Fault::OutcomeUnknown(_))), "{answer:?}");
-        relay.set(Way::Open);
-        let outcome = soon(insist(&log, message_once(&at, "once"))).await;
-        assert!(matches!(outcome, Outcome::Appended(_)), "{outcome:?}");
-        assert_eq!(soon(fed(&mut feed, 3)).await[2].version, Version(3));
     });
 }
 

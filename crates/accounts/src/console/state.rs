@@ -32,7 +32,7 @@ pub struct Rights {
     pub through: TokenDigest,
     /// The role.
     pub role: ConsoleRole,
-    /// The person, with whom they end.
+    /// The person. The rights end when the person is deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<AgentHandle>,
 }

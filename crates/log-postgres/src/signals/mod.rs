@@ -1,6 +1,7 @@
 //! Signals between processes by NOTIFY: one connection that numbers, sends and listens, with a bounded queue before
-//! it. It also hears the commits of other processes: the server wakes each listening connection for every commit. Every signal, including the process's own, arrives by NOTIFY, so that all processes get them in the same
-//! order.
+//! it. Every signal, including the process's own, arrives by NOTIFY, so that all processes get them in the same
+//! order. The connection also hears the commits of other processes: the server wakes each listening connection for
+//! every commit.
 //! Must not know: the content of signals.
 
 mod parts;

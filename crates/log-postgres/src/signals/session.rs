@@ -52,7 +52,10 @@ pub(super) async fn run(
         if former != 0 {
             shared.former.store(former, Ordering::Release);
         }
-        tracing::warn!(text = ?trouble, "not exchanging signals with other processes; they are lost until it is back, and commits of others are found by polling");
+        tracing::warn!(
+            text = ?trouble,
+            "not exchanging signals with other processes: signals are lost until it is back, and commits are polled"
+        );
         let pause = tokio::time::sleep(backoff.pause());
         tokio::select! {
             _ = closed.wait_for(|closed| *closed) => break,

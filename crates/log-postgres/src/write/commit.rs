@@ -28,7 +28,7 @@ pub(crate) enum NotCommitted {
 }
 
 /// A write to one table: whether there is anything to write, the SQL with `?` for its parameters, and
-/// the parameters.
+/// the parameters. `%` is the place of a condition; a deletion has none, because it is written under the lock only.
 type Part<'a> = (bool, &'static str, Vec<&'a (dyn ToSql + Sync)>);
 
 /// The new head, and the channel to notify.
@@ -47,20 +47,20 @@ fn parts<'a>(columns: &'a Columns<'a>, first: Part<'a>) -> [Part<'a>; 9] {
         first,
         (
             !new_streams.0.is_empty(),
-            "INSERT INTO streams (id, name) SELECT unnest(?::bigint[]), unnest(?::text[])",
+            "INSERT INTO streams (id, name) SELECT unnest(?::bigint[]), unnest(?::text[])%",
             vec![&new_streams.0, &new_streams.1],
         ),
         (
             !events.position.is_empty(),
             "INSERT INTO events (position, stream, version, kind, form, at, envelope, payload, sum) \
              SELECT unnest(?::bigint[]), unnest(?::bigint[]), unnest(?::bigint[]), unnest(?::text[]), \
-             unnest(?::int[]), unnest(?::bigint[]), unnest(?::bytea[]), unnest(?::bytea[]), unnest(?::int[])",
+             unnest(?::int[]), unnest(?::bigint[]), unnest(?::bytea[]), unnest(?::bytea[]), unnest(?::int[])%",
             events.params(),
         ),
         (
             !index_put.0.is_empty(),
             "INSERT INTO idx (name, key, value, sum) \
-             SELECT unnest(?::text[]), unnest(?::text[]), unnest(?::bytea[]), unnest(?::int[]) \
+             SELECT unnest(?::text[]), unnest(?::text[]), unnest(?::bytea[]), unnest(?::int[])% \
              ON CONFLICT (name, key) DO UPDATE SET value = excluded.value, sum = excluded.sum",
             vec![&index_put.0, &index_put.1, &index_put.2, &index_put.3],
         ),
@@ -73,7 +73,7 @@ fn parts<'a>(columns: &'a Columns<'a>, first: Part<'a>) -> [Part<'a>; 9] {
         (
             !rows_put.0.is_empty(),
             "INSERT INTO rows (name, revision, value, sum) \
-             SELECT unnest(?::text[]), unnest(?::bigint[]), unnest(?::bytea[]), unnest(?::int[]) ON CONFLICT (name) \
+             SELECT unnest(?::text[]), unnest(?::bigint[]), unnest(?::bytea[]), unnest(?::int[])% ON CONFLICT (name) \
              DO UPDATE SET revision = excluded.revision, value = excluded.value, sum = excluded.sum",
             vec![&rows_put.0, &rows_put.1, &rows_put.2, &rows_put.3],
         ),
@@ -85,13 +85,13 @@ fn parts<'a>(columns: &'a Columns<'a>, first: Part<'a>) -> [Part<'a>; 9] {
         (
             !keys.0.is_empty(),
             "INSERT INTO keys (scope, key, digest, outcome, sum) SELECT unnest(?::text[]), unnest(?::text[]), \
-             unnest(?::bytea[]), unnest(?::bytea[]), unnest(?::int[])",
+             unnest(?::bytea[]), unnest(?::bytea[]), unnest(?::int[])%",
             vec![&keys.0, &keys.1, &keys.2, &keys.3, &keys.4],
         ),
         (
             !charges.0.is_empty(),
             "INSERT INTO usage AS u (account, bytes, events) \
-             SELECT unnest(?::text[]), unnest(?::bigint[]), unnest(?::bigint[]) ON CONFLICT (account) \
+             SELECT unnest(?::text[]), unnest(?::bigint[]), unnest(?::bigint[])% ON CONFLICT (account) \
              DO UPDATE SET bytes = GREATEST(0, u.bytes + excluded.bytes), \
              events = GREATEST(0, u.events + excluded.events)",
             vec![&charges.0, &charges.1, &charges.2],
@@ -112,24 +112,17 @@ fn head<'a>(columns: &'a Columns<'a>, end: &'a End<'a>) -> Part<'a> {
     (!columns.events.position.is_empty(), sql, params)
 }
 
-/// What every other part needs if the head was not locked before.
-const MOVED: &str = " WHERE EXISTS (SELECT FROM moved)";
-/// The part that upserts, and the place of the condition in it.
-const CONFLICT: &str = " ON CONFLICT";
+/// The condition of every other part if the head was not locked before.
+const MOVED: &str = " WHERE EXISTS (SELECT FROM p0)";
 
 /// All parts as one statement. No part reads what another one writes, except whether the head was moved.
 fn joined(parts: &[&Part<'_>], alone: bool) -> String {
     let mut joined = String::from("WITH ");
     for (nth, (_, sql, _)) in parts.iter().enumerate() {
-        joined += if nth > 0 { ", " } else { "" };
-        joined += &match (alone, nth, sql.split_once(CONFLICT)) {
-            (false, ..) => format!("p{nth} AS ({sql})"),
-            (true, 0, _) => format!("moved AS ({sql})"),
-            (true, _, None) => format!("p{nth} AS ({sql}{MOVED})"),
-            (true, _, Some((insert, update))) => format!("p{nth} AS ({insert}{MOVED}{CONFLICT}{update})"),
-        };
+        let sql = sql.replace('%', if alone { MOVED } else { "" });
+        joined += &format!("{}p{nth} AS ({sql})", if nth > 0 { ", " } else { "" });
     }
-    joined += if alone { " SELECT count(*) FROM moved" } else { " SELECT 1" };
+    joined += if alone { " SELECT count(*) FROM p0" } else { " SELECT 1" };
     let mut numbered = String::with_capacity(joined.len() + 64);
     for (nth, piece) in joined.split('?').enumerate() {
         if nth > 0 {

@@ -12,7 +12,7 @@ use tokio_postgres::{Config, config::Host};
 /// A commit as the writer sends it: a simple query.
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 /// The text of a statement that is a whole transaction, where it is prepared: its name is before it.
-const ALONE: &[u8] = b"\0WITH moved AS (";
+const ALONE: &[u8] = b"\0WITH p0 AS (UPDATE head SET last = $1, streams = $2 WHERE";
 
 /// The application name of connections that receive notifications.
 const LISTENING: &[u8] = b"plenary signal";

@@ -83,8 +83,8 @@ macro_rules! conformance {
             a_row_conflict_writes_nothing, a_row_changes_often_within_one_group, rows_are_read_by_prefix);
         $crate::conformance!(@tests $store, indexes: an_index_is_put_overwritten_and_deleted, keys_are_looked_up,
             an_index_changes_often_within_one_group, prefixes_and_cursors_follow_byte_order, indexes_are_apart);
-        $crate::conformance!(@tests $store, reading: a_stream_is_read_in_pages, several_streams_are_read_at_once, the_log_is_read_in_pages,
-            news_between_two_positions, news_of_named_streams, the_head_rises_with_every_event,
+        $crate::conformance!(@tests $store, reading: a_stream_is_read_in_pages, several_streams_are_read_at_once,
+            the_log_is_read_in_pages, news_between_two_positions, news_of_named_streams, the_head_rises_with_every_event,
             an_empty_store_answers_everything);
         $crate::conformance!(@tests $store, feeds: the_feed_has_everything_once_and_in_order,
             the_feed_has_whole_groups, a_dropped_feed_stops_nothing, a_tailing_reader_never_sees_a_hole);

@@ -45,7 +45,7 @@ async fn check_as(log: &Log, own: &str) -> anyhow::Result<()> {
         if is_later(stored, own_numbers) {
             bail!(
                 "the store was used by Plenary {text}, and this is Plenary {own}, which may not know its events: start {text} or \
-                 a later release, or restore a backup from before the upgrade"
+                 a later release"
             );
         }
         if stored >= own_numbers {

@@ -35,7 +35,7 @@ pub enum Purpose {
 const STEMMED_BYTES_MIN: usize = 3;
 
 /// Most words whose forms a thread remembers; then it forgets them all.
-const FORMS_MAX: usize = 32_768;
+const FORMS_MAX: usize = 8_192;
 
 /// A word whose form a thread remembers.
 struct KnownWord {

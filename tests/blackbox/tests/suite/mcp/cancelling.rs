@@ -1,7 +1,7 @@
 //! A call that nobody waits for any more is dropped: over HTTP by hanging up, in a session by saying so.
 
-use blackbox::{Agent, Connection, Server, eventually};
-use serde_json::json;
+use blackbox::{Agent, Connection, Response, Server, eventually};
+use serde_json::{Value, json};
 
 use super::said::{ACCEPT, Session, code, headers, result, served, single};
 
@@ -18,6 +18,29 @@ async fn sent(server: &Server, request: &[u8]) -> Connection {
     let mut connection = Connection::open(server.address().place()).await.expect("the server is there");
     connection.send(request).await.expect("it takes the request");
     connection
+}
+
+/// A request with the id of the slow call.
+fn slow(method: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": "slow", "method": method, "params": {"name": "test_waiting"}})
+}
+
+/// Calls the tool that waits in a session, and returns once the call has begun: one that is canceled before never begins.
+async fn slow_call(server: &Server, agent: &Agent, session: &Session<'_>) -> (Connection, Response) {
+    let [id, version] = session.headers();
+    let call = slow("tools/call").to_string();
+    let request = agent.request("POST", "/mcp", &[ACCEPT, id, version], Some(call.as_bytes()));
+    let mut connection = sent(server, &request).await;
+    let head = connection.response_head().await.expect("a stream");
+    assert_eq!(head.status, 200);
+    eventually_says(agent, "1 begun, 0 canceled").await;
+    (connection, head)
+}
+
+async fn cancel_slow_call(session: &Session<'_>) {
+    let notice =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "slow"}});
+    assert_eq!(session.send(&notice).await.status, 202);
 }
 
 /// Hanging up cancels a request that stands alone.
@@ -41,17 +64,8 @@ async fn a_notice_cancels_a_request_of_a_session() {
     let server = served().await;
     let agent = server.agent("@nick.bot").await;
     let session = Session::open(&agent).await;
-    let call =
-        json!({"jsonrpc": "2.0", "id": "slow", "method": "tools/call", "params": {"name": "test_waiting"}});
-    let [id, version] = session.headers();
-    let request = agent.request("POST", "/mcp", &[ACCEPT, id, version], Some(call.to_string().as_bytes()));
-    let mut connection = sent(&server, &request).await;
-    assert_eq!(connection.response_head().await.expect("a stream").status, 200);
-    // One that is canceled before it begins never begins.
-    eventually_says(&agent, "1 begun, 0 canceled").await;
-    let notice =
-        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "slow"}});
-    assert_eq!(session.send(&notice).await.status, 202);
+    let (_connection, _) = slow_call(&server, &agent, &session).await;
+    cancel_slow_call(&session).await;
     eventually_says(&agent, "1 begun, 1 canceled").await;
 }
 
@@ -61,19 +75,10 @@ async fn the_id_of_a_pending_request_is_not_taken_twice() {
     let server = served().await;
     let agent = server.agent("@nick.bot").await;
     let session = Session::open(&agent).await;
-    let call =
-        json!({"jsonrpc": "2.0", "id": "slow", "method": "tools/call", "params": {"name": "test_waiting"}});
-    let [id, version] = session.headers();
-    let request = agent.request("POST", "/mcp", &[ACCEPT, id, version], Some(call.to_string().as_bytes()));
-    let mut connection = sent(&server, &request).await;
-    let head = connection.response_head().await.expect("a stream");
-    eventually_says(&agent, "1 begun, 0 canceled").await;
-    let again = session.send(&call).await;
+    let (mut connection, head) = slow_call(&server, &agent, &session).await;
+    let again = session.send(&slow("tools/call")).await;
     assert_eq!((again.status, code(&again), &again.json()["id"]), (400, -32_600, &json!("slow")), "{again}");
-    let notice =
-        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "slow"}});
-    assert_eq!(session.send(&notice).await.status, 202);
+    cancel_slow_call(&session).await;
     connection.complete(head).await.expect("the end of the stream");
-    let ping = json!({"jsonrpc": "2.0", "id": "slow", "method": "ping"});
-    assert_eq!(session.send(&ping).await.status, 200, "afterwards it is free");
+    assert_eq!(session.send(&slow("ping")).await.status, 200, "afterwards it is free");
 }

@@ -115,7 +115,7 @@ async fn a_session_follows_so_many_and_no_more() {
     session.result("resources/subscribe", json!({"uri": uri})).await;
 }
 
-/// Streams end with the token that they were opened with, and a request that listened is told that it is over.
+/// When a token ends, its streams end, and a request that listens gets its result.
 #[tokio::test]
 async fn a_dead_token_ends_its_streams() {
     let server = Server::start().await;
