@@ -112,7 +112,7 @@ fn to(host: &str, port: u16, options: &str) -> String {
     format!("postgres://{user}{password}@{host}:{port}/{name}?{options}")
 }
 
-/// Appends over it, and receives the event from the feed, which listens on a separate connection.
+/// Appends over it, and receives the event from the feed.
 async fn works(store: &TestStore, url: &str) {
     let mut opened = store.try_open(url).await.unwrap_or_else(|refused| panic!("{url}: {refused}"));
     soon(opened.log.append(message(&stream("a"), "said"))).await.expect("appended");
@@ -189,7 +189,7 @@ fn a_server_with_tls_of_its_own_is_verified() {
             .try_open(&to("localhost", port, &format!("sslmode=verify-full&sslrootcert={ca}")))
             .await
             .expect("the store opens");
-        for purpose in ["write", "listen", "signal"] {
+        for purpose in ["write", "signal"] {
             let name = format!("plenary {purpose} {}", store.schema);
             let encrypted = async {
                 while admin.query_one(sql, &[&name]).await.expect("an answer").get::<_, i64>(0) == 0 {

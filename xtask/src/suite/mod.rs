@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Minutes of generated requests that check the server against its description; none with --quick
     #[arg(long, value_name = "MINUTES", default_value_t = 2)]
     fuzz_minutes: u32,
-    /// Build the binary and run this stage alone
+    /// Run this stage alone, and before it what it needs
     #[arg(long, value_name = "STAGE")]
     only: Option<String>,
 }
@@ -198,8 +198,9 @@ const FULL: &[Stage] = &[
 /// The stages that later ones depend on.
 const NEEDED: &[&str] = &[TOOLS.name, BUILD.name, INSTALLS.name, SERVERS.name];
 const INNER_LOOP: &[Stage] = &[FORMAT, LINTS, TIDY, BUILD, TESTS];
-/// The stages that need only the binary, each after the one that builds it.
+/// The stages that run alone, each after those that it needs.
 const ALONE: &[&[Stage]] = &[
+    &[TOOLS, BUILD, INSTALLS, SERVERS, TESTS],
     &[BUILD, CODING_AGENTS],
     &[BUILD, CLIENTS],
     &[BUILD, A2A],
