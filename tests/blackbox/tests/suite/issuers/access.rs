@@ -98,7 +98,7 @@ async fn a_session_goes_on_with_the_next_token_of_its_subject() {
     let headers = [accept, ("Mcp-Session-Id", &*id), ("MCP-Protocol-Version", "2025-06-18")];
     let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"});
     for (claims, status) in
-        [(json!({"jti": "2"}), 200), (json!({"sub": "other"}), 404), (json!({"jti": "3"}), 200)]
+        [(json!({"jti": "2"}), 200), (json!({"sub": "second"}), 404), (json!({"jti": "3"}), 200)]
     {
         let answer = bearer(claims.clone()).call("POST", "/mcp", &headers, Some(&ping)).await;
         assert_eq!(answer.status, status, "{claims}: {answer}");

@@ -198,6 +198,11 @@ scope = "read sessions:write"
 lasts = "10m"
 
 [[issuers.acme.agents]]
+claims = { sub = "second" }
+agent = "@nick.ci"
+scope = "read"
+
+[[issuers.acme.agents]]
 claims = { sub = "absent" }
 agent = "@nick.absent"
 scope = "read"
