@@ -32,9 +32,9 @@ async fn kinds_until(stream: &mut Stream, fence: &Value) -> Vec<String> {
     events.iter().map(|event| event.frame["kind"].as_str().expect("a kind").to_owned()).collect()
 }
 
-/// FO-64, FO-65, FO-72: by kind; the substrate filters, and the count is of what it emitted.
+/// The substrate filters, and the count is of what it emitted.
 #[tokio::test]
-async fn fo_65_by_kind() {
+async fn fo_64_65_72_by_kind() {
     let server = patient_server().await;
     let alice = server.agent("@alice.bot").await;
     let mut streams = Vec::new();

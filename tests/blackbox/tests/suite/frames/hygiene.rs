@@ -3,7 +3,7 @@
 use blackbox::{Agent, Response, Server};
 use serde_json::json;
 
-use super::speak::{advisory, before_fence, patient_server, refused_as, sent, subscribe};
+use super::speak::{Field, advisory, before_fence, patient_server, refused, refused_as, sent, subscribe};
 
 /// Texts that stand in the place of `"hello"`, each of which spoils the frame.
 const SPOILERS: &[(&str, &[u8])] = &[
@@ -89,6 +89,27 @@ async fn fo_73_bombs_are_refused() {
     let many: Vec<String> = (0..2_000).map(|number| format!(r#""x{number}":0"#)).collect();
     malformed(&alice.post_raw("/frames", &body(&alice, b"\"hello\"", &many.join(","))).await, "many members");
     assert_eq!(super::speak::tell(&alice, "~alice", "~alice", "alive").await, 0);
+}
+
+/// A path without an operation, and a header that names no session, are refused in the same form.
+#[tokio::test]
+async fn fo_73_paths_and_headers_are_refused_in_this_form() {
+    let server = Server::start().await;
+    let alice = server.agent("@alice.bot").await;
+    for path in ["/frames/", "/frames/x/y", "/handles", "/handles/~alice/", "/handles/~alice/nothing"] {
+        refused(&alice.get(path).await, 404, "not_found", Field::Any);
+        refused(&alice.post(path, json!({})).await, 404, "not_found", Field::Any);
+    }
+    refused(&alice.get("/frames").await, 405, "method_not_allowed", Field::Any);
+    let frame = advisory(&alice, "~alice", "hello");
+    for (header, field) in
+        [("X-Agent-Instrument", "instrument"), ("X-Agent-Session", "session_id"), ("X-Agent-Tool", "tool")]
+    {
+        for headers in [&[(header, "A/B")][..], &[(header, "a"), (header, "a")]] {
+            let answer = alice.call("POST", "/frames", headers, Some(&frame)).await;
+            refused(&answer, 400, "field-invalid", Field::At(field));
+        }
+    }
 }
 
 /// Hard cases that are good JSON arrive as they were meant.

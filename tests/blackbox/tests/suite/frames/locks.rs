@@ -12,10 +12,10 @@ async fn announce(from: &Agent, kind: &str, payload: Value) -> Value {
     frame
 }
 
-/// FO-18, FO-19, FO-20: two sessions claim the same resource under the same lease; both are heard, and neither is told
+/// Two sessions claim the same resource under the same lease; both are heard, and neither is told
 /// of the other.
 #[tokio::test]
-async fn fo_20_claims_do_not_exclude_each_other() {
+async fn fo_18_19_20_claims_do_not_exclude_each_other() {
     let server = Server::start().await;
     let one = server.agent("@nick.one").await;
     let two = server.agent("@nick.two").await;

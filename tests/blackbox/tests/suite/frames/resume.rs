@@ -104,9 +104,9 @@ async fn fo_60_unknown_cursors_start_now() {
     assert!(before_fence(&alice, &alice, &mut stream).await.is_empty(), "no cursor, no past");
 }
 
-/// FO-60, D.5: past the horizon a cursor starts at the present too; within it, it resumes.
+/// D.5: past the horizon a cursor starts at the present too; within it, it resumes.
 #[tokio::test]
-async fn fo_60_aged_cursors_start_now() {
+async fn fo_60_62_aged_cursors_start_now() {
     let server = patient_server().await;
     let alice = server.agent("@alice.bot").await;
     let mut numbers = Vec::new();
