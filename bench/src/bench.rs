@@ -126,7 +126,6 @@ impl Bench {
         self.server_on(&store)
     }
 
-    /// The server on this store.
     pub(crate) fn server_on(&self, store: &Store) -> Result<Listening> {
         Listening::server(&self.plenary, &self.scratch, store, &[], &[])
     }

@@ -144,7 +144,6 @@ impl Listening {
         Ok(())
     }
 
-    /// `kill -9`.
     pub(crate) fn kill(mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;

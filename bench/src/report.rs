@@ -16,9 +16,7 @@ pub(crate) enum Unit {
     Micros,
     /// Milliseconds.
     Millis,
-    /// KiB.
     Kib,
-    /// MiB.
     Mib,
 }
 

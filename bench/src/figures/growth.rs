@@ -68,7 +68,6 @@ impl Grown {
         Ok(Self { store, hub, others, sessions, events })
     }
 
-    /// The server on it.
     pub(super) fn server(&self, bench: &Bench) -> Result<Listening> {
         bench.server_on(&Store::Directory(self.store.clone()))
     }

@@ -10,7 +10,6 @@ use std::{
 use anyhow::Result;
 use rusqlite::Connection;
 
-/// Bytes of one write.
 const WRITE_BYTES: usize = 64 << 10;
 
 pub(super) fn serve(data: &Path, rows: u32, bytes: usize) -> Result<()> {

@@ -44,7 +44,6 @@ pub(crate) async fn bulk(
     Ok(replies.into_iter().map(|(_, body)| body).collect())
 }
 
-/// One request.
 pub(crate) async fn one(address: SocketAddr, request: &[u8]) -> Result<Vec<u8>> {
     let mut connection = HttpConnection::open(address).await?;
     let (status, body) = connection.exchange(request).await?;

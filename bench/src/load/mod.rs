@@ -94,7 +94,6 @@ pub(crate) fn stamp_in(bytes: &[u8]) -> Option<usize> {
     after(BEFORE_CONTENT).or_else(|| after(BEFORE_TEXT)).or_else(|| after(packages::BEFORE_ID))
 }
 
-/// Reads a stamp.
 pub(crate) fn read_stamp(bytes: &[u8], at: usize) -> Option<u64> {
     digits(bytes.get(at..at + STAMP_BYTES)?)
 }

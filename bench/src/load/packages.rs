@@ -10,7 +10,6 @@ use super::{STAMP_BYTES, request};
 pub(super) const BEFORE_ID: &[u8] = br#""package_id":""#;
 /// Different words there are.
 const WORDS: u32 = 30_000;
-/// Words of a body.
 const BODY_WORDS: usize = 180;
 
 /// Numbers that look drawn.

@@ -48,7 +48,6 @@ pub(crate) struct Watch {
 /// What one receiver has seen.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// Messages.
     pub(crate) messages: AtomicU64,
     /// Everything, messages included.
     pub(crate) all: AtomicU64,

@@ -20,7 +20,6 @@ const DATA_WITHIN: usize = 80;
 /// A message in a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A message.
     Message,
     /// It wants to be answered.
     Ping,

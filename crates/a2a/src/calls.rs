@@ -51,7 +51,6 @@ pub(crate) enum Call {
     DeletePush(DeleteTaskPushNotificationConfigRequest),
 }
 
-/// The result of a call.
 pub(crate) enum CallResult {
     Value(Value),
     Follow(Follow),

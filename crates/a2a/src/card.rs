@@ -76,7 +76,6 @@ pub(crate) fn card(seen: &VisibleAgent, base_url: &str, extent: Extent) -> Value
     })
 }
 
-/// The URL of an agent.
 pub(crate) fn url(seen: &VisibleAgent, base_url: &str) -> String {
     format!("{base_url}/a2a/{}", seen.handle.as_str().trim_start_matches('@'))
 }

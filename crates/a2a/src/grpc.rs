@@ -27,7 +27,6 @@ use crate::{
     failure::Failure,
 };
 
-/// The path of the service.
 pub(crate) const PATH: &str = "/lf.a2a.v1.A2AService/{method}";
 
 /// The messages of a response: one, or the updates of a live task.

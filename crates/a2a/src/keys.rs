@@ -16,7 +16,6 @@ fn broken() -> Fault {
 }
 
 impl A2a {
-    /// The key.
     pub(crate) async fn card_key(&self) -> Result<&CardKey, Failure> {
         self.0.card_key.get_or_try_init(|| self.stored_key()).await.map_err(|fault| {
             tracing::warn!(%fault, "the key that signs cards cannot be read");

@@ -102,7 +102,6 @@ pub(crate) fn replayed(mut response: Response, is_replayed: bool) -> Response {
     response
 }
 
-/// A JSON response.
 pub(crate) fn json_response(value: &Value) -> Response {
     let mut response = Response::new(value.to_string().into());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -178,7 +178,6 @@ impl TaskSnapshot {
         })
     }
 
-    /// A message of the agent.
     pub(crate) fn agent_message(&self, parts: Vec<Part>) -> Message {
         Message {
             message_id: format!("{}-{}", self.id, self.last),

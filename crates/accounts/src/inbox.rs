@@ -77,7 +77,6 @@ struct ContactAnswerNews<'a> {
 /// Somebody asks an agent for contact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ContactRequestNotice {
-    /// The request.
     pub(crate) request: ContactId,
     /// The requesting agent.
     pub(crate) from: AgentHandle,

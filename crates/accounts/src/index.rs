@@ -18,7 +18,6 @@ pub(crate) const CONTACTS_PENDING_TO: &str = "accounts.contacts_pending_to";
 /// When a token ends by itself, in milliseconds with leading zeros, `/`, its id -> its agent. Until it has ended.
 pub(crate) const EXPIRING: &str = "accounts.expiring";
 
-/// A key of [`EXPIRING`].
 pub(crate) fn expiring_key(at: plenary_kernel::TimestampMs, id: &str) -> String {
     format!("{:020}/{id}", at.0)
 }

@@ -95,7 +95,6 @@ fn invalid_key() -> Refusal {
 enum KeyHandling {
     /// The operation itself.
     Operation,
-    /// This middleware.
     Middleware,
     /// This middleware, which does not store the answer.
     MiddlewareWithSecret,

@@ -8,14 +8,10 @@ use crate::{
     trust::{blocked_between, may_contact},
 };
 
-/// The viewer.
 #[derive(Debug, Clone)]
 pub(crate) enum Viewer {
-    /// The operator.
     Operator,
-    /// An owner.
     Owner(OwnerName),
-    /// An agent.
     Agent(KnownAgent),
 }
 

@@ -13,7 +13,6 @@ use crate::{decide::Rejection, misses::UsedUp, wire::ErrorBody};
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ChannelForm;
 
-/// A refusal in the form of this room.
 pub(crate) type ChannelRefusal = plenary_room::ErrorReply<ChannelForm>;
 
 impl Form for ChannelForm {

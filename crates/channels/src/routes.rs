@@ -68,7 +68,6 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
     OperationDoc::new(id, method, path, summary).needs_token(Auth::Any).error_body::<ErrorBody<'static>>()
 }
 
-/// An operation on one channel.
 fn of_channel(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     doc(id, method, path, summary)
         .path_parameter::<ChannelId>("id", "The id of the channel, in upper or lower case.")

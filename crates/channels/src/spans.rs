@@ -7,7 +7,6 @@ use plenary_telemetry::{FinishedSpan, Kind, Status, TraceParent};
 
 use crate::{Channels, wire::Event};
 
-/// A committed append.
 pub(crate) struct CommittedAppend<'a> {
     pub(crate) event: &'a Event,
     /// The span of the caller, from its request.

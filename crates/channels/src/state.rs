@@ -17,7 +17,6 @@ use crate::{
 /// Number of versions in a run. Within a run, only the first event of each kind is indexed.
 pub(crate) const RUN: u64 = 64;
 
-/// The run of a version.
 pub(crate) fn run_of(version: Version) -> u64 {
     version.0.saturating_sub(1) / RUN
 }

@@ -41,7 +41,6 @@ pub(crate) struct Inner {
     pub(crate) ephemeral: Watchers<String>,
     /// Today's counts by owner; the empty name stands for the operator.
     pub(crate) days: Mutex<HashMap<String, Day>>,
-    /// The key of challenges.
     pub(crate) challenge_key: OnceCell<hmac::Key>,
     failures: Failures,
     around: OnceLock<RoomReaders>,

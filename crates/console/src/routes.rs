@@ -27,7 +27,6 @@ pub(crate) type ConsoleRefusal = plenary_room::ErrorReply<House>;
 /// Why models have no tools for these operations.
 pub(crate) const FOR_PEOPLE: &str = "for people, through the console and the command line";
 
-/// The operations of the console.
 pub(crate) fn all() -> Vec<Operation<ConsoleState>> {
     let parts: [fn() -> Vec<Operation<ConsoleState>>; 9] = [
         sessions::operations,

@@ -284,7 +284,6 @@ impl Context {
     }
 }
 
-/// The counts of a digest.
 #[derive(Debug, Default)]
 struct DigestCounts {
     packages: u64,

@@ -58,11 +58,9 @@ impl Auth {
 pub(crate) struct ErrorDoc {
     /// Its class, which has the status.
     pub(crate) class: Class,
-    /// Its code.
     pub(crate) code: &'static str,
 }
 
-/// A parameter in the path.
 #[derive(Debug, Clone)]
 pub(crate) struct PathParameter {
     pub(crate) name: &'static str,
@@ -108,7 +106,6 @@ pub struct OperationDoc {
     pub(crate) other_reply_types: Vec<&'static str>,
     pub(crate) query: Option<SchemaOf>,
     pub(crate) path_parameters: Vec<PathParameter>,
-    /// The headers that it reads.
     pub(crate) reads_headers: Vec<HeaderDoc>,
     /// The headers of its successes.
     pub(crate) sends_headers: Vec<HeaderDoc>,

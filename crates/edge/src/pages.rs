@@ -30,7 +30,6 @@ impl Origin {
         self
     }
 
-    /// The form of refusals at a path.
     pub(crate) fn form_at(&self, path: &str) -> Option<RefusalForm> {
         let first = first_segment(path);
         self.forms.iter().find(|(path, _)| *path == first).map(|(_, form)| *form)

@@ -14,7 +14,6 @@ use crate::{
     stalled::StallKey,
 };
 
-/// The progress of writes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct WriteProgress {
     pub(crate) bytes: u64,

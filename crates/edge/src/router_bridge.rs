@@ -150,7 +150,6 @@ fn is_websocket(value: &HeaderValue) -> bool {
     value.as_bytes().eq_ignore_ascii_case(b"websocket")
 }
 
-/// The source of the answer.
 enum AnswerSource {
     Called(CatchUnwind<AssertUnwindSafe<RouteFuture<Infallible>>>),
     Answered(Option<Response>),

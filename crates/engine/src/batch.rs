@@ -91,7 +91,6 @@ pub(crate) fn of<R: Room>(
     batch
 }
 
-/// The charge for freed bytes of an owner.
 pub(crate) fn freed(owner: &OwnerName, bytes: u64) -> Charge {
     let freed = Usage { bytes, events: 0 };
     Charge { account: account_of(owner), usage: Usage::default(), freed }

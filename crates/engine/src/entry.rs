@@ -53,7 +53,6 @@ struct Base<S> {
 }
 
 impl<S> LoadedState<S> {
-    /// A state that is on disk.
     pub(crate) fn on_disk(stream: &StreamName, state: S, version: Version) -> Self {
         Self::from_base(stream, Base { state: Arc::new(state), version, snapshot: version })
     }

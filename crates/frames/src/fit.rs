@@ -33,7 +33,6 @@ impl<'a> Path<'a> {
     /// The outermost object.
     pub(crate) const TOP: Self = Self { outer: None, step: Step::Top };
 
-    /// A member.
     pub(crate) const fn member(&'a self, name: &'a str) -> Self {
         Self { outer: Some(self), step: Step::Name(name) }
     }

@@ -49,7 +49,6 @@ const TOOL: &str = "x-agent-tool";
 
 /// The parameters of `POST /frames`.
 const SUBMIT_PARAMETERS: &[&str] = &["scope", "echo"];
-/// The parameters of a stream.
 const STREAM_PARAMETERS: &[&str] = &["filter", "instrument", "session_id", "tool", "retained", "ticket"];
 
 type Answer<T> = Result<Json<T>, FrameRefusal>;

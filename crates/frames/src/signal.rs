@@ -17,7 +17,6 @@ use crate::{
 /// The version of this form. A process ignores other versions.
 const FORM: u8 = 1;
 
-/// A signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FrameSignal {
     /// A frame that was accepted.

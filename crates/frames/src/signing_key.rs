@@ -16,7 +16,6 @@ const ROW: &str = "frames/signing-key";
 /// The purpose of the derived key.
 const SEALING: &[u8] = b"plenary frames: capabilities";
 
-/// The keys.
 #[derive(Debug)]
 pub(crate) struct FrameKey {
     signing: Ed25519KeyPair,

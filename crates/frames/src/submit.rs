@@ -28,7 +28,6 @@ use crate::{
 /// The submitter's description of itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Submitter<'a> {
-    /// The names of its session.
     pub(crate) named: SessionNames<'a>,
     /// Whether that session also receives the frame, if the scope includes it.
     pub(crate) echo: bool,

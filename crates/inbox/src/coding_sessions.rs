@@ -21,7 +21,6 @@ use crate::{
 /// Why they are not tools.
 const HOOKS: &str = "only the hooks of coding agents report their sessions";
 
-/// The operations.
 pub(crate) fn operations() -> Vec<Operation<Inbox>> {
     let doc = |id, method, path, summary| {
         OperationDoc::new(id, method, path, summary).no_tool(HOOKS).needs_token(Auth::Agent)

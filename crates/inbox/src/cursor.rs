@@ -106,7 +106,6 @@ fn read_position<'a>(parts: &mut impl Iterator<Item = &'a str>) -> Option<Option
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) enum ItemId {
-    /// In the log.
     Log(ItemPosition),
     /// In the log, as an offer of a stranger.
     Offer(ItemPosition),

@@ -20,7 +20,6 @@ pub(crate) struct Portion {
     pub(crate) all: u64,
 }
 
-/// An item that was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CutItem {
     #[serde(rename = "spot")]

@@ -55,7 +55,6 @@ impl AgentFeeds {
         known.iter().filter(|(handle, _)| handle.owner() == owner).for_each(|(_, feed)| feed.wake());
     }
 
-    /// All agents with a feed.
     pub(crate) fn all(&self) -> Vec<(AgentHandle, Arc<AgentFeed>)> {
         self.known.lock().iter().map(|(handle, feed)| (handle.clone(), feed.clone())).collect()
     }

@@ -110,7 +110,6 @@ struct Handover {
     at: Moment,
     #[serde(rename = "spots")]
     item_ids: Vec<ItemId>,
-    /// The items that were cut.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     cut: Vec<CutItem>,
     /// The positions up to which its page went.
@@ -129,7 +128,6 @@ pub(crate) struct SessionPresence {
     pub(crate) began: TimestampMs,
     /// When something last happened in it.
     pub(crate) worked: TimestampMs,
-    /// The last sign of it.
     #[serde(rename = "heard")]
     pub(crate) last_sign: TimestampMs,
     /// When it ended, or was found to have ended.

@@ -114,7 +114,6 @@ impl Inbox {
         Ok(self.0.observed.position())
     }
 
-    /// The marks of an agent.
     pub(crate) async fn marks(&self, me: &AgentHandle) -> Result<Marks, Fault> {
         Ok(self.marks_row(me).await?.0)
     }

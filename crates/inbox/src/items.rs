@@ -108,7 +108,6 @@ impl Inbox {
     }
 }
 
-/// A frame as an item.
 pub(crate) fn framed(reader: &Reader, frame: &RetainedFrame, newer: u64, room: usize) -> Item {
     let (text, truncated) = cut(&frame.payload, room);
     Item {
@@ -142,7 +141,6 @@ pub(crate) fn cut(text: &str, chars_max: usize) -> (String, bool) {
     }
 }
 
-/// The length of a text that was cut.
 fn length(text: &str, is_cut: bool) -> Option<u64> {
     is_cut.then(|| u64::try_from(text.chars().count()).unwrap_or(u64::MAX))
 }

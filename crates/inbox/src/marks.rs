@@ -41,7 +41,6 @@ pub enum State {
 pub(crate) struct ReachedPositions(BTreeMap<Kind, ItemPosition>);
 
 impl ReachedPositions {
-    /// The position of a kind.
     pub(crate) fn of(&self, kind: Kind) -> ItemPosition {
         self.0.get(&kind).copied().unwrap_or_default()
     }

@@ -47,7 +47,6 @@ fn row(me: &AgentHandle, id: &SessionId) -> String {
 }
 
 impl Inbox {
-    /// The states that were reported to an agent in a session.
     pub(crate) async fn reported(&self, me: &AgentHandle, id: &SessionId) -> Result<ReportedStates, Fault> {
         Ok(read(&self.0.log, &row(me, id)).await?.0)
     }

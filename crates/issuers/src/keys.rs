@@ -26,7 +26,6 @@ pub(crate) fn algorithm_of(name: &str) -> Option<Algorithm> {
     }
 }
 
-/// A key.
 #[derive(Clone)]
 pub(crate) struct Key {
     id: Option<String>,

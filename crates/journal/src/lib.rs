@@ -128,7 +128,6 @@ pub(crate) struct HintSender {
     bytes: Arc<AtomicUsize>,
 }
 
-/// A channel for hints.
 pub(crate) fn hint_channel() -> (HintSender, Hints) {
     let (to, waiting) = mpsc::channel(HINTS_WAITING_MAX);
     let bytes = Arc::<AtomicUsize>::default();

@@ -51,14 +51,12 @@ pub struct Messages {
     bytes: Arc<AtomicUsize>,
 }
 
-/// The sender of messages.
 #[derive(Debug, Clone)]
 pub(crate) struct MessageSender {
     to: mpsc::Sender<Bytes>,
     bytes: Arc<AtomicUsize>,
 }
 
-/// A channel for messages.
 pub(crate) fn message_channel() -> (MessageSender, Messages) {
     let (to, waiting) = mpsc::channel(MESSAGES_WAITING_MAX);
     let bytes = Arc::<AtomicUsize>::default();

@@ -26,7 +26,6 @@ use crate::{
     wire::{LinkAcceptance, LinkAccord},
 };
 
-/// The prefix of a code.
 const CODE_PREFIX: &str = "plp_";
 
 /// A new random code. A repeated request gets the same code again.

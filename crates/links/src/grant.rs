@@ -94,7 +94,6 @@ impl Grants {
         self.0.keys().cloned().collect()
     }
 
-    /// The owners of a grant.
     pub(crate) fn owners_of(&self, grant: &GrantName) -> Option<&BTreeSet<OwnerName>> {
         self.0.get(grant)
     }

@@ -15,7 +15,6 @@ use crate::wire::NetworkKeyView;
 const KIND: &str = "OKP";
 const CURVE: &str = "Ed25519";
 
-/// The key pair of this network.
 #[derive(Debug)]
 pub(crate) struct NetworkKey(Ed25519KeyPair);
 
@@ -30,7 +29,6 @@ impl NetworkKey {
         Ed25519KeyPair::from_pkcs8(pkcs8).ok().map(Self)
     }
 
-    /// The public key.
     pub(crate) fn public(&self) -> PublicKey {
         let bytes = self.0.public_key().as_ref();
         PublicKey(bytes.try_into().expect("a public key of Ed25519 has 32 bytes"))

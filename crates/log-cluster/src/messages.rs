@@ -185,13 +185,11 @@ pub fn take_the_pen() -> Bytes {
     bytes(Content::Take(true))
 }
 
-/// The bytes of a request.
 pub(crate) fn request(from: NodeId, serial: u64, epoch: u64, batches: &[Batch]) -> Bytes {
     let (batches, chains) = batches::encode(batches);
     bytes(Content::Request(StoredRequest { from: from.0, serial, epoch, batches, chains }))
 }
 
-/// The bytes of an answer.
 pub(crate) fn answer(serial: u64, base: u64, result: Result<&[PlanResult], &Fault>) -> Bytes {
     let result = match result {
         Ok(outcomes) => StoredResult::Outcomes(StoredOutcomes::of(outcomes)),

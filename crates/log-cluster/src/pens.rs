@@ -18,7 +18,6 @@ pub(crate) struct Pen {
     pub(crate) epoch: u64,
 }
 
-/// The holder of the pen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PenHolder {
     /// This node, in that epoch.

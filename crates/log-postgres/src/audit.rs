@@ -98,7 +98,6 @@ struct AuditRun {
     added: u64,
 }
 
-/// A page of rows.
 const PAGE: usize = READ_ROWS_MAX;
 
 impl AuditRun {

@@ -38,7 +38,6 @@ impl Recent {
         dropped
     }
 
-    /// The event at a position.
     pub(crate) fn at(&self, position: i64) -> Option<&StoredEvent> {
         let position = position.cast_unsigned();
         let first = |events: &Arc<[StoredEvent]>| events.first().map_or(0, |event| event.position.0);

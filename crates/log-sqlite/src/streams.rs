@@ -18,7 +18,6 @@ pub(crate) fn slot(stream: i64, version: i64) -> i64 {
     stream << 32 | version.min(VERSION_MAX)
 }
 
-/// The version in a slot.
 fn version_of(slot: i64) -> i64 {
     slot & VERSION_MAX
 }

@@ -40,7 +40,6 @@ pub(crate) enum Announcement {
     One(Box<Item>),
     /// Several, oldest first.
     Digest(Vec<Item>),
-    /// A sample.
     Sample,
 }
 

@@ -191,7 +191,6 @@ fn view(owner: &OwnerName, stored: &StoredSubscription) -> SubscriptionView {
 }
 
 impl Notify {
-    /// A subscription of an owner.
     async fn one(&self, owner: &OwnerName, id: &SubscriptionId) -> Result<StoredSubscription, HouseRefusal> {
         let (state, _) = self.0.subscriptions.fresh(owner.as_str()).await?;
         state.all.get(id).cloned().ok_or_else(|| Refusal::not_found().into())

@@ -39,7 +39,6 @@ const DAMAGED_MAX: usize = 1_000;
 #[derive(Default)]
 struct Sends {
     tasks: JoinSet<Result<(), Fault>>,
-    /// The owner and the id of each.
     under_way: HashMap<Id, (OwnerName, NoticeId)>,
     /// Damaged notifications, skipped until the server restarts so that they do not delay later ones.
     damaged: BTreeSet<NoticeId>,

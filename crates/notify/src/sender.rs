@@ -29,7 +29,6 @@ const TELEGRAM: &str = "https://api.telegram.org";
 /// How long a push service keeps a message for an offline browser, in seconds.
 const PUSH_SECONDS: &str = "86400";
 
-/// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AttemptResult {
     /// The receiver accepted it.

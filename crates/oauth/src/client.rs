@@ -30,7 +30,6 @@ const NOT_CALLED: [&str; 12] = [
     "chrome",
 ];
 
-/// A client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Client {
     pub(crate) id: String,

@@ -6,7 +6,6 @@ use url::Url;
 
 use crate::{client::Client, limits::STATE_BYTES_MAX, parameters::Parameters};
 
-/// An authorization request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AuthorizationRequest {
     pub(crate) scope: Scope,

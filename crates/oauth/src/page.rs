@@ -34,7 +34,6 @@ pub(crate) enum Page<'a> {
         /// The issuers with which a person can sign in: name and title.
         issuers: Vec<(&'a str, &'a str)>,
     },
-    /// The question for consent.
     Consent(&'a Question<'a>),
     /// The request ends here, for this reason.
     Stop(&'a str),
@@ -55,7 +54,6 @@ pub(crate) struct Question<'a> {
     pub(crate) scopes: &'a [String],
 }
 
-/// The response with a page.
 pub(crate) fn answer(status: StatusCode, page: &Page<'_>) -> Response {
     let mut response = Response::new(Body::from(html(page)));
     *response.status_mut() = status;

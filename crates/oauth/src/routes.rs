@@ -25,7 +25,6 @@ const FOR_CLIENTS: &str = "for clients that want a token, and for the person who
 const HTML: &str = "text/html; charset=utf-8";
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// All operations.
 pub(crate) fn all() -> Vec<Operation<At>> {
     let parts =
         [metadata::operations(), register::operations(), authorize::operations(), tokens::operations()];

@@ -44,7 +44,6 @@ struct Listener<'a> {
 }
 
 impl Participation {
-    /// Handles a sent message.
     pub(crate) async fn handle_sent_message(
         &self,
         session: &SessionId,

@@ -21,7 +21,6 @@ pub(crate) struct RequestForm {
     pub(crate) answer: Option<Box<AnswerView>>,
 }
 
-/// A refusal in this form.
 pub(crate) type RequestRefusal = plenary_room::ErrorReply<RequestForm>;
 
 impl Form for RequestForm {
@@ -105,7 +104,6 @@ impl From<RuleRejection> for RequestRefusal {
     }
 }
 
-/// The refusal of a wait.
 pub(crate) fn cannot_wait(reason: CannotWatch) -> Refusal {
     match reason {
         CannotWatch::TooMany => Refusal::new(

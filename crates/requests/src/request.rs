@@ -74,7 +74,6 @@ impl NewRequest {
         Allow { accept: !is_choice, ..Allow::default() }
     }
 
-    /// The command of the requesting agent.
     pub(crate) fn command(self, source: Source, agent: AgentHandle) -> Result<MakeRequest, Refusal> {
         if !self.kind.is_asked_by_agents() {
             let text = "`kind` must be `permission`, `question` or `hold`; only the server makes requests of other kinds.";

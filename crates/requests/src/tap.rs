@@ -51,7 +51,6 @@ impl Requests {
         let _first = self.0.origin.set(origin.clone());
     }
 
-    /// The URL for a secret.
     pub(crate) fn tap_url(&self, secret: &Secret) -> String {
         let unknown_peer = std::net::SocketAddr::from(([0; 4], 0));
         let base = self.0.origin.get().map(|origin| origin.base_url(unknown_peer, &http::HeaderMap::new()));

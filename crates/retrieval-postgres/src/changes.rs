@@ -17,7 +17,6 @@ use tokio_postgres::{
 
 use crate::Tables;
 
-/// Documents per statement.
 const DOCUMENTS_PER_STATEMENT: usize = 256;
 /// Highest count of a word for one weight; larger counts are cut.
 const COUNT_MAX: u32 = 24;

@@ -19,7 +19,6 @@ use crate::{changes, query, unavailable};
 
 /// The format of the words; an index of another format is cleared and rebuilt.
 const FORM: i32 = 3;
-/// Connections for searches.
 const SEARCHING_CONNECTIONS: usize = 2;
 
 /// The tables of an index: of packages, or of everything else.

@@ -10,7 +10,6 @@ const PAGE_BYTES_MAX: usize = 1_700;
 /// A longer list is a page by itself.
 const SHARED_LIST_BYTES_MAX: usize = 850;
 
-/// A page.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Page {
     /// Its first word.

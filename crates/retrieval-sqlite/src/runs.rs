@@ -71,7 +71,6 @@ fn page(row: &Row<'_>) -> Result<Page> {
     Ok(Page { first: row.get("first")?, count: row.get("count")?, bytes: row.get("bytes")? })
 }
 
-/// The list of a word in a run.
 pub(crate) fn list(connection: &Connection, run: i64, project: i64, word: &str) -> Result<Option<List>> {
     let mut read = connection.prepare_cached(
         "SELECT first, count, CASE WHEN count IS NULL OR first = ?3 THEN bytes ELSE x'' END AS bytes FROM page

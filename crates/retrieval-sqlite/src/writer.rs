@@ -70,7 +70,6 @@ struct ProjectBatch {
     entries: Vec<(u32, Entry)>,
 }
 
-/// The list of a word.
 struct WordList {
     word: Box<str>,
     hash: u64,

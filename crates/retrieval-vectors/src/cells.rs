@@ -158,7 +158,6 @@ impl Cells {
         }
     }
 
-    /// The code at a location.
     pub(crate) fn code(&self, location: CodeLocation) -> Option<Code> {
         let cell = self.cells.get(index(location.cell))?;
         let scale = *cell.scales.get(index(location.slot))?;

@@ -49,7 +49,6 @@ pub(crate) struct Remembering {
     known: Arc<TokenCache>,
 }
 
-/// The cache.
 pub(crate) struct TokenCache {
     hashing: RandomState,
     bytes_max: usize,

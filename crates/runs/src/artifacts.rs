@@ -70,7 +70,6 @@ impl Runs {
         if is_allowed { Ok(place.artifact) } else { Err(refusals::artifact_not_found()) }
     }
 
-    /// The content of an artifact.
     pub(crate) async fn content(&self, artifact: &Artifact) -> Result<Content, RunRefusal> {
         let blobs: &Blobs = self.0.blobs.as_ref().ok_or_else(refusals::artifact_not_found)?;
         let id: BlobId =

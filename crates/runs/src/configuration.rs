@@ -20,12 +20,10 @@ use crate::{
     limits::ARGS_BYTES_MAX,
 };
 
-/// The agent was configured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct AgentConfigured {
     /// The run id of the response.
     pub(crate) run: RunId,
-    /// The actor.
     pub(crate) by: Actor,
     /// The new values, a JSON object; null removes an argument.
     #[serde(skip)]
@@ -90,7 +88,6 @@ impl Room for ConfigurationRoom {
     }
 }
 
-/// Configures an agent.
 #[derive(Clone)]
 pub(crate) struct ConfigureAgent {
     pub(crate) accounts: Accounts,

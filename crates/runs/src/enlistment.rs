@@ -45,7 +45,6 @@ impl Introduction {
 pub(crate) enum EnlistedEvent {
     /// The agent enlisted, or changed its introduction.
     AgentEnlisted(Introduction),
-    /// The agent was dismissed.
     AgentDismissed(Dismissal),
 }
 

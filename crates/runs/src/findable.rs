@@ -126,7 +126,6 @@ impl Runs {
         Ok(threads)
     }
 
-    /// The threads below a prefix of an index.
     async fn threads_below(&self, index: &'static str, prefix: &str) -> Result<Vec<IndexedThread>, Fault> {
         let rows = self.log().read_index(index, prefix, None, READ_ROWS_MAX, Order::Descending).await?;
         let thread = |key: &str| {

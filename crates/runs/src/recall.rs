@@ -40,7 +40,6 @@ pub(crate) fn request_of(
 }
 
 impl Runs {
-    /// The event at a version of a stream.
     pub(crate) async fn event_at(&self, stream: &StreamName, at: Version) -> Result<ThreadEvent, Fault> {
         let stored_events = self.log().read_stream(stream, Version(at.0.saturating_sub(1)), 1).await?;
         match stored_events.first() {

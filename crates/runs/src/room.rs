@@ -32,7 +32,6 @@ pub(crate) const HELD: &str = "runs.held";
 /// The place of an artifact, by its id.
 pub(crate) const ARTIFACTS: &str = "runs.artifacts";
 
-/// The place of an artifact.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ArtifactPlace {
     pub(crate) thread: ThreadId,

@@ -110,7 +110,6 @@ impl LocalRuns {
 }
 
 impl ActiveRun {
-    /// The run.
     pub(crate) fn run(&self) -> RunId {
         self.run
     }
@@ -322,7 +321,6 @@ impl Runs {
         Ok(self.0.threads.fresh(&thread.to_string()).await?.0)
     }
 
-    /// The thread of a run.
     pub(crate) async fn thread_of(&self, run: RunId) -> Result<Option<ThreadId>, Fault> {
         let key = run.to_string();
         let order = plenary_log::Order::Ascending;
@@ -391,7 +389,6 @@ impl Runs {
     }
 }
 
-/// The stream of a thread.
 pub(crate) fn stream(thread: ThreadId) -> StreamName {
     ThreadRoom::stream(&thread.to_string())
 }

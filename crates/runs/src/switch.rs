@@ -28,7 +28,6 @@ pub(crate) enum SwitchEvent {
 /// Who turned the switch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SwitchChange {
-    /// The actor.
     pub(crate) by: Actor,
 }
 

@@ -27,7 +27,6 @@ impl FromRef<Search> for Accounts {
     }
 }
 
-/// The routes of the search.
 pub(crate) fn routes(search: Search, metrics: &Metrics) -> Result<Router, RegistryFault> {
     Ok(plenary_edge::routes(operations(), metrics)?.with_state(search))
 }

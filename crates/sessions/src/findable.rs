@@ -120,7 +120,6 @@ impl ReadableMessage {
         (SessionRoom::stream(self.session.as_str()), Version(self.version.0 - 1))
     }
 
-    /// The item of its event.
     fn item(self, searcher: &Searcher, stored_event: &StoredEvent) -> Result<Option<FoundItem>, Fault> {
         let SessionEvent::MessageSent(message) = SessionEvent::decode(stored_event)? else { return Ok(None) };
         let Self { session, version, state, reader } = self;

@@ -330,7 +330,6 @@ pub(crate) fn is_transcript(participant: &Participant, version: Version) -> bool
     joining_version(participant).is_some_and(|joining| version < joining) && !participant.has_glimpse(version)
 }
 
-/// The events of one session.
 struct SessionEvents<'a> {
     log: &'a Log,
     stream: StreamName,

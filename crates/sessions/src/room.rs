@@ -208,9 +208,7 @@ fn answered_offer_rows(id: &str, agent: &AgentHandle, owner: Option<&str>) -> Ve
 
 /// A command of an agent.
 pub(crate) trait OfAgent {
-    /// Its reply.
     type Reply;
-    /// The caller.
     fn caller(&self) -> &Caller;
     /// Whether everyone that it named was reached, or it named nobody.
     fn reached_all(&self, reply: &Self::Reply) -> bool;

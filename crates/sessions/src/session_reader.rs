@@ -85,7 +85,6 @@ impl ReadPosition {
 /// What to do with an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Show it.
     Show,
     /// Not for this agent.
     Skip,

@@ -93,7 +93,6 @@ impl Sources {
         self.0.accounts.withhold_request(&id).await
     }
 
-    /// Answers the contact request.
     pub(crate) async fn answer_contact(&self, request: &RequestView) -> Result<(), Fault> {
         let id = request.source.as_ref().and_then(|source| source.id.parse::<ContactId>().ok());
         let (Some(id), Some(answer)) = (id, &request.answer) else { return Ok(()) };

@@ -77,7 +77,6 @@ pub(crate) fn blocked_pair(event: &StoredEvent) -> Option<[AgentHandle; 2]> {
     Some([blocker, blocked])
 }
 
-/// The agent that was deleted.
 pub(crate) fn deleted_agent(event: &StoredEvent) -> Option<AgentHandle> {
     let AccountEvent::AgentDeleted(agent) = AccountEvent::of(event)? else { return None };
     Some(agent)

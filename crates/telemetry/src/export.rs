@@ -139,7 +139,6 @@ struct Work {
     failing: Option<u64>,
 }
 
-/// A batch of spans.
 #[derive(Default)]
 struct SpanBatch {
     spans: Vec<SpanData>,

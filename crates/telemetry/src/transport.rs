@@ -75,7 +75,6 @@ impl Transport {
         Ok(Self { pool: Pool::new(tls), timeout: settings.timeout, replies: Arc::default() })
     }
 
-    /// The replies of the collector.
     pub(crate) fn replies(&self) -> Arc<CollectorReplies> {
         self.replies.clone()
     }

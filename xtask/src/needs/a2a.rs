@@ -51,7 +51,6 @@ pub(crate) struct Tools {
     pub(crate) python: String,
     /// The Python with agentic-framework.
     pub(crate) agentic: String,
-    /// The Node.
     pub(crate) node: PathBuf,
     /// The package of the TypeScript SDK of A2A.
     pub(crate) sdk: PathBuf,

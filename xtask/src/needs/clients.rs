@@ -39,7 +39,6 @@ pub(crate) struct Tools {
 
 /// The TypeScript compiler.
 pub(crate) struct Compiler {
-    /// The Node.
     pub(crate) node: PathBuf,
     pub(crate) tsc: PathBuf,
 }

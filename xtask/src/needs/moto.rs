@@ -42,7 +42,6 @@ pub(super) fn ensure() -> Result<()> {
     PROGRAM.packages.ensure()
 }
 
-/// Starts it.
 pub(super) fn start() -> Result<Running> {
     PROGRAM.start()
 }

@@ -52,7 +52,6 @@ pub(super) struct Packages {
 
 /// A server from PyPI. If its variable is already set, that server is used and none is started.
 pub(super) struct Program {
-    /// Its packages.
     pub(super) packages: Packages,
     /// The text that it prints when it is ready.
     pub(super) up: &'static str,

@@ -8,7 +8,6 @@ use super::lex::{self, Token};
 /// A function with a body.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Function {
-    /// Its name.
     pub(crate) name: String,
     /// From the word `fn` to the closing brace, in bytes.
     pub(crate) span: Range<usize>,
@@ -21,7 +20,6 @@ pub(crate) struct Function {
 pub(crate) struct OuterModule {
     /// The inline modules around it, outermost first.
     pub(crate) within: Vec<String>,
-    /// Its name.
     pub(crate) name: String,
     /// The start of its attributes, to look for `#[path = "…"]`; its own start if there are none.
     pub(crate) attributes_at: usize,

@@ -88,7 +88,6 @@ fn modules<'a>(tree: &'a Tree, file: &File, is_root: bool) -> Vec<&'a File> {
         .collect()
 }
 
-/// The file of `#[path = "…"]` on a module.
 fn path_attribute(file: &File, module: &OuterModule) -> Option<String> {
     let attributes = &file.text[module.attributes_at..module.at];
     let (_, value) = attributes.split_once("#[path")?;

@@ -27,7 +27,6 @@ struct Protocol {
     complete: bool,
 }
 
-/// The protocols.
 const PROTOCOLS: &[Protocol] = &[
     Protocol {
         name: "Agent Session Protocol",

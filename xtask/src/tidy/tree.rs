@@ -122,7 +122,6 @@ impl Tree {
         Self { root: PathBuf::new(), files }
     }
 
-    /// The file at this path.
     pub(crate) fn file(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|file| file.path == path)
     }

@@ -154,7 +154,6 @@ fn located(mut response: Response, run: &StartedRun) -> Response {
     replayed(response, run.is_replayed)
 }
 
-/// Sets a header of a response.
 pub(super) fn set(response: &mut Response, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(name, value);

@@ -65,7 +65,6 @@ pub(super) struct RunOutput {
     text: OutputText,
 }
 
-/// A question of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct AgentQuestion {
     /// The number of its event.

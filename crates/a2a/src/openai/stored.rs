@@ -90,7 +90,6 @@ pub(super) async fn input_items(
     listed.await.unwrap_or_else(|wrong: OpenAiError| wrong.response())
 }
 
-/// A stored response.
 struct StoredResponse {
     sheet: Sheet,
     agent: String,

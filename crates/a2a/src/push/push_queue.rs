@@ -46,7 +46,6 @@ const THREADS: &str = "runs.thread";
 /// The category of the streams of sessions.
 const SESSIONS: &str = "sessions.session";
 
-/// The stream of a task.
 pub(super) fn stream_of(backend: &Backend, task: &Task) -> String {
     let category = match backend {
         Backend::Runs(_) => THREADS,

@@ -149,7 +149,6 @@ impl AgentState {
     pub fn updated_at(&self) -> Option<TimestampMs> {
         self.updated_at
     }
-    /// The digest of its token.
     pub(crate) fn token(&self) -> Option<TokenDigest> {
         self.token
     }

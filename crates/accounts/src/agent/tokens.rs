@@ -146,7 +146,6 @@ impl AgentTokens {
     pub(crate) fn of_own(&self) -> Vec<EndedToken> {
         self.select_ended(|id| self.is_within(id, OWN))
     }
-    /// The expired tokens.
     pub(crate) fn expired_tokens(&self, now: TimestampMs) -> Vec<EndedToken> {
         let has_expired = |id: &str| self.0.get(id).is_some_and(|token| !token.is_open(now));
         self.select_ended(|id| self.line(id).any(has_expired))

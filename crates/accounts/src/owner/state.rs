@@ -27,7 +27,6 @@ impl OwnerState {
     pub fn accepts_token(&self, digest: &TokenDigest) -> bool {
         self.exists() && (digest.is_person() || self.token.is_some_and(|token| token.matches(digest)))
     }
-    /// The digest of its token.
     pub(crate) fn token(&self) -> Option<TokenDigest> {
         self.token
     }

@@ -93,7 +93,6 @@ impl House {
         Self { accounts, log: self.log.clone(), presence: self.presence.clone(), router }
     }
 
-    /// Sends a request.
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
         let (parts, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
         let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();

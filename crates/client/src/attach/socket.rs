@@ -31,7 +31,6 @@ pub(super) enum SocketItem {
     Sent,
 }
 
-/// The end of a connection.
 pub(super) struct ConnectionEnd {
     /// The reason, for people.
     pub(super) reason: String,

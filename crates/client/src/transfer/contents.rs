@@ -20,7 +20,6 @@ use super::{
 };
 use crate::{Client, Error, FaultKind, Result, context::BlobId};
 
-/// The index.
 const INDEX: &str = "index.ndjson";
 /// The directory of the files.
 const SHELF: &str = "sha256";

@@ -123,7 +123,6 @@ pub(super) fn hash(package: &str) -> Result<String> {
     Ok(format!("sha256:{}", hex::encode(digest(&canonical(&value, Nulls::Drop)))))
 }
 
-/// The line that ends an export.
 pub(super) fn end_line(exported: &ExportSummary) -> Result<Bytes> {
     let line = serde_json::json!({"record": END, "data": exported});
     Ok(Bytes::from(format!("{line}\n")))

@@ -124,7 +124,6 @@ impl Context {
             .ok_or_else(|| Failure::local_with("there is no home directory for the saved tokens", next))
     }
 
-    /// The token of `--token`.
     pub(crate) fn token_flag(&self) -> Option<&str> {
         self.global.token.as_deref()
     }

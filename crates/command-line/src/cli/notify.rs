@@ -149,7 +149,6 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// The owner in `--owner`.
     fn owner(&self) -> Option<&OwnerName> {
         let (Self::Add { owner_args, .. }
         | Self::List { owner_args }

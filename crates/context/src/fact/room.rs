@@ -129,7 +129,6 @@ pub(crate) fn id_row(project: &str, fact_id: &str) -> String {
     format!("context.fact_id/{}", key::join(&[project, &key::part(fact_id)]))
 }
 
-/// The id of the stream of a subject and predicate.
 pub(crate) fn stream_id(project: &str, subject: &str, predicate: &str) -> String {
     key::join(&[project, &key::part(subject), &key::part(predicate)])
 }

@@ -138,7 +138,6 @@ fn given(request_body: JsonBody) -> Result<StrictJson, ContextRefusal> {
     Ok(body)
 }
 
-/// The text of a body.
 fn text(body: &StrictJson) -> Result<&str, ContextFault> {
     std::str::from_utf8(body.bytes()).map_err(|_| ContextFault::whole("The body must be UTF-8."))
 }

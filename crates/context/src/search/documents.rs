@@ -6,7 +6,6 @@ use plenary_retrieval::{Document, Kind, Section};
 
 use crate::{lifecycle::Status, moment::Moment};
 
-/// The sections of a package.
 pub(crate) fn sections(package: &Tree<'_>) -> Vec<Section> {
     let members = [
         (Kind::Title, "title"),

@@ -34,7 +34,6 @@ pub(crate) enum ArrivingRecord {
     Session(Box<ArrivingSession>),
 }
 
-/// A project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ArrivingProject {
     pub(crate) project_id: String,
@@ -55,7 +54,6 @@ pub(crate) struct ArrivingPackage {
     pub(crate) origin_hash: Option<ContentHash>,
 }
 
-/// A session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ArrivingSession {
     pub(crate) project_id: String,

@@ -38,7 +38,6 @@ pub(crate) struct History {
     is_known: bool,
 }
 
-/// The text of a package.
 pub(crate) fn text(package: &Package) -> Result<&str, ContextFault> {
     std::str::from_utf8(&package.raw).map_err(|_| ContextFault::whole("A package must be UTF-8."))
 }

@@ -28,7 +28,6 @@ pub(crate) struct Neighbours {
     pub(crate) after: Option<FactEnd>,
 }
 
-/// An existing fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ExistingFact {
     pub(crate) fact_id: String,

@@ -91,7 +91,6 @@ fn moment(prefix: &str, row: &IndexRow) -> Result<Moment, Fault> {
     at.and_then(|at| Moment::parse(&format!("{at}Z"))).ok_or_else(|| corrupt(&row.key))
 }
 
-/// The beginning of a fact.
 fn beginning(prefix: &str, row: &IndexRow) -> Result<FactEnd, Fault> {
     let at = moment(prefix, row)?;
     Ok(FactEnd { at, text: valid_from(&text(row)?).unwrap_or_else(|| at.micros()) })

@@ -120,7 +120,6 @@ pub(crate) struct IncomingRecord {
     pub(crate) project: Option<Home>,
     /// The data as it was sent, a JSON object.
     pub(crate) data: String,
-    /// The claimed hash.
     pub(crate) claim: Option<ContentHash>,
     /// The review log as it was sent.
     pub(crate) reviews: Option<String>,

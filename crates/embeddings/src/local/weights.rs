@@ -34,7 +34,6 @@ impl<'a> Weights<'a> {
         self.numbers(name, &[length])
     }
 
-    /// A matrix, row by row.
     pub(super) fn matrix(&self, name: &str, rows: usize, columns: usize) -> Result<Vec<f32>, String> {
         self.numbers(name, &[rows, columns])
     }

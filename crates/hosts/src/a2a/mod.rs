@@ -219,7 +219,6 @@ impl A2a {
         Ok(None)
     }
 
-    /// Cancels the task of a canceled run.
     async fn cancel(&self, endpoint: &Endpoint, progress: &TaskProgress) -> RunEnd {
         if let Some(task) = &progress.task
             && let Err(error) = self.client.call(endpoint, "CancelTask", &json!({"id": task})).await

@@ -220,7 +220,6 @@ fn is_active(state: &str) -> bool {
     matches!(state, "SUBMITTED" | "WORKING")
 }
 
-/// The text of parts.
 fn text_of(parts: &Value) -> String {
     let texts = parts.as_array().into_iter().flatten().filter_map(|part| part["text"].as_str());
     texts.collect::<Vec<_>>().join("\n")

@@ -204,7 +204,6 @@ fn limit_refusal(full: SharesFull) -> RunRefusal {
     RunRefusal::new(Refusal::new(Class::TooMany, code, text))
 }
 
-/// The caller.
 struct AttachCaller(Principal);
 
 impl FromRequestParts<AttachState> for AttachCaller {

@@ -15,7 +15,6 @@ const TOPIC: &str = "hosts";
 /// Most processes that an answer names.
 const NAMED_MAX: usize = 3;
 
-/// The other processes.
 #[derive(Clone)]
 pub(super) struct OtherProcesses {
     pub(super) signals: Signals,

@@ -70,7 +70,6 @@ struct ServerFrame {
     run_id: RunId,
 }
 
-/// A request.
 #[derive(Deserialize)]
 struct Request {
     thread_id: ThreadId,

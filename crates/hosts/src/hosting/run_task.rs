@@ -22,7 +22,6 @@ pub(super) enum RunProgress {
     Running,
     /// The run does not read its answers.
     InputOverflow,
-    /// It was canceled.
     Canceled,
     /// The host stops.
     Stopped,

@@ -54,9 +54,7 @@ pub(crate) struct Group {
 
 /// An order to the group.
 enum ProcessOrder {
-    /// End.
     Ending,
-    /// Be killed.
     Killing,
 }
 

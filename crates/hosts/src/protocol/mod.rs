@@ -102,7 +102,6 @@ pub(crate) struct InvalidLines {
     agent: Arc<str>,
     context: String,
     lines: u64,
-    /// The fault of the last one.
     last_fault: String,
 }
 

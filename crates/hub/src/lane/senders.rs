@@ -27,7 +27,6 @@ pub(super) struct Senders<F, M> {
 
 type ByName<F, M> = HashMap<Arc<str>, Arc<Sender<F, M>>>;
 
-/// One sender.
 pub(super) struct Sender<F, M> {
     /// Bytes that its messages use now, including the overhead in each ring.
     bytes: Arc<AtomicUsize>,

@@ -33,7 +33,6 @@ pub(crate) struct Untold {
     pub(crate) since: TimestampMs,
 }
 
-/// One peer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Peer {
     pub(crate) network: NetworkUrl,

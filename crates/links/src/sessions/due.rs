@@ -160,7 +160,6 @@ impl DueCopies {
         due.retries.first().map(|(at, _)| *at)
     }
 
-    /// Ends an attempt.
     pub(super) fn end(&self, peer: &OwnerName, session: &SessionId, attempt: Attempt, now: Instant) {
         let mut peers = self.peers.lock();
         let Some(due) = peers.get_mut(peer).filter(|due| due.running.contains(session)) else { return };

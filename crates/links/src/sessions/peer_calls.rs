@@ -240,7 +240,6 @@ impl SessionCarrier for Links {
     }
 }
 
-/// The requested agent that has this handle at the peer.
 fn requested_agent<'a>(agents: &'a [AgentHandle], handle_at_peer: &AgentHandle) -> Option<&'a AgentHandle> {
     agents.iter().find(|agent| agent.of_peer().is_some_and(|(handle, _)| handle == *handle_at_peer))
 }

@@ -18,9 +18,7 @@ const PURPOSE: &str = "plenary-file-ticket";
 /// A file that an agent of this network sends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ticket {
-    /// The agent.
     pub(super) agent: AgentHandle,
-    /// The file.
     pub(super) file: FileId,
     /// When the ticket expires, in epoch milliseconds.
     until: u64,

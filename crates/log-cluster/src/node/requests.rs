@@ -26,7 +26,6 @@ const IGNORED_MAX: Duration = Duration::from_secs(3);
 /// How long it may leave a request unanswered while it writes other records.
 const UNANSWERED_MAX: Duration = Duration::from_secs(6);
 
-/// A pending request.
 pub(crate) struct PendingRequest {
     unit: Unit,
     serial: u64,

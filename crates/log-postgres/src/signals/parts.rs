@@ -36,7 +36,6 @@ pub(crate) struct Part {
     pub(crate) tail: String,
 }
 
-/// The parts of a signal.
 pub(crate) fn signal(from: ProcessId, serial: u64, outgoing: &OutgoingSignal) -> Vec<Part> {
     let OutgoingSignal { publication: Publication { topic, counters, body, .. }, question } = outgoing;
     let question = question.map_or_else(|| "-".to_owned(), |question| question.to_string());
@@ -50,7 +49,6 @@ pub(crate) fn signal(from: ProcessId, serial: u64, outgoing: &OutgoingSignal) ->
     cut(from, serial, counters.len(), &text)
 }
 
-/// The parts of an answer.
 pub(crate) fn answer(from: ProcessId, serial: u64, question: u64, answer: Option<&Bytes>) -> Vec<Part> {
     let mut text = format!("{ANSWER} {question}\n");
     write_body(&mut text, answer);

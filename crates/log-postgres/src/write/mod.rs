@@ -61,10 +61,8 @@ pub(crate) struct Writer {
 /// The store has failed for good.
 struct StoreEnded;
 
-/// The head, locked by this session.
 type LockedHead = (WriteSession, Head);
 
-/// The result of a group.
 struct GroupResult {
     outcomes: Vec<PlanResult>,
     events: Arc<[StoredEvent]>,

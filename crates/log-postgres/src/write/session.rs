@@ -11,7 +11,6 @@ use crate::{
     trouble::Trouble,
 };
 
-/// A writing session.
 pub(crate) struct WriteSession {
     session: Session,
     /// The writing statements, by the tables that they write to; prepared when first needed.
@@ -32,7 +31,6 @@ impl WriteSession {
     pub(crate) fn pid(&self) -> i32 {
         self.session.pid
     }
-    /// One of [`STATEMENTS`].
     pub(crate) fn statement(&self, nth: usize) -> &Statement {
         &self.session.statements[nth]
     }

@@ -32,7 +32,6 @@ pub(crate) enum Way {
     CutAfterCommit,
 }
 
-/// The relay.
 pub(crate) struct Relay {
     url: String,
     way: Arc<watch::Sender<Way>>,

@@ -9,7 +9,6 @@ use tokio::sync::Notify;
 
 use super::{ProcessId, QUESTIONS_MAX};
 
-/// The open questions.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Questions(Arc<Mutex<HashMap<u64, OpenQuestion>>>);
 

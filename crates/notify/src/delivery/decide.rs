@@ -53,7 +53,6 @@ pub(crate) struct NewItem {
 /// A command on a notification.
 #[derive(Debug, Clone)]
 pub(crate) enum DeliveryStep {
-    /// Adds an item.
     Add(NewItem),
     /// Starts an attempt, if the notification is due and no other attempt is active.
     Begin,
@@ -72,7 +71,6 @@ pub(crate) enum DeliveryStep {
 pub(crate) enum Outcome {
     /// Nothing changed.
     Nothing,
-    /// It is done.
     Done,
     /// The attempt started; its claim lasts until this time.
     Begun(TimestampMs),

@@ -9,9 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The members of every event of a notification, so that index rows follow from the event alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DeliverySubject {
-    /// The owner.
     pub(crate) owner: OwnerName,
-    /// The subscription.
     pub(crate) subscription: SubscriptionId,
     /// When the notification was created.
     pub(crate) created: TimestampMs,
@@ -28,7 +26,6 @@ pub(crate) enum DeliveryEvent {
     AttemptFailed(AttemptFailed),
     /// It was postponed to the end of quiet hours or of a rate limit.
     NoticePutOff(NoticePutOff),
-    /// It was delivered.
     NoticeDelivered(NoticeEnded),
     /// It was abandoned after failing too long.
     NoticeDied(NoticeEnded),
@@ -81,7 +78,6 @@ pub(crate) struct AttemptFailed {
     pub(crate) due: TimestampMs,
     /// When it is due again.
     pub(crate) next: TimestampMs,
-    /// The error.
     pub(crate) error: String,
 }
 
@@ -111,7 +107,6 @@ pub(crate) struct NoticeEnded {
     pub(crate) died: Option<TimestampMs>,
     /// When it ended.
     pub(crate) at: TimestampMs,
-    /// The error.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) error: String,
 }
@@ -126,7 +121,6 @@ pub(crate) struct NoticeRevived {
     pub(crate) died: TimestampMs,
     /// When it is due.
     pub(crate) due: TimestampMs,
-    /// The actor.
     pub(crate) by: Actor,
 }
 

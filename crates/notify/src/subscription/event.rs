@@ -14,7 +14,6 @@ use crate::{
 /// A subscription: a receiver and a filter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Subscription {
-    /// Its id.
     pub(crate) id: SubscriptionId,
     /// The receiver.
     pub(crate) target: Target,
@@ -39,7 +38,6 @@ pub(crate) struct Subscription {
     /// The quiet hours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) quiet: Option<Quiet>,
-    /// The minutes of a digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) digest_minutes: Option<u32>,
     /// Whether the subscription is enabled.
@@ -58,7 +56,6 @@ pub(crate) struct Subscription {
 pub(crate) enum SubscriptionEvent {
     /// A subscription was created or changed.
     SubscriptionSet(Box<SubscriptionSet>),
-    /// A subscription was removed.
     SubscriptionRemoved(SubscriptionRemoved),
 }
 
@@ -67,16 +64,13 @@ pub(crate) enum SubscriptionEvent {
 pub(crate) struct SubscriptionSet {
     /// The new value.
     pub(crate) subscription: Subscription,
-    /// The actor.
     pub(crate) by: Actor,
 }
 
 /// See [`SubscriptionEvent::SubscriptionRemoved`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SubscriptionRemoved {
-    /// The subscription.
     pub(crate) id: SubscriptionId,
-    /// The actor.
     pub(crate) by: Actor,
 }
 

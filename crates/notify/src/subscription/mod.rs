@@ -43,9 +43,7 @@ impl Room for SubscriptionRoom {
 pub(crate) enum SubscriptionStep {
     /// Creates one; the id in the argument is ignored.
     Make(Box<Subscription>),
-    /// Changes one.
     Change(SubscriptionId, Box<SubscriptionChange>),
-    /// Removes one.
     Remove(SubscriptionId),
     /// Marks a receiver as gone, if it is still the subscription's target.
     Gone(SubscriptionId, Box<Target>),

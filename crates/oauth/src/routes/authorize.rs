@@ -123,7 +123,6 @@ async fn authorize(State(at): State<At>, Peer(peer): Peer, parts: Parts) -> Resp
     }
 }
 
-/// The sign-in page.
 fn signing_in<'a>(at: &'a At, query: &'a str, at_once: bool, failed: bool) -> Page<'a> {
     let issuers = at.oauth.issuers().iter().filter(|issuer| issuer.signs_in());
     let issuers = issuers.map(|issuer| (issuer.name(), issuer.title())).collect();

@@ -16,7 +16,6 @@ use crate::{
     wire::Tokens,
 };
 
-/// The grant type.
 pub(super) const GRANT: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 const JWT: &str = "urn:ietf:params:oauth:token-type:jwt";

@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 
-/// A line of the story.
 pub(super) enum StoryLine {
     /// An action that advances the story.
     Deed(String),
@@ -29,7 +28,6 @@ pub(super) fn act(verb: &str, object: &str) -> Option<StoryLine> {
     }
 }
 
-/// A request.
 pub(super) fn request(method: &str, path: &str, body: Option<&Value>) -> Option<StoryLine> {
     let nothing = Value::Null;
     let body = body.unwrap_or(&nothing);

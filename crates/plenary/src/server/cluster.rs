@@ -82,7 +82,6 @@ impl Cluster {
     }
 }
 
-/// `[cluster]`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ClusterTable {

@@ -13,7 +13,6 @@ use super::usage::{COUNTED, Tallies};
 /// A counter that differs from the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Miscount {
-    /// The account.
     pub(crate) account: String,
     /// The value of the counter.
     pub(crate) counted: Usage,

@@ -6,7 +6,6 @@ use anyhow::bail;
 use plenary_kernel::Position;
 use plenary_log::{Batch, Log, Outcome, RowOp};
 
-/// The row with the release.
 const ROW: &str = "store/release";
 /// This program's release.
 const OWN: &str = env!("CARGO_PKG_VERSION");

@@ -39,7 +39,6 @@ use crate::secrets;
 
 /// A room in the list: its description, its count of what owners store, and its instance among the rooms that were built.
 pub(super) struct Entry {
-    /// Its description.
     pub(super) about: fn() -> RoomDescription,
     tally: fn() -> Option<Tally>,
     served: fn(&BuiltRooms) -> Arc<dyn ServedRoom>,

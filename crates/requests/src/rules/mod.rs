@@ -32,7 +32,6 @@ impl Room for RuleRoom {
     }
 }
 
-/// Removes a rule.
 pub(crate) struct RemoveRule<'a> {
     pub(crate) requests: &'a Requests,
     pub(crate) authority: Authority,

@@ -97,7 +97,6 @@ fn document(id: &str, sections: &[(Kind, &str)]) -> Document {
     }
 }
 
-/// A document with a body.
 fn body(id: &str, text: &str) -> Document {
     document(id, &[(Kind::Body, text)])
 }

@@ -87,7 +87,6 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
     OperationDoc::new(id, method, path, summary).needs_token(Auth::Any).error_body::<ErrorBody<'static>>()
 }
 
-/// An operation on an agent.
 fn of_agent(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     doc(id, method, path, summary)
         .path_parameter::<String>("name", "The agent's name.")

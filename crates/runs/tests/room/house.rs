@@ -39,7 +39,6 @@ pub(crate) struct Answer {
     pub(crate) body: String,
 }
 
-/// An event of a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StreamEvent {
     pub(crate) id: Option<String>,
@@ -80,7 +79,6 @@ impl Answer {
     }
 }
 
-/// The events in the text of a stream.
 pub(crate) fn events_in(text: &str) -> Vec<StreamEvent> {
     let field = |frame: &str, name: &str| {
         frame.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ").map(str::to_owned))

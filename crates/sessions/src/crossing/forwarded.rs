@@ -13,7 +13,6 @@ use super::{
 };
 use crate::{Sessions, state::SessionState};
 
-/// The row of an act.
 fn row(id: &SessionId, OwnAct { agent, deed }: &OwnAct) -> String {
     let deed = match deed {
         Deed::Join => "join".to_owned(),

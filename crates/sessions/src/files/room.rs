@@ -32,7 +32,6 @@ pub(super) const UPLOADING: &str = "sessions.files_uploading";
 /// The removed files whose content is still there: `<file>`.
 pub(super) const REMAINS: &str = "sessions.files_remains";
 
-/// The key of a file in [`NAMED`].
 pub(crate) fn naming_key(file: &FileId, session: &str, version: Version) -> String {
     format!("{file}/{session}/{:020}", version.0)
 }
@@ -42,7 +41,6 @@ pub(crate) fn unnamed_key(until: u64, file: &str) -> String {
     format!("{until:020}/{file}")
 }
 
-/// The key of a file in [`UNNAMED_OF`].
 pub(crate) fn unnamed_of_key(by: &AgentHandle, file: &str) -> String {
     format!("{by}/{file}")
 }
@@ -143,7 +141,6 @@ pub(super) fn parse_naming(key: &str) -> Option<(SessionId, Version)> {
     Some((session, Version(parts.next()?.parse().ok()?)))
 }
 
-/// A command of an uploader.
 pub(super) struct UploaderCommand<'a, C> {
     pub(super) accounts: &'a Accounts,
     pub(super) authority: &'a Authority,

@@ -205,7 +205,6 @@ impl Sessions {
     }
 }
 
-/// Limits the time of an upload.
 async fn with_time_limit<T>(upload: impl Future<Output = T>) -> Result<T, SessionRefusal> {
     timeout(Duration::from_millis(UPLOAD_MS_MAX), upload).await.map_err(|_| too_slow().into())
 }

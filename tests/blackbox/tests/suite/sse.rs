@@ -16,7 +16,6 @@ pub(crate) enum Sent {
     Event(u64, Value),
     /// `id:` alone.
     Id(u64),
-    /// A comment.
     Comment(String),
     /// The response ended, whole.
     End,

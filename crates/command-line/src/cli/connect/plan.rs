@@ -72,7 +72,6 @@ pub(crate) struct PlannedFile {
 /// The format of the content.
 #[derive(Debug)]
 pub(crate) enum Form {
-    /// JSON, entry by entry.
     Json(Vec<Entry>),
     /// TOML, as one block.
     Toml(String),

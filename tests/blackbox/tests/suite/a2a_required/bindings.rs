@@ -115,7 +115,6 @@ impl Line<'_> {
         Err(reason)
     }
 
-    /// The events of an answer that is a stream.
     pub(super) fn events(&self, answer: &Response) -> Vec<StreamEvent> {
         assert_eq!(
             (answer.status, answer.header("content-type")),

@@ -51,7 +51,6 @@ pub(super) async fn events(who: &Caller, channel: &str, query: &str) -> Vec<Valu
     listed.as_array().expect("a bare array").clone()
 }
 
-/// The id of an event.
 #[track_caller]
 pub(super) fn id(event: &Value) -> u64 {
     event["id"].as_u64().unwrap_or_else(|| panic!("an integer id: {event}"))

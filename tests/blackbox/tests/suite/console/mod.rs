@@ -31,7 +31,6 @@ async fn link(caller: &Caller, body: Value) -> String {
     url.split_once("/#link=").expect("the secret stands in the fragment").1.to_owned()
 }
 
-/// Uses a link.
 async fn use_link(server: &Server, link: &str) -> Response {
     use_link_from(server, &server.url(), link).await
 }
@@ -42,7 +41,6 @@ async fn use_link_from(server: &Server, origin: &str, link: &str) -> Response {
     stranger.call("POST", "/console/sessions", &[("Origin", origin)], Some(&json!({"link": link}))).await
 }
 
-/// Signs a browser in.
 pub(crate) async fn sign_in(server: &Server, caller: &Caller, body: Value) -> Browser {
     sign_in_from(server, &server.url(), caller, body).await
 }

@@ -221,7 +221,6 @@ async fn a_passkey_ends_with_the_token_behind_it() {
     assert_eq!(usable, [&json!(false), &json!(true)]);
 }
 
-/// A passkey ends with its person.
 #[tokio::test]
 async fn a_passkey_ends_with_its_person() {
     let server = started().await;

@@ -33,7 +33,6 @@ async fn put(nick: &Agent, id: &str, members: Value) {
     deposited(nick, &package_with(&nick.handle, id, members)).await;
 }
 
-/// AP-62: the digest of one project.
 #[tokio::test]
 async fn ap_62_a_digest_of_a_project() {
     let (_server, nick) = desk().await;

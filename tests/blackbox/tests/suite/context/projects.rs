@@ -16,7 +16,6 @@ async fn show(caller: &Caller, id: &str) -> Value {
     caller.get(&format!("/v1/projects/{}", enc(id))).await.ok(200)
 }
 
-/// 0.1: the shape of a project.
 #[tokio::test]
 async fn ap_1_a_project_has_its_shape() {
     let (mut server, nick) = desk().await;

@@ -19,7 +19,6 @@ pub(super) async fn git(directory: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// Commits a file.
 pub(super) async fn commit(directory: &Path, file: &str, message: &str) -> String {
     std::fs::write(directory.join(file), message).expect("a file can be made");
     git(directory, &["add", file]).await;

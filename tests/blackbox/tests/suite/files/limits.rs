@@ -132,7 +132,6 @@ async fn a_head_without_end_costs_little() {
     assert!(more < 20_000, "a head of 50 MB cost {more} KiB");
 }
 
-/// A large file passes through little memory.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_large_file_passes_through_little_memory() {

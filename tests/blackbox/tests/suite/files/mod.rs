@@ -16,7 +16,6 @@ fn content(size: usize) -> Vec<u8> {
     (0..size).map(|n| u8::try_from((n ^ (n >> 8) ^ (n >> 16)) & 255).expect("a byte")).collect()
 }
 
-/// A message with one file.
 fn message(file: &str) -> Value {
     json!({"content": [
         {"type": "text", "text": "The report."},

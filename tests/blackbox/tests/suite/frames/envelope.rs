@@ -8,7 +8,6 @@ use super::lab::Lab;
 use super::probes;
 use super::speak::{Field, advisory, refused, sent, submit, subscribe};
 
-/// FO-3, FO-5, FO-14, FO-15, FO-74: the frame is complete and closed.
 #[tokio::test]
 async fn fo_3_5_14_15_74_a_frame_is_complete_and_closed() {
     let lab = Lab::new().await;

@@ -40,7 +40,6 @@ impl Lab {
         self.accepted.push(frame);
     }
 
-    /// The frame is refused with 400 and this code.
     pub(super) async fn refuses(&self, what: &str, frame: &Value, code: &str, field: Field<'_>) {
         let response = submit(&self.alice, frame).await;
         assert_eq!(response.status, 400, "{what} is refused: {response}");

@@ -66,7 +66,6 @@ pub(crate) fn advisory(from: &Agent, to: &str, text: &str) -> Value {
     frame(from, to, "agent_advisory", json!({ "advisory_text": text }))
 }
 
-/// The `frame_id` of a frame.
 pub(crate) fn id_of(frame: &Value) -> &str {
     frame["frame_id"].as_str().expect("a frame has a frame_id")
 }

@@ -51,7 +51,6 @@ impl Program {
         self.0.id()
     }
 
-    /// An event of its session.
     pub(super) async fn at(&self, home: &Cli, coding: &Coding, session: &str, event: &str) -> CommandOutput {
         let line = format!("PLENARY_AGENT_PID={} {}", self.0.id(), coding.line(event));
         let input = json!({"session_id": session, "cwd": coding.directory, "hook_event_name": event});

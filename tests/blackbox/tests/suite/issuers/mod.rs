@@ -237,7 +237,6 @@ async fn sent(method: &str, url: &str, headers: &[(&str, String)], body: &str) -
     connection.round_trip(text.as_bytes()).await.expect("an answer")
 }
 
-/// Exchanges a token at the server.
 async fn exchange(server: &Server, token: &str, more: &[(&str, &str)]) -> Response {
     let usual = [("grant_type", GRANT), ("subject_token", token), ("subject_token_type", JWT)];
     let kept = usual.into_iter().filter(|(name, _)| more.iter().all(|(other, _)| name != other));

@@ -18,7 +18,6 @@ pub(super) enum Who {
     Sibling,
     /// The agent that everything here belongs to.
     Own,
-    /// Its owner.
     Owner,
 }
 

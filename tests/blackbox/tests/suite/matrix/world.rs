@@ -54,7 +54,6 @@ pub(super) enum Thing {
     TokenId,
 }
 
-/// The world.
 pub(super) struct World {
     pub(super) server: Server,
     real: BTreeMap<Thing, String>,

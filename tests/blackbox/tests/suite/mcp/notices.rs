@@ -72,7 +72,6 @@ async fn the_inbox_wakes_who_follows_it() {
     assert_eq!(status["recipients"][0]["state"], "accepted", "nor does a look: {status}");
 }
 
-/// Whoever follows its message is told of each receipt.
 #[tokio::test]
 async fn a_receipt_is_told_to_whoever_follows_its_message() {
     let server = Server::start().await;

@@ -13,7 +13,6 @@ async fn read(agent: &Agent, uri: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// Each resource is what its operation answers.
 #[tokio::test]
 async fn a_resource_is_what_its_operation_answers() {
     let server = Server::start().await;

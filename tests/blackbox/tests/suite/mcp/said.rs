@@ -121,7 +121,6 @@ impl<'a> Session<'a> {
         [("Mcp-Session-Id", &self.id), ("MCP-Protocol-Version", SESSIONS)]
     }
 
-    /// Sends a message in it.
     pub(super) async fn send(&self, message: &Value) -> Response {
         send(self.agent, &self.headers(), message).await
     }

@@ -85,7 +85,6 @@ pub(super) async fn says(who: &Agent, id: &str, handle: &str, count: usize) -> V
     .await
 }
 
-/// The contents of messages.
 pub(super) fn contents(messages: &[Value]) -> Vec<&str> {
     messages.iter().map(|message| message["content"].as_str().unwrap_or("?")).collect()
 }

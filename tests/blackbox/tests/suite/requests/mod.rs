@@ -315,7 +315,6 @@ impl Tap {
         self.anybody.get(&self.path).await
     }
 
-    /// Sends the form.
     pub(super) async fn send(&self, form: &str) -> Response {
         let kind = [("Content-Type", "application/x-www-form-urlencoded"), ("Origin", self.origin.as_str())];
         let request = self.anybody.request("POST", &self.path, &kind, Some(form.as_bytes()));

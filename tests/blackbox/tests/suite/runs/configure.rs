@@ -60,7 +60,6 @@ async fn sc_10_only_operator_and_owner_configure() {
     }
 }
 
-/// SC-23: `args` is an object.
 #[tokio::test]
 async fn sc_23_configure_takes_an_object_of_args() {
     let (server, _nick) = echoing().await;

@@ -68,7 +68,6 @@ async fn sc_14_sc_32_a_run_goes_out_and_comes_back() {
     assert_eq!((finish(&events), &events[3]["result"]), ("success", &json!("all")));
 }
 
-/// Only the agent itself attaches.
 #[tokio::test]
 async fn sc_1_only_the_agent_itself_attaches() {
     let (server, live, nick) = attaching().await;

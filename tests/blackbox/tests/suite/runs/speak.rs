@@ -305,7 +305,6 @@ pub(super) fn finish(events: &[Value]) -> &str {
     last["finish_reason"].as_str().expect("a finish reason")
 }
 
-/// The ids of events.
 pub(super) fn ids(events: &[Value]) -> Vec<u64> {
     events.iter().map(|event| event["id"].as_u64().expect("an integer id")).collect()
 }

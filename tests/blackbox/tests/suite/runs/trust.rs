@@ -88,7 +88,6 @@ async fn is_absent(who: &Caller, handle: &str, what: &str) {
     assert!(!who.post("/mcp", tool).await.text().contains(PUPPET), "{what}");
 }
 
-/// It is there.
 async fn is_there(who: &Caller, what: &str) {
     assert!(
         list(who.get("/").await.ok(200)).contains(&json!([PUPPET, at(PUPPET, "").trim_end_matches('/')]))

@@ -52,7 +52,6 @@ async fn sc_24_lines_that_are_no_events_are_ignored() {
     }
 }
 
-/// Bytes that are no text.
 #[tokio::test]
 async fn sc_24_bytes_that_are_no_text_are_ignored() {
     let (_server, nick) = playing().await;

@@ -31,7 +31,6 @@ async fn sc_22_many_runs_at_once_stay_apart() {
     }
 }
 
-/// Answers reach the run that asked.
 #[tokio::test]
 async fn sc_45_answers_reach_the_run_that_asked() {
     let server = serving(&[hosted(PUPPET, &puppet(&["lines", "--named"]))]).await;
