@@ -97,11 +97,7 @@ fn card_operations() -> Vec<Operation<A2a>> {
     .no_tool(NO_TOOL)
     .error_body::<Map<String, Value>>()
     .reply::<Map<String, Value>>();
-    vec![
-        Operation::new(card_doc, show_card),
-        Operation::new(own_doc, show_own),
-        Operation::new(keys_doc, show_keys),
-    ]
+    vec![card_doc.handled_by(show_card), own_doc.handled_by(show_own), keys_doc.handled_by(show_keys)]
 }
 
 /// The bindings of the protocol that have paths for agents.
@@ -162,10 +158,10 @@ fn binding_operations() -> Vec<Operation<A2a>> {
     .errors(Class::Malformed, &["INVALID_PARAMS", "VERSION_NOT_SUPPORTED", "UNSUPPORTED_OPERATION"])
     .errors(Class::NotFound, &["TASK_NOT_FOUND", "METHOD_NOT_FOUND"]);
     vec![
-        Operation::new(rpc_doc, rpc::call),
-        Operation::new(read_doc, rest::without_body),
-        Operation::new(write_doc, rest::write),
-        Operation::new(delete_doc, rest::without_body),
+        rpc_doc.handled_by(rpc::call),
+        read_doc.handled_by(rest::without_body),
+        write_doc.handled_by(rest::write),
+        delete_doc.handled_by(rest::without_body),
     ]
 }
 
@@ -187,7 +183,7 @@ fn grpc_operation() -> Operation<A2a> {
         .errors(Class::UnsupportedMedia, &["CONTENT_TYPE_NOT_SUPPORTED"])
         .error_body::<Map<String, Value>>()
         .answers_page();
-    Operation::new(grpc_doc, grpc::call)
+    grpc_doc.handled_by(grpc::call)
 }
 
 async fn show_card(State(a2a): State<A2a>, Path(agent): Path<String>, parts: Parts) -> Response {

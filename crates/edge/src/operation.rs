@@ -387,6 +387,21 @@ impl OperationDoc {
         self
     }
 
+    /// The operation, answered by an axum handler.
+    pub fn handled_by<S, H, T>(self, handler: H) -> Operation<S>
+    where
+        S: Clone + Send + Sync + 'static,
+        H: Handler<T, S>,
+        T: 'static,
+    {
+        let reserves = self.reserves;
+        let mount: Mount<S> = Box::new(move |method, metrics, shape| {
+            let measured = MeasuredHandler::new(handler, metrics).reserving(reserves);
+            on(method, measured.of_shape(shape))
+        });
+        Operation { doc: self, mount }
+    }
+
     /// Whether it changes nothing.
     pub fn only_reads(&self) -> bool {
         self.method.is_safe() && !self.acts
@@ -459,21 +474,7 @@ pub struct Operation<S> {
     pub(crate) mount: Mount<S>,
 }
 
-impl<S: Clone + Send + Sync + 'static> Operation<S> {
-    /// The operation, answered by an axum handler.
-    pub fn new<H, T>(doc: OperationDoc, handler: H) -> Self
-    where
-        H: Handler<T, S>,
-        T: 'static,
-    {
-        let reserves = doc.reserves;
-        let mount: Mount<S> = Box::new(move |method, metrics, shape| {
-            let measured = MeasuredHandler::new(handler, metrics).reserving(reserves);
-            on(method, measured.of_shape(shape))
-        });
-        Self { doc, mount }
-    }
-
+impl<S> Operation<S> {
     /// Its description.
     pub const fn doc(&self) -> &OperationDoc {
         &self.doc

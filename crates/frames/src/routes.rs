@@ -178,10 +178,10 @@ pub fn operations() -> Vec<Operation<Frames>> {
             .auth(Auth::Any)
             .reply::<RetentionView>();
     let own = vec![
-        Operation::new(submit_doc, submit),
-        Operation::new(stream_doc, stream),
-        Operation::new(roster_doc, roster),
-        Operation::new(retention_doc, retention),
+        submit_doc.handled_by(submit),
+        stream_doc.handled_by(stream),
+        roster_doc.handled_by(roster),
+        retention_doc.handled_by(retention),
     ];
     own.into_iter().chain(of_alter()).collect()
 }
@@ -215,7 +215,7 @@ fn of_alter() -> [Operation<Frames>; 2] {
             .errors(Class::Malformed, &["filter-axis-unknown", "filter-value-invalid"])
             .errors(Class::Forbidden, &["scope-unauthorised"])
             .errors(Class::TooMany, &["rate-limited"]);
-    [Operation::new(capability_doc, make_capability), Operation::new(wrapped_doc, events)]
+    [capability_doc.handled_by(make_capability), wrapped_doc.handled_by(events)]
 }
 
 /// The holder of the request's token, of any kind.

@@ -69,11 +69,11 @@ pub(crate) fn operations() -> Vec<Operation<Inbox>> {
     .errors(Class::NotFound, &["not_found"])
     .errors(Class::Conflict, &["session_not_live"]);
     vec![
-        Operation::new(address_doc, address),
-        Operation::new(session_doc, session),
-        Operation::new(shown_doc, shown),
-        Operation::new(sessions_doc, sessions),
-        Operation::new(attention_doc(), attend),
+        address_doc.handled_by(address),
+        session_doc.handled_by(session),
+        shown_doc.handled_by(shown),
+        sessions_doc.handled_by(sessions),
+        attention_doc().handled_by(attend),
     ]
 }
 

@@ -87,8 +87,7 @@ pub fn operations() -> Vec<Operation<Inbox>> {
             .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_cursor"])
             .needs_token(Auth::Agent)
             .errors(Class::NotFound, &["not_found"]);
-    let mut operations =
-        vec![Operation::new(read_doc, read), Operation::new(wait_doc, wait), Operation::new(ack_doc, ack)];
+    let mut operations = vec![read_doc.handled_by(read), wait_doc.handled_by(wait), ack_doc.handled_by(ack)];
     operations.extend(of_others());
     operations.extend(coding_sessions::operations());
     operations
@@ -132,9 +131,9 @@ fn of_others() -> [Operation<Inbox>; 3] {
     .errors(Class::TooMany, &["too_many_waits"])
     .errors(Class::Unavailable, &["stopping"]);
     [
-        Operation::new(overseen_doc, read_overseen),
-        Operation::new(status_doc, status),
-        Operation::new(receipts_doc(), receipts),
+        overseen_doc.handled_by(read_overseen),
+        status_doc.handled_by(status),
+        receipts_doc().handled_by(receipts),
     ]
 }
 

@@ -128,15 +128,15 @@ pub fn operations() -> Vec<Operation<Notify>> {
             .reply::<PushKey>()
             .errors(Class::NotFound, &["not_found"]);
     vec![
-        Operation::new(list, list_all),
-        Operation::new(make, create),
-        Operation::new(key, push_key),
-        Operation::new(dead, list_dead),
-        Operation::new(retry, revive),
-        Operation::new(read, show),
-        Operation::new(change, set),
-        Operation::new(remove, delete),
-        Operation::new(test, sample),
+        list.handled_by(list_all),
+        make.handled_by(create),
+        key.handled_by(push_key),
+        dead.handled_by(list_dead),
+        retry.handled_by(revive),
+        read.handled_by(show),
+        change.handled_by(set),
+        remove.handled_by(delete),
+        test.handled_by(sample),
     ]
 }
 

@@ -57,7 +57,7 @@ pub fn operations() -> Vec<Operation<Search>> {
             ],
         )
         .errors(Class::TooMany, &["too_many_searches"]);
-    vec![Operation::new(doc, search_all)]
+    vec![doc.handled_by(search_all)]
 }
 
 async fn search_all(

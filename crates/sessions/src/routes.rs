@@ -133,7 +133,7 @@ fn beginning() -> Vec<Operation<Sessions>> {
             .errors(Class::TooMany, &["too_many_uploads"])
             .errors(Class::NotImplemented, NO_FILES)
             .errors(Class::Unavailable, HOST_AWAY);
-    vec![Operation::new(create_doc, create), Operation::new(reopen_doc, reopen)]
+    vec![create_doc.handled_by(create), reopen_doc.handled_by(reopen)]
 }
 
 fn taking_part() -> Vec<Operation<Sessions>> {
@@ -177,7 +177,7 @@ fn taking_part() -> Vec<Operation<Sessions>> {
         .errors(Class::TooMany, &["too_many_uploads"])
         .errors(Class::NotImplemented, NO_FILES)
         .errors(Class::Unavailable, HOST_AWAY);
-    vec![Operation::new(join_doc, join), Operation::new(invite_doc, invite), Operation::new(send_doc, send)]
+    vec![join_doc.handled_by(join), invite_doc.handled_by(invite), send_doc.handled_by(send)]
 }
 
 fn ending() -> Vec<Operation<Sessions>> {
@@ -189,14 +189,12 @@ fn ending() -> Vec<Operation<Sessions>> {
             .errors(Class::Unavailable, HOST_AWAY)
     };
     vec![
-        Operation::new(
-            doc("session.leave", "/sessions/{id}/leave", "Leave a session").action("sessions", "session"),
-            leave,
-        ),
-        Operation::new(
-            doc("session.end", "/sessions/{id}/end", "End a session").action("sessions", "session"),
-            end,
-        ),
+        doc("session.leave", "/sessions/{id}/leave", "Leave a session")
+            .action("sessions", "session")
+            .handled_by(leave),
+        doc("session.end", "/sessions/{id}/end", "End a session")
+            .action("sessions", "session")
+            .handled_by(end),
     ]
 }
 

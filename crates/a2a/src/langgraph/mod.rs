@@ -226,7 +226,7 @@ pub(crate) fn operations() -> Vec<Operation<A2a>> {
         .errors(Class::Malformed, &["invalid_json"])
         .errors(Class::Unprocessable, &["invalid_idempotency_key"])
         .errors(Class::Conflict, &["thread_exists", "run_not_active", "agent_stopped", "thread_full"]);
-    vec![Operation::new(read_doc, read), Operation::new(write_doc, write)]
+    vec![read_doc.handled_by(read), write_doc.handled_by(write)]
 }
 
 /// Paths without any content.

@@ -185,10 +185,10 @@ fn run_operations() -> Vec<Operation<A2a>> {
              `background` the answer comes at once, and the response is read later.",
         );
     vec![
-        Operation::new(models_doc, models),
-        Operation::new(model_doc, model),
-        Operation::new(chat_doc, chat::complete),
-        Operation::new(response_doc, responses::respond),
+        models_doc.handled_by(models),
+        model_doc.handled_by(model),
+        chat_doc.handled_by(chat::complete),
+        response_doc.handled_by(responses::respond),
     ]
 }
 
@@ -224,9 +224,9 @@ fn stored_operations() -> Vec<Operation<A2a>> {
     .query::<stored::ItemsQuery>()
     .errors(Class::Malformed, &["invalid_value"]);
     vec![
-        Operation::new(show_doc, stored::show),
-        Operation::new(cancel_doc, stored::cancel),
-        Operation::new(items_doc, stored::input_items),
+        show_doc.handled_by(stored::show),
+        cancel_doc.handled_by(stored::cancel),
+        items_doc.handled_by(stored::input_items),
     ]
 }
 

@@ -48,53 +48,37 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
             .path_parameter::<OwnerName>("name", "Its name")
     };
     vec![
-        Operation::new(
-            doc("account.get", Method::GET, "/account", "Show the owner").reply::<AccountView>(),
-            show,
-        ),
-        Operation::new(
-            doc("account.agents", Method::GET, "/agents/managed", "List the owner's agents by handle")
-                .query::<OwnedQuery>()
-                .reply::<AccountAgentPage>()
-                .answers_page()
-                .errors(Class::Malformed, super::BAD_PAGE),
-            managed,
-        ),
-        Operation::new(
-            doc("account.agent_names", Method::GET, "/accounts/me/agents", "Name the owner's agents")
-                .reply::<AccountPicker>()
-                .answers_page(),
-            names,
-        ),
-        Operation::new(
-            doc("account.create_agent", Method::POST, "/agents", "Create an agent and show its token once")
-                .success(StatusCode::CREATED)
-                .request::<NewAccountAgent>()
-                .reply::<AccountAgentMade>()
-                .errors(
-                    Class::Malformed,
-                    &["invalid_json", "invalid_body", "invalid_handle", "invalid_policy"],
-                )
-                .errors(Class::Malformed, super::BAD_PROFILE)
-                .errors(Class::Conflict, &["agent_exists", "owners_person", "too_many_agents"])
-                .errors(Class::NotImplemented, UNSUPPORTED),
-            create,
-        ),
-        Operation::new(
-            item("account.update_agent", Method::PATCH, "Change an agent's policy or profile")
-                .request::<SetAccountAgent>()
-                .reply::<OtherView>()
-                .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_policy"])
-                .errors(Class::Malformed, super::BAD_PROFILE)
-                .errors(Class::NotImplemented, UNSUPPORTED),
-            update,
-        ),
-        Operation::new(
-            item("account.delete_agent", Method::DELETE, "Delete an agent; its handle cannot be used again")
-                .success(StatusCode::NO_CONTENT)
-                .errors(Class::Conflict, &["owners_person"]),
-            delete,
-        ),
+        doc("account.get", Method::GET, "/account", "Show the owner").reply::<AccountView>().handled_by(show),
+        doc("account.agents", Method::GET, "/agents/managed", "List the owner's agents by handle")
+            .query::<OwnedQuery>()
+            .reply::<AccountAgentPage>()
+            .answers_page()
+            .errors(Class::Malformed, super::BAD_PAGE)
+            .handled_by(managed),
+        doc("account.agent_names", Method::GET, "/accounts/me/agents", "Name the owner's agents")
+            .reply::<AccountPicker>()
+            .answers_page()
+            .handled_by(names),
+        doc("account.create_agent", Method::POST, "/agents", "Create an agent and show its token once")
+            .success(StatusCode::CREATED)
+            .request::<NewAccountAgent>()
+            .reply::<AccountAgentMade>()
+            .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_handle", "invalid_policy"])
+            .errors(Class::Malformed, super::BAD_PROFILE)
+            .errors(Class::Conflict, &["agent_exists", "owners_person", "too_many_agents"])
+            .errors(Class::NotImplemented, UNSUPPORTED)
+            .handled_by(create),
+        item("account.update_agent", Method::PATCH, "Change an agent's policy or profile")
+            .request::<SetAccountAgent>()
+            .reply::<OtherView>()
+            .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_policy"])
+            .errors(Class::Malformed, super::BAD_PROFILE)
+            .errors(Class::NotImplemented, UNSUPPORTED)
+            .handled_by(update),
+        item("account.delete_agent", Method::DELETE, "Delete an agent; its handle cannot be used again")
+            .success(StatusCode::NO_CONTENT)
+            .errors(Class::Conflict, &["owners_person"])
+            .handled_by(delete),
     ]
 }
 

@@ -44,64 +44,46 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
     };
     const ONE: &str = "/_admin/agents/{handle}";
     vec![
-        Operation::new(
-            all("agent.create", Method::POST, "Create an agent and show its token once")
-                .success(StatusCode::CREATED)
-                .request::<NewAgent>()
-                .reply::<AgentMade>()
-                .errors(Class::Malformed, super::BAD_AGENT)
-                .errors(Class::Malformed, super::BAD_PROFILE)
-                .errors(Class::Malformed, &["invalid_owner"])
-                .errors(
-                    Class::Conflict,
-                    &["agent_exists", "owners_person", "token_exists", "too_many_agents"],
-                ),
-            create,
-        ),
-        Operation::new(
-            all(
-                "agent.list",
-                Method::GET,
-                "List agents by handle: all for the operator, an owner's own for an owner",
-            )
-            .query::<PageQuery<LIST_PAGE_MAX>>()
-            .reply::<AgentPage>()
-            .answers_page()
-            .errors(Class::Malformed, super::BAD_PAGE),
-            list,
-        ),
-        Operation::new(one("agent.get", Method::GET, ONE, "Show an agent").reply::<AgentView>(), get),
-        Operation::new(
-            one(
-                "agent.update",
-                Method::PATCH,
-                ONE,
-                "Change an agent's policy, self_service, holds or profile",
-            )
+        all("agent.create", Method::POST, "Create an agent and show its token once")
+            .success(StatusCode::CREATED)
+            .request::<NewAgent>()
+            .reply::<AgentMade>()
+            .errors(Class::Malformed, super::BAD_AGENT)
+            .errors(Class::Malformed, super::BAD_PROFILE)
+            .errors(Class::Malformed, &["invalid_owner"])
+            .errors(Class::Conflict, &["agent_exists", "owners_person", "token_exists", "too_many_agents"])
+            .handled_by(create),
+        all(
+            "agent.list",
+            Method::GET,
+            "List agents by handle: all for the operator, an owner's own for an owner",
+        )
+        .query::<PageQuery<LIST_PAGE_MAX>>()
+        .reply::<AgentPage>()
+        .answers_page()
+        .errors(Class::Malformed, super::BAD_PAGE)
+        .handled_by(list),
+        one("agent.get", Method::GET, ONE, "Show an agent").reply::<AgentView>().handled_by(get),
+        one("agent.update", Method::PATCH, ONE, "Change an agent's policy, self_service, holds or profile")
             .request::<AgentChanges>()
             .reply::<AgentView>()
             .errors(Class::Malformed, BAD_CHANGES)
-            .errors(Class::Malformed, super::BAD_PROFILE),
-            update,
-        ),
-        Operation::new(
-            one("agent.delete", Method::DELETE, ONE, "Delete an agent; its handle cannot be used again")
-                .success(StatusCode::NO_CONTENT)
-                .errors(Class::Conflict, &["owners_person"]),
-            delete,
-        ),
-        Operation::new(
-            one(
-                "agent.rotate_token",
-                Method::POST,
-                "/_admin/agents/{handle}/rotate-token",
-                "Replace an agent's token; the old token stops working at once, and its connections close",
-            )
-            .reply::<AgentMade>()
-            .errors(Class::Malformed, &["invalid_json"])
-            .answers_page(),
-            rotate_token,
-        ),
+            .errors(Class::Malformed, super::BAD_PROFILE)
+            .handled_by(update),
+        one("agent.delete", Method::DELETE, ONE, "Delete an agent; its handle cannot be used again")
+            .success(StatusCode::NO_CONTENT)
+            .errors(Class::Conflict, &["owners_person"])
+            .handled_by(delete),
+        one(
+            "agent.rotate_token",
+            Method::POST,
+            "/_admin/agents/{handle}/rotate-token",
+            "Replace an agent's token; the old token stops working at once, and its connections close",
+        )
+        .reply::<AgentMade>()
+        .errors(Class::Malformed, &["invalid_json"])
+        .answers_page()
+        .handled_by(rotate_token),
     ]
 }
 

@@ -33,47 +33,39 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
             .errors(Class::NotFound, &["not_found"])
     };
     vec![
-        Operation::new(
-            OperationDoc::new("contact.request", Method::POST, "/contacts", "Ask another agent for contact")
-                .action("sessions", "contact")
-                .description("The response is the same whether or not the agent exists.")
-                .needs_token(Auth::Agent)
-                .request::<NewContact>()
-                .reply::<ContactMade>()
-                .errors(
-                    Class::Malformed,
-                    &["invalid_json", "invalid_body", "invalid_handle", "invalid_message"],
-                )
-                .errors(Class::TooMany, &["too_many_contacts"]),
-            request,
-        ),
-        Operation::new(list_doc(), list),
-        Operation::new(
-            answer("contact.accept", "/contacts/{id}/accept", "Accept a request: each agent is added to the other's allowlist")
-                .action("sessions", "contact")
-                .description("For the asked agent's owner, and for the agent itself if it has self_service.")
-                .errors(Class::Malformed, &["invalid_json"])
-                .errors(Class::Forbidden, &["forbidden"])
-                .errors(Class::Conflict, &["contact_answered", "allowlist_full"]),
-            accept,
-        ),
-        Operation::new(
-            answer("contact.decline", "/contacts/{id}/decline", "Decline a request")
-                .action("sessions", "contact")
-                .description("For the asked agent or its owner.")
-                .errors(Class::Malformed, &["invalid_json"])
-                .errors(Class::Conflict, &["contact_answered"]),
-            decline,
-        ),
-        Operation::new(
-            OperationDoc::new("auth.ticket", Method::POST, "/auth/ticket", "Exchange the token for a ticket")
-                .no_tool("agent_subscribe gets a ticket")
-                .without_key()
-                .description("For browsers, which cannot send a header with a WebSocket. A ticket works once, within 30 s.")
-                .needs_token(Auth::Agent)
-                .reply::<TicketMade>(),
-            ticket,
-        ),
+        OperationDoc::new("contact.request", Method::POST, "/contacts", "Ask another agent for contact")
+            .action("sessions", "contact")
+            .description("The response is the same whether or not the agent exists.")
+            .needs_token(Auth::Agent)
+            .request::<NewContact>()
+            .reply::<ContactMade>()
+            .errors(
+                Class::Malformed,
+                &["invalid_json", "invalid_body", "invalid_handle", "invalid_message"],
+            )
+            .errors(Class::TooMany, &["too_many_contacts"])
+            .handled_by(request),
+        list_doc().handled_by(list),
+        answer("contact.accept", "/contacts/{id}/accept", "Accept a request: each agent is added to the other's allowlist")
+            .action("sessions", "contact")
+            .description("For the asked agent's owner, and for the agent itself if it has self_service.")
+            .errors(Class::Malformed, &["invalid_json"])
+            .errors(Class::Forbidden, &["forbidden"])
+            .errors(Class::Conflict, &["contact_answered", "allowlist_full"])
+            .handled_by(accept),
+        answer("contact.decline", "/contacts/{id}/decline", "Decline a request")
+            .action("sessions", "contact")
+            .description("For the asked agent or its owner.")
+            .errors(Class::Malformed, &["invalid_json"])
+            .errors(Class::Conflict, &["contact_answered"])
+            .handled_by(decline),
+        OperationDoc::new("auth.ticket", Method::POST, "/auth/ticket", "Exchange the token for a ticket")
+            .no_tool("agent_subscribe gets a ticket")
+            .without_key()
+            .description("For browsers, which cannot send a header with a WebSocket. A ticket works once, within 30 s.")
+            .needs_token(Auth::Agent)
+            .reply::<TicketMade>()
+            .handled_by(ticket),
     ]
 }
 

@@ -30,42 +30,31 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
     const ORG: &str = "/_admin/orgs/{org}";
     const MEMBER: &str = "/_admin/orgs/{org}/members/{handle}";
     vec![
-        Operation::new(
-            doc("org.put", Method::PUT, ORG, "Create an organisation, and its owner if that is new")
-                .description("200 instead of 201 if the organisation exists.")
-                .success(StatusCode::CREATED)
-                .or_status(StatusCode::OK)
-                .reply::<OrgMade>()
-                .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_owner"]),
-            put,
-        ),
-        Operation::new(
-            doc("org.get", Method::GET, ORG, "Show an organisation and its members")
-                .query::<PageQuery<LIST_PAGE_MAX>>()
-                .reply::<OrgView>()
-                .answers_page()
-                .errors(Class::Malformed, super::BAD_PAGE),
-            get,
-        ),
-        Operation::new(
-            doc("org.set_member", Method::PUT, MEMBER, "Add a member, or set its roles")
-                .path_parameter::<SovereignHandle>("handle", "The member")
-                .optional_request::<NewMember>()
-                .reply::<MemberView>()
-                .errors(
-                    Class::Malformed,
-                    &["invalid_json", "invalid_body", "invalid_handle", "invalid_roles"],
-                )
-                .errors(Class::Conflict, &["members_full"]),
-            set_member,
-        ),
-        Operation::new(
-            doc("org.remove_member", Method::DELETE, MEMBER, "Remove a member")
-                .path_parameter::<SovereignHandle>("handle", "The member")
-                .success(StatusCode::NO_CONTENT)
-                .errors(Class::Malformed, &["invalid_handle"]),
-            remove_member,
-        ),
+        doc("org.put", Method::PUT, ORG, "Create an organisation, and its owner if that is new")
+            .description("200 instead of 201 if the organisation exists.")
+            .success(StatusCode::CREATED)
+            .or_status(StatusCode::OK)
+            .reply::<OrgMade>()
+            .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_owner"])
+            .handled_by(put),
+        doc("org.get", Method::GET, ORG, "Show an organisation and its members")
+            .query::<PageQuery<LIST_PAGE_MAX>>()
+            .reply::<OrgView>()
+            .answers_page()
+            .errors(Class::Malformed, super::BAD_PAGE)
+            .handled_by(get),
+        doc("org.set_member", Method::PUT, MEMBER, "Add a member, or set its roles")
+            .path_parameter::<SovereignHandle>("handle", "The member")
+            .optional_request::<NewMember>()
+            .reply::<MemberView>()
+            .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_handle", "invalid_roles"])
+            .errors(Class::Conflict, &["members_full"])
+            .handled_by(set_member),
+        doc("org.remove_member", Method::DELETE, MEMBER, "Remove a member")
+            .path_parameter::<SovereignHandle>("handle", "The member")
+            .success(StatusCode::NO_CONTENT)
+            .errors(Class::Malformed, &["invalid_handle"])
+            .handled_by(remove_member),
     ]
 }
 

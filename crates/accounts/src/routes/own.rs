@@ -49,76 +49,62 @@ fn settings() -> Vec<Operation<Accounts>> {
     const ME: &str = "/agents/me";
     const LIST: &str = "/agents/me/allowlist";
     vec![
-        Operation::new(read("me.get", ME, "Show the agent's own settings").reply::<OwnView>(), get),
-        Operation::new(
-            write("me.update", Method::PATCH, ME, "Change the agent's own policy and profile")
-                .request::<OwnChanges>()
-                .reply::<OwnView>()
-                .description(
-                    "Only if the agent's owner has set self_service; `attention` alone needs no leave. While it is `focus` or \
-                     `dnd`, hooks of coding agents neither show nor wake for what does not pass.",
-                )
-                .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_policy", "invalid_attention"])
-                .errors(Class::Malformed, super::BAD_PROFILE),
-            update,
-        ),
-        Operation::new(
-            read("me.allowlist", LIST, "Show the agent's own allowlist")
-                .reply::<EntriesView>()
-                .answers_page(),
-            allowlist,
-        ),
-        Operation::new(
-            write("me.allow", Method::POST, LIST, "Add entries to the agent's own allowlist")
-                .request::<NewEntries>()
-                .reply::<EntriesView>()
-                .answers_page()
-                .errors(Class::Malformed, super::BAD_ENTRIES)
-                .errors(Class::Conflict, &["allowlist_full"]),
-            allow,
-        ),
-        Operation::new(
-            write(
-                "me.disallow",
-                Method::DELETE,
-                "/agents/me/allowlist/{entry}",
-                "Remove an entry from the agent's own allowlist",
+        read("me.get", ME, "Show the agent's own settings").reply::<OwnView>().handled_by(get),
+        write("me.update", Method::PATCH, ME, "Change the agent's own policy and profile")
+            .request::<OwnChanges>()
+            .reply::<OwnView>()
+            .description(
+                "Only if the agent's owner has set self_service; `attention` alone needs no leave. While it is `focus` or \
+                 `dnd`, hooks of coding agents neither show nor wake for what does not pass.",
             )
-            .path_parameter::<AllowEntry>("entry", "The entry")
+            .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_policy", "invalid_attention"])
+            .errors(Class::Malformed, super::BAD_PROFILE)
+            .handled_by(update),
+        read("me.allowlist", LIST, "Show the agent's own allowlist")
             .reply::<EntriesView>()
             .answers_page()
-            .errors(Class::Malformed, &["invalid_allowlist_entry"]),
-            disallow,
-        ),
+            .handled_by(allowlist),
+        write("me.allow", Method::POST, LIST, "Add entries to the agent's own allowlist")
+            .request::<NewEntries>()
+            .reply::<EntriesView>()
+            .answers_page()
+            .errors(Class::Malformed, super::BAD_ENTRIES)
+            .errors(Class::Conflict, &["allowlist_full"])
+            .handled_by(allow),
+        write(
+            "me.disallow",
+            Method::DELETE,
+            "/agents/me/allowlist/{entry}",
+            "Remove an entry from the agent's own allowlist",
+        )
+        .path_parameter::<AllowEntry>("entry", "The entry")
+        .reply::<EntriesView>()
+        .answers_page()
+        .errors(Class::Malformed, &["invalid_allowlist_entry"])
+        .handled_by(disallow),
     ]
 }
 
 fn blocking() -> Vec<Operation<Accounts>> {
     const BLOCKS: &str = "/agents/me/blocks";
     vec![
-        Operation::new(
-            read("me.blocks", BLOCKS, "List the agents that the agent blocks")
-                .query::<PageQuery<BLOCKS_PAGE_MAX>>()
-                .reply::<BlockPage>()
-                .errors(Class::Malformed, super::BAD_PAGE),
-            blocks,
-        ),
-        Operation::new(
-            write("me.block", Method::POST, BLOCKS, "Block another agent")
-                .success(StatusCode::CREATED)
-                .request::<NewBlock>()
-                .reply::<BlockView>()
-                .errors(Class::Malformed, super::BAD_BLOCK)
-                .errors(Class::Conflict, &["blocks_full"]),
-            block,
-        ),
-        Operation::new(
-            write("me.unblock", Method::DELETE, "/agents/me/blocks/{blocked}", "Remove a block")
-                .path_parameter::<AgentHandle>("blocked", "The blocked agent's handle")
-                .reply::<UnblockReceipt>()
-                .errors(Class::Malformed, &["invalid_handle"]),
-            unblock,
-        ),
+        read("me.blocks", BLOCKS, "List the agents that the agent blocks")
+            .query::<PageQuery<BLOCKS_PAGE_MAX>>()
+            .reply::<BlockPage>()
+            .errors(Class::Malformed, super::BAD_PAGE)
+            .handled_by(blocks),
+        write("me.block", Method::POST, BLOCKS, "Block another agent")
+            .success(StatusCode::CREATED)
+            .request::<NewBlock>()
+            .reply::<BlockView>()
+            .errors(Class::Malformed, super::BAD_BLOCK)
+            .errors(Class::Conflict, &["blocks_full"])
+            .handled_by(block),
+        write("me.unblock", Method::DELETE, "/agents/me/blocks/{blocked}", "Remove a block")
+            .path_parameter::<AgentHandle>("blocked", "The blocked agent's handle")
+            .reply::<UnblockReceipt>()
+            .errors(Class::Malformed, &["invalid_handle"])
+            .handled_by(unblock),
     ]
 }
 

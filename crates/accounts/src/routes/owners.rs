@@ -22,43 +22,37 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
     let doc =
         |id, method, path, summary| OperationDoc::new(id, method, path, summary).no_tool(super::PROVISIONING);
     vec![
-        Operation::new(
-            doc("owner.create", Method::POST, "/_admin/owners", "Create an owner and show its token once")
-                .success(StatusCode::CREATED)
-                .request::<NewOwner>()
-                .reply::<OwnerMade>()
-                .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_owner"])
-                .needs_token(Auth::Operator)
-                .errors(Class::Forbidden, &["signed_in_at_issuer"])
-                .errors(Class::NotFound, &["not_found"])
-                .errors(Class::Conflict, &["owner_exists"]),
-            create,
-        ),
-        Operation::new(
-            doc("owner.list", Method::GET, "/_admin/owners", "List owners by name")
-                .query::<PageQuery<LIST_PAGE_MAX>>()
-                .reply::<OwnerPage>()
-                .answers_page()
-                .errors(Class::Malformed, super::BAD_PAGE)
-                .needs_token(Auth::Operator)
-                .errors(Class::NotFound, &["not_found"]),
-            list,
-        ),
-        Operation::new(
-            doc(
-                "owner.rotate_token",
-                Method::POST,
-                "/_admin/owners/{owner}/rotate-token",
-                "Replace an owner's token; the old token stops working at once",
-            )
-            .needs_token(Auth::Owner)
-            .path_parameter::<OwnerName>("owner", "The owner")
-            .reply::<TokenView>()
-            .errors(Class::Malformed, &["invalid_json"])
+        doc("owner.create", Method::POST, "/_admin/owners", "Create an owner and show its token once")
+            .success(StatusCode::CREATED)
+            .request::<NewOwner>()
+            .reply::<OwnerMade>()
+            .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_owner"])
+            .needs_token(Auth::Operator)
             .errors(Class::Forbidden, &["signed_in_at_issuer"])
-            .errors(Class::NotFound, &["not_found"]),
-            rotate_token,
-        ),
+            .errors(Class::NotFound, &["not_found"])
+            .errors(Class::Conflict, &["owner_exists"])
+            .handled_by(create),
+        doc("owner.list", Method::GET, "/_admin/owners", "List owners by name")
+            .query::<PageQuery<LIST_PAGE_MAX>>()
+            .reply::<OwnerPage>()
+            .answers_page()
+            .errors(Class::Malformed, super::BAD_PAGE)
+            .needs_token(Auth::Operator)
+            .errors(Class::NotFound, &["not_found"])
+            .handled_by(list),
+        doc(
+            "owner.rotate_token",
+            Method::POST,
+            "/_admin/owners/{owner}/rotate-token",
+            "Replace an owner's token; the old token stops working at once",
+        )
+        .needs_token(Auth::Owner)
+        .path_parameter::<OwnerName>("owner", "The owner")
+        .reply::<TokenView>()
+        .errors(Class::Malformed, &["invalid_json"])
+        .errors(Class::Forbidden, &["signed_in_at_issuer"])
+        .errors(Class::NotFound, &["not_found"])
+        .handled_by(rotate_token),
     ]
 }
 

@@ -40,7 +40,7 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
     let card = doc("agent.card", "/agents/{owner}/{name}/card", "Show an agent's card, in Markdown")
         .no_tool("the profile contains the card")
         .reply_type(MARKDOWN);
-    vec![Operation::new(profile, show), Operation::new(card, show_card)]
+    vec![profile.handled_by(show), card.handled_by(show_card)]
 }
 
 /// The caller as a viewer.

@@ -43,7 +43,7 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
     .query::<ReachableQuery>()
     .reply::<ReachablePage>()
     .errors(Class::Malformed, &["invalid_query", "invalid_limit", "invalid_cursor", "invalid_owner"]);
-    vec![Operation::new(doc, reachable)]
+    vec![doc.handled_by(reachable)]
 }
 
 /// The query for reachable agents.

@@ -39,7 +39,7 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
     .reply::<FoundAgents>()
     .errors(Class::Malformed, super::BAD_PAGE)
     .errors(Class::TooMany, &["too_many_searches"]);
-    vec![Operation::new(agents, search_agents)]
+    vec![agents.handled_by(search_agents)]
 }
 
 /// The query of `GET /search/agents`.

@@ -52,35 +52,17 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
     };
     let ends = "End a token beside the agent's own, and those made with it; their connections close";
     vec![
-        Operation::new(
-            listing(own("me.tokens", Method::GET, OWN, "List the agent's tokens beside its own")),
-            list_own,
-        ),
-        Operation::new(
-            making(own(
-                "me.create_token",
-                Method::POST,
-                OWN,
-                "Make a token that does less than the caller's",
-            )),
-            create_own,
-        ),
-        Operation::new(
-            ending(own("me.revoke_token", Method::DELETE, "/agents/me/tokens/{id}", ends)),
-            end_own,
-        ),
-        Operation::new(
-            listing(all("agent.tokens", Method::GET, ALL, "List an agent's tokens beside its own")),
-            list,
-        ),
-        Operation::new(
-            making(all("agent.create_token", Method::POST, ALL, "Make a token of an agent with a scope")),
-            create,
-        ),
-        Operation::new(
-            ending(all("agent.revoke_token", Method::DELETE, "/_admin/agents/{handle}/tokens/{id}", ends)),
-            end,
-        ),
+        listing(own("me.tokens", Method::GET, OWN, "List the agent's tokens beside its own"))
+            .handled_by(list_own),
+        making(own("me.create_token", Method::POST, OWN, "Make a token that does less than the caller's"))
+            .handled_by(create_own),
+        ending(own("me.revoke_token", Method::DELETE, "/agents/me/tokens/{id}", ends)).handled_by(end_own),
+        listing(all("agent.tokens", Method::GET, ALL, "List an agent's tokens beside its own"))
+            .handled_by(list),
+        making(all("agent.create_token", Method::POST, ALL, "Make a token of an agent with a scope"))
+            .handled_by(create),
+        ending(all("agent.revoke_token", Method::DELETE, "/_admin/agents/{handle}/tokens/{id}", ends))
+            .handled_by(end),
     ]
 }
 

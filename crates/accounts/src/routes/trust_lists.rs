@@ -24,65 +24,51 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
     const LIST: &str = "/_admin/agents/{handle}/allowlist";
     const BLOCKS: &str = "/_admin/agents/{handle}/blocks";
     vec![
-        Operation::new(
-            doc("agent.allowlist", Method::GET, LIST, "Show an agent's allowlist")
-                .reply::<EntriesView>()
-                .answers_page(),
-            allowlist,
-        ),
-        Operation::new(
-            doc("agent.allow", Method::POST, LIST, "Add entries to an agent's allowlist")
-                .request::<NewEntries>()
-                .reply::<EntriesView>()
-                .answers_page()
-                .errors(Class::Malformed, super::BAD_ENTRIES)
-                .errors(Class::Conflict, &["allowlist_full"]),
-            allow,
-        ),
-        Operation::new(
-            doc(
-                "agent.disallow",
-                Method::DELETE,
-                "/_admin/agents/{handle}/allowlist/{entry}",
-                "Remove an entry from an agent's allowlist; active sessions continue (ASP-16)",
-            )
-            .path_parameter::<AllowEntry>("entry", "The entry")
+        doc("agent.allowlist", Method::GET, LIST, "Show an agent's allowlist")
             .reply::<EntriesView>()
             .answers_page()
-            .errors(Class::Malformed, &["invalid_allowlist_entry"]),
-            disallow,
-        ),
-        Operation::new(
-            doc("agent.blocks", Method::GET, BLOCKS, "List the agents that an agent blocks")
-                .query::<PageQuery<BLOCKS_PAGE_MAX>>()
-                .reply::<BlockPage>()
-                .errors(Class::Malformed, super::BAD_PAGE),
-            blocks,
-        ),
-        Operation::new(
-            doc("agent.block", Method::POST, BLOCKS, "Block another agent for an agent")
-                .description(
-                    "The response comes when the blocked agent has left every session the two share.",
-                )
-                .success(StatusCode::CREATED)
-                .request::<NewBlock>()
-                .reply::<BlockView>()
-                .errors(Class::Malformed, super::BAD_BLOCK)
-                .errors(Class::Conflict, &["blocks_full"]),
-            block,
-        ),
-        Operation::new(
-            doc(
-                "agent.unblock",
-                Method::DELETE,
-                "/_admin/agents/{handle}/blocks/{blocked}",
-                "Remove a block of an agent",
-            )
-            .path_parameter::<AgentHandle>("blocked", "The blocked agent's handle")
-            .reply::<UnblockReceipt>()
-            .errors(Class::Malformed, &["invalid_handle"]),
-            unblock,
-        ),
+            .handled_by(allowlist),
+        doc("agent.allow", Method::POST, LIST, "Add entries to an agent's allowlist")
+            .request::<NewEntries>()
+            .reply::<EntriesView>()
+            .answers_page()
+            .errors(Class::Malformed, super::BAD_ENTRIES)
+            .errors(Class::Conflict, &["allowlist_full"])
+            .handled_by(allow),
+        doc(
+            "agent.disallow",
+            Method::DELETE,
+            "/_admin/agents/{handle}/allowlist/{entry}",
+            "Remove an entry from an agent's allowlist; active sessions continue (ASP-16)",
+        )
+        .path_parameter::<AllowEntry>("entry", "The entry")
+        .reply::<EntriesView>()
+        .answers_page()
+        .errors(Class::Malformed, &["invalid_allowlist_entry"])
+        .handled_by(disallow),
+        doc("agent.blocks", Method::GET, BLOCKS, "List the agents that an agent blocks")
+            .query::<PageQuery<BLOCKS_PAGE_MAX>>()
+            .reply::<BlockPage>()
+            .errors(Class::Malformed, super::BAD_PAGE)
+            .handled_by(blocks),
+        doc("agent.block", Method::POST, BLOCKS, "Block another agent for an agent")
+            .description("The response comes when the blocked agent has left every session the two share.")
+            .success(StatusCode::CREATED)
+            .request::<NewBlock>()
+            .reply::<BlockView>()
+            .errors(Class::Malformed, super::BAD_BLOCK)
+            .errors(Class::Conflict, &["blocks_full"])
+            .handled_by(block),
+        doc(
+            "agent.unblock",
+            Method::DELETE,
+            "/_admin/agents/{handle}/blocks/{blocked}",
+            "Remove a block of an agent",
+        )
+        .path_parameter::<AgentHandle>("blocked", "The blocked agent's handle")
+        .reply::<UnblockReceipt>()
+        .errors(Class::Malformed, &["invalid_handle"])
+        .handled_by(unblock),
     ]
 }
 

@@ -24,7 +24,7 @@ pub(super) fn operations() -> Vec<Operation<Accounts>> {
     .no_tool("an owner's business: `plenary status` shows it")
     .reply::<UsageView>()
     .errors(Class::NotFound, &["not_found"]);
-    vec![Operation::new(doc, get)]
+    vec![doc.handled_by(get)]
 }
 
 async fn get(

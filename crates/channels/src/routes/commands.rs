@@ -96,10 +96,10 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
         .errors(Class::Unprocessable, &["invalid_revoke", "invalid_query", "invalid_idempotency_key"])
         .errors(Class::Conflict, &["idempotency_key_reused"]);
     vec![
-        Operation::new(create_doc, create),
-        Operation::new(append_doc, append),
-        Operation::new(close_doc, close),
-        Operation::new(key_doc, change_key),
+        create_doc.handled_by(create),
+        append_doc.handled_by(append),
+        close_doc.handled_by(close),
+        key_doc.handled_by(change_key),
     ]
 }
 

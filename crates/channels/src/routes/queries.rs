@@ -78,7 +78,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     .errors(Class::Unprocessable, &["invalid_after_id", "invalid_query"])
     .errors(Class::TooMany, &["too_many_streams"])
     .errors(Class::Unavailable, &["stopping"]);
-    vec![Operation::new(list_doc, list), Operation::new(events_doc, events), Operation::new(watch_doc, watch)]
+    vec![list_doc.handled_by(list), events_doc.handled_by(events), watch_doc.handled_by(watch)]
 }
 
 /// The schema of an integer without bounds; the server clamps it.

@@ -60,10 +60,10 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     .description("By `status` events: an agent without one for five cadences is presumed dead.")
     .reply::<Presence>();
     vec![
-        Operation::new(show_doc, show),
-        Operation::new(spec_doc, spec),
-        Operation::new(state_doc, state),
-        Operation::new(presence_doc, alive),
+        show_doc.handled_by(show),
+        spec_doc.handled_by(spec),
+        state_doc.handled_by(state),
+        presence_doc.handled_by(alive),
     ]
 }
 

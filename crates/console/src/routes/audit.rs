@@ -49,7 +49,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     .answers_page()
     .errors(Class::Malformed, &["invalid_query", "invalid_limit", "invalid_cursor"])
     .errors(Class::NotFound, &["not_found"]);
-    vec![Operation::new(doc, list)]
+    vec![doc.handled_by(list)]
 }
 
 async fn list(

@@ -87,11 +87,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     .query::<Back>()
     .success(StatusCode::SEE_OTHER)
     .errors(Class::NotFound, &["not_found"]);
-    vec![
-        Operation::new(list_doc, list),
-        Operation::new(leave_doc, leave),
-        Operation::new(back_doc, complete_sign_in),
-    ]
+    vec![list_doc.handled_by(list), leave_doc.handled_by(leave), back_doc.handled_by(complete_sign_in)]
 }
 
 async fn list(State(state): State<ConsoleState>) -> Json<IssuerList> {

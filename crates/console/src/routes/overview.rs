@@ -34,7 +34,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
         .answers_page()
         .errors(Class::Malformed, &["invalid_query"])
         .errors(Class::NotFound, &["not_found"]);
-    vec![Operation::new(doc, overview)]
+    vec![doc.handled_by(overview)]
 }
 
 async fn overview(

@@ -29,7 +29,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     .or_empty(StatusCode::NOT_MODIFIED)
     .has_etag()
     .errors(Class::NotFound, &["not_found"]);
-    vec![Operation::new(doc, file)]
+    vec![doc.handled_by(file)]
 }
 
 async fn file(

@@ -76,10 +76,10 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     let remove_doc =
         removing(doc("passkey.remove", Method::DELETE, "/console/passkeys/{id}", ends), "The passkey");
     vec![
-        Operation::new(challenge_doc, make_challenge),
-        Operation::new(add_doc, add),
-        Operation::new(list_doc, list),
-        Operation::new(remove_doc, remove),
+        challenge_doc.handled_by(make_challenge),
+        add_doc.handled_by(add),
+        list_doc.handled_by(list),
+        remove_doc.handled_by(remove),
     ]
 }
 

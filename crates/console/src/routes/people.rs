@@ -30,7 +30,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     .errors(Class::Malformed, &["invalid_json", "invalid_body", "invalid_display_name"])
     .errors(Class::NotFound, &["not_found"])
     .errors(Class::Conflict, &["agent_exists", "too_many_agents"]);
-    vec![Operation::new(doc, create)]
+    vec![doc.handled_by(create)]
 }
 
 async fn create(

@@ -75,11 +75,11 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
         removing(doc("console.sign_out", Method::DELETE, "/console/sessions/{id}", ends), "The session")
             .needs_token(Auth::Owner);
     vec![
-        Operation::new(link_doc, make_link),
-        Operation::new(sign_in_doc, sign_in),
-        Operation::new(own_doc, own),
-        Operation::new(list_doc, list),
-        Operation::new(sign_out_doc, sign_out),
+        link_doc.handled_by(make_link),
+        sign_in_doc.handled_by(sign_in),
+        own_doc.handled_by(own),
+        list_doc.handled_by(list),
+        sign_out_doc.handled_by(sign_out),
     ]
 }
 

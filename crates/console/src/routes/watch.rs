@@ -71,7 +71,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
         )
         .errors(Class::TooMany, &["too_many_streams"])
         .errors(Class::Unavailable, &["stopping"]);
-    vec![Operation::new(doc, watch)]
+    vec![doc.handled_by(watch)]
 }
 
 async fn watch(

@@ -27,7 +27,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
         .reply::<WhoPage>()
         .answers_page()
         .errors(Class::Malformed, &["invalid_query", "invalid_limit", "invalid_cursor", "invalid_owner"]);
-    vec![Operation::new(doc, who)]
+    vec![doc.handled_by(who)]
 }
 
 async fn who(

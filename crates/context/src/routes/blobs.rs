@@ -65,7 +65,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .or_refusal(StatusCode::RANGE_NOT_SATISFIABLE)
         .errors(Class::NotFound, &["blob_not_found"])
         .errors(Class::Internal, &["content_damaged"]);
-    vec![Operation::new(put_doc, put), Operation::new(get_doc, get)]
+    vec![put_doc.handled_by(put), get_doc.handled_by(get)]
 }
 
 impl From<BlobFailure> for ContextRefusal {

@@ -50,7 +50,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .errors(Class::Malformed, &["invalid_parameter"])
         .errors(Class::TooMany, &["too_many_streams"])
         .errors(Class::Unavailable, &["stopping"]);
-    vec![Operation::new(doc, follow)]
+    vec![doc.handled_by(follow)]
 }
 
 /// The caller of a live stream.

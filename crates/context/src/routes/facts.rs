@@ -140,11 +140,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
             .reply::<InvalidationCount>()
             .errors(Class::Malformed, &["invalid_parameter"])
             .errors(Class::Forbidden, &["unauthorized", "project_archived"]);
-    vec![
-        Operation::new(assert_doc, assert),
-        Operation::new(list_doc, ask),
-        Operation::new(end_doc, invalidate),
-    ]
+    vec![assert_doc.handled_by(assert), list_doc.handled_by(ask), end_doc.handled_by(invalidate)]
 }
 
 async fn assert(

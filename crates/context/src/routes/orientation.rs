@@ -80,9 +80,9 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     .error_body::<ContextError<'_>>()
     .reply::<Conformance>();
     vec![
-        Operation::new(orient_doc, orient),
-        Operation::new(digest_doc, orchestrate),
-        Operation::new(conformance_doc, conformance),
+        orient_doc.handled_by(orient),
+        digest_doc.handled_by(orchestrate),
+        conformance_doc.handled_by(conformance),
     ]
 }
 

@@ -101,11 +101,11 @@ fn single() -> Vec<Operation<Context>> {
     .action("context", "context_reviews")
     .reply::<Reviews>();
     vec![
-        Operation::new(hashed(deposit_doc), deposit),
-        Operation::new(hashed(get_doc), get),
-        Operation::new(hashed(flag_doc), flag),
-        Operation::new(hashed(review_doc), review),
-        Operation::new(log_doc, log),
+        hashed(deposit_doc).handled_by(deposit),
+        hashed(get_doc).handled_by(get),
+        hashed(flag_doc).handled_by(flag),
+        hashed(review_doc).handled_by(review),
+        log_doc.handled_by(log),
     ]
 }
 
@@ -135,7 +135,7 @@ fn lists() -> Vec<Operation<Context>> {
     .reply::<Packages>()
     .answers_page()
     .errors(Class::Malformed, &["invalid_parameter", "invalid_cursor"]);
-    vec![Operation::new(list_doc, pull), Operation::new(reviews_doc, awaiting)]
+    vec![list_doc.handled_by(pull), reviews_doc.handled_by(awaiting)]
 }
 
 /// A response with a package and its hash: as a member, as a header, and as the entity tag (wire.md D.7).

@@ -125,31 +125,23 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
             .errors(Class::Forbidden, &["unauthorized"])
     };
     vec![
-        Operation::new(create_doc, create),
-        Operation::new(list_doc(), list),
-        Operation::new(
-            in_project("context.project", Method::GET, project, "Show a project")
-                .action("context", "context_projects")
-                .reply::<Project>(),
-            get,
-        ),
-        Operation::new(edit_doc, describe),
-        Operation::new(
-            in_project("context.members", Method::GET, members, "List the members of a project")
-                .action("context", "context_projects")
-                .reply::<Members>(),
-            roles,
-        ),
-        Operation::new(share_doc, share),
-        Operation::new(unshare_doc, unshare),
-        Operation::new(
-            switch("context.archive", "/v1/projects/{project_id}/archive", "Archive a project"),
-            archive,
-        ),
-        Operation::new(
-            switch("context.unarchive", "/v1/projects/{project_id}/unarchive", "Restore an archived project"),
-            unarchive,
-        ),
+        create_doc.handled_by(create),
+        list_doc().handled_by(list),
+        in_project("context.project", Method::GET, project, "Show a project")
+            .action("context", "context_projects")
+            .reply::<Project>()
+            .handled_by(get),
+        edit_doc.handled_by(describe),
+        in_project("context.members", Method::GET, members, "List the members of a project")
+            .action("context", "context_projects")
+            .reply::<Members>()
+            .handled_by(roles),
+        share_doc.handled_by(share),
+        unshare_doc.handled_by(unshare),
+        switch("context.archive", "/v1/projects/{project_id}/archive", "Archive a project")
+            .handled_by(archive),
+        switch("context.unarchive", "/v1/projects/{project_id}/unarchive", "Restore an archived project")
+            .handled_by(unarchive),
     ]
 }
 

@@ -87,10 +87,10 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     .errors(Class::NotFound, &["session_not_found"])
     .errors(Class::Conflict, &["session_ended"]);
     vec![
-        Operation::new(start_doc, start),
-        Operation::new(list_doc, list),
-        Operation::new(get_doc, get),
-        Operation::new(end_doc, end),
+        start_doc.handled_by(start),
+        list_doc.handled_by(list),
+        get_doc.handled_by(get),
+        end_doc.handled_by(end),
     ]
 }
 

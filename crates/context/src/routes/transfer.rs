@@ -89,11 +89,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .errors(Class::Forbidden, &["unauthorized"])
         .errors(Class::NotFound, &["owner_not_found"])
         .errors(Class::Conflict, &["too_many_renames"]);
-    vec![
-        Operation::new(export_doc, export),
-        Operation::new(all_doc, export_all),
-        Operation::new(import_doc, import),
-    ]
+    vec![export_doc.handled_by(export), all_doc.handled_by(export_all), import_doc.handled_by(import)]
 }
 
 async fn export(

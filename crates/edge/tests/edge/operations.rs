@@ -64,13 +64,10 @@ fn docs() -> Vec<OperationDoc> {
 fn operations() -> Vec<Operation<()>> {
     let [create, list, part, metrics] = docs().try_into().unwrap();
     vec![
-        Operation::new(create, || async { StatusCode::CREATED }),
-        Operation::new(
-            list,
-            |Query(page): Query<Page>| async move { format!("{:?} {}", page.limit, page.after) },
-        ),
-        Operation::new(part, |Path((id, rest)): Path<(u64, String)>| async move { format!("{id} {rest}") }),
-        Operation::new(metrics, || async { "" }),
+        create.handled_by(|| async { StatusCode::CREATED }),
+        list.handled_by(|Query(page): Query<Page>| async move { format!("{:?} {}", page.limit, page.after) }),
+        part.handled_by(|Path((id, rest)): Path<(u64, String)>| async move { format!("{id} {rest}") }),
+        metrics.handled_by(|| async { "" }),
     ]
 }
 
@@ -90,7 +87,7 @@ async fn a_bug_is_counted_as_an_answer_of_its_operation() {
     }
     let metrics = Metrics::new();
     let doc = OperationDoc::new("thing.break", Method::GET, "/break", "Break");
-    let router: axum::Router = routes(vec![Operation::new(doc, panics)], &metrics).unwrap();
+    let router: axum::Router = routes(vec![doc.handled_by(panics)], &metrics).unwrap();
     let (status, _, body) = answer(&router, "GET", "/break").await;
     assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
     assert!(body.contains(r#""code":"internal""#) && !body.contains("purpose"), "{body}");
@@ -125,7 +122,7 @@ async fn operations_are_routed_and_counted_and_nothing_else_is() {
 fn a_registry_that_contradicts_itself_is_refused() {
     let fault = |doc: OperationDoc| {
         let mut operations = operations();
-        operations.push(Operation::new(doc, || async {}));
+        operations.push(doc.handled_by(|| async {}));
         routes(operations, &Metrics::new()).unwrap_err()
     };
     let same_id = OperationDoc::new("thing.list", Method::PUT, "/things", "");

@@ -32,10 +32,10 @@ fn router(spans: Spans) -> axum::Router {
     let metrics = Metrics::with_spans(spans);
     let doc = |id, path| OperationDoc::new(id, Method::GET, path, "A thing");
     let operations = vec![
-        Operation::new(doc("thing.show", "/things/{id}"), show),
-        Operation::new(doc("thing.break", "/broken"), broken),
-        Operation::new(doc("thing.panic", "/panic"), panics),
-        Operation::new(doc("thing.scope", "/scope"), scope),
+        doc("thing.show", "/things/{id}").handled_by(show),
+        doc("thing.break", "/broken").handled_by(broken),
+        doc("thing.panic", "/panic").handled_by(panics),
+        doc("thing.scope", "/scope").handled_by(scope),
     ];
     with_fallbacks(routes(operations, &metrics).unwrap(), &metrics)
 }

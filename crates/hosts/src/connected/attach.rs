@@ -175,7 +175,7 @@ pub fn operations() -> Vec<Operation<AttachState>> {
     .errors(Class::TooMany, &["too_many_instances", "too_many_instances_of_owner", "too_many_agents"])
     .errors(Class::Unprocessable, &["introduction_too_long", "invalid_introduction"])
     .errors(Class::Unavailable, &["stopping"]);
-    vec![Operation::new(doc, attach)]
+    vec![doc.handled_by(attach)]
 }
 
 /// Why an instance is not attached.

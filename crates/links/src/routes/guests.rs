@@ -39,20 +39,16 @@ fn doc(id: &'static str, method: Method, summary: &'static str) -> OperationDoc 
 pub(super) fn operations() -> Vec<Operation<Door>> {
     let [get, post, patch, delete] = METHODS;
     vec![
-        Operation::new(doc("peer.read", get, "Read at a peer"), forward),
-        Operation::new(
-            doc("peer.write", post, "Write at a peer")
-                .optional_request::<Map<String, Value>>()
-                .example(|| Value::Object(Map::new())),
-            forward,
-        ),
-        Operation::new(
-            doc("peer.edit", patch, "Change something at a peer")
-                .optional_request::<Map<String, Value>>()
-                .example(|| Value::Object(Map::new())),
-            forward,
-        ),
-        Operation::new(doc("peer.delete", delete, "Delete at a peer"), forward),
+        doc("peer.read", get, "Read at a peer").handled_by(forward),
+        doc("peer.write", post, "Write at a peer")
+            .optional_request::<Map<String, Value>>()
+            .example(|| Value::Object(Map::new()))
+            .handled_by(forward),
+        doc("peer.edit", patch, "Change something at a peer")
+            .optional_request::<Map<String, Value>>()
+            .example(|| Value::Object(Map::new()))
+            .handled_by(forward),
+        doc("peer.delete", delete, "Delete at a peer").handled_by(forward),
     ]
 }
 

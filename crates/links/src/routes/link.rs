@@ -103,11 +103,11 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
     let mut all = sessions::operations();
     all.extend(guests::operations());
     all.extend(vec![
-        Operation::new(network, network_document),
-        Operation::new(accept, accept_invitation),
-        Operation::new(read_doc, read_accord),
-        Operation::new(revoke, record_revocation),
-        Operation::new(frame, receive_frame),
+        network.handled_by(network_document),
+        accept.handled_by(accept_invitation),
+        read_doc.handled_by(read_accord),
+        revoke.handled_by(record_revocation),
+        frame.handled_by(receive_frame),
     ]);
     all
 }

@@ -88,11 +88,11 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
     .description("Nothing crosses from now on. The peer is told until it has heard.")
     .success(StatusCode::NO_CONTENT);
     vec![
-        Operation::new(invite, invite_peer),
-        Operation::new(accept, accept_invitation),
-        Operation::new(list, list_peers),
-        Operation::new(check, check_peer),
-        Operation::new(revoke, revoke_peer),
+        invite.handled_by(invite_peer),
+        accept.handled_by(accept_invitation),
+        list.handled_by(list_peers),
+        check.handled_by(check_peer),
+        revoke.handled_by(revoke_peer),
     ]
 }
 

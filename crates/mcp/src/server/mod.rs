@@ -220,39 +220,29 @@ pub fn operations() -> Vec<Operation<Mcp>> {
             .reply::<metadata::ProtectedResource>()
     };
     vec![
-        Operation::new(
-            doc("mcp.post", Method::POST, "Send one message of the Model Context Protocol")
-                .description(
-                    "Revision 2026-07-28 in single requests, and the revisions from 2024-11-05 on in sessions that \
-                     begin with `initialize`. The answer is one JSON-RPC message, or a stream of them as Server-Sent \
-                     Events.",
-                )
-                .request::<Map<String, Value>>()
-                .reply::<Map<String, Value>>()
-                .or_reply_type("text/event-stream")
-                .or_empty(http::StatusCode::ACCEPTED)
-                .sends_header("Mcp-Session-Id", "The session that `initialize` has begun.")
-                .errors(Class::Malformed, &["-32700", "-32000"])
-                .errors(Class::TooLarge, &["-32000"]),
-            entry::enter,
-        ),
-        Operation::new(
-            doc("mcp.listen", Method::GET, "Receive the server's own messages in a session")
-                .reply_type("text/event-stream")
-                .continues(),
-            entry::enter,
-        ),
-        Operation::new(
-            doc("mcp.close", Method::DELETE, "Close a session").success(http::StatusCode::NO_CONTENT),
-            entry::enter,
-        ),
-        Operation::new(
-            metadata("mcp.metadata", "/.well-known/oauth-protected-resource"),
-            metadata::protected,
-        ),
-        Operation::new(
-            metadata("mcp.metadata_of_path", "/.well-known/oauth-protected-resource/mcp"),
-            metadata::protected,
-        ),
+        doc("mcp.post", Method::POST, "Send one message of the Model Context Protocol")
+            .description(
+                "Revision 2026-07-28 in single requests, and the revisions from 2024-11-05 on in sessions that \
+                 begin with `initialize`. The answer is one JSON-RPC message, or a stream of them as Server-Sent \
+                 Events.",
+            )
+            .request::<Map<String, Value>>()
+            .reply::<Map<String, Value>>()
+            .or_reply_type("text/event-stream")
+            .or_empty(http::StatusCode::ACCEPTED)
+            .sends_header("Mcp-Session-Id", "The session that `initialize` has begun.")
+            .errors(Class::Malformed, &["-32700", "-32000"])
+            .errors(Class::TooLarge, &["-32000"])
+            .handled_by(entry::enter),
+        doc("mcp.listen", Method::GET, "Receive the server's own messages in a session")
+            .reply_type("text/event-stream")
+            .continues()
+            .handled_by(entry::enter),
+        doc("mcp.close", Method::DELETE, "Close a session")
+            .success(http::StatusCode::NO_CONTENT)
+            .handled_by(entry::enter),
+        metadata("mcp.metadata", "/.well-known/oauth-protected-resource").handled_by(metadata::protected),
+        metadata("mcp.metadata_of_path", "/.well-known/oauth-protected-resource/mcp")
+            .handled_by(metadata::protected),
     ]
 }

@@ -64,7 +64,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
         .request_type(FORM)
         .or_status(StatusCode::PAYLOAD_TOO_LARGE)
         .or_status(StatusCode::UNSUPPORTED_MEDIA_TYPE);
-    vec![Operation::new(show, authorize), Operation::new(decide, decided), Operation::new(sign_in, signed_in)]
+    vec![show.handled_by(authorize), decide.handled_by(decided), sign_in.handled_by(signed_in)]
 }
 
 /// An early end: a page with the reason, or one that leads back to the client.

@@ -24,7 +24,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
     .for_pages()
     .reply::<Metadata>()
     .errors(Class::NotFound, &["invalid_request"]);
-    vec![Operation::new(doc, metadata)]
+    vec![doc.handled_by(metadata)]
 }
 
 async fn metadata(State(at): State<At>, Peer(peer): Peer, headers: HeaderMap) -> Response {

@@ -29,7 +29,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
         .errors(Class::Malformed, &["invalid_client_metadata", "invalid_redirect_uri"])
         .errors(Class::NotFound, &["invalid_request"])
         .errors(Class::TooLarge, &["invalid_request"]);
-    vec![Operation::new(doc, register)]
+    vec![doc.handled_by(register)]
 }
 
 async fn register(State(at): State<At>, parts: Parts, body: Body) -> Response {

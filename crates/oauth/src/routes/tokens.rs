@@ -55,7 +55,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
         .request_type(FORM)
         .errors(Class::Malformed, &["invalid_request"])
         .errors(Class::TooLarge, &["invalid_request"]);
-    vec![Operation::new(token, got), Operation::new(revoke, given_back)]
+    vec![token.handled_by(got), revoke.handled_by(given_back)]
 }
 
 async fn got(State(at): State<At>, Peer(peer): Peer, parts: Parts, body: Body) -> Response {

@@ -243,41 +243,30 @@ fn operations() -> Vec<Operation<Surface>> {
             .no_tool("for probes, scrapers and generators")
     };
     vec![
-        Operation::new(
-            doc("server.health", "/healthz", "Check that the server answers")
-                .query::<ChallengeQuery>()
-                .reply::<Health>(),
-            health,
-        ),
-        Operation::new(
-            doc("server.health_alias", "/health", "The same").query::<ChallengeQuery>().reply::<Health>(),
-            health,
-        ),
-        Operation::new(
-            doc("server.ready", "/readyz", "Check that the server can serve requests; otherwise 503")
-                .reply::<Readiness>()
-                .or_status(StatusCode::SERVICE_UNAVAILABLE),
-            ready,
-        ),
-        Operation::new(
-            doc("server.metrics", "/metrics", "Get metrics as Prometheus text")
-                .description(
-                    "For the server's own machine, and from elsewhere with the operator's token; for every caller if \
-                     the operator has set `open` in `[metrics]`.",
-                )
-                .reply_type(METRICS_CONTENT_TYPE)
-                .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"]),
-            metrics_text,
-        ),
-        Operation::new(
-            doc("server.openapi", "/openapi.json", "This description").reply::<Value>(),
-            description,
-        ),
-        Operation::new(
-            doc("server.guide", "/llms.txt", "Get the guide for agents")
-                .reply_type(GUIDE_CONTENT_TYPE),
-            guide,
-        ),
+        doc("server.health", "/healthz", "Check that the server answers")
+            .query::<ChallengeQuery>()
+            .reply::<Health>()
+            .handled_by(health),
+        doc("server.health_alias", "/health", "The same")
+            .query::<ChallengeQuery>()
+            .reply::<Health>()
+            .handled_by(health),
+        doc("server.ready", "/readyz", "Check that the server can serve requests; otherwise 503")
+            .reply::<Readiness>()
+            .or_status(StatusCode::SERVICE_UNAVAILABLE)
+            .handled_by(ready),
+        doc("server.metrics", "/metrics", "Get metrics as Prometheus text")
+            .description(
+                "For the server's own machine, and from elsewhere with the operator's token; for every caller if \
+                 the operator has set `open` in `[metrics]`.",
+            )
+            .reply_type(METRICS_CONTENT_TYPE)
+            .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
+            .handled_by(metrics_text),
+        doc("server.openapi", "/openapi.json", "This description").reply::<Value>().handled_by(description),
+        doc("server.guide", "/llms.txt", "Get the guide for agents")
+            .reply_type(GUIDE_CONTENT_TYPE)
+            .handled_by(guide),
     ]
 }
 

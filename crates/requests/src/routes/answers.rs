@@ -73,11 +73,11 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
             .errors(Class::Conflict, ENDED)
             .errors(Class::Conflict, &["too_many_changes"]);
     vec![
-        Operation::new(answer_doc, answer),
-        Operation::new(batch_doc, answer_many),
-        Operation::new(undo_doc, undo),
-        Operation::new(snooze_doc, snooze),
-        Operation::new(delegate_doc, delegate),
+        answer_doc.handled_by(answer),
+        batch_doc.handled_by(answer_many),
+        undo_doc.handled_by(undo),
+        snooze_doc.handled_by(snooze),
+        delegate_doc.handled_by(delegate),
     ]
 }
 

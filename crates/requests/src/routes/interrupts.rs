@@ -58,7 +58,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
     .errors(Class::TooLarge, &["answer_too_large"])
     .errors(Class::Conflict, &["already_answered", "request_withdrawn", "request_expired"])
     .errors(Class::Conflict, &["answer_not_allowed"]);
-    vec![Operation::new(list_doc, list), Operation::new(respond_doc, respond)]
+    vec![list_doc.handled_by(list), respond_doc.handled_by(respond)]
 }
 
 /// An action that an agent wants to take.

@@ -36,7 +36,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
             &["invalid_query", "invalid_state", "invalid_kind", "invalid_agent", "invalid_owner"],
         )
         .errors(Class::Malformed, &["invalid_to", "invalid_limit", "invalid_cursor"]);
-    vec![Operation::new(list_doc, list)]
+    vec![list_doc.handled_by(list)]
 }
 
 /// The query of `GET /requests`.

@@ -75,7 +75,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
     .or_status(StatusCode::NOT_FOUND)
     .or_status(StatusCode::CONFLICT)
     .or_status(StatusCode::BAD_REQUEST);
-    vec![Operation::new(link_doc, link), Operation::new(page_doc, show_page), Operation::new(tap_doc, tap)]
+    vec![link_doc.handled_by(link), page_doc.handled_by(show_page), tap_doc.handled_by(tap)]
 }
 
 /// The form of the page of a one-tap link.

@@ -69,7 +69,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         .needs_token(Auth::Agent)
         .errors(Class::NotFound, &["not_found"])
         .errors(Class::Conflict, &["already_answered", "request_expired"]);
-    vec![Operation::new(make_doc, make), Operation::new(get_doc, get), Operation::new(withdraw_doc, withdraw)]
+    vec![make_doc.handled_by(make), get_doc.handled_by(get), withdraw_doc.handled_by(withdraw)]
 }
 
 /// The query of `GET /requests/{id}`.

@@ -41,7 +41,7 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         .success(StatusCode::NO_CONTENT)
         .errors(Class::Malformed, &["invalid_query", "invalid_owner"])
         .errors(Class::NotFound, &["not_found"]);
-    vec![Operation::new(list_doc, list), Operation::new(remove_doc, remove)]
+    vec![list_doc.handled_by(list), remove_doc.handled_by(remove)]
 }
 
 /// The owner parameter of a query.

@@ -41,11 +41,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         )
         .errors(Class::Forbidden, &["forbidden"])
         .errors(Class::Conflict, &["agent_configured"]);
-    vec![
-        Operation::new(stop_doc, stop),
-        Operation::new(start_doc, start),
-        Operation::new(dismiss_doc, dismiss),
-    ]
+    vec![stop_doc.handled_by(stop), start_doc.handled_by(start), dismiss_doc.handled_by(dismiss)]
 }
 
 async fn stop(State(runs): State<Runs>, caller: RequestCaller, Path(name): Path<String>) -> Answer {

@@ -96,12 +96,12 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     .errors(Class::NotFound, &["thread_not_found"])
     .errors(Class::Unprocessable, &["invalid_query"]);
     vec![
-        Operation::new(login_doc, login),
-        Operation::new(super::runs::begins(for_dashboard(process_doc)), process),
-        Operation::new(for_dashboard(resume_doc), resume),
-        Operation::new(for_dashboard(reset_doc), reset),
-        Operation::new(for_dashboard(events_doc()), events),
-        Operation::new(for_dashboard(logs_doc), logs),
+        login_doc.handled_by(login),
+        super::runs::begins(for_dashboard(process_doc)).handled_by(process),
+        for_dashboard(resume_doc).handled_by(resume),
+        for_dashboard(reset_doc).handled_by(reset),
+        for_dashboard(events_doc()).handled_by(events),
+        for_dashboard(logs_doc).handled_by(logs),
     ]
 }
 

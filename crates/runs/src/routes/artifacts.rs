@@ -29,7 +29,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     .path_parameter::<String>("artifact_id", "The id from ArtifactGenerated.")
     .reply_type("*/*")
     .errors(Class::NotFound, &["artifact_not_found"]);
-    vec![Operation::new(artifact_doc, artifact)]
+    vec![artifact_doc.handled_by(artifact)]
 }
 
 async fn artifact(

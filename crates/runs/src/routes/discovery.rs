@@ -50,11 +50,11 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
             .errors(Class::Conflict, &["idempotency_key_reused"]);
     let configure_doc = super::names_run(configure_doc);
     vec![
-        Operation::new(list_doc, list),
-        Operation::new(discovery_doc, discovery),
-        Operation::new(descriptors_doc, descriptors),
-        Operation::new(describe_doc, describe),
-        Operation::new(configure_doc, configure),
+        list_doc.handled_by(list),
+        discovery_doc.handled_by(discovery),
+        descriptors_doc.handled_by(descriptors),
+        describe_doc.handled_by(describe),
+        configure_doc.handled_by(configure),
     ]
 }
 

@@ -51,7 +51,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
         .no_tool("run.events reads the same")
         .path_parameter::<String>("id", "The id of a run or of a thread.")
         .query::<StreamQuery>();
-    vec![Operation::new(by_query, events), Operation::new(by_path, events_of)]
+    vec![by_query.handled_by(events), by_path.handled_by(events_of)]
 }
 
 /// The query of `GET …/get_events`.

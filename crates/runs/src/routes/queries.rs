@@ -57,11 +57,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     .reply::<ThreadReport>()
     .answers_item()
     .errors(Class::NotFound, &["thread_not_found"]);
-    vec![
-        Operation::new(run_doc, show),
-        Operation::new(threads_doc, threads),
-        Operation::new(thread_doc, thread),
-    ]
+    vec![run_doc.handled_by(show), threads_doc.handled_by(threads), thread_doc.handled_by(thread)]
 }
 
 async fn show(

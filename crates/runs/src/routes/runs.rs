@@ -69,7 +69,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     .reply_type("text/event-stream")
     .errors(Class::TooMany, &["too_many_streams"]);
     let [run_doc, stream_doc] = [run_doc, stream_doc].map(|doc| names_run(begins(doc)));
-    vec![Operation::new(run_doc, run), Operation::new(stream_doc, stream_request)]
+    vec![run_doc.handled_by(run), stream_doc.handled_by(stream_request)]
 }
 
 /// Adds the refusals of an operation that starts a run.

@@ -88,7 +88,7 @@ pub(crate) fn operations() -> Vec<Operation<Sessions>> {
         .errors(Class::Unavailable, &["peer_unreachable"])
         .errors(Class::Internal, &["content_damaged"]);
     let get_doc = INLINE_TYPES.iter().fold(get_doc, |doc, kind| doc.or_reply_type(kind));
-    vec![Operation::new(upload_doc, upload), Operation::new(get_doc, get)]
+    vec![upload_doc.handled_by(upload), get_doc.handled_by(get)]
 }
 
 async fn upload(

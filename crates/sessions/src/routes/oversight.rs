@@ -79,10 +79,10 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     .errors(Class::NotFound, &["not_found"]);
     vec![
         of_account(),
-        Operation::new(list_doc, list),
-        Operation::new(show_doc, show),
-        Operation::new(events_doc, events),
-        Operation::new(all_doc, all),
+        list_doc.handled_by(list),
+        show_doc.handled_by(show),
+        events_doc.handled_by(events),
+        all_doc.handled_by(all),
     ]
 }
 
@@ -105,7 +105,7 @@ fn of_account() -> Operation<Sessions> {
     .answers_page()
     .errors(Class::Malformed, &["invalid_limit", "invalid_cursor", "invalid_query"])
     .errors(Class::NotFound, &["not_found"]);
-    Operation::new(doc, account)
+    doc.handled_by(account)
 }
 
 /// The query of `GET /_admin/sessions`.

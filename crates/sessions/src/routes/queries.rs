@@ -68,10 +68,10 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     .or_refusal(StatusCode::UPGRADE_REQUIRED)
     .errors(Class::Malformed, &["invalid_events", "invalid_query", "websocket_required"]);
     vec![
-        Operation::new(list_doc, list),
-        Operation::new(show_doc, show),
-        Operation::new(events_doc, events),
-        Operation::new(connect_doc, connect),
+        list_doc.handled_by(list),
+        show_doc.handled_by(show),
+        events_doc.handled_by(events),
+        connect_doc.handled_by(connect),
     ]
 }
 

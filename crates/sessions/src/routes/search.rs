@@ -40,7 +40,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     .answers_page()
     .errors(Class::Malformed, &["invalid_query", "invalid_limit", "invalid_cursor", "invalid_handle"])
     .errors(Class::TooMany, &["too_many_searches"]);
-    vec![Operation::new(doc, search)]
+    vec![doc.handled_by(search)]
 }
 
 /// The query of `GET /search/messages`.

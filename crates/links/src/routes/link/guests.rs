@@ -32,20 +32,16 @@ fn guest_doc(id: &'static str, method: Method, summary: &'static str) -> Operati
 pub(super) fn operations() -> Vec<Operation<Door>> {
     let [get, post, patch, delete] = METHODS;
     vec![
-        Operation::new(guest_doc("link.guest_read", get, "Read as an agent of the peer"), serve),
-        Operation::new(
-            guest_doc("link.guest_write", post, "Write as an agent of the peer")
-                .optional_request::<Map<String, Value>>()
-                .example(|| Value::Object(Map::new())),
-            serve,
-        ),
-        Operation::new(
-            guest_doc("link.guest_edit", patch, "Change something as an agent of the peer")
-                .optional_request::<Map<String, Value>>()
-                .example(|| Value::Object(Map::new())),
-            serve,
-        ),
-        Operation::new(guest_doc("link.guest_delete", delete, "Delete as an agent of the peer"), serve),
+        guest_doc("link.guest_read", get, "Read as an agent of the peer").handled_by(serve),
+        guest_doc("link.guest_write", post, "Write as an agent of the peer")
+            .optional_request::<Map<String, Value>>()
+            .example(|| Value::Object(Map::new()))
+            .handled_by(serve),
+        guest_doc("link.guest_edit", patch, "Change something as an agent of the peer")
+            .optional_request::<Map<String, Value>>()
+            .example(|| Value::Object(Map::new()))
+            .handled_by(serve),
+        guest_doc("link.guest_delete", delete, "Delete as an agent of the peer").handled_by(serve),
     ]
 }
 

@@ -66,12 +66,12 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
     .request::<CrossingFileAsk>()
     .reply_type(OPAQUE);
     vec![
-        Operation::new(file, file_content),
-        Operation::new(states, delivery_states),
-        Operation::new(offer, consider_offer),
-        Operation::new(command, execute_command),
-        Operation::new(events, session_events),
-        Operation::new(news, session_news),
+        file.handled_by(file_content),
+        states.handled_by(delivery_states),
+        offer.handled_by(consider_offer),
+        command.handled_by(execute_command),
+        events.handled_by(session_events),
+        news.handled_by(session_news),
     ]
 }
 
