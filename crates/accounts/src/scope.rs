@@ -16,26 +16,14 @@ use crate::limits::{SCOPE_BYTES_MAX, SCOPE_IDS_MAX};
 pub const SCOPED_ROOMS: [&str; 8] =
     ["accounts", "sessions", "frames", "channels", "context", "runs", "requests", "inbox"];
 
-/// The kind of access to a room.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Access {
-    /// Reading.
-    Read,
-    /// Reading and writing.
-    Write,
-}
-
-impl Access {
-    /// `read` or `write`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        [Self::Read, Self::Write].into_iter().find(|access| access.as_str() == text)
+plenary_kernel::words! {
+    /// The kind of access to a room.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Access {
+        /// Reading.
+        Read = "read",
+        /// Reading and writing.
+        Write = "write",
     }
 }
 
@@ -185,7 +173,7 @@ impl Scope {
     }
 
     fn take(&mut self, value: &str) -> Option<()> {
-        if let Some(access) = Access::parse(value) {
+        if let Some(access) = Access::named(value) {
             self.everywhere = self.everywhere.max(Some(access));
             return Some(());
         }
@@ -197,7 +185,7 @@ impl Scope {
             "project" if is_id() => drop(self.projects.insert(rest.to_owned())),
             _ => {
                 let room = SCOPED_ROOMS.into_iter().find(|room| *room == kind)?;
-                let access = self.rooms.get(room).copied().max(Some(Access::parse(rest)?))?;
+                let access = self.rooms.get(room).copied().max(Some(Access::named(rest)?))?;
                 self.rooms.insert(room, access);
             }
         }

@@ -13,34 +13,22 @@ pub struct ContextFault {
     pub message: String,
 }
 
-/// The kinds of invalid requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Code {
-    /// A body does not match its schema (AP-54).
-    InvalidSchema,
-    /// A claimed content hash differs from that of the package.
-    HashMismatch,
-    /// A query parameter is invalid.
-    InvalidParameter,
-    /// A line of an import is not JSON.
-    InvalidJson,
-    /// A line of an import is over the limit.
-    LineTooLong,
-    /// The cursor is invalid, or of another store or list.
-    InvalidCursor,
-}
-
-impl Code {
-    /// The stable text.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidSchema => "invalid_schema",
-            Self::HashMismatch => "hash_mismatch",
-            Self::InvalidParameter => "invalid_parameter",
-            Self::InvalidJson => "invalid_json",
-            Self::LineTooLong => "line_too_long",
-            Self::InvalidCursor => "invalid_cursor",
-        }
+plenary_kernel::words! {
+    /// The kinds of invalid requests.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Code {
+        /// A body does not match its schema (AP-54).
+        InvalidSchema = "invalid_schema",
+        /// A claimed content hash differs from that of the package.
+        HashMismatch = "hash_mismatch",
+        /// A query parameter is invalid.
+        InvalidParameter = "invalid_parameter",
+        /// A line of an import is not JSON.
+        InvalidJson = "invalid_json",
+        /// A line of an import is over the limit.
+        LineTooLong = "line_too_long",
+        /// The cursor is invalid, or of another store or list.
+        InvalidCursor = "invalid_cursor",
     }
 }
 

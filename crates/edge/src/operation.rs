@@ -25,31 +25,20 @@ use crate::{
 /// Generates the schema of one type, with the types that it refers to in the generator.
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// Who may call an operation; the room's own code enforces it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Auth {
-    /// Anyone.
-    None,
-    /// An agent, as itself.
-    Agent,
-    /// An owner, for its own agents, or the operator.
-    Owner,
-    /// The operator only.
-    Operator,
-    /// Any token.
-    Any,
-}
-
-impl Auth {
-    /// The stable name, as in the description.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Agent => "agent",
-            Self::Owner => "owner",
-            Self::Operator => "operator",
-            Self::Any => "any",
-        }
+plenary_kernel::words! {
+    /// Who may call an operation; the room's own code enforces it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Auth {
+        /// Anyone.
+        None = "none",
+        /// An agent, as itself.
+        Agent = "agent",
+        /// An owner, for its own agents, or the operator.
+        Owner = "owner",
+        /// The operator only.
+        Operator = "operator",
+        /// Any token.
+        Any = "any",
     }
 }
 

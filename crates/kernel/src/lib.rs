@@ -18,6 +18,7 @@ pub mod rfc3339;
 mod shares;
 mod stamp;
 pub mod text;
+mod words;
 
 pub use clock::Clock;
 pub use first_message::{first_message_key, is_untitled, opening, takes_untitled};

@@ -11,25 +11,27 @@ use serde_json::{Map, Value};
 
 use crate::operations::Caller;
 
-/// A set of tools that a client selects by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Toolset {
-    /// The few tools for daily work; the default set.
-    Core,
-    /// The ten verbs of Agent-Channel Fan-Out.
-    Frames,
-    /// Agent Channel Protocol v2.
-    Channels,
-    /// The Agentic Protocol, also under the names of the reference's tools.
-    Context,
-    /// The Agent Session Protocol.
-    Sessions,
-    /// The Agent Protocol.
-    Runs,
-    /// Requests to people.
-    Requests,
-    /// `search` and `fetch`, which web assistants require.
-    Assistant,
+plenary_kernel::words! {
+    /// A set of tools that a client selects by name.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Toolset {
+        /// The few tools for daily work; the default set.
+        Core = "core",
+        /// The ten verbs of Agent-Channel Fan-Out.
+        Frames = "frames",
+        /// Agent Channel Protocol v2.
+        Channels = "channels",
+        /// The Agentic Protocol, also under the names of the reference's tools.
+        Context = "context",
+        /// The Agent Session Protocol.
+        Sessions = "sessions",
+        /// The Agent Protocol.
+        Runs = "runs",
+        /// Requests to people.
+        Requests = "requests",
+        /// `search` and `fetch`, which web assistants require.
+        Assistant = "assistant",
+    }
 }
 
 /// What a client may assume about a tool.
@@ -119,32 +121,6 @@ pub struct Tools(Arc<LazyLock<Vec<Tool>, MakeTools>>);
 type MakeTools = Box<dyn FnOnce() -> Vec<Tool> + Send>;
 
 impl Toolset {
-    /// Every set, in the order of lists.
-    pub const ALL: [Self; 8] = [
-        Self::Core,
-        Self::Frames,
-        Self::Channels,
-        Self::Context,
-        Self::Sessions,
-        Self::Runs,
-        Self::Requests,
-        Self::Assistant,
-    ];
-
-    /// Its name in a selection.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Core => "core",
-            Self::Frames => "frames",
-            Self::Channels => "channels",
-            Self::Context => "context",
-            Self::Sessions => "sessions",
-            Self::Runs => "runs",
-            Self::Requests => "requests",
-            Self::Assistant => "assistant",
-        }
-    }
-
     /// The sets of a list such as `core,frames`; `all` is every set.
     ///
     /// # Errors
@@ -152,8 +128,8 @@ impl Toolset {
     pub fn parse(list: &str) -> Result<Vec<Self>, String> {
         let mut sets = Vec::new();
         for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-            match Self::ALL.iter().find(|set| set.as_str() == name) {
-                Some(set) => sets.push(*set),
+            match Self::named(name) {
+                Some(set) => sets.push(set),
                 None if name == "all" => sets.extend(Self::ALL),
                 None => return Err(name.to_owned()),
             }

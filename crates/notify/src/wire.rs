@@ -8,47 +8,39 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{AGENTS_MAX, DIGEST_MINUTES_MAX, URL_BYTES_MAX, WORD_CHARS_MAX};
 
-/// A change of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "NotifiedEvent")]
-pub enum Event {
-    /// The request was made.
-    #[serde(rename = "request.created")]
-    Created,
-    /// The request has a final answer.
-    #[serde(rename = "request.answered")]
-    Answered,
-    /// The agent withdrew the request.
-    #[serde(rename = "request.withdrawn")]
-    Withdrawn,
-    /// The deadline of the request passed.
-    #[serde(rename = "request.expired")]
-    Expired,
-}
-
-impl Event {
-    /// Its name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "request.created",
-            Self::Answered => "request.answered",
-            Self::Withdrawn => "request.withdrawn",
-            Self::Expired => "request.expired",
-        }
+plenary_kernel::words! {
+    /// A change of a request.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    #[schemars(rename = "NotifiedEvent")]
+    pub enum Event {
+        /// The request was made.
+        #[serde(rename = "request.created")]
+        Created = "request.created",
+        /// The request has a final answer.
+        #[serde(rename = "request.answered")]
+        Answered = "request.answered",
+        /// The agent withdrew the request.
+        #[serde(rename = "request.withdrawn")]
+        Withdrawn = "request.withdrawn",
+        /// The deadline of the request passed.
+        #[serde(rename = "request.expired")]
+        Expired = "request.expired",
     }
 }
 
-/// The urgency of a request.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Urgency {
-    /// Reviews, contacts and invitations: another party waits.
-    #[default]
-    Low,
-    /// An agent waits: permissions, questions, runs, held items.
-    Normal,
-    /// The deadline was less than 15 minutes away when the request was made.
-    High,
+plenary_kernel::words! {
+    /// The urgency of a request.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Urgency {
+        /// Reviews, contacts and invitations: another party waits.
+        #[default]
+        Low = "low",
+        /// An agent waits: permissions, questions, runs, held items.
+        Normal = "normal",
+        /// The deadline was less than 15 minutes away when the request was made.
+        High = "high",
+    }
 }
 
 /// A deadline within this time makes a request urgent.
@@ -61,15 +53,6 @@ impl Urgency {
             (Some(deadline), _) if deadline.saturating_sub(created_at) < URGENT_MS => Self::High,
             (_, Kind::Permission | Kind::Question | Kind::RunInput | Kind::Hold) => Self::Normal,
             (_, Kind::Review | Kind::Contact | Kind::Invitation) => Self::Low,
-        }
-    }
-
-    /// Its name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Normal => "normal",
-            Self::High => "high",
         }
     }
 }

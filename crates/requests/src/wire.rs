@@ -10,52 +10,30 @@ use serde_json::{Map, Value};
 
 use crate::{BATCH_MAX, CHOICES_MAX, NAME_CHARS_MAX, RULE_DAYS_MAX, TITLE_CHARS_MAX, UNDO_SECONDS_MAX};
 
-/// The kind of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(rename = "RequestKind")]
-pub enum Kind {
-    /// An agent wants to use a tool.
-    Permission,
-    /// An agent asks a question.
-    Question,
-    /// A run waits for input.
-    RunInput,
-    /// A package waits for a review.
-    Review,
-    /// Another owner's agent asks for contact.
-    Contact,
-    /// Another owner's agent invites to a session.
-    Invitation,
-    /// Something is on hold until a person releases it.
-    Hold,
+plenary_kernel::words! {
+    /// The kind of a request.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schemars(rename = "RequestKind")]
+    pub enum Kind {
+        /// An agent wants to use a tool.
+        Permission = "permission",
+        /// An agent asks a question.
+        Question = "question",
+        /// A run waits for input.
+        RunInput = "run_input",
+        /// A package waits for a review.
+        Review = "review",
+        /// Another owner's agent asks for contact.
+        Contact = "contact",
+        /// Another owner's agent invites to a session.
+        Invitation = "invitation",
+        /// Something is on hold until a person releases it.
+        Hold = "hold",
+    }
 }
 
 impl Kind {
-    /// Every kind.
-    pub const ALL: [Self; 7] = [
-        Self::Permission,
-        Self::Question,
-        Self::RunInput,
-        Self::Review,
-        Self::Contact,
-        Self::Invitation,
-        Self::Hold,
-    ];
-
-    /// Its name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Permission => "permission",
-            Self::Question => "question",
-            Self::RunInput => "run_input",
-            Self::Review => "review",
-            Self::Contact => "contact",
-            Self::Invitation => "invitation",
-            Self::Hold => "hold",
-        }
-    }
-
     /// Whether agents may make requests of this kind; the others are made by the server itself.
     pub const fn is_asked_by_agents(self) -> bool {
         matches!(self, Self::Permission | Self::Question | Self::Hold)
@@ -68,36 +46,22 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The state of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(rename = "RequestState")]
-pub enum Phase {
-    /// It waits for an answer.
-    Open,
-    /// It waits, and is not shown before `snoozed_until`.
-    Snoozed,
-    /// A person or a rule has answered.
-    Answered,
-    /// The agent withdrew it.
-    Withdrawn,
-    /// Its deadline passed.
-    Expired,
-}
-
-impl Phase {
-    /// Every state.
-    pub const ALL: [Self; 5] = [Self::Open, Self::Snoozed, Self::Answered, Self::Withdrawn, Self::Expired];
-
-    /// Its name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Snoozed => "snoozed",
-            Self::Answered => "answered",
-            Self::Withdrawn => "withdrawn",
-            Self::Expired => "expired",
-        }
+plenary_kernel::words! {
+    /// The state of a request.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schemars(rename = "RequestState")]
+    pub enum Phase {
+        /// It waits for an answer.
+        Open = "open",
+        /// It waits, and is not shown before `snoozed_until`.
+        Snoozed = "snoozed",
+        /// A person or a rule has answered.
+        Answered = "answered",
+        /// The agent withdrew it.
+        Withdrawn = "withdrawn",
+        /// Its deadline passed.
+        Expired = "expired",
     }
 }
 
@@ -114,29 +78,19 @@ pub enum OnTimeout {
     None,
 }
 
-/// The type of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AnswerType {
-    /// Accepted as requested.
-    Accept,
-    /// Accepted with other arguments.
-    Edit,
-    /// A text.
-    Respond,
-    /// Rejected or ignored.
-    Ignore,
-}
-
-impl AnswerType {
-    /// Its name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Accept => "accept",
-            Self::Edit => "edit",
-            Self::Respond => "respond",
-            Self::Ignore => "ignore",
-        }
+plenary_kernel::words! {
+    /// The type of an answer.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum AnswerType {
+        /// Accepted as requested.
+        Accept = "accept",
+        /// Accepted with other arguments.
+        Edit = "edit",
+        /// A text.
+        Respond = "respond",
+        /// Rejected or ignored.
+        Ignore = "ignore",
     }
 }
 

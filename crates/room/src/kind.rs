@@ -6,69 +6,43 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The kind of an inbox item. The names are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum Kind {
-    /// Another agent's message in a session.
-    #[serde(rename = "session.message")]
-    SessionMessage,
-    /// The agent was invited to a session.
-    #[serde(rename = "session.invited")]
-    SessionInvited,
-    /// Another agent asks for contact.
-    #[serde(rename = "contact.requested")]
-    ContactRequested,
-    /// A frame that concerns the agent.
-    #[serde(rename = "frame")]
-    Frame,
-    /// An event of a channel that names the agent.
-    #[serde(rename = "channel.mention")]
-    ChannelMention,
-    /// A package waits for a review that the agent may give.
-    #[serde(rename = "review.requested")]
-    ReviewRequested,
-    /// A run that the agent started waits for input.
-    #[serde(rename = "run.waiting")]
-    RunWaiting,
-    /// A stranger's invitation that the agent has not answered. It has its own list with its own marks; the API shows
-    /// and filters it as `session.invited`.
-    #[serde(rename = "session.offered")]
-    #[schemars(skip)]
-    SessionOffered,
-    /// A person answered a request of the agent.
-    #[serde(rename = "request.answered")]
-    RequestAnswered,
+plenary_kernel::words! {
+    /// The kind of an inbox item. The names are stored.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum Kind {
+        /// Another agent's message in a session.
+        #[serde(rename = "session.message")]
+        SessionMessage = "session.message",
+        /// The agent was invited to a session.
+        #[serde(rename = "session.invited")]
+        SessionInvited = "session.invited",
+        /// Another agent asks for contact.
+        #[serde(rename = "contact.requested")]
+        ContactRequested = "contact.requested",
+        /// A frame that concerns the agent.
+        #[serde(rename = "frame")]
+        Frame = "frame",
+        /// An event of a channel that names the agent.
+        #[serde(rename = "channel.mention")]
+        ChannelMention = "channel.mention",
+        /// A package waits for a review that the agent may give.
+        #[serde(rename = "review.requested")]
+        ReviewRequested = "review.requested",
+        /// A run that the agent started waits for input.
+        #[serde(rename = "run.waiting")]
+        RunWaiting = "run.waiting",
+        /// A stranger's invitation that the agent has not answered. It has its own list with its own marks; the API shows
+        /// and filters it as `session.invited`.
+        #[serde(rename = "session.offered")]
+        #[schemars(skip)]
+        SessionOffered = "session.offered",
+        /// A person answered a request of the agent.
+        #[serde(rename = "request.answered")]
+        RequestAnswered = "request.answered",
+    }
 }
 
 impl Kind {
-    /// Every kind, in the order of their bits.
-    pub const ALL: [Self; 9] = [
-        Self::SessionMessage,
-        Self::SessionInvited,
-        Self::ContactRequested,
-        Self::Frame,
-        Self::ChannelMention,
-        Self::ReviewRequested,
-        Self::RunWaiting,
-        Self::SessionOffered,
-        Self::RequestAnswered,
-    ];
-
-    /// Its name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::SessionMessage => "session.message",
-            Self::SessionInvited => "session.invited",
-            Self::ContactRequested => "contact.requested",
-            Self::Frame => "frame",
-            Self::ChannelMention => "channel.mention",
-            Self::ReviewRequested => "review.requested",
-            Self::RunWaiting => "run.waiting",
-            Self::SessionOffered => "session.offered",
-            Self::RequestAnswered => "request.answered",
-        }
-    }
-
     /// The kind under which the API shows it.
     pub const fn shown(self) -> Self {
         match self {

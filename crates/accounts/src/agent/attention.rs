@@ -8,29 +8,20 @@ use serde::{Deserialize, Serialize};
 /// Longest period until the end of a level, in milliseconds.
 pub const ATTENTION_MS_MAX: u64 = 366 * 24 * 3_600 * 1_000;
 
-/// An attention level; each admits less than the one before.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum AttentionLevel {
-    /// Everything.
-    #[default]
-    Open,
-    /// Its own people, urgent messages, and replies to what it sent.
-    Focus,
-    /// Nothing.
-    Dnd,
-}
-
-impl AttentionLevel {
-    /// The text on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Focus => "focus",
-            Self::Dnd => "dnd",
-        }
+plenary_kernel::words! {
+    /// An attention level; each admits less than the one before.
+    #[derive(
+        Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    )]
+    #[serde(rename_all = "lowercase")]
+    pub enum AttentionLevel {
+        /// Everything.
+        #[default]
+        Open = "open",
+        /// Its own people, urgent messages, and replies to what it sent.
+        Focus = "focus",
+        /// Nothing.
+        Dnd = "dnd",
     }
 }
 

@@ -64,35 +64,23 @@ pub struct RunReceipt {
     pub replayed: bool,
 }
 
-/// The status of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunStatus {
-    /// It waits for other runs of its thread.
-    Queued,
-    /// It is running.
-    Running,
-    /// It waits for input.
-    Waiting,
-    /// It succeeded.
-    Completed,
-    /// It failed.
-    Error,
-    /// It was canceled.
-    Canceled,
-}
-
-impl RunStatus {
-    /// Its JSON form.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Waiting => "waiting",
-            Self::Completed => "completed",
-            Self::Error => "error",
-            Self::Canceled => "canceled",
-        }
+plenary_kernel::words! {
+    /// The status of a run.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RunStatus {
+        /// It waits for other runs of its thread.
+        Queued = "queued",
+        /// It is running.
+        Running = "running",
+        /// It waits for input.
+        Waiting = "waiting",
+        /// It succeeded.
+        Completed = "completed",
+        /// It failed.
+        Error = "error",
+        /// It was canceled.
+        Canceled = "canceled",
     }
 }
 

@@ -21,26 +21,17 @@ pub use sync::{SyncReport, SyncState, sync};
 
 use crate::Error;
 
-/// What to do with a record whose id exists with other content.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Conflict {
-    /// The existing record stays.
-    #[default]
-    Skip,
-    /// The existing record is continued if the imported one extends it; otherwise the record is refused.
-    Overwrite,
-    /// A package gets an id of its own.
-    Rename,
-}
-
-impl Conflict {
-    /// The word on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Skip => "skip",
-            Self::Overwrite => "overwrite",
-            Self::Rename => "rename",
-        }
+plenary_kernel::words! {
+    /// What to do with a record whose id exists with other content.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum Conflict {
+        /// The existing record stays.
+        #[default]
+        Skip = "skip",
+        /// The existing record is continued if the imported one extends it; otherwise the record is refused.
+        Overwrite = "overwrite",
+        /// A package gets an id of its own.
+        Rename = "rename",
     }
 }
 
@@ -53,9 +44,8 @@ impl fmt::Display for Conflict {
 impl FromStr for Conflict {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self, Error> {
-        let all = [Self::Skip, Self::Overwrite, Self::Rename];
         let wrong = || Error::Invalid(format!("`{text}` is not skip, overwrite or rename"));
-        all.into_iter().find(|conflict| conflict.as_str() == text).ok_or_else(wrong)
+        Self::named(text).ok_or_else(wrong)
     }
 }
 

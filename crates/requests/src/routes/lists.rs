@@ -65,7 +65,7 @@ pub(super) fn parse_query(query: &ListQuery) -> Result<RequestQuery, Refusal> {
     let malformed = |code, text: String| Refusal::malformed(code, text);
     let state = match query.state.as_deref() {
         None => Phase::Open,
-        Some(text) => Phase::ALL.into_iter().find(|state| state.as_str() == text).ok_or_else(|| {
+        Some(text) => Phase::named(text).ok_or_else(|| {
             malformed(
                 "invalid_state",
                 "`state` must be open, snoozed, answered, withdrawn or expired.".into(),
@@ -73,8 +73,7 @@ pub(super) fn parse_query(query: &ListQuery) -> Result<RequestQuery, Refusal> {
         })?,
     };
     let kind = query.kind.as_deref().map(|text| {
-        let kind = Kind::ALL.into_iter().find(|kind| kind.as_str() == text);
-        kind.ok_or_else(|| malformed("invalid_kind", "`kind` is not a kind of request.".into()))
+        Kind::named(text).ok_or_else(|| malformed("invalid_kind", "`kind` is not a kind of request.".into()))
     });
     let agent = query.agent.as_deref().map(str::parse::<AgentHandle>).transpose();
     let to = query.to.as_deref().map(str::parse::<AgentHandle>).transpose();

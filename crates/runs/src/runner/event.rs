@@ -21,63 +21,33 @@ pub const ELICITATION: &str = "elicitation";
 /// The members of every event, which the room writes (SC-22).
 const BASE: &[&str] = &["id", "run_id", "thread_id", "agent", "type", "role", "depth"];
 
-/// The types of event that a runner may emit; only the room emits RunStarted and RunCompleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum EventKind {
-    /// The agent emitted text: `content`.
-    TextOutput,
-    /// The agent calls a tool: `function_name`, `args`.
-    ToolCall,
-    /// A tool returned: `function_name`, `text_result`.
-    ToolResult,
-    /// A tool printed text: `content`.
-    ToolTextOutput,
-    /// A tool failed: `content`.
-    ToolError,
-    /// The agent produced an artifact: `name`, `url`, `mime_type`.
-    ArtifactGenerated,
-    /// The agent calls a model.
-    CompletionCall,
-    /// The model returned.
-    CompletionResult,
-    /// The agent waits for its caller: `request_keys` describes each requested value by its key; `options` lists the
-    /// possible answers of a key, for a choice. The run is `waiting` until a `ResumeWithInput`.
-    WaitForInput,
+plenary_kernel::words! {
+    /// The types of event that a runner may emit; only the room emits RunStarted and RunCompleted.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum EventKind {
+        /// The agent emitted text: `content`.
+        TextOutput = "TextOutput",
+        /// The agent calls a tool: `function_name`, `args`.
+        ToolCall = "ToolCall",
+        /// A tool returned: `function_name`, `text_result`.
+        ToolResult = "ToolResult",
+        /// A tool printed text: `content`.
+        ToolTextOutput = "ToolTextOutput",
+        /// A tool failed: `content`.
+        ToolError = "ToolError",
+        /// The agent produced an artifact: `name`, `url`, `mime_type`.
+        ArtifactGenerated = "ArtifactGenerated",
+        /// The agent calls a model.
+        CompletionCall = "CompletionCall",
+        /// The model returned.
+        CompletionResult = "CompletionResult",
+        /// The agent waits for its caller: `request_keys` describes each requested value by its key; `options` lists the
+        /// possible answers of a key, for a choice. The run is `waiting` until a `ResumeWithInput`.
+        WaitForInput = "WaitForInput",
+    }
 }
 
 impl EventKind {
-    const ALL: [Self; 9] = [
-        Self::TextOutput,
-        Self::ToolCall,
-        Self::ToolResult,
-        Self::ToolTextOutput,
-        Self::ToolError,
-        Self::ArtifactGenerated,
-        Self::CompletionCall,
-        Self::CompletionResult,
-        Self::WaitForInput,
-    ];
-
-    /// The name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::TextOutput => "TextOutput",
-            Self::ToolCall => "ToolCall",
-            Self::ToolResult => "ToolResult",
-            Self::ToolTextOutput => "ToolTextOutput",
-            Self::ToolError => "ToolError",
-            Self::ArtifactGenerated => "ArtifactGenerated",
-            Self::CompletionCall => "CompletionCall",
-            Self::CompletionResult => "CompletionResult",
-            Self::WaitForInput => "WaitForInput",
-        }
-    }
-
-    /// The kind with this name on the wire.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
-    }
-
     /// The role of an event whose runner sets none.
     const fn role(self) -> Role {
         match self {

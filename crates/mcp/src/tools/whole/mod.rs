@@ -48,10 +48,6 @@ pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
     tools
 }
 
-fn set(name: &str) -> Option<Toolset> {
-    Toolset::ALL.into_iter().find(|set| set.as_str() == name)
-}
-
 /// The last part of an operation's id: `join` of `session.join`.
 fn verb(doc: &OperationDoc) -> &'static str {
     doc.id().rsplit('.').next().unwrap_or(doc.id())
@@ -65,7 +61,7 @@ fn sole(operations: &Operations, doc: &OperationDoc, set_name: &str) -> Option<T
     Some(tool(
         operations,
         (name, description),
-        (set(set_name)?, plan.hints()),
+        (Toolset::named(set_name)?, plan.hints()),
         input,
         Plans::One(Box::new(plan)),
     ))
@@ -95,7 +91,7 @@ fn several(operations: &Operations, name: &str, set_name: &str, docs: &[&Operati
     Some(tool(
         operations,
         (name.to_owned(), description),
-        (set(set_name)?, hints),
+        (Toolset::named(set_name)?, hints),
         input,
         Plans::Several(plans),
     ))
@@ -201,7 +197,7 @@ pub fn faults(docs: &[OperationDoc]) -> Vec<String> {
             Some(ToolExposure::Tool { set }) => (set, None),
             Some(ToolExposure::Action { set, tool }) => (set, Some(tool)),
         };
-        if set(set_name).is_none() {
+        if Toolset::named(set_name).is_none() {
             faults.push(format!("{id} is of the set {set_name}, which there is not"));
         }
         let plan = Plan::of(doc);
