@@ -21,7 +21,7 @@ struct Envelope {
 #[derive(Clone, PartialEq, Oneof)]
 enum Content {
     #[prost(message, tag = "1")]
-    Beat(StoredBeat),
+    Beat(Beat),
     #[prost(message, tag = "2")]
     Request(StoredRequest),
     #[prost(message, tag = "3")]
@@ -29,28 +29,6 @@ enum Content {
     /// The recipient must take the pen.
     #[prost(bool, tag = "4")]
     Take(bool),
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct StoredBeat {
-    #[prost(fixed64, tag = "1")]
-    node: u64,
-    #[prost(string, tag = "2")]
-    name: String,
-    #[prost(uint64, tag = "3")]
-    applied: u64,
-    #[prost(uint64, tag = "4")]
-    epoch: u64,
-    #[prost(bool, tag = "5")]
-    has_pen: bool,
-    #[prost(bool, tag = "6")]
-    is_query: bool,
-    #[prost(bool, tag = "7")]
-    leaves: bool,
-    #[prost(bool, tag = "8")]
-    is_alone: bool,
-    #[prost(bool, tag = "9")]
-    is_full: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -90,25 +68,34 @@ enum StoredResult {
 }
 
 /// The heartbeat of a node.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Message)]
 pub struct Beat {
-    /// The node.
-    pub node: NodeId,
+    /// The id of the node.
+    #[prost(fixed64, tag = "1")]
+    pub node: u64,
     /// Its name, chosen by its operator.
+    #[prost(string, tag = "2")]
     pub name: String,
     /// The last record in its file.
+    #[prost(uint64, tag = "3")]
     pub applied: u64,
     /// The number of the record with which it last took the pen; 0 if it never did.
+    #[prost(uint64, tag = "4")]
     pub epoch: u64,
     /// Whether it still has the pen.
+    #[prost(bool, tag = "5")]
     pub has_pen: bool,
     /// Whether it asks who has the pen.
+    #[prost(bool, tag = "6")]
     pub is_query: bool,
     /// Whether it shuts down.
+    #[prost(bool, tag = "7")]
     pub leaves: bool,
     /// Whether it acknowledges records that no other node has.
+    #[prost(bool, tag = "8")]
     pub is_alone: bool,
     /// Whether its disk was full when it last wrote a record to its file.
+    #[prost(bool, tag = "9")]
     pub is_full: bool,
 }
 
@@ -150,25 +137,19 @@ fn bytes(content: Content) -> Bytes {
 }
 
 impl Beat {
-    /// The pen that the node claims to have.
-    pub(crate) fn pen(&self) -> Option<Pen> {
-        self.has_pen.then_some(Pen { node: self.node, epoch: self.epoch })
+    /// The node.
+    pub fn node(&self) -> NodeId {
+        NodeId(self.node)
     }
 
-    pub(crate) fn encode(self) -> Bytes {
-        let Self { node, name, applied, epoch, has_pen, is_query, leaves, is_alone, is_full } = self;
-        let node = node.0;
-        bytes(Content::Beat(StoredBeat {
-            node,
-            name,
-            applied,
-            epoch,
-            has_pen,
-            is_query,
-            leaves,
-            is_alone,
-            is_full,
-        }))
+    /// The pen that the node claims to have.
+    pub(crate) fn pen(&self) -> Option<Pen> {
+        self.has_pen.then_some(Pen { node: self.node(), epoch: self.epoch })
+    }
+
+    /// The bytes of its message.
+    pub(crate) fn bytes(self) -> Bytes {
+        bytes(Content::Beat(self))
     }
 
     /// Parses a heartbeat; `None` for other messages.
@@ -202,22 +183,7 @@ pub(crate) fn answer(serial: u64, base: u64, result: Result<&[PlanResult], &Faul
 /// Parses a message; `None` if it is unreadable, for example from a later release.
 pub(crate) fn read(body: Bytes) -> Option<PeerMessage> {
     Some(match Envelope::decode(body).ok()?.content? {
-        Content::Beat(beat) => {
-            let StoredBeat { node, name, applied, epoch, has_pen, is_query, leaves, is_alone, is_full } =
-                beat;
-            let node = NodeId(node);
-            PeerMessage::Beat(Beat {
-                node,
-                name,
-                applied,
-                epoch,
-                has_pen,
-                is_query,
-                leaves,
-                is_alone,
-                is_full,
-            })
-        }
+        Content::Beat(beat) => PeerMessage::Beat(beat),
         Content::Request(StoredRequest { from, serial, epoch, batches, chains }) => {
             let batches = batches::read(batches, chains)?;
             PeerMessage::Request(Request { from: NodeId(from), serial, epoch, batches })
@@ -241,7 +207,7 @@ mod tests {
     #[test]
     fn a_beat_is_read_as_it_was_written() {
         let beat = Beat {
-            node: NodeId(7),
+            node: 7,
             name: "n1".into(),
             applied: 9,
             epoch: 4,
@@ -251,7 +217,7 @@ mod tests {
             is_alone: true,
             is_full: true,
         };
-        assert_eq!(Beat::read(beat.clone().encode()), Some(beat.clone()));
+        assert_eq!(Beat::read(beat.clone().bytes()), Some(beat.clone()));
         assert_eq!(beat.pen(), Some(Pen { node: NodeId(7), epoch: 4 }));
         assert_eq!(Beat::read(answer(1, 2, Ok(&[]))), None);
         assert_eq!(Beat::read(Bytes::from_static(b"\xff")), None);

@@ -254,7 +254,7 @@ impl Node {
             PeerMessage::Beat(beat) => {
                 match beat.pen() {
                     Some(pen) if !beat.leaves => self.pens.note_holder(pen, Instant::now()),
-                    _ => self.pens.note_released(beat.node, (!beat.leaves).then_some(beat.epoch)),
+                    _ => self.pens.note_released(beat.node(), (!beat.leaves).then_some(beat.epoch)),
                 }
                 Ok(())
             }

@@ -139,7 +139,7 @@ impl Others {
             self.announced = (epoch, has_pen);
         }
         let beat = Beat {
-            node: self.me,
+            node: self.me.0,
             name: self.name.clone(),
             applied,
             epoch,
@@ -149,7 +149,7 @@ impl Others {
             is_alone: has_pen && self.is_alone(),
             is_full,
         };
-        self.peers.send(to, beat.encode()).await;
+        self.peers.send(to, beat.bytes()).await;
     }
 
     /// Whether it acknowledges records that no other node has, because no node is alive or none keeps
@@ -165,16 +165,16 @@ impl Others {
             return;
         };
         if let PeerMessage::Beat(beat) = &message {
-            if beat.node == self.me {
+            if beat.node() == self.me {
                 return;
             }
             if beat.leaves {
-                self.keepers.remove(beat.node);
+                self.keepers.remove(beat.node());
             } else {
-                self.keepers.note_applied(beat.node, beat.applied, Instant::now());
+                self.keepers.note_applied(beat.node(), beat.applied, Instant::now());
             }
             if beat.is_query && self.standing.borrow().has_pen {
-                self.announce(Address::One(beat.node), false, false).await;
+                self.announce(Address::One(beat.node()), false, false).await;
             }
             // The node needs only heartbeats about the pen.
             if beat.epoch == 0 && !beat.leaves {

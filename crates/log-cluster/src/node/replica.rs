@@ -161,18 +161,8 @@ impl Node {
             standing.epoch = epoch.unwrap_or(standing.epoch);
         });
         if let PenHolder::Theirs(pen) = self.pens.holder(Instant::now()) {
-            let beat = Beat {
-                node: self.me,
-                name: String::new(),
-                applied,
-                epoch: 0,
-                has_pen: false,
-                is_query: false,
-                leaves: false,
-                is_alone: false,
-                is_full: false,
-            };
-            self.peers.send(Address::One(pen.node), beat.encode()).await;
+            let beat = Beat { node: self.me.0, applied, ..Beat::default() };
+            self.peers.send(Address::One(pen.node), beat.bytes()).await;
         }
     }
 

@@ -33,9 +33,9 @@ pub(super) async fn listen(nats: &Nats) -> anyhow::Result<Nodes> {
     while let Ok(Some(body)) = timeout_at(until, messages.next()).await {
         let Some(beat) = Beat::read(body) else { continue };
         if beat.leaves {
-            nodes.remove(&beat.node);
+            nodes.remove(&beat.node());
         } else if nodes.len() < NODES_MAX {
-            nodes.insert(beat.node, beat);
+            nodes.insert(beat.node(), beat);
         }
     }
     Ok(Nodes(nodes))
@@ -56,7 +56,7 @@ pub(super) async fn drain(nats: &Nats, name: &str) -> anyhow::Result<Option<Stri
     let others = before.values().filter(|beat| beat.node != one.node);
     let next =
         others.max_by_key(|beat| beat.applied).context("no other node runs that could take the pen")?;
-    nats.peers(LOG).send(Address::One(next.node), plenary_log_cluster::take_the_pen()).await;
+    nats.peers(LOG).send(Address::One(next.node()), plenary_log_cluster::take_the_pen()).await;
     for _ in 0..TRIES {
         let Nodes(now) = listen(nats).await?;
         if let Some(holder) = now.values().find(|beat| beat.has_pen && beat.node != one.node) {
@@ -86,7 +86,7 @@ impl Nodes {
         let node = |beat: &Beat| {
             json!({
                 "node": beat.name,
-                "id": beat.node.to_string(),
+                "id": beat.node().to_string(),
                 "applied": beat.applied,
                 "pen": beat.has_pen,
                 "alone": beat.is_alone,
@@ -114,17 +114,8 @@ mod tests {
 
     #[test]
     fn a_node_with_a_full_disk_is_shown() {
-        let beat = |node: u64, is_full| Beat {
-            node: NodeId(node),
-            name: format!("n{node}"),
-            applied: 9,
-            epoch: 0,
-            has_pen: false,
-            is_query: false,
-            leaves: false,
-            is_alone: false,
-            is_full,
-        };
+        let beat =
+            |node, is_full| Beat { node, name: format!("n{node}"), applied: 9, is_full, ..Beat::default() };
         let nodes =
             |full: bool| Nodes(BTreeMap::from([(NodeId(1), beat(1, false)), (NodeId(2), beat(2, full))]));
         assert!(!nodes(false).has_a_full_one() && nodes(true).has_a_full_one());
