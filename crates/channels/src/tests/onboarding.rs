@@ -1,4 +1,4 @@
-//! The view of a channel: its content, its length, and its resistance to forged text (CH-5, CH-8, CH-22, CH-33).
+//! The view of a channel: its content, its length, and its resistance to forged text (CH-5, CH-22, CH-33).
 
 use serde_json::{Value, json};
 
@@ -58,14 +58,6 @@ async fn view(house: &House, channel: &str, format: &str) -> Answer {
     answer
 }
 
-/// Checks that the URL is the channel's link with a key.
-#[track_caller]
-fn is_link(url: &Value, channel: &str) {
-    let (address, key) = url.as_str().unwrap().split_once("?key=").unwrap();
-    assert_eq!(address, format!("http://127.0.0.1:7420/agent-channel/{channel}"));
-    assert_eq!(key.len(), 32);
-}
-
 #[tokio::test]
 async fn ch_5_a_newcomer_reads_it_in_1500_tokens() {
     let (house, channel) = young().await;
@@ -82,62 +74,15 @@ async fn ch_5_a_newcomer_reads_it_in_1500_tokens() {
 }
 
 #[tokio::test]
-async fn ch_5_8_22_the_view_has_its_members_in_each_format() {
+async fn ch_5_22_the_members_stand_in_order_and_yaml_says_what_json_says() {
     let (house, channel) = young().await;
     let json = view(&house, &channel, "json").await;
-    let parsed = json.ok();
-    let order = |text: &str, names: &[&str]| {
-        let positions: Vec<_> =
-            names.iter().map(|name| text.find(&format!("\"{name}\":")).unwrap()).collect();
-        assert!(positions.is_sorted(), "{names:?} in this order");
-    };
     let members = ["channel", "onboarding", "participate", "spec", "state", "recent_events"];
-    order(&json.body, &members);
-    assert_eq!(parsed.as_object().unwrap().len(), members.len());
-    let commands = [
-        "read_this",
-        "read_spec",
-        "read_state",
-        "read_events",
-        "append_event",
-        "formats",
-        "auth",
-        "your_name",
-    ];
-    assert_eq!(parsed["participate"].as_object().unwrap().len(), commands.len());
-    commands.iter().for_each(|name| assert!(parsed["participate"][name].is_string(), "{name}"));
-    is_link(&parsed["channel"]["url"], &channel);
-    assert_eq!(parsed["state"], state());
-    assert_eq!(parsed["recent_events"].as_array().unwrap().len(), 5);
-    assert_eq!(parsed["recent_events"][0]["payload"]["note"], "fixtures", "newest first");
-    assert_eq!(json.headers["content-type"], "application/json");
-
+    let position = |name: &str| json.body.find(&format!("\"{name}\":")).unwrap();
+    assert!(members.map(position).is_sorted(), "{}", json.body);
     let yaml = view(&house, &channel, "yml").await;
-    assert_eq!(yaml.headers["content-type"], "application/yaml");
     let read: Value = serde_saphyr::from_str(&yaml.body).unwrap();
-    assert_eq!(read, parsed, "YAML says what JSON says");
-
-    let markdown = view(&house, &channel, "md").await;
-    assert_eq!(markdown.headers["content-type"], "text/markdown; charset=utf-8");
-    let title = format!("# Agent Channel {channel}");
-    let newest = &parsed["recent_events"][0];
-    let event =
-        format!("### #{} - status - {ANN} - {}", newest["id"], newest["created_at"].as_str().unwrap());
-    let headings = [
-        title.as_str(),
-        "## Onboarding",
-        "## How to take part",
-        "## Charter",
-        "## Current state",
-        "## Recent events",
-        &event,
-    ];
-    let lines: Vec<&str> = markdown.body.lines().collect();
-    let positions: Vec<_> = headings
-        .iter()
-        .map(|heading| lines.iter().position(|line| line == heading).expect(heading))
-        .collect();
-    assert!(positions.is_sorted(), "{headings:?} in this order");
+    assert_eq!(read, json.ok());
 }
 
 #[tokio::test]
@@ -231,13 +176,4 @@ async fn the_view_stays_small_however_large_the_events_are() {
     let shown = view(&house, &channel, "json").await.ok()["recent_events"].as_array().unwrap().len();
     assert_eq!(shown, 1, "the newest one is always shown");
     assert!(view(&house, &channel, "markdown").await.body.len() < 10_000);
-}
-
-#[tokio::test]
-async fn ch_8_the_url_is_right_behind_a_trusted_proxy() {
-    let (house, channel) = young().await;
-    let forwarded = [("x-forwarded-host", "agents.example"), ("x-forwarded-proto", "https")];
-    // In this test there is no peer address, so no proxy is trusted.
-    let answer = house.ask(BOB, &format!("GET /agent-channel/{channel}"), &forwarded, "").await.ok();
-    is_link(&answer["channel"]["url"], &channel);
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::json;
 
-use super::house::{House, OPERATOR};
+use super::house::House;
 use crate::{Config, MISSES_MAX, TRIES_PER_LENGTH, WATCHERS_PER_OWNER_MAX};
 
 const ANN: &str = "@o.ann";
@@ -80,29 +80,6 @@ async fn writes_that_miss_count_too() {
 }
 
 #[tokio::test]
-async fn ch_36_where_no_token_is_needed_a_wrong_one_is_still_wrong() {
-    let house = House::with(Config { open: true, ..Config::default() }, plenary_telemetry::Spans::off());
-    house.agent(ANN).await;
-    let channel = house.channel("").await;
-    let (path, body) = (format!("/agent-channel/{channel}/event"), json!({"kind": "log", "payload": {}}));
-    let event = house.post("", &path, &body).await.ok();
-    assert_eq!((&event["author"], &event["via"]), (&json!(""), &json!(null)));
-    let theirs = house.append(ANN, &channel, "log", json!({})).await;
-    let events = house.get("", &format!("/agent-channel/{channel}/events")).await.ok();
-    assert_eq!((&events[0]["id"], &events[0]["via"]), (&json!(theirs), &json!(ANN)));
-    house
-        .get("pla_unknown", &format!("/agent-channel/{channel}"))
-        .await
-        .refused(401, "invalid_authorization");
-    assert_eq!(house.get("", "/agent-channel").await.ok().as_array().unwrap().len(), 1);
-    let view = house.get("", &format!("/agent-channel/{channel}")).await.ok();
-    assert!(!view.to_string().contains("Authorization"), "no token is asked for: {view}");
-    let own = house.channel(ANN).await;
-    house.get("", &format!("/agent-channel/{own}")).await.refused(404, "no_such_channel");
-    assert_eq!(house.get("", "/agent-channel").await.ok().as_array().unwrap().len(), 1, "it has an owner");
-}
-
-#[tokio::test]
 async fn d_6_misses_are_budgeted_by_address_and_the_loopback_is_nobodys() {
     let house = House::with(Config { open: true, ..Config::default() }, plenary_telemetry::Spans::off());
     house.agent(ANN).await;
@@ -126,40 +103,6 @@ async fn d_6_misses_are_budgeted_by_address_and_the_loopback_is_nobodys() {
     house.get("", path).await.ok();
     set_peer("192.0.2.8:9");
     house.get("", "/agent-channel/ZZZZ").await.refused(404, "no_such_channel");
-}
-
-#[tokio::test]
-async fn ch_28_the_list_shows_what_ones_owner_takes_part_in() {
-    let house = house().await;
-    house.agent("@o.other").await;
-    let mut channels = Vec::new();
-    for n in 0..4 {
-        house.set_clock(n * 10);
-        channels.push(house.channel(if n == 2 { BOB } else { ANN }).await);
-    }
-    let list = |token: &'static str, query: &'static str| {
-        let house = &house;
-        async move {
-            let list = house.get(token, &format!("/agent-channel{query}")).await.ok();
-            let id = |channel: &serde_json::Value| channel["id"].as_str().unwrap().to_owned();
-            list.as_array().unwrap().iter().map(id).collect::<Vec<_>>()
-        }
-    };
-    let channels_at = |indexes: &[usize]| indexes.iter().map(|n| channels[*n].clone()).collect::<Vec<_>>();
-    assert_eq!(list(ANN, "").await, channels_at(&[3, 1, 0]));
-    assert_eq!(list("@o.other", "").await, channels_at(&[3, 1, 0]), "lists go by owner");
-    assert_eq!(list(BOB, "").await, channels_at(&[2]));
-    assert_eq!(list(OPERATOR, "").await, channels_at(&[3, 2, 1, 0]));
-    house.append(BOB, &channels[0], "log", json!({})).await;
-    assert_eq!(list(BOB, "").await, channels_at(&[2, 0]));
-    house.post(ANN, &format!("/agent-channel/{}/close", channels[0]), &json!({})).await.ok();
-    house.append("@o.other", &channels[0], "log", json!({})).await;
-    assert_eq!(list(BOB, "?include_closed=false").await, channels_at(&[2]));
-    assert_eq!(list(OPERATOR, "?include_closed=false").await, channels_at(&[3, 2, 1]));
-    assert_eq!(list(ANN, "?include_closed=0&limit=1").await, channels_at(&[3]));
-    assert_eq!(list(ANN, "?include_closed=TRUE&limit=9999").await, channels_at(&[3, 1, 0]));
-    house.get(ANN, "/agent-channel?include_closed=maybe").await.refused(422, "invalid_include_closed");
-    house.get(ANN, "/agent-channel?limit=many").await.refused(422, "invalid_limit");
 }
 
 #[tokio::test]

@@ -124,6 +124,9 @@ async fn ch_28_lists_are_newest_first() {
     assert_eq!(list("").await, ids);
     assert_eq!(list("?include_closed=false").await, [ids[0].clone(), ids[2].clone()]);
     refused(&ann.get("/agent-channel?limit=ten").await, 422, "invalid_limit");
+    refused(&ann.get("/agent-channel?include_closed=maybe").await, 422, "invalid_include_closed");
+    let sibling = server.agent("@nick.other").await;
+    assert_eq!(sibling.get("/agent-channel?limit=1").await.ok(200)[0]["id"], ids[0].as_str(), "by owner");
 
     assert_eq!(bob.get("/agent-channel").await.ok(200), json!([]));
     append(&bob, &ids[2], "log", json!({})).await;
