@@ -2,12 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod artifacts;
 mod configuring;
 mod endings;
 mod house;
 mod live;
 mod polling;
 mod processes;
-mod recalling;
 mod running;

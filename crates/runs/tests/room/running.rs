@@ -5,16 +5,6 @@ use serde_json::json;
 use crate::house::{House, types};
 
 #[tokio::test]
-async fn sc_18_sc_35_without_waiting_the_answer_is_the_status_alone() {
-    let house = House::new().await;
-    let answer = house.post(&house.acme, "/agent/echo/run", &json!({"input": "hi"})).await;
-    assert_eq!((answer.status.as_u16(), answer.body.as_str()), (202, ""));
-    let run = answer.header("x-run-id");
-    assert_eq!(answer.header("location"), format!("/agent/echo/runs/{run}"));
-    assert_eq!(house.all_events("echo", &run).await.len(), 3);
-}
-
-#[tokio::test]
 async fn sc_24_sc_29_sc_30_every_event_is_shown_on_request() {
     let house = House::new().await;
     let steps = ["tool_call", "tool_text", "tool_error", "completion_call", "nested", "unheard_of"];

@@ -23,6 +23,12 @@ async fn sc_47_an_artifact_can_be_fetched() {
     let kind = artifact["mime_type"].as_str().expect("a type");
     assert!(fetched.header("content-type").is_some_and(|found| found.starts_with(kind)), "{fetched}");
     assert_eq!(fetched.header("x-content-type-options"), Some("nosniff"), "{fetched}");
+    assert!(
+        fetched.header("content-disposition").is_some_and(|it| it.starts_with("attachment")),
+        "{fetched}"
+    );
+    assert_eq!(server.operator().get(path).await.body, fetched.body);
+    refused(&nick.get(&path[..path.len() - 1]).await, 404);
     assert!(!fetched.body.is_empty());
     refused(&other.get(path).await, 404);
     assert_eq!(server.stranger().get(path).await.status, 401);
