@@ -158,6 +158,23 @@ impl Server {
         Builder::default().start().await
     }
 
+    /// A server with these agents, each with policy `open`.
+    pub async fn with<const N: usize>(handles: [&str; N]) -> (Self, [Agent; N]) {
+        let server = Self::start().await;
+        let mut agents = Vec::new();
+        for handle in handles {
+            agents.push(server.agent(handle).await);
+        }
+        (server, agents.try_into().unwrap_or_else(|_| panic!("an agent for each handle")))
+    }
+
+    /// A server with `@alice.bot` and `@bob.bot` in a session.
+    pub async fn with_pair() -> (Self, Agent, Agent, String) {
+        let server = Self::start().await;
+        let (alice, bob, id) = crate::pair(&server).await;
+        (server, alice, bob, id)
+    }
+
     /// A server on a store that is there already.
     pub async fn on(data: &str) -> Self {
         Builder { data: Some(data.into()), ..Builder::default() }.start().await

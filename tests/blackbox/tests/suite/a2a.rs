@@ -45,8 +45,7 @@ pub(super) fn message(id: &str, text: &str, more: Value) -> Value {
 /// The limit is that of the body which the client sends: 1 MiB. A larger one is the client's fault.
 #[tokio::test]
 async fn a_long_message_is_taken_up_to_the_limit_of_the_body() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (_server, [nick]) = Server::with(["@nick.cc"]).await;
     let long = "\"x\" ".repeat(125_000);
     let task = &rpc(&nick, ECHO, "SendMessage", message("m-1", &long, json!({}))).await["result"]["task"];
     assert_eq!(state(task), "TASK_STATE_COMPLETED");
@@ -75,8 +74,7 @@ pub(super) fn assert_error(answer: &Value, code: i64, reason: &str) {
 
 #[tokio::test]
 async fn a_message_is_a_task_that_is_read_again_over_both_bindings() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (server, [nick]) = Server::with(["@nick.cc"]).await;
     let sent = message("m-1", "Hello", Value::Null);
     let answer = rpc(&nick, ECHO, "SendMessage", sent.clone()).await;
     let task = &answer["result"]["task"];
@@ -100,8 +98,7 @@ async fn a_message_is_a_task_that_is_read_again_over_both_bindings() {
 
 #[tokio::test]
 async fn a_task_that_requires_input_is_answered_by_a_message_with_its_id() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (_server, [nick]) = Server::with(["@nick.cc"]).await;
     let sent =
         message("m-1", "A form", json!({"metadata": {"demo": [{"wait_for_input": {"name": "Your name"}}]}}));
     let answer = rpc(&nick, ECHO, "SendMessage", sent).await;
@@ -129,8 +126,7 @@ async fn a_task_that_requires_input_is_answered_by_a_message_with_its_id() {
 
 #[tokio::test]
 async fn a_task_is_canceled_once_and_pages_have_cursors() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (_server, [nick]) = Server::with(["@nick.cc"]).await;
     let mut slow = message("m-1", "slow", json!({"metadata": {"demo": ["slow"]}}));
     slow["configuration"] = json!({"returnImmediately": true});
     let begun = rpc(&nick, ECHO, "SendMessage", slow).await;
@@ -169,8 +165,7 @@ async fn a_task_is_canceled_once_and_pages_have_cursors() {
 
 #[tokio::test]
 async fn a_stream_begins_with_the_task_and_ends_with_its_end() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (_server, [nick]) = Server::with(["@nick.cc"]).await;
     let sent = message("m-1", "a b", json!({"metadata": {"demo": ["deltas", "artifact"]}}));
     let call = json!({"jsonrpc": "2.0", "id": 7, "method": "SendStreamingMessage", "params": sent});
     let answer = post(&nick, ECHO, &call).await;
@@ -196,8 +191,7 @@ async fn a_stream_begins_with_the_task_and_ends_with_its_end() {
 
 #[tokio::test]
 async fn an_agent_in_sessions_is_asked_in_one_and_its_message_is_the_end() {
-    let server = Server::start().await;
-    let (nick, ann) = (server.agent("@nick.cc").await, server.agent("@ann.cc").await);
+    let (_server, [nick, ann]) = Server::with(["@nick.cc", "@ann.cc"]).await;
     let mut sent = message("m-1", "Are you there?", Value::Null);
     sent["configuration"] = json!({"returnImmediately": true});
     let begun = rpc(&nick, "/a2a/ann.cc", "SendMessage", sent).await["result"]["task"].take();
@@ -222,8 +216,7 @@ async fn an_agent_in_sessions_is_asked_in_one_and_its_message_is_the_end() {
 
 #[tokio::test]
 async fn a_message_in_a_context_that_the_agent_has_left_is_rejected() {
-    let server = Server::start().await;
-    let (nick, ann) = (server.agent("@nick.cc").await, server.agent("@ann.cc").await);
+    let (_server, [nick, ann]) = Server::with(["@nick.cc", "@ann.cc"]).await;
     let mut sent = message("m-1", "Are you there?", Value::Null);
     sent["configuration"] = json!({"returnImmediately": true});
     let begun = rpc(&nick, "/a2a/ann.cc", "SendMessage", sent).await["result"]["task"].take();
@@ -240,8 +233,7 @@ async fn a_message_in_a_context_that_the_agent_has_left_is_rejected() {
 
 #[tokio::test]
 async fn a_task_whose_caller_is_blocked_or_leaves_is_canceled() {
-    let server = Server::start().await;
-    let (nick, ann) = (server.agent("@nick.cc").await, server.agent("@ann.cc").await);
+    let (server, [nick, ann]) = Server::with(["@nick.cc", "@ann.cc"]).await;
     let sent = message("m-1", "Are you there?", Value::Null);
     let block = async {
         let asked = async || (ann.get("/inbox").await.ok(200)["items"] != json!([])).then_some(());
@@ -261,8 +253,7 @@ async fn a_task_whose_caller_is_blocked_or_leaves_is_canceled() {
 
 #[tokio::test]
 async fn what_cannot_be_read_has_the_codes_of_the_specification() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (_server, [nick]) = Server::with(["@nick.cc"]).await;
     let raw = |body: &'static str| {
         let nick = &nick;
         async move { nick.bytes(&nick.request("POST", ECHO, &[VERSION], Some(body.as_bytes()))).await.ok(200) }

@@ -227,8 +227,7 @@ async fn a2a_53_what_is_told_outlives_a_kill_and_a_receiver_that_is_away_and_com
 
 #[tokio::test]
 async fn a2a_54_55_only_who_has_a_task_hears_of_it_and_only_at_addresses_that_are_allowed() {
-    let server = Server::start().await;
-    let (nick, ann) = (server.agent("@nick.cc").await, server.agent("@ann.cc").await);
+    let (_server, [nick, ann]) = Server::with(["@nick.cc", "@ann.cc"]).await;
     let task = waiting(&nick, "m-1").await;
     let wanted = |url: &str, more: Value| {
         let mut config = json!({"taskId": task, "url": url});

@@ -109,8 +109,7 @@ async fn an_undo_window_is_over_after_the_clock_was_set_back() {
 #[tokio::test]
 async fn times_from_now_do_not_depend_on_the_clock_of_the_client() {
     let Some(clock) = ShiftedClock::make() else { return };
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (server, [nick]) = Server::with(["@nick.cc"]).await;
     for ahead in [-HOUR_S, HOUR_S] {
         let [preload, shift] = clock.ahead(ahead);
         let cli = Cli::new(&[

@@ -1,14 +1,13 @@
 //! Blocks: unilateral, stronger than any policy, and an ordinary leave for whoever looks on
 //! (ASP-12 to ASP-15, ASP-17, ASP-18).
 
-use blackbox::{Server, content_of, kinds, pair, room};
+use blackbox::{Server, content_of, kinds, room};
 use serde_json::json;
 
 /// ASP-14: the blocked is out of every shared session; others see an ordinary session.left and go on.
 #[tokio::test]
 async fn a_block_ejects_from_shared_sessions() {
-    let server = Server::start().await;
-    let (alice, bob, first) = pair(&server).await;
+    let (server, alice, bob, first) = Server::with_pair().await;
     let carol = server.agent("@carol.bot").await;
     alice.invite(&first, &["@carol.bot"]).await;
     carol.join(&first).await;
@@ -44,8 +43,7 @@ async fn a_block_ejects_from_shared_sessions() {
 /// ASP-14: if nobody else is there, the session ends.
 #[tokio::test]
 async fn a_block_between_two_ends_the_session() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     server.block(&alice, "@bob.bot").await;
     assert_eq!(kinds(&alice.history(&id).await), ["invited", "joined", "left", "ended"]);
     assert_eq!(alice.show(&id).await["state"], "ended");
@@ -59,8 +57,7 @@ async fn a_block_between_two_ends_the_session() {
 /// D.9: it goes on while somebody is still invited.
 #[tokio::test]
 async fn a_block_leaves_a_session_with_invitees_open() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (server, alice, _, id) = Server::with_pair().await;
     let carol = server.agent("@carol.bot").await;
     alice.invite(&id, &["@carol.bot"]).await;
     server.block(&alice, "@bob.bot").await;
@@ -72,8 +69,7 @@ async fn a_block_leaves_a_session_with_invitees_open() {
 /// ASP-15: the blocked gets its own leave and nothing more; what it had stays readable.
 #[tokio::test]
 async fn the_blocked_receives_nothing_more() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let carol = blackbox::enter(&server, &alice, &id, "@carol.bot").await;
     let other = room(&[&carol, &bob]).await;
     alice.say(&id, "before").await;
@@ -102,8 +98,7 @@ async fn the_blocked_receives_nothing_more() {
 /// D.9: afterwards the ejected is answered like anyone who left; only reopening is not there for it.
 #[tokio::test]
 async fn the_blocked_is_answered_like_one_who_left() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let carol = blackbox::enter(&server, &alice, &id, "@carol.bot").await;
     let dave = blackbox::enter(&server, &alice, &id, "@dave.bot").await;
     dave.leave(&id).await;
@@ -128,8 +123,7 @@ async fn the_blocked_is_answered_like_one_who_left() {
 /// D.9: a pending invitation dies with the block.
 #[tokio::test]
 async fn a_block_ends_a_pending_invitation() {
-    let server = Server::start().await;
-    let (alice, bob, _) = pair(&server).await;
+    let (server, alice, bob, _) = Server::with_pair().await;
     let carol = server.agent("@carol.bot").await;
     let id = carol.create(&[&alice, &bob]).await;
     alice.join(&id).await;
@@ -168,8 +162,7 @@ async fn a_block_refuses_every_new_contact() {
 /// ASP-15, ASP-78: nobody leaves an ended session, so a later block takes from nobody what others said there before.
 #[tokio::test]
 async fn a_block_hides_nothing_of_a_session_that_has_ended() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let carol = blackbox::enter(&server, &alice, &id, "@carol.bot").await;
     alice.say(&id, "the last word").await;
     alice.end(&id).await;
@@ -184,8 +177,7 @@ async fn a_block_hides_nothing_of_a_session_that_has_ended() {
 /// D.9: a reopening skips whoever the block keeps apart.
 #[tokio::test]
 async fn a_reopening_respects_blocks() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let carol = blackbox::enter(&server, &alice, &id, "@carol.bot").await;
     carol.end(&id).await;
     server.block(&alice, "@bob.bot").await;
@@ -199,8 +191,7 @@ async fn a_reopening_respects_blocks() {
 /// Lifting a block allows new contact; it puts nobody back.
 #[tokio::test]
 async fn lifting_a_block_allows_new_contact() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let carol = blackbox::enter(&server, &alice, &id, "@carol.bot").await;
     server.block(&alice, "@bob.bot").await;
     server.operator().delete("/_admin/agents/@alice.bot/blocks/@bob.bot").await.ok(200);
@@ -214,8 +205,7 @@ async fn lifting_a_block_allows_new_contact() {
 /// Blocks and their effects outlive a crash.
 #[tokio::test]
 async fn blocks_outlive_a_crash() {
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     server.block(&alice, "@bob.bot").await;
     server.crash().await;
     assert_eq!(alice.show(&id).await["state"], "ended");

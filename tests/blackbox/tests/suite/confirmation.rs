@@ -1,7 +1,7 @@
 //! Delivery is confirmed by the client's stack: the cursor moves when the pong arrives, not when bytes were written
 //! (ASP-43, ASP-45, ASP-48; D.4, D.9; scenarios 16 and 17).
 
-use blackbox::{Agent, Frame, PATIENCE, Server, Socket, content_of, kinds, pair, sequences};
+use blackbox::{Agent, Frame, PATIENCE, Server, Socket, content_of, kinds, sequences};
 use serde_json::json;
 
 /// Sends `count` messages named by `prefix`, and gives their texts.
@@ -21,8 +21,7 @@ async fn hear(socket: &mut Socket, texts: &[String]) -> Vec<serde_json::Value> {
 /// D.4: a client that never pongs gets everything again, again and again.
 #[tokio::test]
 async fn without_a_pong_everything_comes_again() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let texts = talk(&alice, &id, "text", 10).await;
     for _ in 0..3 {
         let mut mute = bob.connect_mute().await;
@@ -46,8 +45,7 @@ async fn without_a_pong_everything_comes_again() {
 /// looks after idle connections: that one would come too late for so many rounds.
 #[tokio::test]
 async fn a_ping_follows_the_last_event() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let mut socket = bob.connect().await;
     socket.until_kind("session.joined").await;
     let rounds = async {
@@ -64,8 +62,7 @@ async fn a_ping_follows_the_last_event() {
 /// D.4: what was confirmed does not come again; what came after does.
 #[tokio::test]
 async fn what_was_confirmed_does_not_come_again() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let first = talk(&alice, &id, "first", 5).await;
     let mut socket = bob.connect().await;
     hear(&mut socket, &first).await;
@@ -82,8 +79,7 @@ async fn what_was_confirmed_does_not_come_again() {
 /// The same over an orderly restart: confirmed cursors are kept.
 #[tokio::test]
 async fn confirmed_cursors_survive_a_shutdown() {
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     let first = talk(&alice, &id, "first", 5).await;
     let mut socket = bob.connect().await;
     hear(&mut socket, &first).await;
@@ -98,8 +94,7 @@ async fn confirmed_cursors_survive_a_shutdown() {
 /// D.4: a crash may bring repeats, never a gap, and nothing unconfirmed is skipped.
 #[tokio::test]
 async fn the_unconfirmed_survives_a_crash() {
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     let first = talk(&alice, &id, "first", 5).await;
     let mut socket = bob.connect().await;
     hear(&mut socket, &first).await;
@@ -123,8 +118,7 @@ async fn the_unconfirmed_survives_a_crash() {
 /// D.9: the stored cursor is the lowest that the live connections confirmed: a new one starts there.
 #[tokio::test]
 async fn a_new_connection_starts_at_the_slowest() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let mut prompt = bob.connect().await;
     let mut mute = bob.connect_mute().await;
     let texts = talk(&alice, &id, "text", 5).await;
@@ -138,8 +132,7 @@ async fn a_new_connection_starts_at_the_slowest() {
 /// D.9: one device's pong never hides another's loss.
 #[tokio::test]
 async fn a_pong_of_one_device_does_not_hide_the_loss_of_another() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let mut prompt = bob.connect().await;
     let mut lost = bob.connect_mute().await;
     let texts = talk(&alice, &id, "text", 5).await;
@@ -158,8 +151,7 @@ async fn a_pong_of_one_device_does_not_hide_the_loss_of_another() {
 /// The same when the prompt device goes too, and through a crash.
 #[tokio::test]
 async fn the_loss_of_one_device_outlives_the_other_and_a_crash() {
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     let mut prompt = bob.connect().await;
     let mut lost = bob.connect_mute().await;
     let texts = talk(&alice, &id, "text", 5).await;
@@ -176,8 +168,7 @@ async fn the_loss_of_one_device_outlives_the_other_and_a_crash() {
 /// D.9: repeats happen only on a new connection: on one connection every number comes once.
 #[tokio::test]
 async fn one_connection_repeats_nothing() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let mut mute = bob.connect_mute().await;
     talk(&alice, &id, "first", 5).await;
     let helper = bob.connect().await;
@@ -191,8 +182,7 @@ async fn one_connection_repeats_nothing() {
 /// The application's own ping is answered, confirms nothing, and everything else is ignored without harm.
 #[tokio::test]
 async fn the_application_ping_is_answered_and_confirms_nothing() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let texts = talk(&alice, &id, "text", 3).await;
     let mut mute = bob.connect_mute().await;
     hear(&mut mute, &texts).await;
@@ -208,8 +198,7 @@ async fn the_application_ping_is_answered_and_confirms_nothing() {
 #[tokio::test]
 async fn a_made_up_pong_confirms_nothing() {
     use blackbox::{encode, wsframe::PONG};
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let texts = talk(&alice, &id, "text", 3).await;
     let mut mute = bob.connect_mute().await;
     hear(&mut mute, &texts).await;
@@ -225,8 +214,7 @@ async fn a_made_up_pong_confirms_nothing() {
 /// ASP-45: the cursor runs over all events, and for an invitee over what it may see.
 #[tokio::test]
 async fn asp_45_cursors_run_over_all_events() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let carol = server.agent("@carol.bot").await;
     alice.invite(&id, &["@carol.bot"]).await;
     let mut to_carol = carol.connect().await;
@@ -242,8 +230,7 @@ async fn asp_45_cursors_run_over_all_events() {
 /// ASP-48: nothing marks an event as read: not a look at the history, not a call, not a text on the socket.
 #[tokio::test]
 async fn asp_48_nothing_marks_an_event_as_read() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let texts = talk(&alice, &id, "text", 3).await;
     let mut mute = bob.connect_mute().await;
     let last = hear(&mut mute, &texts).await.last().expect("events")["sequence"].clone();

@@ -205,8 +205,7 @@ async fn requests_that_are_made_at_once_pass_no_limit() {
 /// The ids of a channel's events count the events of the whole log.
 #[tokio::test]
 async fn a_request_writes_as_many_events_whoever_is_asked() {
-    let server = Server::start().await;
-    let asker = server.agent("@eve.bot").await;
+    let (server, [asker]) = Server::with(["@eve.bot"]).await;
     closed(&server, "@ida.private", false).await;
     closed(&server, "@ida.free", true).await;
     let blocking = closed(&server, "@ida.blocking", true).await;

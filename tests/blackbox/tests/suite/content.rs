@@ -1,13 +1,12 @@
 //! What a message may hold (ASP-36 to ASP-38, ASP-54, ASP-95, ASP-96, ASP-98).
 
-use blackbox::{Server, pair};
+use blackbox::Server;
 use serde_json::{Value, json};
 
 /// ASP-38: the four parts, with all their members, kept as they were sent.
 #[tokio::test]
 async fn asp_95_the_four_parts_are_taken() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let good = [
         json!("plain"),
         json!([{"type": "text", "text": "one"}]),
@@ -35,8 +34,7 @@ async fn asp_95_the_four_parts_are_taken() {
 /// ASP-38, D.9: parts are closed objects, and nothing is empty.
 #[tokio::test]
 async fn wrong_content_is_refused() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let wrong = [
         json!(""),
         json!([]),
@@ -66,8 +64,7 @@ async fn wrong_content_is_refused() {
 /// ASP-36, ASP-98: metadata is an object or absent, and comes back as given; none is invented.
 #[tokio::test]
 async fn metadata_is_an_object() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let path = format!("/sessions/{id}/messages");
     for metadata in [json!("x"), json!(7), json!([]), json!(true)] {
         alice.post(&path, json!({"content": "x", "metadata": metadata})).await.refusal_code(400);
@@ -85,8 +82,7 @@ async fn metadata_is_an_object() {
 /// ASP-96: a payload beyond the inline limit travels by reference; nobody fetches the reference.
 #[tokio::test]
 async fn asp_96_references_are_not_fetched() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/secret", listener.local_addr().expect("an address"));
     let content =
@@ -104,8 +100,7 @@ async fn asp_96_references_are_not_fetched() {
 /// The same text as string and as one text part stays in the form it was sent.
 #[tokio::test]
 async fn a_string_stays_a_string() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     alice.say(&id, "x").await;
     alice.say(&id, json!([{"type": "text", "text": "x"}])).await;
     let log = bob.history(&id).await;

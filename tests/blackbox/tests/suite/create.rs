@@ -6,8 +6,7 @@ use serde_json::json;
 /// ASP-22, ASP-64: a session is active, its creator joined, others invited; the answer says no more than the id.
 #[tokio::test]
 async fn asp_84_a_session_starts_active() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     server.agent("@bob.bot").await;
     let made = alice.open(json!({"invite": ["@bob.bot"], "topic": "a topic"})).await;
     assert_keys(&made, &["session_id"], &[]);
@@ -25,8 +24,7 @@ async fn asp_84_a_session_starts_active() {
 /// ASP-22: nobody need be invited; the creator's own entry is no event, so the first thing written is 1.
 #[tokio::test]
 async fn a_session_may_start_alone() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     for body in [json!({}), json!({"invite": []})] {
         let made = alice.open(body).await;
         let id = made["session_id"].as_str().expect("an id");
@@ -39,9 +37,7 @@ async fn a_session_may_start_alone() {
 /// only the invitation with inviter and topic.
 #[tokio::test]
 async fn the_initial_message_is_number_one() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     server.agent("@carol.bot").await;
     let mut to_alice = alice.connect().await;
     let mut to_bob = bob.connect().await;
@@ -73,9 +69,7 @@ async fn the_initial_message_is_number_one() {
 /// ASP-29, ASP-61, ASP-93: send-and-end: the message rides in the invitation, then the end; three events in all.
 #[tokio::test]
 async fn send_and_end_is_one_message_and_the_end() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let mut to_alice = alice.connect().await;
     let mut to_bob = bob.connect().await;
     let made = alice
@@ -110,9 +104,7 @@ async fn send_and_end_is_one_message_and_the_end() {
 /// ASP-29: for an invitee that is away, the same two events wait.
 #[tokio::test]
 async fn send_and_end_waits_for_the_absent() {
-    let mut server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (mut server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let body = json!({"invite": ["@bob.bot"], "end_after_send": true, "initial_message": {"content": "FYI"}});
     alice.open(body).await;
     server.crash().await;
@@ -125,8 +117,7 @@ async fn send_and_end_waits_for_the_absent() {
 /// `end_after_send` needs a message to send.
 #[tokio::test]
 async fn send_and_end_needs_a_message() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     server.agent("@bob.bot").await;
     let body = json!({"invite": ["@bob.bot"], "end_after_send": true});
     alice.post("/sessions", body).await.assert_refused(400, "end_after_send_requires_initial_message");
@@ -140,8 +131,7 @@ async fn send_and_end_needs_a_message() {
 /// 2.5 #18: oneself is ignored, doubles collapse.
 #[tokio::test]
 async fn invitees_are_a_set_without_oneself() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     server.agent("@bob.bot").await;
     let made = alice.open(json!({"invite": ["@bob.bot", "@alice.bot", "@bob.bot"]})).await;
     let id = made["session_id"].as_str().expect("an id");
@@ -155,8 +145,7 @@ async fn invitees_are_a_set_without_oneself() {
 /// Wrong members are refused with their code, and nothing is made.
 #[tokio::test]
 async fn wrong_members_are_refused() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     for (body, code) in [
         (json!({"invite": "@bob.bot"}), "invalid_invite"),
         (json!({"invite": [null]}), "invalid_invite"),
@@ -183,8 +172,7 @@ async fn wrong_members_are_refused() {
 /// D.9: unknown members at the top level are ignored.
 #[tokio::test]
 async fn unknown_members_are_ignored() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let body = json!({"topic": "t", "state": "ended", "participants": [], "x": {"y": [1]}, "sequence": 9});
     let made = alice.open(body).await;
     let session = alice.show(made["session_id"].as_str().expect("an id")).await;
@@ -195,8 +183,7 @@ async fn unknown_members_are_ignored() {
 /// Ids have their prefix and do not repeat; ULIDs sort by time.
 #[tokio::test]
 async fn ids_are_ulids_with_their_prefix() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut seen = std::collections::HashSet::new();
     for _ in 0..20 {
         let made = alice.open(json!({"initial_message": {"content": "x"}})).await;

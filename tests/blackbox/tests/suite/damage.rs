@@ -94,8 +94,7 @@ async fn a_flipped_bit_is_not_served_and_others_are() {
 /// What is damaged is refused by itself, and is in no list and no search; an export names a damaged package or session.
 #[tokio::test]
 async fn damaged_packages_projects_sessions_and_channels_are_left_out_of_lists() {
-    let mut server = Server::start().await;
-    let nick = server.agent("@nick.a").await;
+    let (mut server, [nick]) = Server::with(["@nick.a"]).await;
     for (id, title) in [("one", "zebra one"), ("two", MARK), ("three", "zebra three")] {
         let package = json!({
             "package_id": id, "project_id": "p", "relay_version": "0.1", "title": title,
@@ -175,8 +174,7 @@ fn package(id: &str, title: &str) -> Value {
 /// A damaged package ends no live stream and asks no question; the events around it come.
 #[tokio::test]
 async fn a_damaged_package_stops_no_stream_and_asks_nothing() {
-    let mut server = Server::start().await;
-    let nick = server.agent("@nick.a").await;
+    let (mut server, [nick]) = Server::with(["@nick.a"]).await;
     for (id, title) in [("one", "sound"), ("two", MARK), ("three", "sound")] {
         let body = package(id, title);
         nick.post("/v1/projects/p/packages", body).await.ok(201);
@@ -210,8 +208,7 @@ async fn a_damaged_package_stops_no_stream_and_asks_nothing() {
 /// A damaged project is named in every export, and a backup without it does not pass for complete.
 #[tokio::test]
 async fn an_export_names_a_damaged_project() {
-    let mut server = Server::start().await;
-    let nick = server.agent("@nick.a").await;
+    let (mut server, [nick]) = Server::with(["@nick.a"]).await;
     for (id, name) in [("p", "sound"), ("q", MARK)] {
         nick.post("/v1/projects", json!({"project_id": id, "name": name})).await.ok(201);
     }
@@ -287,8 +284,7 @@ async fn a_damaged_thread_is_left_out_of_lists() {
 /// A damaged row of a list of facts is left out of it, and of what contains the list.
 #[tokio::test]
 async fn a_damaged_fact_is_left_out_of_lists() {
-    let mut server = Server::start().await;
-    let nick = server.agent("@nick.a").await;
+    let (mut server, [nick]) = Server::with(["@nick.a"]).await;
     for (subject, value) in [("a", "sound"), ("b", MARK), ("c", "sound")] {
         let fact = json!({"subject": subject, "predicate": "is", "value": value});
         nick.post("/v1/projects/p/facts", fact).await.ok(201);

@@ -1,14 +1,13 @@
 //! What reaches whom, live and after an absence
 //! (ASP-25 to ASP-28, ASP-30, ASP-40, ASP-43, ASP-44, ASP-46, ASP-47, ASP-78 to ASP-81, ASP-85, ASP-97).
 
-use blackbox::{Server, assert_gapless, content_of, enter, kinds, pair, sequences};
+use blackbox::{Server, assert_gapless, content_of, enter, kinds, sequences};
 use serde_json::{Value, json};
 
 /// ASP-25, ASP-46, ASP-79: an invitee hears of its own invitation and of the end, of nothing between.
 #[tokio::test]
 async fn an_invitee_hears_only_of_itself() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let carol = server.agent("@carol.bot").await;
     server.agent("@dave.bot").await;
     let mut to_carol = carol.connect().await;
@@ -29,8 +28,7 @@ async fn an_invitee_hears_only_of_itself() {
 /// ASP-26, ASP-56, 2.5 #14: the joined hear everything, their own doings too.
 #[tokio::test]
 async fn the_joined_hear_everything() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let mut sockets = [alice.connect().await, bob.connect().await];
     alice.say(&id, "mine").await;
     bob.say(&id, "yours").await;
@@ -50,8 +48,7 @@ async fn the_joined_hear_everything() {
 /// ASP-47, 2.5 #13: on joining, the whole transcript in order, then one's own join, then live.
 #[tokio::test]
 async fn a_joiner_gets_the_transcript_first() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     for number in 0..20 {
         alice.say(&id, format!("old {number}")).await;
     }
@@ -79,8 +76,7 @@ async fn a_joiner_gets_the_transcript_first() {
 /// ASP-28, ASP-43, ASP-44: what came while away comes first, in order, then live.
 #[tokio::test]
 async fn asp_28_44_the_absent_miss_nothing() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let mut first = bob.connect().await;
     alice.say(&id, "seen").await;
     first.until_text("seen").await;
@@ -102,8 +98,7 @@ async fn asp_28_44_the_absent_miss_nothing() {
 /// ASP-28: joined but never connected is only offline.
 #[tokio::test]
 async fn asp_28_a_member_that_never_connected_has_all_waiting() {
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     alice.say(&id, "one").await;
     server.crash().await;
     alice.say(&id, "two").await;
@@ -116,8 +111,7 @@ async fn asp_28_a_member_that_never_connected_has_all_waiting() {
 /// ASP-27, ASP-80: who left has the log up to its own leave, and never more.
 #[tokio::test]
 async fn who_left_gets_nothing_past_its_leave() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     alice.say(&id, "one").await;
     bob.leave(&id).await;
     alice.say(&id, "two").await;
@@ -132,8 +126,7 @@ async fn who_left_gets_nothing_past_its_leave() {
 /// ASP-81: eligibility is judged event by event through all changes of status.
 #[tokio::test]
 async fn eligibility_is_judged_per_event() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let mut to_bob = bob.connect().await;
     to_bob.until_kind("session.joined").await;
     alice.say(&id, "as joined").await;
@@ -153,8 +146,7 @@ async fn eligibility_is_judged_per_event() {
 /// ASP-40, ASP-97: every live connection of an agent hears every event.
 #[tokio::test]
 async fn asp_40_97_every_connection_hears_everything() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let mut sockets = [bob.connect().await, bob.connect().await, bob.connect().await];
     for number in 0..10 {
         alice.say(&id, format!("{number}")).await;
@@ -172,8 +164,7 @@ async fn asp_40_97_every_connection_hears_everything() {
 /// ASP-41: with one of two connections gone the agent is still there.
 #[tokio::test]
 async fn losing_one_connection_of_two_loses_nothing() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let one = bob.connect().await;
     let mut two = bob.connect().await;
     two.until_kind("session.joined").await;
@@ -187,8 +178,7 @@ async fn losing_one_connection_of_two_loses_nothing() {
 async fn asp_85_another_client_library_hears_the_same() {
     use futures_util::StreamExt as _;
     use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest as _};
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     alice.say(&id, "hello").await;
     let url = format!("ws://{}/connect", server.address().get());
     let mut request = url.into_client_request().expect("a request");
@@ -208,8 +198,7 @@ async fn asp_85_another_client_library_hears_the_same() {
 /// ASP-36, ASP-54, ASP-98: content and metadata arrive as they were sent, whatever they hold.
 #[tokio::test]
 async fn asp_54_98_content_arrives_as_sent() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let mut to_bob = bob.connect().await;
     to_bob.until_kind("session.joined").await;
     let metadata =

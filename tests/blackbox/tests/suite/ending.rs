@@ -1,13 +1,12 @@
 //! How sessions end, and what is refused afterwards (ASP-21, ASP-23, ASP-68, ASP-72, ASP-75, ASP-77, ASP-105).
 
-use blackbox::{Server, content_of, enter, kinds, pair};
+use blackbox::{Server, content_of, enter, kinds};
 use serde_json::json;
 
 /// ASP-21, ASP-68: any joined participant ends it; everyone present hears of it.
 #[tokio::test]
 async fn an_end_is_told_to_everyone() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let carol = server.agent("@carol.bot").await;
     alice.invite(&id, &["@carol.bot"]).await;
     let mut sockets = [alice.connect().await, bob.connect().await, carol.connect().await];
@@ -27,8 +26,7 @@ async fn an_end_is_told_to_everyone() {
 /// ASP-75: who was only invited becomes left, and knows of invitation and end.
 #[tokio::test]
 async fn an_invitee_becomes_left_at_the_end() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (server, alice, _, id) = Server::with_pair().await;
     let carol = server.agent("@carol.bot").await;
     alice.say(&id, "private").await;
     alice.invite(&id, &["@carol.bot"]).await;
@@ -42,8 +40,7 @@ async fn an_invitee_becomes_left_at_the_end() {
 /// ASP-72: nothing goes on in an ended session.
 #[tokio::test]
 async fn an_ended_session_takes_nothing() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     server.agent("@carol.bot").await;
     bob.end(&id).await;
     let before = alice.history(&id).await;
@@ -62,8 +59,7 @@ async fn an_ended_session_takes_nothing() {
 /// ASP-23: it ends by itself when nobody is joined any more; pending invitees hear of it.
 #[tokio::test]
 async fn a_session_ends_when_nobody_is_joined() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let carol = server.agent("@carol.bot").await;
     alice.invite(&id, &["@carol.bot"]).await;
     let mut to_carol = carol.connect().await;
@@ -84,8 +80,7 @@ async fn a_session_ends_when_nobody_is_joined() {
 /// ASP-23: a creator alone ends its session by leaving.
 #[tokio::test]
 async fn the_last_leave_ends_it() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let id = alice.create(&[]).await;
     alice.leave(&id).await;
     assert_eq!(alice.show(&id).await["state"], "ended");
@@ -96,8 +91,7 @@ async fn the_last_leave_ends_it() {
 /// ASP-77, ASP-105: the transcript stays readable, after the end and after a restart.
 #[tokio::test]
 async fn asp_77_105_the_transcript_is_kept() {
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     let carol = enter(&server, &alice, &id, "@carol.bot").await;
     alice.say(&id, "one").await;
     carol.leave(&id).await;
@@ -113,8 +107,7 @@ async fn asp_77_105_the_transcript_is_kept() {
 /// ASP-14: an ended session is not ended twice by a block.
 #[tokio::test]
 async fn an_ended_session_stays_as_it_is() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     alice.end(&id).await;
     let before = alice.history(&id).await;
     server.block(&alice, "@bob.bot").await;

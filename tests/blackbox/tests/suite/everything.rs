@@ -116,8 +116,7 @@ async fn what_was_said_anywhere_is_found() {
 /// Only the room, the author and the time that are asked for.
 #[tokio::test]
 async fn a_search_is_narrowed_by_room_author_and_time() {
-    let server = Server::start().await;
-    let (nick, ann) = (server.agent("@nick.bot").await, server.agent("@nick.ann").await);
+    let (_server, [nick, ann]) = Server::with(["@nick.bot", "@nick.ann"]).await;
     let session = room(&[&nick, &ann]).await;
     nick.say(&session, "a heron by nick").await;
     ann.say(&session, "a heron by ann").await;
@@ -145,8 +144,7 @@ async fn a_search_is_narrowed_by_room_author_and_time() {
 /// Pages bring each hit once, and the agents beside them.
 #[tokio::test]
 async fn hits_come_in_pages() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.osprey").await;
+    let (_server, [nick]) = Server::with(["@nick.osprey"]).await;
     let session = nick.create(&[]).await;
     for n in 0..7 {
         nick.say(&session, format!("osprey number{n}").as_str()).await;
@@ -171,9 +169,7 @@ async fn hits_come_in_pages() {
 /// as long as one has not, nothing that came after one left.
 #[tokio::test]
 async fn asp_70_asp_80_messages_are_found_by_who_may_read_them() {
-    let server = Server::start().await;
-    let (alice, bob, eve) =
-        (server.agent("@alice.bot").await, server.agent("@bob.bot").await, server.agent("@eve.bot").await);
+    let (server, [alice, bob, eve]) = Server::with(["@alice.bot", "@bob.bot", "@eve.bot"]).await;
     let nothing = eve.get("/search?q=gnomes").await.fingerprint();
     let id = room(&[&alice, &bob]).await;
     alice.say(&id, "gnomes before").await;
@@ -202,9 +198,7 @@ async fn asp_70_asp_80_messages_are_found_by_who_may_read_them() {
 /// ASP-12: a block makes an agent leave, and what comes after it is not found.
 #[tokio::test]
 async fn asp_12_a_blocked_pair_finds_nothing_new_of_each_other() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
-    let carol = server.agent("@carol.bot").await;
+    let (server, [alice, bob, carol]) = Server::with(["@alice.bot", "@bob.bot", "@carol.bot"]).await;
     let id = room(&[&alice, &bob, &carol]).await;
     alice.say(&id, "gnomes before").await;
     server.block(&alice, "@bob.bot").await;
@@ -219,9 +213,8 @@ async fn asp_12_a_blocked_pair_finds_nothing_new_of_each_other() {
 /// in a channel that one lost.
 #[tokio::test]
 async fn matches_out_of_reach_change_no_answer() {
-    let server = Server::start().await;
-    let (nick, ann) = (server.agent("@nick.bot").await, server.agent("@nick.ann").await);
-    let (eve, paul) = (server.agent("@eve.bot").await, server.agent("@paul.bot").await);
+    let (server, [nick, ann, eve, paul]) =
+        Server::with(["@nick.bot", "@nick.ann", "@eve.bot", "@paul.bot"]).await;
     let left = room(&[&nick, &ann, &eve]).await;
     nick.say(&left, "one gnome among many other words").await;
     eve.leave(&left).await;
@@ -255,9 +248,7 @@ async fn matches_out_of_reach_change_no_answer() {
 /// D.6: channels of other owners are found by nobody whom they are not open to, and by a listed agent until a block.
 #[tokio::test]
 async fn events_of_channels_are_found_by_who_may_use_them() {
-    let server = Server::start().await;
-    let (nick, friend) = (server.agent("@nick.bot").await, server.agent("@acme.friend").await);
-    let stranger = server.agent("@eve.bot").await;
+    let (server, [nick, friend, stranger]) = Server::with(["@nick.bot", "@acme.friend", "@eve.bot"]).await;
     let at = channel(&nick).await;
     append(&nick, &at, "a gnome built it").await;
     append(&friend, &at, "a gnome mended it").await;
@@ -289,8 +280,7 @@ async fn sc_8_runs_are_found_by_who_may_read_them() {
 /// AP-101: packages and facts of a project are found by its readers as long as they are; of facts only what is current.
 #[tokio::test]
 async fn ap_101_packages_and_facts_are_found_by_readers_of_their_project() {
-    let server = Server::start().await;
-    let (nick, ann) = (server.agent("@nick.bot").await, server.agent("@acme.ann").await);
+    let (server, [nick, ann]) = Server::with(["@nick.bot", "@acme.ann"]).await;
     fact(&nick, "gnome clay").await;
     package(&nick, "pkg_a", "a gnome's hat").await;
     assert_eq!(kinds(&nick, "q=gnome").await, ["context.fact", "context.package"]);
@@ -352,8 +342,7 @@ async fn an_author_is_found_by_its_handle() {
 /// A token for one session finds its messages, however many newer sessions there are.
 #[tokio::test]
 async fn a_token_for_an_old_session_finds_its_messages() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.bot").await;
+    let (server, [nick]) = Server::with(["@nick.bot"]).await;
     let old = nick.create(&[]).await;
     nick.say(&old, "a gnome of old").await;
     for _ in 0..20 {
@@ -368,8 +357,7 @@ async fn a_token_for_an_old_session_finds_its_messages() {
 /// A token finds of each room what its scope admits there.
 #[tokio::test]
 async fn a_token_finds_what_its_scope_admits() {
-    let server = Server::start().await;
-    let (nick, ann) = (server.agent("@nick.bot").await, server.agent("@nick.ann").await);
+    let (server, [nick, ann]) = Server::with(["@nick.bot", "@nick.ann"]).await;
     let (one, other) = (room(&[&nick, &ann]).await, room(&[&nick, &ann]).await);
     nick.say(&one, "a gnome here").await;
     nick.say(&other, "a gnome there").await;
@@ -395,8 +383,7 @@ async fn a_token_finds_what_its_scope_admits() {
 /// The index goes on where it stood, after a stop and after a kill; one that is lost or damaged is made again.
 #[tokio::test]
 async fn a_restart_finds_everything() {
-    let mut server = Server::start().await;
-    let nick = server.agent("@nick.bot").await;
+    let (mut server, [nick]) = Server::with(["@nick.bot"]).await;
     let id = nick.create(&[]).await;
     let finds = async |count: usize| {
         eventually("it is found", || async {
@@ -464,8 +451,7 @@ async fn two_processes_find_the_same() {
 /// Of more things than compete the nearest are found, and the answer stays within its bounds.
 #[tokio::test]
 async fn many_things_compete() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.bot").await;
+    let (server, [nick]) = Server::with(["@nick.bot"]).await;
     let id = nick.create(&[]).await;
     for n in 0..230 {
         nick.say(&id, format!("plover {n}").as_str()).await;
@@ -521,8 +507,7 @@ async fn what_strangers_begin_displaces_nothing_from_a_search() {
 /// One search covers the newest 500 sessions; `GET /search/messages` goes further back.
 #[tokio::test]
 async fn only_the_newest_sessions_are_searched() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.bot").await;
+    let (_server, [nick]) = Server::with(["@nick.bot"]).await;
     let oldest = nick.create(&[]).await;
     nick.say(&oldest, "a dodo").await;
     for _ in 0..499 {
@@ -538,8 +523,7 @@ async fn only_the_newest_sessions_are_searched() {
 /// From the command line: when, what and who, the passage, and the path that reads it; as the server sent it under `--json`.
 #[tokio::test]
 async fn the_command_line_searches_as_the_agent() {
-    let server = Server::start().await;
-    let (nick, ann) = (server.agent("@nick.bot").await, server.agent("@nick.ann").await);
+    let (server, [nick, ann]) = Server::with(["@nick.bot", "@nick.ann"]).await;
     let session = room(&[&nick, &ann]).await;
     nick.say(&session, "the dunlin is here").await;
     ann.say(&session, "which dunlin?").await;

@@ -37,8 +37,7 @@ fn assert_ended(view: &Value, expected: &[(&str, &str)]) {
 
 #[tokio::test]
 async fn who_has_left_sees_nobody_who_came_later_but_the_end() {
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     let dave = enter(&server, &alice, &id, "@dave.bot").await;
     bob.leave(&id).await;
     let known = view(&bob, &id).await;
@@ -72,8 +71,7 @@ fn known_again(view: &Value, other: &Value) -> Value {
 /// Given X and Y, when X leaves first and Y last, then both see the end (C.1, ASP-23).
 #[tokio::test]
 async fn given_two_when_the_creator_leaves_first_then_it_sees_the_end_that_the_other_made() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     alice.leave(&id).await;
     let active = view(&alice, &id).await;
     assert_eq!((&active["state"], active.get("ended_at")), (&json!("active"), None));
@@ -87,8 +85,7 @@ async fn given_two_when_the_creator_leaves_first_then_it_sees_the_end_that_the_o
 /// Given a creator that left, when the others join and end, then it sees their present statuses.
 #[tokio::test]
 async fn given_a_creator_that_left_when_others_join_and_end_then_it_sees_how_they_stand() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let carol = server.agent("@carol.bot").await;
     alice.invite(&id, &["@carol.bot"]).await;
     alice.leave(&id).await;
@@ -102,8 +99,7 @@ async fn given_a_creator_that_left_when_others_join_and_end_then_it_sees_how_the
 /// Given an invitee, when the creator leaves, then nobody is invited or joined in the end that both see (ASP-75, ASP-23).
 #[tokio::test]
 async fn given_an_invitee_when_the_creator_leaves_then_nobody_is_invited_any_more() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let id = alice.create(&[&bob]).await;
     alice.leave(&id).await;
     assert_ended(&view(&alice, &id).await, &[("@alice.bot", "left"), ("@bob.bot", "left")]);
@@ -127,8 +123,7 @@ async fn given_two_that_lost_their_connections_when_both_graces_expire_then_both
 /// Given two invitees, then neither sees the other, also when the session ends, and each sees how those it knows stand.
 #[tokio::test]
 async fn given_two_invitees_then_neither_sees_the_other_and_both_see_the_end() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let (carol, _dave) = (server.agent("@carol.bot").await, server.agent("@dave.bot").await);
     bob.invite(&id, &["@carol.bot", "@dave.bot"]).await;
     bob.leave(&id).await;
@@ -142,8 +137,7 @@ async fn given_two_invitees_then_neither_sees_the_other_and_both_see_the_end() {
 
 #[tokio::test]
 async fn who_was_blocked_sees_what_one_that_left_sees() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     enter(&server, &alice, &id, "@carol.bot").await;
     server.block(&alice, "@bob.bot").await;
     let blocked = view(&bob, &id).await;
@@ -160,8 +154,7 @@ async fn who_was_blocked_sees_what_one_that_left_sees() {
 
 #[tokio::test]
 async fn who_is_not_asked_back_sees_that_the_session_goes_on_without_who_came_later() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     alice.end(&id).await;
     let heard = bob.history(&id).await;
     alice.reopen(&id, json!({"invite": []})).await;
@@ -195,8 +188,7 @@ async fn the_lists_of_an_owner_agree() {
 
 #[tokio::test]
 async fn who_is_asked_back_sees_its_invitation_and_the_rest_once_it_joins() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     bob.leave(&id).await;
     enter(&server, &alice, &id, "@later.bot").await;
     alice.invite(&id, &["@bob.bot"]).await;
@@ -209,8 +201,7 @@ async fn who_is_asked_back_sees_its_invitation_and_the_rest_once_it_joins() {
 /// An invitee is told who invites and the topic, nothing more (ASP-57); its view says no more.
 #[tokio::test]
 async fn an_invitee_sees_who_invited_it() {
-    let server = Server::start().await;
-    let (_, bob, id) = pair(&server).await;
+    let (server, _, bob, id) = Server::with_pair().await;
     let carol = server.agent("@carol.bot").await;
     enter(&server, &bob, &id, "@dave.bot").await;
     bob.invite(&id, &["@carol.bot"]).await;

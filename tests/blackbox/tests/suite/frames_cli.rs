@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 /// A server, and the command lines of two agents of one owner.
 async fn desk() -> (Server, Cli, Cli) {
-    let server = Server::start().await;
-    let (laptop, desktop) = (server.agent("@nick.cc-laptop").await, server.agent("@nick.cc-desktop").await);
+    let (server, [laptop, desktop]) = Server::with(["@nick.cc-laptop", "@nick.cc-desktop"]).await;
     let (laptop, desktop) = (Cli::of(&server, &laptop, "s-1"), Cli::of(&server, &desktop, "s-2"));
     (server, laptop, desktop)
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use blackbox::{Agent, Connection, Server, content_of, pair};
+use blackbox::{Agent, Connection, Server, content_of};
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
@@ -70,8 +70,7 @@ fn fill(shape: &str, agent: &Agent, id: &str) -> Vec<u8> {
 /// A16: nothing ambiguous is understood, and none of it writes a message.
 #[tokio::test]
 async fn ambiguous_requests_are_refused() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     for (what, shape) in SHAPES {
         assert_refused(what, exchange(&server, &fill(shape, &alice, &id)).await);
     }
@@ -82,8 +81,7 @@ async fn ambiguous_requests_are_refused() {
 /// A smuggled second request is not answered.
 #[tokio::test]
 async fn nothing_is_smuggled() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let inner = String::from_utf8(alice.request("POST", &format!("/sessions/{id}/end"), &[], Some(b"{}")))
         .expect("text");
     let outer = format!(
@@ -99,8 +97,7 @@ async fn nothing_is_smuggled() {
 /// Requests one after the other, and pipelined, on one connection are answered in order.
 #[tokio::test]
 async fn a_connection_is_kept() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let mut connection = Connection::open(server.address().get()).await.expect("a connection");
     let mut pipeline = Vec::new();
     for number in 0..10 {
@@ -118,8 +115,7 @@ async fn a_connection_is_kept() {
 /// Oversized heads are refused.
 #[tokio::test]
 async fn heads_have_limits() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let auth = format!("Authorization: Bearer {}", alice.token());
     let long = "x".repeat(2_000_000);
     let many: String = (0..20_000).map(|number| format!("X-{number}: y\r\n")).collect();
@@ -140,8 +136,7 @@ async fn heads_have_limits() {
 /// A17: half a head, and half a body, are cut off; everyone else is served meanwhile.
 #[tokio::test]
 async fn the_slow_are_cut_off() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let head = format!(
         "POST /sessions/{id}/messages HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n",
         alice.token()
@@ -169,8 +164,7 @@ async fn the_slow_are_cut_off() {
 /// Unknown paths and methods are refused in JSON, without inner words.
 #[tokio::test]
 async fn unknown_paths_and_methods_are_refused() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     for (method, path) in [
         ("GET", "/nothing"),
         ("GET", "/sessions/"),

@@ -256,8 +256,7 @@ async fn schemas_have_telling_names() {
 /// Scenario 8: a second process on the same data directory refuses to start, and the first goes on.
 #[tokio::test]
 async fn a_second_process_is_refused() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let (status, stderr) = server.start_twin().await;
     assert!(!status.success(), "the second process must not run");
     assert!(!stderr.trim().is_empty(), "it says why");
@@ -268,8 +267,7 @@ async fn a_second_process_is_refused() {
 /// Answers do not show what they are made with.
 #[tokio::test]
 async fn answers_are_plain() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let response = alice.get("/sessions").await;
     assert_keys(&response.ok(200), &["sessions"], &["next_cursor"]);
     assert!(response.header("x-powered-by").is_none());

@@ -18,8 +18,7 @@ const HIDDEN: [&str; 10] = [
 
 #[tokio::test]
 async fn a_text_of_one_line_hides_nothing() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let owner = server.owner("nick").await;
     for text in HIDDEN {
         alice.post("/sessions", json!({"topic": text})).await.assert_refused(400, "invalid_topic");
@@ -46,8 +45,7 @@ async fn a_text_of_one_line_hides_nothing() {
 /// What is said is kept as it was said.
 #[tokio::test]
 async fn a_body_is_kept_verbatim() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let id = alice.create(&[]).await;
     for text in HIDDEN {
         alice.say(&id, text).await;

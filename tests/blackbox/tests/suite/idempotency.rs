@@ -1,6 +1,6 @@
 //! Retries with a key (ASP-35, ASP-67, ASP-86): the first answer in every later state, one event, no second meaning.
 
-use blackbox::{Agent, Response, Server, content_of, pair};
+use blackbox::{Agent, Response, Server, content_of};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -19,8 +19,7 @@ fn assert_replay(first: &Response, again: &Response) {
 /// ASP-35: same key, same body: same id and sequence, one event.
 #[tokio::test]
 async fn asp_86_a_retry_gives_the_first_answer() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let body = json!({"content": "once", "idempotency_key": "k", "metadata": {"a": [1, 2]}});
     let first = send(&alice, &id, &body).await;
     first.ok(201);
@@ -33,8 +32,7 @@ async fn asp_86_a_retry_gives_the_first_answer() {
 /// 2.5 #16: another body under the same key is a mistake, and nothing is written or echoed.
 #[tokio::test]
 async fn a_key_has_one_meaning() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let body = json!({"content": "the original text", "idempotency_key": "k"});
     let first = send(&alice, &id, &body).await;
     first.ok(201);
@@ -55,8 +53,7 @@ async fn a_key_has_one_meaning() {
 /// D.9: bodies are compared as JSON values: order of members, spaces and escapes do not matter.
 #[tokio::test]
 async fn bodies_are_compared_as_values() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (_server, alice, _, id) = Server::with_pair().await;
     let path = format!("/sessions/{id}/messages");
     let texts: [&[u8]; 4] = [
         br#"{"content":"caf\u00e9","idempotency_key":"k","metadata":{"a":1,"b":[true,null]}}"#,
@@ -76,8 +73,7 @@ async fn bodies_are_compared_as_values() {
 /// The `Idempotency-Key` header counts when the body has none.
 #[tokio::test]
 async fn the_header_is_a_fallback() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let path = format!("/sessions/{id}/messages");
     let call = |key: &'static str, body: Value| {
         let (alice, path) = (alice.clone(), path.clone());
@@ -103,9 +99,7 @@ async fn the_header_is_a_fallback() {
 /// A published client sends the header on every verb: the others do their work.
 #[tokio::test]
 async fn the_header_does_no_harm_elsewhere() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let id = alice.create(&[&bob]).await;
     let key = [("Idempotency-Key", "9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d")];
     for (agent, verb) in
@@ -119,8 +113,7 @@ async fn the_header_does_no_harm_elsewhere() {
 /// D.9: a retry is answered in every later state of session and sender, through a crash too.
 #[tokio::test]
 async fn a_retry_is_answered_in_every_later_state() {
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     let carol = blackbox::enter(&server, &alice, &id, "@carol.bot").await;
     let body = json!({"content": "once", "idempotency_key": "k"});
     let first = send(&bob, &id, &body).await;
@@ -149,9 +142,7 @@ async fn a_retry_is_answered_in_every_later_state() {
 /// D.9: a refused request leaves the key free, whatever refused it.
 #[tokio::test]
 async fn a_refused_request_leaves_the_key_free() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let id = alice.create(&[&bob]).await;
     let path = format!("/sessions/{id}/messages");
     alice
@@ -177,8 +168,7 @@ async fn a_refused_request_leaves_the_key_free() {
 /// A key belongs to one sender in one session, and creation has its own.
 #[tokio::test]
 async fn a_key_is_scoped() {
-    let server = Server::start().await;
-    let (alice, bob, first) = pair(&server).await;
+    let (_server, alice, bob, first) = Server::with_pair().await;
     let second = blackbox::room(&[&alice, &bob]).await;
     for id in [&first, &second] {
         for agent in [&alice, &bob] {
@@ -197,9 +187,7 @@ async fn a_key_is_scoped() {
 /// Creation with a key makes one session, with or without message, and answers for it for ever.
 #[tokio::test]
 async fn creation_is_idempotent() {
-    let mut server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (mut server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let body = json!({
         "invite": ["@bob.bot"], "initial_message": {"content": "FYI"}, "end_after_send": true, "idempotency_key": "k",
     });
@@ -218,8 +206,7 @@ async fn creation_is_idempotent() {
 /// Many tries at the same time make one message, and all are told of the same.
 #[tokio::test]
 async fn racing_retries_make_one_message() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     for round in 0..20 {
         let body = json!({"content": format!("round {round}"), "idempotency_key": format!("k{round}")});
         let answers = join_all((0..8).map(|_| send(&alice, &id, &body))).await;
@@ -237,8 +224,7 @@ async fn racing_retries_make_one_message() {
 /// Bounds of a key: 1 to 255 characters, a string; absent keys make two messages of two sends.
 #[tokio::test]
 async fn keys_have_bounds() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (_server, alice, _, id) = Server::with_pair().await;
     for key in [json!(""), json!("k".repeat(256)), json!(7), json!(["k"]), json!({})] {
         let body = json!({"content": "x", "idempotency_key": key});
         send(&alice, &id, &body).await.assert_refused(400, "invalid_idempotency_key");
@@ -253,8 +239,7 @@ async fn keys_have_bounds() {
 /// Order of checks: a stranger's key is not even looked at.
 #[tokio::test]
 async fn keys_are_no_oracle_for_strangers() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (server, alice, _, id) = Server::with_pair().await;
     let carol = server.agent("@carol.bot").await;
     let body = json!({"content": "once", "idempotency_key": "k"});
     send(&alice, &id, &body).await.ok(201);

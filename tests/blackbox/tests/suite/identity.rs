@@ -1,6 +1,6 @@
 //! Who speaks: handles, and that each agent is only ever itself (ASP-1 to ASP-5, ASP-63, ASP-82, ASP-100, ASP-101).
 
-use blackbox::{Server, pair, room};
+use blackbox::{Server, room};
 use serde_json::json;
 
 const WELL_FORMED: &[&str] =
@@ -38,8 +38,7 @@ async fn handles_have_an_owner_and_a_name() {
 /// ASP-1, ASP-100: a malformed handle in an invitation, one of another network included, is the caller's mistake.
 #[tokio::test]
 async fn asp_100_a_malformed_handle_cannot_be_invited() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (_server, alice, _, id) = Server::with_pair().await;
     for handle in MALFORMED {
         let invite = json!({ "invite": [handle] });
         alice.post("/sessions", invite.clone()).await.assert_refused(400, "invalid_invite");
@@ -50,10 +49,7 @@ async fn asp_100_a_malformed_handle_cannot_be_invited() {
 /// ASP-2: two agents of one owner and of two owners look the same on the wire.
 #[tokio::test]
 async fn asp_2_the_owner_is_invisible_on_the_wire() {
-    let server = Server::start().await;
-    let alice = server.agent("@acme.alice").await;
-    let bob = server.agent("@acme.bob").await;
-    let carol = server.agent("@carol.bot").await;
+    let (_server, [alice, bob, carol]) = Server::with(["@acme.alice", "@acme.bob", "@carol.bot"]).await;
     let id = room(&[&alice, &bob, &carol]).await;
     let session = alice.show(&id).await;
     for participant in session["participants"].as_array().expect("a list") {
@@ -64,8 +60,7 @@ async fn asp_2_the_owner_is_invisible_on_the_wire() {
 /// ASP-4, ASP-82: whatever the body claims, the sender is the bearer of the token.
 #[tokio::test]
 async fn asp_4_82_the_body_cannot_claim_another_sender() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let claim = json!({
         "content": "hello", "sender": bob.handle, "from": bob.handle, "agent": bob.handle,
         "id": "msg_FORGED", "message_id": "msg_FORGED", "sequence": 4711, "created_at": 1,
@@ -87,8 +82,7 @@ async fn asp_4_82_the_body_cannot_claim_another_sender() {
 /// ASP-4: a foreign invitation cannot be made in another's name.
 #[tokio::test]
 async fn the_body_cannot_claim_another_inviter() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let carol = server.agent("@carol.bot").await;
     let body = json!({ "invite": [carol.handle], "invited_by": bob.handle, "by": bob.handle });
     alice.post(&format!("/sessions/{id}/invite"), body).await.ok(200);
@@ -100,8 +94,7 @@ async fn the_body_cannot_claim_another_inviter() {
 /// ASP-101: sends of any connection, socket open or not, carry the same handle.
 #[tokio::test]
 async fn asp_101_every_connection_sends_as_the_same_agent() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     alice.say(&id, "offline").await;
     let one = alice.connect().await;
     alice.say(&id, "one").await;
@@ -118,10 +111,7 @@ async fn asp_101_every_connection_sends_as_the_same_agent() {
 /// ASP-5, ASP-83: one namespace; a handle leads to the one agent that was made with it.
 #[tokio::test]
 async fn asp_5_83_a_handle_names_one_agent() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let one = server.agent("@shop.bot").await;
-    let other = server.agent("@shop.bot2").await;
+    let (_server, [alice, one, other]) = Server::with(["@alice.bot", "@shop.bot", "@shop.bot2"]).await;
     let id = alice.create(&[&one]).await;
     one.join(&id).await;
     other.get(&format!("/sessions/{id}")).await.assert_refused(404, "not_found");

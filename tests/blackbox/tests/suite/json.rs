@@ -1,6 +1,6 @@
 //! Strict JSON at the edge, and the limit of a body (ASP-63, ASP-90; D.3, A2, A15).
 
-use blackbox::{Agent, Response, Server, content_of, pair};
+use blackbox::{Agent, Response, Server, content_of};
 
 const MIB: usize = 1_048_576;
 
@@ -26,8 +26,7 @@ const BROKEN: &[(&str, &[u8])] = &[
 
 #[tokio::test]
 async fn broken_json_is_refused() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     for (what, body) in BROKEN {
         let response = send(&alice, &id, body).await;
         assert_eq!(response.status, 400, "{what}: {response}");
@@ -40,8 +39,7 @@ async fn broken_json_is_refused() {
 /// The same at every endpoint that takes a body.
 #[tokio::test]
 async fn asp_90_broken_json_is_refused_everywhere() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (server, alice, _, id) = Server::with_pair().await;
     let operator = server.operator();
     for body in [&br#"{"a":1,"a":2}"#[..], br#"{"a":"\u0000"}"#, b"{", br#"{"a":1e999}"#] {
         for path in
@@ -59,8 +57,7 @@ async fn asp_90_broken_json_is_refused_everywhere() {
 /// Operations that need no body refuse a broken one, and their description says so.
 #[tokio::test]
 async fn asp_65_broken_json_is_refused_where_no_body_is_needed() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (server, alice, _, id) = Server::with_pair().await;
     let document = server.stranger().get("/openapi.json").await.ok(200);
     for verb in ["join", "leave", "end"] {
         alice.post_raw(&format!("/sessions/{id}/{verb}"), b"{").await.assert_refused(400, "invalid_json");
@@ -74,8 +71,7 @@ async fn asp_65_broken_json_is_refused_where_no_body_is_needed() {
 /// Hard cases that are good JSON.
 #[tokio::test]
 async fn asp_90_good_json_is_taken() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let good: &[&[u8]] = &[
         b" \t\r\n{\"content\":\"x\"}\r\n ",
         br#"{"content":"\ud83d\ude00 \u00e9 \/ \b\f\n\r\t"}"#,
@@ -100,8 +96,7 @@ fn nested(depth: usize) -> Vec<u8> {
 /// D.3, D.9: depth 64 with the outermost counted as 1.
 #[tokio::test]
 async fn depth_ends_at_64() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     send(&alice, &id, &nested(64)).await.ok(201);
     for depth in [65, 66, 127, 128, 1_000, 100_000] {
         send(&alice, &id, &nested(depth)).await.assert_refused(400, "invalid_json");
@@ -123,8 +118,7 @@ fn sized(bytes: usize) -> Vec<u8> {
 /// D.3: a body of 1 MiB is taken and arrives whole; one byte more is 413, on every endpoint.
 #[tokio::test]
 async fn a_body_ends_at_one_mebibyte() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let mut to_bob = bob.connect().await;
     to_bob.until_kind("session.joined").await;
     send(&alice, &id, &sized(MIB)).await.ok(201);
@@ -144,8 +138,7 @@ async fn a_body_ends_at_one_mebibyte() {
 /// The same for a body without a length: the limit holds on what arrives.
 #[tokio::test]
 async fn a_chunked_body_ends_there_too() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let path = format!("/sessions/{id}/messages");
     let chunked = |body: &[u8]| {
         let headers = [("Content-Type", "application/json"), ("Transfer-Encoding", "chunked")];

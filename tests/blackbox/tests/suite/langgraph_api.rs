@@ -6,8 +6,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 async fn served() -> (Server, Agent) {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (server, [nick]) = Server::with(["@nick.cc"]).await;
     (server, nick)
 }
 

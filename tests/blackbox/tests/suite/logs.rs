@@ -1,6 +1,6 @@
 //! No body and no token reaches what the server prints (A23).
 
-use blackbox::{Cli, Pongs, Server, encode, pair, wsframe::TEXT};
+use blackbox::{Cli, Pongs, Server, encode, wsframe::TEXT};
 use serde_json::{Value, json};
 
 const CANARY: &str = "canary-4f1d-please-never-print-me";
@@ -8,8 +8,7 @@ const CANARY: &str = "canary-4f1d-please-never-print-me";
 /// Contents, topics, metadata, keys, tokens and tickets, in good requests and bad, stay out of the log.
 #[tokio::test]
 async fn nothing_private_is_printed() {
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     let owner = server.owner("acme").await;
     let path = format!("/sessions/{id}/messages");
     let mut socket = bob.connect().await;
@@ -79,8 +78,7 @@ async fn tokens_in_clear_text_are_warned_of() {
 /// Metrics name no handle, session or token.
 #[tokio::test]
 async fn metrics_name_nobody() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (server, alice, _, id) = Server::with_pair().await;
     alice.say(&id, CANARY).await;
     let metrics = server.stranger().get("/metrics").await;
     assert_eq!(metrics.status, 200, "{metrics}");
@@ -92,8 +90,7 @@ async fn metrics_name_nobody() {
 /// What is printed on stderr is JSON, one object a line.
 #[tokio::test]
 async fn the_log_is_json_lines() {
-    let mut server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (mut server, alice, _, id) = Server::with_pair().await;
     alice.say(&id, "hello").await;
     alice.post_raw("/sessions", b"{").await.refusal_code(400);
     server.stop().await;

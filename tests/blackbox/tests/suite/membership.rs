@@ -1,15 +1,14 @@
 //! Inviting, joining, leaving: who may, when, and what it answers
 //! (ASP-52, ASP-58, ASP-65 to ASP-68, ASP-73, ASP-74, ASP-76).
 
-use blackbox::{Server, content_of, enter, kinds, pair, room, rounds};
+use blackbox::{Server, content_of, enter, kinds, room, rounds};
 use futures_util::future::join_all;
 use serde_json::json;
 
 /// ASP-58, ASP-68: a join is told to everyone present, and once.
 #[tokio::test]
 async fn a_join_is_told_to_everyone() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let mut to_alice = alice.connect().await;
     let mut to_bob = bob.connect().await;
     to_alice.until_kind("session.joined").await;
@@ -29,8 +28,7 @@ async fn a_join_is_told_to_everyone() {
 /// D.9: joining twice is 200 and writes nothing.
 #[tokio::test]
 async fn joining_twice_is_joining_once() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     bob.join(&id).await;
     alice.join(&id).await;
     assert_eq!(kinds(&alice.history(&id).await), ["invited", "joined"]);
@@ -40,9 +38,7 @@ async fn joining_twice_is_joining_once() {
 /// ASP-65: no body, `{}`, and a member nobody asked for are all the same to join, leave and end.
 #[tokio::test]
 async fn asp_65_verbs_without_a_body_take_an_empty_object_too() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     for body in [json!({}), json!({"reason": "none"})] {
         let id = alice.create(&[&bob]).await;
         for (agent, verb) in [(&bob, "join"), (&bob, "leave"), (&alice, "end")] {
@@ -55,8 +51,7 @@ async fn asp_65_verbs_without_a_body_take_an_empty_object_too() {
 /// ASP-66, 2.5 #18: the answer lists only who was newly invited.
 #[tokio::test]
 async fn an_invitation_answers_with_the_new_ones() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     for handle in ["@carol.bot", "@dave.bot"] {
         server.agent(handle).await;
     }
@@ -71,8 +66,7 @@ async fn an_invitation_answers_with_the_new_ones() {
 
 #[tokio::test]
 async fn wrong_invitations_are_refused() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (_server, alice, _, id) = Server::with_pair().await;
     let path = format!("/sessions/{id}/invite");
     for body in [
         json!({}),
@@ -90,8 +84,7 @@ async fn wrong_invitations_are_refused() {
 /// ASP-73: an invitee may only join.
 #[tokio::test]
 async fn an_invitee_may_only_join() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (server, alice, _, id) = Server::with_pair().await;
     let carol = server.agent("@carol.bot").await;
     server.agent("@dave.bot").await;
     alice.invite(&id, &["@carol.bot"]).await;
@@ -117,8 +110,7 @@ async fn an_invitee_may_only_join() {
 /// ASP-27, ASP-73, ASP-52: who left may do nothing, not even come back alone.
 #[tokio::test]
 async fn who_left_may_do_nothing() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     server.agent("@carol.bot").await;
     bob.leave(&id).await;
     let before = alice.history(&id).await;
@@ -143,8 +135,7 @@ async fn who_left_may_do_nothing() {
 /// ASP-68: the leaver and everyone present get the leave; the leaver nothing after it.
 #[tokio::test]
 async fn a_leave_is_told_to_everyone() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let carol = enter(&server, &alice, &id, "@carol.bot").await;
     let mut sockets = [alice.connect().await, bob.connect().await, carol.connect().await];
     bob.leave(&id).await;
@@ -169,8 +160,7 @@ async fn a_leave_is_told_to_everyone() {
 /// ASP-52, ASP-76: back by invitation and join; the gap is then readable.
 #[tokio::test]
 async fn who_left_returns_by_invitation() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     alice.say(&id, "one").await;
     bob.leave(&id).await;
     alice.say(&id, "two").await;
@@ -187,9 +177,7 @@ async fn who_left_returns_by_invitation() {
 /// ASP-74: there is no way to decline; not joining is declining.
 #[tokio::test]
 async fn asp_74_there_is_no_decline() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let id = alice.create(&[&bob]).await;
     let response = bob.post_empty(&format!("/sessions/{id}/decline")).await;
     assert!([404, 405].contains(&response.status), "{response}");
@@ -199,9 +187,7 @@ async fn asp_74_there_is_no_decline() {
 /// ASP-42: a join is the identity's: every socket of the agent then hears the session.
 #[tokio::test]
 async fn a_join_is_for_the_whole_identity() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let id = alice.create(&[&bob]).await;
     alice.say(&id, "early").await;
     let mut sockets = [bob.connect().await, bob.connect().await];
@@ -215,9 +201,7 @@ async fn a_join_is_for_the_whole_identity() {
 /// ASP-39: one stream carries every session of the agent, each event with its session's id.
 #[tokio::test]
 async fn asp_39_one_stream_carries_all_sessions() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let mut ids = Vec::new();
     for _ in 0..5 {
         ids.push(room(&[&alice, &bob]).await);
@@ -240,8 +224,7 @@ async fn asp_39_one_stream_carries_all_sessions() {
 /// ASP-18: an invited agent has its session at any time, also while it joins, whoever invited it.
 #[tokio::test]
 async fn a_session_does_not_disappear_while_an_agent_joins_it() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.cc").await, server.agent("@bob.cc").await);
+    let (_server, [alice, bob]) = Server::with(["@alice.cc", "@bob.cc"]).await;
     for _ in 0..rounds(40, 10) {
         let opened = alice.open(json!({ "invite": [bob.handle] })).await;
         let id = opened["session_id"].as_str().expect("an id").to_owned();

@@ -333,8 +333,7 @@ async fn no_password_is_printed_or_shown() {
 
 /// A large store, of which a copy is killed in the middle.
 async fn large() -> (Server, Agent, String) {
-    let mut server = Server::start().await;
-    let (alice, bob, session) = pair(&server).await;
+    let (mut server, alice, bob, session) = Server::with_pair().await;
     let body = "x".repeat(100_000);
     for n in 0..6 {
         join_all((0..20).map(|nth| alice.say(&session, format!("{n}.{nth} {body}")))).await;

@@ -1,7 +1,7 @@
 //! Every "not yours" is the same 404: status, headers but the date, and body bytes
 //! (ASP-12, ASP-18, ASP-19, ASP-89; scenario 24, A1, A5, A6).
 
-use blackbox::{Agent, Caller, Response, Server, enter, pair, room};
+use blackbox::{Agent, Caller, Response, Server, enter, room};
 use serde_json::{Value, json};
 
 /// Ids that name nothing, well formed and not.
@@ -66,8 +66,7 @@ fn assert_silent(response: &Response) {
 /// ASP-18, A1: foreign sessions in every state, and ids that never were, on every endpoint: one answer.
 #[tokio::test]
 async fn asp_89_foreign_and_absent_sessions_look_alike() {
-    let server = Server::start().await;
-    let (alice, bob, active) = pair(&server).await;
+    let (server, alice, bob, active) = Server::with_pair().await;
     let ended = room(&[&alice, &bob]).await;
     alice.say(&ended, "x").await;
     alice.end(&ended).await;
@@ -91,8 +90,7 @@ async fn asp_89_foreign_and_absent_sessions_look_alike() {
 /// The order of checks for strangers: broken JSON is refused before the session is looked for, in every case alike.
 #[tokio::test]
 async fn broken_json_is_refused_alike() {
-    let server = Server::start().await;
-    let (_, _, id) = pair(&server).await;
+    let (server, _, _, id) = Server::with_pair().await;
     let stranger = server.agent("@stranger.bot").await;
     let mut seen = std::collections::BTreeSet::new();
     for id in [id.as_str(), ABSENT[0], "x"] {
@@ -124,8 +122,7 @@ async fn unreachable(server: &Server, caller: &Agent) -> Vec<String> {
 /// ASP-18, ASP-19: hidden, blocking, blocked, deleted, never made: the same answer wherever one may be invited.
 #[tokio::test]
 async fn unreachable_and_absent_agents_look_alike() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (server, alice, _, id) = Server::with_pair().await;
     let handles = unreachable(&server, &alice).await;
     let mut reference: Option<String> = None;
     for handle in &handles {
@@ -157,8 +154,7 @@ async fn unreachable_and_absent_agents_look_alike() {
 /// A6: which of several was refused cannot be told, nor how many.
 #[tokio::test]
 async fn a_list_is_no_oracle() {
-    let server = Server::start().await;
-    let (alice, _, _) = pair(&server).await;
+    let (server, alice, _, _) = Server::with_pair().await;
     let handles = unreachable(&server, &alice).await;
     let one = alice.post("/sessions", json!({"invite": [handles[0]]})).await;
     for list in [json!(handles), json!(["@bob.bot", handles[1]]), json!([handles[2], "@bob.bot", handles[3]])]
@@ -171,8 +167,7 @@ async fn a_list_is_no_oracle() {
 /// At a reopening, refusals are skipped silently: the answers are equal.
 #[tokio::test]
 async fn a_reopening_is_no_oracle() {
-    let server = Server::start().await;
-    let (alice, _, _) = pair(&server).await;
+    let (server, alice, _, _) = Server::with_pair().await;
     let handles = unreachable(&server, &alice).await;
     let mut seen = std::collections::BTreeSet::new();
     for handle in &handles {
@@ -190,8 +185,7 @@ async fn a_reopening_is_no_oracle() {
 /// ASP-12: the blocked finds its blocker as absent as a handle that never was, and its old session as if it had left.
 #[tokio::test]
 async fn the_blocked_finds_nothing() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let carol = enter(&server, &alice, &id, "@carol.bot").await;
     let own = room(&[&bob, &carol]).await;
     server.block(&alice, &bob.handle).await;
@@ -210,8 +204,7 @@ async fn the_blocked_finds_nothing() {
 /// Contacts and tickets of others are not there either.
 #[tokio::test]
 async fn other_ids_are_not_there_either() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let reference = alice.get(&format!("/sessions/{}", ABSENT[0])).await;
     for id in ["req_01HW7AB12CDEFGHJKMNPQRSTVW", "req_x", "x", "sess_01HW7AB12CDEFGHJKMNPQRSTVW"] {
         for verb in ["accept", "decline"] {
@@ -225,8 +218,7 @@ async fn other_ids_are_not_there_either() {
 /// ASP-19, ASP-20: no agent's call on a session is ever answered 403: trust says 404, and a limit would say 429.
 #[tokio::test]
 async fn asp_89_no_session_call_is_answered_403() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let invited = server.agent("@invited.bot").await;
     alice.invite(&id, &["@invited.bot"]).await;
     let left = enter(&server, &alice, &id, "@left.bot").await;

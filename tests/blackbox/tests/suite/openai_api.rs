@@ -5,8 +5,7 @@ use blackbox::{Agent, Caller, Response, Server};
 use serde_json::{Value, json};
 
 async fn served() -> (Server, Agent) {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (server, [nick]) = Server::with(["@nick.cc"]).await;
     (server, nick)
 }
 

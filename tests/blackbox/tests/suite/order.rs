@@ -1,15 +1,13 @@
 //! One gap-free counter per session, the same order for everyone (ASP-33, ASP-44, ASP-45, ASP-86).
 
-use blackbox::{Server, assert_gapless, content_of, enter, pair, room, sequences};
+use blackbox::{Server, assert_gapless, content_of, enter, room, sequences};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 /// 2.5 #4: the counter runs over all events from 1, and answers carry the event's number.
 #[tokio::test]
 async fn one_counter_runs_over_all_events() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let made = alice.open(json!({"invite": ["@bob.bot"], "initial_message": {"content": "1"}})).await;
     let id = made["session_id"].as_str().expect("an id");
     bob.join(id).await;
@@ -29,8 +27,7 @@ async fn one_counter_runs_over_all_events() {
 /// A refused request takes no number.
 #[tokio::test]
 async fn refusals_leave_no_gap() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     for round in 0..5 {
         alice.post(&format!("/sessions/{id}/messages"), json!({"content": 7})).await.refusal_code(400);
         alice
@@ -85,8 +82,7 @@ async fn concurrent_senders_make_one_order() {
 /// Events of all kinds race; the log stays gap-free and what each hears rises strictly.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn races_of_all_kinds_leave_no_gap() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let mut others = Vec::new();
     for number in 0..6 {
         others.push(server.agent(&format!("@other.n{number}")).await);
@@ -123,8 +119,7 @@ async fn races_of_all_kinds_leave_no_gap() {
 /// Joining while others talk: the joiner's stream has no gap and no repeat at the seam.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_join_in_the_middle_has_no_seam() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     for round in 0..10 {
         let carol = server.agent(&format!("@carol.n{round}")).await;
         alice.invite(&id, &[&carol.handle]).await;

@@ -101,8 +101,7 @@ async fn an_owner_is_not_the_operator() {
 /// ASP-3: an agent's token configures nothing, not even its own agent.
 #[tokio::test]
 async fn an_agent_configures_nothing() {
-    let server = Server::start().await;
-    let (alice, bob, _) = pair(&server).await;
+    let (server, alice, bob, _) = Server::with_pair().await;
     for handle in [&alice.handle, &bob.handle] {
         let path = format!("/_admin/agents/{handle}");
         alice.get(&path).await.assert_refused(404, "not_found");

@@ -1,13 +1,12 @@
 //! `after_sequence`, `limit` and `next_cursor` (ASP-71, ASP-88).
 
-use blackbox::{Server, content_of, pair, sequences};
+use blackbox::{Server, content_of, sequences};
 use serde_json::Value;
 
 /// Pages are cut where asked, and `next_cursor` walks through without gap or repeat.
 #[tokio::test]
 async fn pages_walk_the_log() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     for number in 0..23 {
         alice.say(&id, format!("{number}")).await;
     }
@@ -33,8 +32,7 @@ async fn pages_walk_the_log() {
 /// ASP-71: strictly greater than N; past the end is empty and not an error.
 #[tokio::test]
 async fn asp_71_after_sequence_is_exclusive() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (_server, alice, _, id) = Server::with_pair().await;
     for number in 3..=6 {
         assert_eq!(alice.say(&id, "x").await, number);
     }
@@ -53,8 +51,7 @@ async fn asp_71_after_sequence_is_exclusive() {
 /// D.9: `next_cursor` means more that the caller may see, not more in the log.
 #[tokio::test]
 async fn next_cursor_means_more_to_see() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let carol = server.agent("@carol.bot").await;
     alice.invite(&id, &["@carol.bot"]).await;
     bob.leave(&id).await;
@@ -78,8 +75,7 @@ async fn next_cursor_means_more_to_see() {
 /// The default page holds a thousand.
 #[tokio::test]
 async fn a_page_holds_a_thousand() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let mut connection = blackbox::Connection::open(server.address().get()).await.expect("a connection");
     for number in 0..1_010 {
         let body = format!(r#"{{"content":"{number}"}}"#);
@@ -96,8 +92,7 @@ async fn a_page_holds_a_thousand() {
 
 #[tokio::test]
 async fn wrong_pages_are_refused() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (server, alice, _, id) = Server::with_pair().await;
     let stranger = server.agent("@stranger.bot").await;
     for (query, code) in [
         ("limit=0", "invalid_limit"),
@@ -125,8 +120,7 @@ async fn wrong_pages_are_refused() {
 /// A parameter that stands twice is refused: which of the two is meant is anybody's guess.
 #[tokio::test]
 async fn a_repeated_parameter_is_refused() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (server, alice, _, id) = Server::with_pair().await;
     for path in ["/sessions?limit=1&limit=2".to_owned(), format!("/sessions/{id}/events?limit=1&limit=2")] {
         alice.get(&path).await.assert_refused(400, "invalid_query");
     }
@@ -137,8 +131,7 @@ async fn a_repeated_parameter_is_refused() {
 /// The cursor of a list of sessions is `before`, and also `cursor`, as in the other lists.
 #[tokio::test]
 async fn the_cursor_of_sessions_has_the_name_of_other_lists_too() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let owner = server.owner("alice").await;
     let older = alice.create(&[]).await;
     alice.create(&[]).await;
@@ -159,8 +152,7 @@ async fn the_cursor_of_sessions_has_the_name_of_other_lists_too() {
 /// A cursor of a list of sessions is a `next_cursor`; anything else is an error and not the first page again.
 #[tokio::test]
 async fn a_cursor_of_sessions_that_is_none_is_refused() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (server, alice, _, id) = Server::with_pair().await;
     let owner = server.owner("alice").await;
     for cursor in ["", "x", "zzz", "SESS", "sess_"] {
         alice.get(&format!("/sessions?before={cursor}")).await.assert_refused(400, "invalid_cursor");

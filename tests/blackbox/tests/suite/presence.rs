@@ -8,8 +8,7 @@ use serde_json::json;
 /// ASP-49, ASP-50: the last connection drops: disconnected, still joined; back in time: reconnected, nothing missed.
 #[tokio::test]
 async fn asp_92_a_short_absence_is_told_and_healed() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let mut to_alice = alice.connect().await;
     let mut to_bob = bob.connect().await;
     to_bob.until_kind("session.joined").await;
@@ -38,8 +37,7 @@ async fn asp_92_a_short_absence_is_told_and_healed() {
 /// ASP-49: it is told in every active session it is joined in, and in no other.
 #[tokio::test]
 async fn an_absence_is_told_where_it_matters() {
-    let server = Server::start().await;
-    let (alice, bob, first) = pair(&server).await;
+    let (_server, alice, bob, first) = Server::with_pair().await;
     let second = room(&[&alice, &bob]).await;
     let ended = room(&[&alice, &bob]).await;
     alice.end(&ended).await;
@@ -143,8 +141,7 @@ async fn asp_53_extra_connections_make_no_events() {
 /// D.9: `reconnected` only follows a `disconnected`: a first connection is no return.
 #[tokio::test]
 async fn a_first_connection_is_no_return() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let mut to_alice = alice.connect().await;
     to_alice.until_kind("session.joined").await;
     let mut to_bob = bob.connect().await;
@@ -172,8 +169,7 @@ async fn no_clock_runs_for_the_never_connected() {
 /// A closing handshake is a drop like any other.
 #[tokio::test]
 async fn a_clean_close_is_a_drop_too() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let mut to_alice = alice.connect().await;
     let mut to_bob = bob.connect().await;
     to_bob.until_kind("session.joined").await;
@@ -241,8 +237,7 @@ async fn a_restart_starts_the_grace_again() {
 /// ASP-50: back after a restart within the grace: one `reconnected`, no `left`.
 #[tokio::test]
 async fn a_return_after_a_restart_heals() {
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     let mut to_alice = alice.connect().await;
     bob.come_and_go().await;
     to_alice.until_kind("session.disconnected").await;

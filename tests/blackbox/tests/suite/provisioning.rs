@@ -25,8 +25,7 @@ async fn agents_are_made_closed() {
 
 #[tokio::test]
 async fn asp_5_a_taken_handle_is_refused() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let again = server.operator().post("/_admin/agents", json!({"handle": "@alice.bot"})).await;
     again.assert_refused(409, "agent_exists");
     alice.get("/sessions").await.ok(200);
@@ -110,8 +109,7 @@ async fn owners_are_made_and_listed() {
 
 #[tokio::test]
 async fn everything_provisioned_outlives_a_crash() {
-    let mut server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (mut server, [alice]) = Server::with(["@alice.bot"]).await;
     let bob: Agent = server.closed_agent("@bob.bot", &["@alice.bot"]).await;
     let owner = server.owner("carol").await;
     let dave = server.agent("@dave.bot").await;

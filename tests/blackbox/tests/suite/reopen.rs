@@ -1,13 +1,12 @@
 //! Reopening (ASP-21, ASP-24, ASP-60, ASP-62, ASP-69, ASP-91).
 
-use blackbox::{Server, assert_gapless, content_of, enter, kinds, pair};
+use blackbox::{Server, assert_gapless, content_of, enter, kinds};
 use serde_json::json;
 
 /// ASP-24, ASP-60, ASP-69: same id, transcript kept, everyone who was joined invited afresh.
 #[tokio::test]
 async fn asp_91_a_reopened_session_goes_on() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     alice.say(&id, "before").await;
     bob.end(&id).await;
     let mut to_alice = alice.connect().await;
@@ -38,8 +37,7 @@ async fn asp_91_a_reopened_session_goes_on() {
 /// 2.5 #9: a given list replaces the default; prior ones are told of both, new ones only of the invitation.
 #[tokio::test]
 async fn a_reopening_may_choose_whom() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let carol = enter(&server, &alice, &id, "@carol.bot").await;
     let dave = server.agent("@dave.bot").await;
     alice.say(&id, "private").await;
@@ -71,8 +69,7 @@ async fn a_reopening_may_choose_whom() {
 /// An explicit empty list invites nobody.
 #[tokio::test]
 async fn a_reopening_may_be_alone() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     alice.end(&id).await;
     alice.reopen(&id, json!({"invite": []})).await;
     assert_eq!(alice.status_of(&id, "@bob.bot").await, "left");
@@ -83,8 +80,7 @@ async fn a_reopening_may_be_alone() {
 /// ASP-62: only who was joined when it ended may reopen.
 #[tokio::test]
 async fn only_the_joined_may_reopen() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let left = enter(&server, &alice, &id, "@left.bot").await;
     left.leave(&id).await;
     let invited = server.agent("@invited.bot").await;
@@ -108,8 +104,7 @@ async fn only_the_joined_may_reopen() {
 /// 2.5 #10: a session that everyone left cannot be reopened.
 #[tokio::test]
 async fn an_abandoned_session_stays_ended() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     alice.leave(&id).await;
     bob.leave(&id).await;
     for agent in [&alice, &bob] {
@@ -123,8 +118,7 @@ async fn an_abandoned_session_stays_ended() {
 /// ASP-62: trust is checked afresh; who refuses now is skipped silently.
 #[tokio::test]
 async fn trust_is_checked_afresh() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let bob = server.closed_agent("@bob.bot", &["@alice.bot"]).await;
     let carol = server.agent("@carol.bot").await;
     let id = blackbox::room(&[&alice, &bob, &carol]).await;
@@ -140,9 +134,7 @@ async fn trust_is_checked_afresh() {
 /// D.9: reachable invitees of a send-and-end count as joined at the end: the acknowledgement of section 7.2.
 #[tokio::test]
 async fn the_invitee_of_a_send_and_end_may_reopen() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let body = json!({"invite": ["@bob.bot"], "end_after_send": true, "initial_message": {"content": "FYI"}});
     let made = alice.open(body).await;
     let id = made["session_id"].as_str().expect("an id");
@@ -155,8 +147,7 @@ async fn the_invitee_of_a_send_and_end_may_reopen() {
 
 #[tokio::test]
 async fn wrong_reopenings_are_refused() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (_server, alice, _, id) = Server::with_pair().await;
     alice.end(&id).await;
     let path = format!("/sessions/{id}/reopen");
     for (body, code) in [
@@ -174,8 +165,7 @@ async fn wrong_reopenings_are_refused() {
 /// ASP-21: end and reopen, again and again, and through a crash.
 #[tokio::test]
 async fn a_session_may_end_and_reopen_many_times() {
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     for round in 0..5 {
         bob.say(&id, format!("round {round}")).await;
         bob.end(&id).await;

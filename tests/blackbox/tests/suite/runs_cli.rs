@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 /// A server with the built-in agent, and the command line of someone who runs it.
 async fn desk() -> (Server, Cli) {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (server, [ann]) = Server::with(["@nick.ann"]).await;
     let cli = Cli::of(&server, &ann, "s-1");
     (server, cli)
 }

@@ -1,7 +1,7 @@
 //! Tokens beside an agent's own: what a scope admits, what a child may have, and that one that has ended opens nothing,
 //! whatever is open with it.
 
-use blackbox::{Agent, Caller, Pongs, Server, eventually, in_time, pair};
+use blackbox::{Agent, Caller, Pongs, Server, eventually, in_time};
 use serde_json::{Value, json};
 
 /// The same agent with a new token.
@@ -24,8 +24,7 @@ fn scope(scope: &str) -> Value {
 /// A scope admits what it names, in every room; a refusal says what is missing, and the agent's own token does what it did.
 #[tokio::test]
 async fn a_scope_admits_what_it_names() {
-    let server = Server::start().await;
-    let (alice, _bob, id) = pair(&server).await;
+    let (server, alice, _bob, id) = Server::with_pair().await;
     let (reads, _) = scoped(&server, &alice, scope("sessions:read")).await;
     let refused = |answer: &blackbox::Response, wanted: &str| {
         answer.assert_refused(403, "insufficient_scope");
@@ -69,8 +68,7 @@ async fn a_scope_admits_what_it_names() {
 /// One that is held to a session reaches that session and nothing that shows others.
 #[tokio::test]
 async fn a_token_is_held_to_its_sessions() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let other = alice.create(&[&bob]).await;
     let (held, _) = scoped(&server, &alice, scope(&format!("write session:{id}"))).await;
     held.get(&format!("/sessions/{id}/events")).await.ok(200);
@@ -97,8 +95,7 @@ async fn a_token_is_held_to_its_sessions() {
 /// the session has.
 #[tokio::test]
 async fn a_token_that_is_held_to_a_session_brings_no_file_from_elsewhere() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let other = alice.create(&[]).await;
     let (held, _) = scoped(&server, &alice, scope(&format!("sessions:write session:{id}"))).await;
     let files = [alice.upload_file("a", b"unnamed").await, alice.upload_file("b", b"elsewhere").await];
@@ -117,8 +114,7 @@ async fn a_token_that_is_held_to_a_session_brings_no_file_from_elsewhere() {
 /// A token that is held to a project reaches its packages, also where the query names the project.
 #[tokio::test]
 async fn a_token_is_held_to_its_projects() {
-    let server = Server::start().await;
-    let alice = server.agent("@nick.alice").await;
+    let (server, [alice]) = Server::with(["@nick.alice"]).await;
     for project in ["p", "q"] {
         let package = json!({
             "package_id": format!("pkg_{project}"), "project_id": project, "relay_version": "0.1", "title": "T",
@@ -159,8 +155,7 @@ async fn a_token_is_held_to_its_projects() {
 /// A token that is held to one channel reaches that one, and no list that would show others.
 #[tokio::test]
 async fn a_token_is_held_to_its_channels() {
-    let server = Server::start().await;
-    let alice = server.agent("@nick.alice").await;
+    let (server, [alice]) = Server::with(["@nick.alice"]).await;
     let mut ids = Vec::new();
     for title in ["one", "two"] {
         let made = alice.post("/agent-channel", json!({"title": title})).await.ok(200);
@@ -197,8 +192,7 @@ async fn a_token_is_held_to_its_channels() {
 /// A refusal for want of a scope says in its challenge which one would be enough, whatever form it has (RFC 6750, 3.1).
 #[tokio::test]
 async fn a_403_carries_the_scope_that_would_be_enough() {
-    let server = Server::start().await;
-    let (alice, _bob, id) = pair(&server).await;
+    let (server, alice, _bob, id) = Server::with_pair().await;
     let (reads, _) = scoped(&server, &alice, scope("sessions:read")).await;
     let message = json!({"content": "hi"});
     let refused = reads.post(&format!("/sessions/{id}/messages"), message).await;
@@ -224,8 +218,7 @@ async fn a_403_carries_the_scope_that_would_be_enough() {
 
 #[tokio::test]
 async fn tools_are_held_to_the_scope() {
-    let server = Server::start().await;
-    let (alice, _bob, id) = pair(&server).await;
+    let (server, alice, _bob, id) = Server::with_pair().await;
     let (reads, _) = scoped(&server, &alice, scope("read")).await;
     let call = async |caller: &Caller, tool: &str, arguments: Value| -> Value {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool,
@@ -249,8 +242,7 @@ async fn tools_are_held_to_the_scope() {
 /// A child has no more than its parent, and ends with it; nobody ends what is not below.
 #[tokio::test]
 async fn a_child_is_narrower_and_ends_with_its_parent() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (server, [agent]) = Server::with(["@nick.bot"]).await;
     let parent_body = json!({"scope": "read accounts:write", "expires_in": 3600, "name": "parent"});
     let (parent, parent_id) = scoped(&server, &agent, parent_body).await;
     parent.post("/agents/me/tokens", scope("write")).await.assert_refused(403, "insufficient_scope");
@@ -285,8 +277,7 @@ async fn a_child_is_narrower_and_ends_with_its_parent() {
 /// changes nothing.
 #[tokio::test]
 async fn what_was_made_with_a_token_dies_with_it() {
-    let mut server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (mut server, [agent]) = Server::with(["@nick.bot"]).await;
     let owner = server.owner("nick").await;
     let path = "/_admin/agents/@nick.bot/tokens";
     let made = owner.post(path, scope("write")).await.ok(201);
@@ -323,8 +314,7 @@ async fn short_lived(server: &Server, agent: &Caller) -> (Caller, blackbox::Sock
 /// What is open with a token closes when the token ends: taken back, or by itself.
 #[tokio::test]
 async fn an_open_connection_ends_with_its_token() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let (taken, taken_id) = scoped(&server, &alice, scope("write")).await;
     let mut own = alice.connect().await;
     let mut of_taken = taken.try_socket("/connect", &[], Pongs::Answer).await.expect("an upgrade");

@@ -27,8 +27,7 @@ fn contents(page: &Value) -> Vec<String> {
 /// By handle, name or description, in the published members.
 #[tokio::test]
 async fn agents_are_found_by_what_they_say() {
-    let server = Server::start().await;
-    let asking = server.agent("@nick.asking").await;
+    let (server, [asking]) = Server::with(["@nick.asking"]).await;
     let body = json!({"handle": "@acme.parser", "policy": "open", "display_name": "The Übersetzer", "description": "Reads Rust"});
     server.agent_as(body).await;
     for query in ["q=parser", "q=%C3%9CBER", "q=reads%20rust", "q=acme"] {
@@ -78,8 +77,7 @@ async fn asp_18_agents_out_of_reach_are_not_found() {
 /// Pages follow each other, and a cursor names nobody that was not shown.
 #[tokio::test]
 async fn found_agents_come_in_pages() {
-    let server = Server::start().await;
-    let asking = server.agent("@zoe.asking").await;
+    let (server, [asking]) = Server::with(["@zoe.asking"]).await;
     for n in 0..5 {
         server.agent(&format!("@nick.gnome{n}")).await;
         server.closed_agent(&format!("@nick.secret{n}"), &[]).await;
@@ -97,8 +95,7 @@ async fn found_agents_come_in_pages() {
 
 #[tokio::test]
 async fn wrong_searches_are_refused() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.asking").await;
+    let (server, [agent]) = Server::with(["@nick.asking"]).await;
     for (path, characters_max) in [("/search", 1_000), ("/search/agents", 100), ("/search/messages", 100)] {
         let long = "x".repeat(characters_max + 1);
         for (query, code) in [
@@ -143,9 +140,7 @@ async fn wrong_searches_are_refused() {
 /// The newest first, in the form of a message, filtered by session and counterpart.
 #[tokio::test]
 async fn messages_are_found_by_their_text() {
-    let server = Server::start().await;
-    let (alice, bob, carol) =
-        (server.agent("@alice.bot").await, server.agent("@bob.bot").await, server.agent("@carol.bot").await);
+    let (_server, [alice, bob, carol]) = Server::with(["@alice.bot", "@bob.bot", "@carol.bot"]).await;
     let first = room(&[&alice, &bob]).await;
     let sequence = alice.say(&first, "Ship the parser").await;
     bob.say(&first, "Something else").await;
@@ -170,8 +165,7 @@ async fn messages_are_found_by_their_text() {
 /// The index has only the first 65,536 words of a text; a message is found by those after them too.
 #[tokio::test]
 async fn a_long_message_is_found_by_its_end() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let id = alice.create(&[]).await;
     let long = format!("{}gnomes", "w ".repeat(65_600));
     alice.say(&id, long.as_str()).await;
@@ -182,9 +176,7 @@ async fn a_long_message_is_found_by_its_end() {
 /// ASP-70, ASP-80: a session of others, one that is not, what came after one left and what came before one was invited.
 #[tokio::test]
 async fn asp_18_messages_of_others_are_not_found() {
-    let server = Server::start().await;
-    let (alice, bob, eve) =
-        (server.agent("@alice.bot").await, server.agent("@bob.bot").await, server.agent("@eve.bot").await);
+    let (server, [alice, bob, eve]) = Server::with(["@alice.bot", "@bob.bot", "@eve.bot"]).await;
     let id = room(&[&alice, &bob]).await;
     alice.say(&id, "gnomes before").await;
     let foreign = eve.get(&format!("/search/messages?q=gnomes&session_id={id}")).await;
@@ -209,8 +201,7 @@ async fn asp_18_messages_of_others_are_not_found() {
 /// ASP-29: a message that came in its invitation is found by whoever was invited.
 #[tokio::test]
 async fn asp_29_a_message_in_an_invitation_is_found() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     alice
         .open(json!({"invite": ["@bob.bot"], "initial_message": {"content": "gnomes once"}, "end_after_send": true}))
         .await;
@@ -221,8 +212,7 @@ async fn asp_29_a_message_in_an_invitation_is_found() {
 /// Pages bring everything once, over several sessions.
 #[tokio::test]
 async fn found_messages_come_in_pages() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut expected = Vec::new();
     for session in 0..3 {
         let id = alice.create(&[]).await;

@@ -160,8 +160,7 @@ async fn the_flat_members_may_come_alone() {
 
 #[tokio::test]
 async fn an_unknown_dress_is_refused() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let refused =
         alice.try_socket("/connect?events=fancy", &[], Pongs::Answer).await.expect_err("no upgrade");
     refused.refusal_code(400);
@@ -170,8 +169,7 @@ async fn an_unknown_dress_is_refused() {
 /// ASP-67: the answer to a message, and ASP-70: the shape of a session and its participants.
 #[tokio::test]
 async fn answers_have_their_shapes() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let sent = alice.post(&format!("/sessions/{id}/messages"), json!({"content": "x"})).await.ok(201);
     assert_keys(&sent, &["message_id", "sequence"], &[]);
     assert!(sent["message_id"].as_str().is_some_and(|id| id.starts_with("msg_")), "{sent}");
@@ -191,8 +189,7 @@ async fn answers_have_their_shapes() {
 /// ASP-99: there is no way for an agent to announce what it is doing.
 #[tokio::test]
 async fn asp_99_agents_emit_no_status() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let to_alice = alice.connect().await;
     let mut to_bob = bob.connect().await;
     to_bob.until_kind("session.joined").await;

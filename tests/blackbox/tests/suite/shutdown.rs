@@ -1,14 +1,13 @@
 //! SIGTERM: commits under way are finished, sockets closed with 1001, exit 0 within ten seconds (scenario 30; ASP-43).
 
-use blackbox::{Connection, Sender, Server, check_log, pair, room};
+use blackbox::{Connection, Sender, Server, check_log, room};
 use futures_util::future::join_all;
 use tokio::sync::watch;
 
 /// Sockets are closed with "going away", and the exit is clean.
 #[tokio::test]
 async fn sockets_are_closed_with_1001() {
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     alice.say(&id, "hello").await;
     let mut sockets = [alice.connect().await, bob.connect().await, bob.connect().await];
     for socket in &mut sockets {
@@ -25,8 +24,7 @@ async fn sockets_are_closed_with_1001() {
 /// Neither a mute socket nor one that was never read nor half a request holds the exit up.
 #[tokio::test]
 async fn nobody_holds_the_exit_up() {
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     let _mute = bob.connect_mute().await;
     let mut half = Connection::open(server.address().get()).await.expect("a connection");
     half.send(b"POST /sessions HTTP/1.1\r\nHost: localhost\r\n").await.expect("sent");
@@ -71,8 +69,7 @@ async fn commits_under_way_are_kept() {
 /// A second SIGTERM does no harm.
 #[tokio::test]
 async fn a_second_signal_does_no_harm() {
-    let mut server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (mut server, alice, _, id) = Server::with_pair().await;
     alice.say(&id, "hello").await;
     server.terminate();
     server.terminate();

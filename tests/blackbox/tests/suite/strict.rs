@@ -1,12 +1,11 @@
 //! Strict handling: whoever debugs a client has members refused that are ignored otherwise (D.9).
 
-use blackbox::{Server, pair};
+use blackbox::Server;
 use serde_json::json;
 
 #[tokio::test]
 async fn an_unknown_member_is_ignored_or_refused_as_the_client_prefers() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (_server, alice, _, id) = Server::with_pair().await;
     let path = format!("/sessions/{id}/messages");
     let body = json!({"content": "x", "sender": "@bob.bot", "sequence": 7});
     alice.post(&path, body.clone()).await.ok(201);
@@ -33,8 +32,7 @@ async fn an_unknown_member_is_ignored_or_refused_as_the_client_prefers() {
 /// In every room, each in its own form.
 #[tokio::test]
 async fn every_room_refuses_what_it_does_not_know() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let channel = alice.post("/agent-channel", json!({"title": "t"})).await.ok(200);
     let event = format!("/agent-channel/{}/event", channel["id"].as_str().expect("an id"));
     for (path, body) in [

@@ -1,7 +1,7 @@
 //! Bearer tokens: what is refused without one, what becomes of connections when one dies, and browsers' tickets
 //! (ASP-4, ASP-63, ASP-82).
 
-use blackbox::{Pongs, Response, Server, in_time, pair};
+use blackbox::{Pongs, Response, Server, in_time};
 use serde_json::json;
 
 const ENDPOINTS: &[(&str, &str)] = &[
@@ -81,8 +81,7 @@ async fn owner_and_operator_tokens_are_no_agents() {
 /// `X-ASP-Agent` may be sent, but only with the token's own handle.
 #[tokio::test]
 async fn the_agent_header_must_agree_with_the_token() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let path = format!("/sessions/{id}");
     alice.call("GET", &path, &[("X-ASP-Agent", &alice.handle)], None).await.ok(200);
     unauthenticated(&alice.call("GET", &path, &[("X-ASP-Agent", &bob.handle)], None).await);
@@ -106,8 +105,7 @@ async fn no_upgrade_without_a_token() {
 /// A published client sends the token in the query of `/connect`; nowhere else is it accepted.
 #[tokio::test]
 async fn connect_takes_the_token_in_its_query() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let target = format!("/connect?token={}", alice.token());
     let mut socket = server.stranger().socket(&target, Pongs::Answer).await;
     bob.say(&id, "hello").await;
@@ -119,8 +117,7 @@ async fn connect_takes_the_token_in_its_query() {
 /// Tickets for browsers: single use, and only for their agent.
 #[tokio::test]
 async fn a_ticket_opens_one_socket() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let response = alice.post_empty("/auth/ticket").await;
     assert!([200, 201].contains(&response.status), "{response}");
     let body = response.json();
@@ -139,8 +136,7 @@ async fn a_ticket_opens_one_socket() {
 /// A rotated token is dead at once, for requests and for sockets; the new one works.
 #[tokio::test]
 async fn rotation_revokes_at_once() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let mut first = alice.connect().await;
     let mut second = alice.connect().await;
     bob.say(&id, "before").await;
@@ -166,8 +162,7 @@ async fn rotation_revokes_at_once() {
 /// Rotation leaves tickets of the old token worthless.
 #[tokio::test]
 async fn rotation_kills_tickets_too() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let ticket = alice.post_empty("/auth/ticket").await.json();
     let path = format!("/_admin/agents/{}/rotate-token", alice.handle);
     server.operator().post_empty(&path).await.ok(200);
@@ -179,8 +174,7 @@ async fn rotation_kills_tickets_too() {
 /// Deleting an agent ends its tokens and sockets.
 #[tokio::test]
 async fn deletion_revokes_at_once() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut socket = alice.connect().await;
     let path = format!("/_admin/agents/{}", alice.handle);
     let response = server.operator().delete(&path).await;
@@ -192,8 +186,7 @@ async fn deletion_revokes_at_once() {
 /// Revocation outlives a crash.
 #[tokio::test]
 async fn a_revoked_token_stays_dead_after_a_crash() {
-    let mut server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (mut server, [alice]) = Server::with(["@alice.bot"]).await;
     let path = format!("/_admin/agents/{}/rotate-token", alice.handle);
     let rotated = server.operator().post_empty(&path).await.ok(200);
     server.crash().await;

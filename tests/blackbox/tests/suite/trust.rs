@@ -1,7 +1,7 @@
 //! Who may reach whom: policies, allowlists, globs, symmetry, and that a change touches only the future
 //! (ASP-6 to ASP-11, ASP-16 to ASP-19, ASP-59, ASP-89, ASP-104, ASP-106).
 
-use blackbox::{Agent, Server, kinds, pair, room};
+use blackbox::{Agent, Server, kinds, room};
 use serde_json::json;
 
 /// How one side of a pair stands to the other: policy, and what its list holds.
@@ -111,9 +111,7 @@ async fn globs_cover_one_owner() {
 /// ASP-59: the walkthrough: it is the inviter who must be listed, not the session's creator.
 #[tokio::test]
 async fn asp_59_the_inviter_is_checked() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.assistant").await;
-    let support = server.agent("@acme.support").await;
+    let (server, [nick, support]) = Server::with(["@nick.assistant", "@acme.support"]).await;
     let engineer = server.closed_agent("@acme.engineer", &["@acme.*"]).await;
     let id = room(&[&nick, &support]).await;
     nick.post(&format!("/sessions/{id}/invite"), json!({"invite": [engineer.handle]}))
@@ -128,18 +126,14 @@ async fn asp_59_the_inviter_is_checked() {
 /// ASP-106: a stranger reaches whoever is open.
 #[tokio::test]
 async fn open_is_reachable_by_strangers() {
-    let server = Server::start().await;
-    let open = server.agent("@acme.support").await;
-    let stranger = server.agent("@stranger.bot").await;
+    let (_server, [open, stranger]) = Server::with(["@acme.support", "@stranger.bot"]).await;
     room(&[&stranger, &open]).await;
 }
 
 /// ASP-18, ASP-19: one unreachable invitee refuses the whole creation, with no trace at the others.
 #[tokio::test]
 async fn a_denied_creation_leaves_no_trace() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     server.closed_agent("@hidden.bot", &[]).await;
     let mut to_bob = bob.connect().await;
     for missing in ["@hidden.bot", "@nobody.bot"] {
@@ -158,8 +152,7 @@ async fn a_denied_creation_leaves_no_trace() {
 /// 2.5 #5: invitations into a session are judged one by one; only when all who could be invited are denied is it 404.
 #[tokio::test]
 async fn invitations_are_judged_one_by_one() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     server.agent("@carol.bot").await;
     server.closed_agent("@hidden.bot", &[]).await;
     let path = format!("/sessions/{id}/invite");
@@ -184,8 +177,7 @@ async fn invitations_are_judged_one_by_one() {
 /// ASP-16, ASP-104: taking a peer off the list leaves running sessions alone and refuses new contact.
 #[tokio::test]
 async fn asp_16_104_removal_from_a_list_touches_only_the_future() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let bob = server.closed_agent("@bob.bot", &["@alice.bot"]).await;
     let id = room(&[&alice, &bob]).await;
     let pending = alice.create(&[&bob]).await;
@@ -207,8 +199,7 @@ async fn asp_16_104_removal_from_a_list_touches_only_the_future() {
 /// ASP-17: a change of policy is in force for the very next call.
 #[tokio::test]
 async fn changes_are_in_force_at_once() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     server.agent("@bob.bot").await;
     let invite = json!({"invite": ["@bob.bot"]});
     for _ in 0..10 {

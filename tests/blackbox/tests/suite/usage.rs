@@ -71,8 +71,7 @@ async fn every_time_has_one_form() {
 /// The options that chose the caller and the server are in what is suggested next.
 #[tokio::test]
 async fn a_suggested_command_repeats_the_options_that_were_given() {
-    let server = Server::start().await;
-    let (a, b) = (server.agent("@nick.a").await, server.agent("@nick.b").await);
+    let (server, [a, b]) = Server::with(["@nick.a", "@nick.b"]).await;
     let session = a.create(&[&b]).await;
     let cli = Cli::new(&[("PLENARY_TOKEN", b.token())]);
     let url = server.url();

@@ -13,8 +13,7 @@ async fn listed(agent: &Agent) -> Vec<String> {
 /// ASP-70: current and former participants see the session, others nothing.
 #[tokio::test]
 async fn asp_94_a_session_is_shown_to_its_participants() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let invited = server.agent("@invited.bot").await;
     alice.invite(&id, &["@invited.bot"]).await;
     let left = enter(&server, &alice, &id, "@left.bot").await;
@@ -32,9 +31,7 @@ async fn asp_94_a_session_is_shown_to_its_participants() {
 /// The list is newest first, each as `GET /sessions/{id}` shows it.
 #[tokio::test]
 async fn sessions_are_listed_newest_first() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let mut ids = Vec::new();
     for number in 0..5 {
         let made = alice.open(json!({"invite": ["@bob.bot"], "topic": format!("t{number}")})).await;
@@ -78,8 +75,7 @@ async fn asp_71_each_status_has_its_history() {
 /// D.9: a former member asked back reads what it could read, its invitation and the reopening, until it joins.
 #[tokio::test]
 async fn a_member_asked_back_reads_what_it_had() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     alice.say(&id, "old").await;
     alice.end(&id).await;
     alice.reopen(&id, json!({"initial_message": {"content": "new"}})).await;
@@ -95,8 +91,7 @@ async fn a_member_asked_back_reads_what_it_had() {
 /// ASP-81: an invitee of a reopened session that was only invited before sees both its invitations and the end.
 #[tokio::test]
 async fn an_invitee_of_two_lives_sees_both_invitations() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (server, alice, _, id) = Server::with_pair().await;
     let carol = server.agent("@carol.bot").await;
     alice.invite(&id, &["@carol.bot"]).await;
     alice.end(&id).await;
@@ -114,8 +109,7 @@ async fn an_invitee_of_two_lives_sees_both_invitations() {
 /// ASP-88: history and the stream agree, event for event, for every status.
 #[tokio::test]
 async fn asp_88_history_and_stream_agree() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let invited = server.agent("@invited.bot").await;
     alice.invite(&id, &["@invited.bot"]).await;
     let left = enter(&server, &bob, &id, "@left.bot").await;

@@ -163,8 +163,7 @@ async fn a_flood_of_pings_is_survived() {
 /// Not a WebSocket request: refused in HTTP.
 #[tokio::test]
 async fn half_an_upgrade_is_refused() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let bearer = format!("Bearer {}", alice.token());
     for headers in [
         vec![],

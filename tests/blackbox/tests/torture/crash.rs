@@ -91,9 +91,7 @@ async fn postgres_survives_kills_under_load() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whole_steps_survive() {
     use serde_json::json;
-    let mut server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (mut server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     for round in 0..rounds(8, 3) {
         let opening = async {
             let mut made: u64 = 0;

@@ -64,8 +64,7 @@ async fn fill(agent: &Agent, other: &Agent) -> String {
 /// However many read slowly and whatever they read, the server's memory has a limit, and others are answered.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_readers_cost_a_bounded_amount() {
-    let server = Server::start().await;
-    let (nick, carol) = (server.agent("@nick.bot").await, server.agent("@carol.bot").await);
+    let (server, [nick, carol]) = Server::with(["@nick.bot", "@carol.bot"]).await;
     let id = fill(&nick, &carol).await;
     carol.post("/v1/projects", json!({"project_id": "small"})).await.ok(201);
     // What is kept once is no cost of the readers.

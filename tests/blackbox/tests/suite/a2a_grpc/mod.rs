@@ -91,8 +91,7 @@ async fn slow(client: &mut Client) -> Task {
 
 #[tokio::test]
 async fn grpc_01_send_message_is_a_task_and_the_same_message_the_same_task_while_that_goes_on() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (_server, [nick]) = Server::with(["@nick.cc"]).await;
     let mut client = Client::of(&nick).await;
     let task = send(&mut client, &echoed("m-1", "Hello, wörld")).await;
     assert_eq!((state(&task), text(&task)), (COMPLETED, Some(&Content::Text("Hello, wörld".into()))));
@@ -117,8 +116,7 @@ async fn grpc_01_send_message_is_a_task_and_the_same_message_the_same_task_while
 
 #[tokio::test]
 async fn grpc_02_send_streaming_message_begins_with_the_task_and_ends_with_its_end() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (_server, [nick]) = Server::with(["@nick.cc"]).await;
     let mut client = Client::of(&nick).await;
     let request = said(ECHO_TENANT, "m-1", "a b", &["deltas", "artifact"]);
     let mut stream = client.open("SendStreamingMessage", &request).await;
@@ -138,8 +136,7 @@ async fn grpc_02_send_streaming_message_begins_with_the_task_and_ends_with_its_e
 
 #[tokio::test]
 async fn grpc_03_get_task_shows_the_callers_own_and_no_other() {
-    let server = Server::start().await;
-    let (nick, ann) = (server.agent("@nick.cc").await, server.agent("@ann.cc").await);
+    let (_server, [nick, ann]) = Server::with(["@nick.cc", "@ann.cc"]).await;
     let (mut nicks, mut anns) = (Client::of(&nick).await, Client::of(&ann).await);
     let sent = send(&mut nicks, &echoed("m-1", "Hello")).await;
     let read: Task = nicks.ask("GetTask", &of_task(&sent.id)).await.expect("it is there");
@@ -154,8 +151,7 @@ async fn grpc_03_get_task_shows_the_callers_own_and_no_other() {
 
 #[tokio::test]
 async fn grpc_04_list_tasks_has_pages_and_filters() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (_server, [nick]) = Server::with(["@nick.cc"]).await;
     let mut client = Client::of(&nick).await;
     let mut sent = Vec::new();
     for n in 0..3 {
@@ -191,8 +187,7 @@ async fn grpc_04_list_tasks_has_pages_and_filters() {
 
 #[tokio::test]
 async fn grpc_05_cancel_task_ends_it_once() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (_server, [nick]) = Server::with(["@nick.cc"]).await;
     let mut client = Client::of(&nick).await;
     let begun = slow(&mut client).await;
     let canceled: Task = client.ask("CancelTask", &of_task(&begun.id)).await.expect("it is canceled");
@@ -203,8 +198,7 @@ async fn grpc_05_cancel_task_ends_it_once() {
 
 #[tokio::test]
 async fn grpc_06_subscribe_to_task_follows_it_to_its_end_beside_other_calls_of_the_connection() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (_server, [nick]) = Server::with(["@nick.cc"]).await;
     let mut client = Client::of(&nick).await;
     let begun = slow(&mut client).await;
     let mut following = client.open("SubscribeToTask", &of_task(&begun.id)).await;
@@ -259,8 +253,7 @@ async fn grpc_07_to_10_push_configurations_are_made_shown_listed_and_removed() {
 
 #[tokio::test]
 async fn grpc_11_the_extended_card_is_signed_and_names_the_tenant() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (server, [nick]) = Server::with(["@nick.cc"]).await;
     let mut client = Client::of(&nick).await;
     let asked = GetCard { tenant: ECHO_TENANT.into() };
     let card: AgentCard = client.ask("GetExtendedAgentCard", &asked).await.expect("a card");
@@ -274,8 +267,7 @@ async fn grpc_11_the_extended_card_is_signed_and_names_the_tenant() {
 
 #[tokio::test]
 async fn a_task_that_requires_input_is_answered_by_a_message_with_its_id() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (_server, [nick]) = Server::with(["@nick.cc"]).await;
     let mut client = Client::of(&nick).await;
     let task = waiting(&mut client).await;
     assert!(
@@ -294,8 +286,7 @@ async fn a_task_that_requires_input_is_answered_by_a_message_with_its_id() {
 
 #[tokio::test]
 async fn grpc_12_a_media_type_that_the_card_does_not_name_is_refused() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (_server, [nick]) = Server::with(["@nick.cc"]).await;
     let mut client = Client::of(&nick).await;
     let mut request = echoed("m-1", "x");
     let message = request.message.as_mut().expect("a message");
@@ -329,8 +320,7 @@ async fn strangers_cannot_tell_a_foreign_agent_from_none() {
 
 #[tokio::test]
 async fn a_scope_holds_over_grpc_too() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (server, [nick]) = Server::with(["@nick.cc"]).await;
     let made = nick.post("/agents/me/tokens", json!({"scope": "read"})).await.ok(201);
     let mut reads = Client::connect(&nick, made["token"].as_str()).await;
     let sent: Result<SendMessageResponse, _> = reads.ask("SendMessage", &echoed("m-1", "x")).await;
@@ -349,8 +339,7 @@ async fn the_tenant_may_be_left_out_where_the_operator_has_named_an_agent() {
     let mut client = Client::of(&nick).await;
     let task = send(&mut client, &said("", "m-1", "Hello", &[])).await;
     assert_eq!(state(&task), COMPLETED);
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (_server, [nick]) = Server::with(["@nick.cc"]).await;
     let mut client = Client::of(&nick).await;
     let nobody: Result<SendMessageResponse, _> =
         client.ask("SendMessage", &said("", "m-1", "Hello", &[])).await;
@@ -360,8 +349,7 @@ async fn the_tenant_may_be_left_out_where_the_operator_has_named_an_agent() {
 #[tokio::test]
 async fn what_cannot_be_read_is_refused_with_a_status() {
     const SEND: &str = "/lf.a2a.v1.A2AService/SendMessage";
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (_server, [nick]) = Server::with(["@nick.cc"]).await;
     let mut client = Client::of(&nick).await;
     let unknown: Result<Empty, _> = client.ask("Nothing", &Empty {}).await;
     refused(unknown, UNIMPLEMENTED, "METHOD_NOT_FOUND");
@@ -399,8 +387,7 @@ async fn what_cannot_be_read_is_refused_with_a_status() {
 #[tokio::test]
 async fn pages_of_others_and_foreign_names_are_refused() {
     const SEND: &str = "/lf.a2a.v1.A2AService/SendMessage";
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (_server, [nick]) = Server::with(["@nick.cc"]).await;
     let mut client = Client::of(&nick).await;
     let headers =
         [("content-type", "application/grpc"), ("a2a-version", "1.0"), ("origin", "http://evil.example")];

@@ -14,8 +14,7 @@ use crate::a2a::{ECHO, message};
 
 /// A server, and an agent that asks the echo of it.
 async fn scene() -> (Server, Agent) {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (server, [nick]) = Server::with(["@nick.cc"]).await;
     (server, nick)
 }
 

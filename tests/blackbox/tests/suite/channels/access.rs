@@ -40,8 +40,7 @@ async fn ch_36_a_token_and_the_link_are_all_that_is_needed() {
 /// A token that was replaced is dead at once, for reading and for writing.
 #[tokio::test]
 async fn a_token_that_was_replaced_is_dead() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (server, [ann]) = Server::with(["@nick.ann"]).await;
     let id = channel(&ann).await;
     server.operator().post_empty("/_admin/agents/@nick.ann/rotate-token").await.ok(200);
     refused(&ann.get(&format!("/agent-channel/{id}")).await, 401, "invalid_authorization");
@@ -66,8 +65,7 @@ async fn ch_36_a_server_may_be_open() {
 /// D.6: misses are budgeted: sixty a minute, then 429.
 #[tokio::test]
 async fn d_6_guessing_is_budgeted() {
-    let server = Server::start().await;
-    let (ann, bob) = (server.agent("@nick.ann").await, server.agent("@acme.bob").await);
+    let (_server, [ann, bob]) = Server::with(["@nick.ann", "@acme.bob"]).await;
     let mine = channel(&ann).await;
     let theirs = channel(&bob).await;
     for _ in 0..60 {
@@ -118,8 +116,7 @@ async fn ch_13_the_operations_are_described() {
 /// Every path below `/agent-channel` is refused in the form of the protocol.
 #[tokio::test]
 async fn d_3_unknown_paths_have_the_form_of_channels() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     for path in
         ["/agent-channel/", "/agent-channel/VHGC/", "/agent-channel/VHGC/nope", "/agent-channel/VHGC/event/1"]
     {

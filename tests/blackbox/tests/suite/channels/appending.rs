@@ -38,8 +38,7 @@ async fn ch_9_10_21_an_event_has_its_members() {
 /// CH-11, CH-12, CH-26, CH-34: rising ids, newest first, and nothing ever changes.
 #[tokio::test]
 async fn ch_11_12_26_34_the_log_only_grows() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let (one, other) = (channel(&ann).await, channel(&ann).await);
     let mut made = Vec::new();
     for n in 0..10 {
@@ -65,8 +64,7 @@ async fn ch_11_12_26_34_the_log_only_grows() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ch_26_appends_at_once_are_one_order() {
     const EACH: u64 = 25;
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let channel = channel(&ann).await;
     let posts = (0..6).map(|author| {
         let (ann, channel) = (&ann, &channel);
@@ -90,8 +88,7 @@ async fn ch_26_appends_at_once_are_one_order() {
 /// CH-14, CH-15, CH-19, CH-20: any kind goes; the five that mean something are kinds like any other.
 #[tokio::test]
 async fn ch_14_15_18_19_20_kinds_are_free() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let channel = channel(&ann).await;
     let long = "é".repeat(64);
     let kinds = ["spec", "state", "status", "comms", "log", "a/b", "a%2Fb", "x y", "SPEC", "-", &long];
@@ -111,8 +108,7 @@ async fn ch_14_15_18_19_20_kinds_are_free() {
 /// CH-16, CH-17, CH-23: the newest payload alone, or 404 while there is none.
 #[tokio::test]
 async fn ch_16_17_23_the_newest_charter_and_state_win() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let channel = channel(&ann).await;
     for kind in ["spec", "state"] {
         let path = format!("/agent-channel/{channel}/{kind}");
@@ -135,8 +131,7 @@ async fn ch_16_17_23_the_newest_charter_and_state_win() {
 /// CH-24: by kind, by limit, and on from an id.
 #[tokio::test]
 async fn ch_24_events_are_filtered_and_paged() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let channel = channel(&ann).await;
     let mut ids = Vec::new();
     for n in 0..130 {
@@ -169,8 +164,7 @@ async fn ch_24_events_are_filtered_and_paged() {
 /// CH-25: what an event must be; wrong shapes are 422, what is no JSON is 400, and nothing is stored.
 #[tokio::test]
 async fn ch_25_an_event_has_a_kind_and_an_object() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let channel = channel(&ann).await;
     let path = format!("/agent-channel/{channel}/event");
     for (body, code) in [

@@ -8,8 +8,7 @@ use super::{append, channel, configured, events, refused};
 /// CH-27: closing stamps, again each time; everything stays readable, and events are still taken.
 #[tokio::test]
 async fn ch_27_a_closed_channel_stays_readable() {
-    let server = Server::start().await;
-    let (ann, bob) = (server.agent("@nick.ann").await, server.agent("@acme.bob").await);
+    let (_server, [ann, bob]) = Server::with(["@nick.ann", "@acme.bob"]).await;
     let id = channel(&ann).await;
     append(&ann, &id, "spec", json!({"mission": "m"})).await;
     let path = format!("/agent-channel/{id}");

@@ -12,8 +12,7 @@ const ALPHABET: &str = "ABCDEFGHJKMPQRSTUVWXYZ456789";
 /// CH-7: four characters of the dictatable alphabet. CH-8: the URL. CH-37: no two alike.
 #[tokio::test]
 async fn ch_7_8_37_a_channel_has_an_id_of_four_and_a_url() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let mut ids = BTreeSet::new();
     for _ in 0..100 {
         let made = ann
@@ -69,8 +68,7 @@ async fn what_is_left_out_is_empty_or_the_handle() {
 /// CH-29: case and white space around an id do not matter.
 #[tokio::test]
 async fn ch_29_an_id_is_read_as_people_write_it() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let id = channel(&ann).await;
     append(&ann, &id, "log", json!({})).await;
     for written in [id.to_lowercase(), format!("%20{id}%20"), format!("%09{}", id.to_lowercase())] {
@@ -86,8 +84,7 @@ async fn ch_29_an_id_is_read_as_people_write_it() {
 /// CH-30: an unknown id and one that can't be one answer alike, on every path.
 #[tokio::test]
 async fn ch_30_no_such_channel() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     for id in ["ZZZZ", "ILNO", "VHG", "VHGCVHGCV", "A%2FB", "%C3%A9%C3%A9%C3%A9%C3%A9"] {
         for rest in ["", "/spec", "/state", "/events", "/presence", "/events/stream"] {
             let response = ann.get(&format!("/agent-channel/{id}{rest}")).await;
@@ -102,8 +99,7 @@ async fn ch_30_no_such_channel() {
 /// CH-28: newest first, clamped, closed ones on request; one's owner's alone (D.6).
 #[tokio::test]
 async fn ch_28_lists_are_newest_first() {
-    let server = Server::start().await;
-    let (ann, bob) = (server.agent("@nick.ann").await, server.agent("@acme.bob").await);
+    let (server, [ann, bob]) = Server::with(["@nick.ann", "@acme.bob"]).await;
     let mut ids = Vec::new();
     for _ in 0..3 {
         ids.insert(0, channel(&ann).await);
@@ -137,8 +133,7 @@ async fn ch_28_lists_are_newest_first() {
 /// CH-4: what was answered is there after a crash, under the same ids and in the same order.
 #[tokio::test]
 async fn ch_4_a_channel_survives_a_crash() {
-    let mut server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (mut server, [ann]) = Server::with(["@nick.ann"]).await;
     let id = channel(&ann).await;
     let payload = json!({"protocol_version": 2, "handoff": {"holder": "a", "expected_action": "b"}});
     append(&ann, &id, "state", payload.clone()).await;
@@ -179,8 +174,7 @@ async fn ch_8_the_url_follows_the_deployment() {
     assert_eq!(url(told).await, expected("http://api:8080/net"));
     assert_eq!(url(&[("X-Forwarded-Host", "a.example/$(id)")]).await, own);
 
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let id = channel(&ann).await;
     let told = [("Forwarded", "host=evil.example"), ("X-Forwarded-Host", "evil.example")];
     let view = ann.call("GET", &format!("/agent-channel/{id}"), &told, None).await;
@@ -190,8 +184,7 @@ async fn ch_8_the_url_follows_the_deployment() {
 /// D.6: a text that is no cursor of the list is refused.
 #[tokio::test]
 async fn a_cursor_of_the_list_is_checked() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     for _ in 0..3 {
         channel(&ann).await;
     }

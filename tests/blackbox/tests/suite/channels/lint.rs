@@ -15,8 +15,7 @@ fn state(concepts: &Value) -> Value {
 /// CH-31, CH-32: shapes are advice; whoever asks is told, whoever posts is not stopped.
 #[tokio::test]
 async fn ch_31_32_shapes_are_checked_on_request_alone() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let id = channel(&ann).await;
     let check = |kind: &'static str, payload: Value| {
         let (ann, path) = (&ann, format!("/agent-channel/{id}/event?validate=1"));

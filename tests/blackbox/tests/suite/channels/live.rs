@@ -12,8 +12,7 @@ use crate::sse::{Sent, Stream};
 /// From now on: what comes is the event as it is listed, with its id.
 #[tokio::test]
 async fn what_is_appended_comes_at_once() {
-    let server = Server::start().await;
-    let (ann, bob) = (server.agent("@nick.ann").await, server.agent("@acme.bob").await);
+    let (_server, [ann, bob]) = Server::with(["@nick.ann", "@acme.bob"]).await;
     let channel = channel(&ann).await;
     let before = append(&ann, &channel, "comms", json!({"n": 0})).await;
     let path = format!("/agent-channel/{channel}/events/stream");
@@ -32,8 +31,7 @@ async fn what_is_appended_comes_at_once() {
 /// `Last-Event-ID` and `?after_id=`: everything behind it, in order, then what comes.
 #[tokio::test]
 async fn it_goes_on_behind_an_id() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let channel = channel(&ann).await;
     let mut made = Vec::new();
     for n in 0..300 {
@@ -64,8 +62,7 @@ async fn it_goes_on_behind_an_id() {
 /// Streams that are opened while others append: no gap and no repeat at the seam.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn there_is_no_seam_between_before_and_after() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let channel = channel(&ann).await;
     let path = format!("/agent-channel/{channel}/events/stream?after_id=0");
     let posts = async {
@@ -93,8 +90,7 @@ async fn there_is_no_seam_between_before_and_after() {
 /// A client that resumes after a crash of the server misses nothing.
 #[tokio::test]
 async fn it_resumes_after_a_crash() {
-    let mut server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (mut server, [ann]) = Server::with(["@nick.ann"]).await;
     let channel = channel(&ann).await;
     let path = format!("/agent-channel/{channel}/events/stream");
     let mut stream = Stream::open(&ann, &path, &[]).await;
@@ -111,8 +107,7 @@ async fn it_resumes_after_a_crash() {
 /// After 15 s without an event: a comment; with the place to resume at, where events of other kinds have passed by.
 #[tokio::test]
 async fn an_idle_stream_says_that_it_is_alive() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let channel = channel(&ann).await;
     let path = format!("/agent-channel/{channel}/events/stream");
     let opened = Instant::now();
@@ -129,8 +124,7 @@ async fn an_idle_stream_says_that_it_is_alive() {
 /// A token that dies takes its streams with it, within a second; others go on.
 #[tokio::test]
 async fn a_dead_token_ends_its_streams() {
-    let server = Server::start().await;
-    let (ann, bob) = (server.agent("@nick.ann").await, server.agent("@acme.bob").await);
+    let (server, [ann, bob]) = Server::with(["@nick.ann", "@acme.bob"]).await;
     let owner = server.owner("third").await;
     let channel = channel(&ann).await;
     let path = format!("/agent-channel/{channel}/events/stream");
@@ -163,8 +157,7 @@ async fn a_ticket_opens_a_stream() {
 /// A server that stops ends its streams whole, and is not held up by readers that never read.
 #[tokio::test]
 async fn a_stopping_server_ends_its_streams() {
-    let mut server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (mut server, [ann]) = Server::with(["@nick.ann"]).await;
     let channel = channel(&ann).await;
     let path = format!("/agent-channel/{channel}/events/stream");
     let mut reading = Stream::open(&ann, &path, &[]).await;
@@ -182,8 +175,7 @@ async fn a_stopping_server_ends_its_streams() {
 /// Many readers that never read cost little, and the others hear everything.
 #[tokio::test]
 async fn stalled_readers_hold_nobody_up() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (server, [ann]) = Server::with(["@nick.ann"]).await;
     let channel = channel(&ann).await;
     let path = format!("/agent-channel/{channel}/events/stream");
     let mut stalled = Vec::new();
@@ -207,8 +199,7 @@ async fn stalled_readers_hold_nobody_up() {
 /// An id from before a restore, beyond what the log has, hides nothing that comes.
 #[tokio::test]
 async fn an_id_ahead_of_the_log_is_where_the_log_ends() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let channel = channel(&ann).await;
     let last = append(&ann, &channel, "comms", json!({"n": 0})).await;
     let path = format!("/agent-channel/{channel}/events/stream");

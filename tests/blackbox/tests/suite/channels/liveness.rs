@@ -8,8 +8,7 @@ use super::{append, channel};
 /// CH-1, CH-3, CH-18: by `status` events alone, by author, against the one knob.
 #[tokio::test]
 async fn ch_1_3_18_presence_is_who_posted_a_status() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let id = channel(&ann).await;
     let path = format!("/agent-channel/{id}/presence");
     append(&ann, &id, "comms", json!({"agent": "somebody"})).await;

@@ -9,8 +9,7 @@ use super::{channel, events, refused};
 /// The same request under the same key is done once and answered again; another one under it is 409.
 #[tokio::test]
 async fn a_repeated_request_is_answered_again() {
-    let mut server = Server::start().await;
-    let (ann, bob) = (server.agent("@nick.ann").await, server.agent("@acme.bob").await);
+    let (mut server, [ann, bob]) = Server::with(["@nick.ann", "@acme.bob"]).await;
     let key = [("Idempotency-Key", "key-1")];
     let body = json!({"title": "once"});
     let made = ann.call("POST", "/agent-channel", &key, Some(&body)).await;
@@ -47,8 +46,7 @@ async fn a_repeated_request_is_answered_again() {
 /// The same key at the same time: one event.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn racing_repeats_are_one_event() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let id = channel(&ann).await;
     let (path, body) = (format!("/agent-channel/{id}/event"), json!({"kind": "log", "payload": {}}));
     for round in 0..5 {

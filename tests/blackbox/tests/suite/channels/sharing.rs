@@ -241,8 +241,7 @@ async fn d_6_a_new_key_can_end_the_access_of_owners_that_used_an_earlier_one() {
 
 #[tokio::test]
 async fn d_6_whoever_may_only_read_does_not_see_the_key() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (server, [ann]) = Server::with(["@nick.ann"]).await;
     let made = Made::by(&ann).await;
     let bearer = async |scope: &str| {
         let token = ann.post("/agents/me/tokens", json!({"scope": scope})).await.ok(201);
@@ -267,8 +266,7 @@ async fn d_6_whoever_may_only_read_does_not_see_the_key() {
 /// Who may only read reads with the key, each time, and opens the channel to no other agent of its owner.
 #[tokio::test]
 async fn d_6_a_key_shown_by_a_reader_admits_nobody_else() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (server, [ann]) = Server::with(["@nick.ann"]).await;
     let (bob, mate) =
         (server.closed_agent("@acme.bob", &[]).await, server.closed_agent("@acme.mate", &[]).await);
     let token = bob.post("/agents/me/tokens", json!({"scope": "channels:read"})).await.ok(201);
@@ -290,9 +288,7 @@ async fn d_6_a_key_shown_by_a_reader_admits_nobody_else() {
 
 #[tokio::test]
 async fn d_6_a_block_ends_what_a_key_or_trust_opened() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
-    let (bob, mate) = (server.agent("@acme.bob").await, server.agent("@acme.mate").await);
+    let (server, [ann, bob, mate]) = Server::with(["@nick.ann", "@acme.bob", "@acme.mate"]).await;
     let made = Made::by(&ann).await;
     let (keyed, body) =
         (made.path(&format!("/event?key={}", made.key())), json!({"kind": "log", "payload": {}}));
@@ -310,9 +306,7 @@ async fn d_6_a_block_ends_what_a_key_or_trust_opened() {
 /// Whom a creator blocked stays blocked at its channels when the creator is deleted, whatever key it shows.
 #[tokio::test]
 async fn d_6_the_blocks_of_a_deleted_creator_hold_at_its_channels() {
-    let mut server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
-    let (bob, mate) = (server.agent("@acme.bob").await, server.agent("@acme.mate").await);
+    let (mut server, [ann, bob, mate]) = Server::with(["@nick.ann", "@acme.bob", "@acme.mate"]).await;
     let made = Made::by(&ann).await;
     mate.get(&made.link).await.ok(200);
     server.block(&ann, "@acme.bob").await;
@@ -421,9 +415,7 @@ async fn d_6_guessing_is_budgeted_for_an_owner_whatever_its_tokens() {
 /// What stands in a channel is news for whom it names as long as the channel is open to it.
 #[tokio::test]
 async fn d_6_who_may_not_read_a_channel_is_told_nothing_of_it() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
-    let friend = server.agent("@acme.friend").await;
+    let (server, [ann, friend]) = Server::with(["@nick.ann", "@acme.friend"]).await;
     let bob = server.closed_agent("@acme.bob", &["@acme.friend"]).await;
     let made = Made::by(&ann).await;
     append(&friend, &made.id, "comms", json!({"text": "@acme.bob look"})).await;

@@ -13,8 +13,7 @@ async fn view(who: &Caller, channel: &str, query: &str, accept: &str) -> Respons
 /// CH-5: the members, exactly; the newest payloads, null while there are none; twenty events at most.
 #[tokio::test]
 async fn ch_5_the_view_explains_the_channel() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let id = channel(&ann).await;
     let fresh = view(&ann, &id, "", "").await.ok(200);
     assert_keys(&fresh, &["channel", "onboarding", "participate", "spec", "state", "recent_events"], &[]);
@@ -59,8 +58,7 @@ async fn ch_5_the_view_explains_the_channel() {
 /// CH-22: `?format=` and `Accept` with weights; what nobody knows is JSON.
 #[tokio::test]
 async fn ch_22_the_format_is_negotiated() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (_server, [ann]) = Server::with(["@nick.ann"]).await;
     let id = channel(&ann).await;
     append(&ann, &id, "status", json!({"agent": "yes", "phase": "1.5", "note": "2026-11-21"})).await;
     const JSON: &str = "application/json";

@@ -73,8 +73,7 @@ async fn ap_101_a_share_of_an_owner_that_is_not_admitted_catches_nothing() {
 /// An owner that shares many projects displaces neither the bearer's own nor those of another owner.
 #[tokio::test]
 async fn ap_101_many_shared_projects_displace_no_others() {
-    let server = Server::start().await;
-    let victim = server.agent("@victim.cc").await;
+    let (server, [victim]) = Server::with(["@victim.cc"]).await;
     let (acme, bob) = (server.owner("acme").await, server.owner("bob").await);
     victim.post("/v1/projects", json!({"project_id": "zoo"})).await.ok(201);
     share(&bob, "zebra", "reader").await;
@@ -96,8 +95,7 @@ async fn ap_101_many_shared_projects_displace_no_others() {
 /// Under the key of a request, who may no longer read gets what everybody gets for a project that does not exist.
 #[tokio::test]
 async fn ap_101_a_repeated_request_tells_nothing_of_a_project_that_is_out_of_reach() {
-    let server = Server::start().await;
-    let victim = server.agent("@victim.cc").await;
+    let (server, [victim]) = Server::with(["@victim.cc"]).await;
     let acme = server.owner("acme").await;
     share(&acme, "p", "writer").await;
     let package = package_with(&victim.handle, "one", json!({"project_id": "acme:p", "status": "draft"}));

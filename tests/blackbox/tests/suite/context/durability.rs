@@ -36,8 +36,7 @@ async fn picture(nick: &Agent) -> Vec<String> {
 /// AP-53: a stop and a kill change nothing of what is read.
 #[tokio::test]
 async fn ap_53_a_restart_keeps_all() {
-    let mut server = Server::start().await;
-    let nick = server.agent("@nick.cc-laptop").await;
+    let (mut server, [nick]) = Server::with(["@nick.cc-laptop"]).await;
     nick.post("/v1/projects", json!({"project_id": PROJECT, "name": "n", "description": "d"})).await.ok(201);
     let session = nick.post(&format!("/v1/projects/{PROJECT}/sessions"), json!({})).await.ok(201);
     for number in 0..8 {

@@ -81,8 +81,7 @@ async fn compare(walkers: &mut [Walker], shared: &Model) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ap_75_a_long_walk_agrees_with_a_model() {
     let seed = Seed::choose();
-    let mut server = Server::start().await;
-    let nick = server.agent("@nick.cc-laptop").await;
+    let (mut server, [nick]) = Server::with(["@nick.cc-laptop"]).await;
     let mut dice = Dice::new(seed.0);
     for project in PROJECTS {
         nick.post("/v1/projects", json!({"project_id": project})).await.ok(201);

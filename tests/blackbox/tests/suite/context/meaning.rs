@@ -80,8 +80,7 @@ async fn ap_60_a_package_is_found_by_its_meaning_and_after_a_restart() {
 /// Whoever names no model gets words, and is told so.
 #[tokio::test]
 async fn ap_79_without_a_model_meaning_is_not_declared() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc-laptop").await;
+    let (_server, [nick]) = Server::with(["@nick.cc-laptop"]).await;
     three(&nick).await;
     let capabilities = descriptor(&nick).await["capabilities"].clone();
     assert_eq!(

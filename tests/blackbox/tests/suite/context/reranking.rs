@@ -93,8 +93,7 @@ async fn ap_60_a_reranker_that_is_away_leaves_the_order() {
 /// A server without one says so.
 #[tokio::test]
 async fn ap_79_without_a_reranker_it_is_not_declared() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc-laptop").await;
+    let (_server, [nick]) = Server::with(["@nick.cc-laptop"]).await;
     assert_eq!(descriptor(&nick).await["capabilities"]["reranked_search"], false);
     two(&nick).await;
     let path = format!("{}?mode=relevant&query=vet&ranking=reranked", packages_of(PROJECT));

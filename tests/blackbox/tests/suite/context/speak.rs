@@ -11,8 +11,7 @@ pub(super) const PROJECT: &str = "proj_dev_relay";
 
 /// A server with one agent, `@nick.cc-laptop`.
 pub(super) async fn desk() -> (Server, Agent) {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc-laptop").await;
+    let (server, [nick]) = Server::with(["@nick.cc-laptop"]).await;
     (server, nick)
 }
 

@@ -52,8 +52,7 @@ async fn an_early_answer_loses_no_request() {
 /// P7: a body that is too large to be read to its end ends the connection, and the answer says so.
 #[tokio::test]
 async fn a_413_says_that_the_connection_ends() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (server, [agent]) = Server::with(["@nick.bot"]).await;
     let length = 2 << 20;
     let head = format!(
         "POST /sessions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\nContent-Length: {length}",

@@ -5,8 +5,7 @@ use blackbox::Server;
 
 #[tokio::test]
 async fn a_wrong_method_and_an_unreadable_id_are_refused_in_the_form_of_the_protocol() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.a").await;
+    let (_server, [agent]) = Server::with(["@nick.a"]).await;
     for (method, path, status, member) in [
         ("PUT", "/frames", 405, "message"),
         ("PUT", "/agent-channel", 405, "detail"),

@@ -1,14 +1,13 @@
 //! A server that has no file descriptor for another connection serves those that it has, says so once, and goes on.
 //! Must not know: how the server counts its files.
 
-use blackbox::{Connection, Server, in_time, pair};
+use blackbox::{Connection, Server, in_time};
 
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 #[tokio::test]
 async fn a_server_without_another_file_serves_its_connections_and_says_so_once() {
-    let server = Server::start().await;
-    let (alice, _, id) = pair(&server).await;
+    let (server, alice, _, id) = Server::with_pair().await;
     let open = async || Connection::open(server.address().get()).await.expect("a connection");
     let mut first = open().await;
     assert_eq!(first.round_trip(HEALTH).await.expect("an answer").status, 200);

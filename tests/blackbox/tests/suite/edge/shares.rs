@@ -117,8 +117,7 @@ async fn unfinished(caller: &Caller, path: &str, missing: usize) -> Response {
 /// Bodies that one owner does not finish fill its own share; its small requests pass, and so do others' large ones.
 #[tokio::test]
 async fn unfinished_bodies_of_one_owner_leave_room_for_others() {
-    let server = Server::start().await;
-    let (nick, carol) = (server.agent("@nick.bot").await, server.agent("@carol.bot").await);
+    let (server, [nick, carol]) = Server::with(["@nick.bot", "@carol.bot"]).await;
     project(&nick).await;
     project(&carol).await;
     let before = server.resident_kib();

@@ -21,9 +21,7 @@ async fn texts(agent: &Agent, coding: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn what_ones_own_agents_do_is_seen_whole_and_others_in_a_word() {
-    let server = Server::start().await;
-    let (one, two) = (server.agent("@nick.one").await, server.agent("@nick.two").await);
-    let other = server.agent("@acme.support").await;
+    let (server, [one, two, other]) = Server::with(["@nick.one", "@nick.two", "@acme.support"]).await;
     server.closed_agent("@acme.secret", &[]).await;
     for (session, event) in
         [("s-1", "prompt"), ("s-2", "prompt"), ("s-2", "stop"), ("s-3", "start"), ("s-3", "end")]
@@ -66,8 +64,7 @@ async fn what_ones_own_agents_do_is_seen_whole_and_others_in_a_word() {
 
 #[tokio::test]
 async fn what_is_said_to_one_session_reaches_no_other() {
-    let server = Server::start().await;
-    let (one, two) = (server.agent("@nick.one").await, server.agent("@nick.two").await);
+    let (server, [one, two]) = Server::with(["@nick.one", "@nick.two"]).await;
     let cli = Cli::of(&server, &one, "s-9");
     moment(&two, "4f1c-aa", "prompt").await;
     moment(&two, "9b2e-bb", "prompt").await;
@@ -90,8 +87,7 @@ async fn what_is_said_to_one_session_reaches_no_other() {
 
 #[tokio::test]
 async fn sessions_that_are_called_alike_are_shown_as_far_as_they_differ() {
-    let server = Server::start().await;
-    let (one, two) = (server.agent("@nick.one").await, server.agent("@nick.two").await);
+    let (server, [one, two]) = Server::with(["@nick.one", "@nick.two"]).await;
     let cli = Cli::of(&server, &one, "s-9");
     for session in ["01a20951-7c1e-aa", "01a20951-7c2f-bb", "01a20951-7c2f"] {
         moment(&two, session, "start").await;
@@ -116,9 +112,7 @@ async fn sessions_that_are_called_alike_are_shown_as_far_as_they_differ() {
 
 #[tokio::test]
 async fn only_a_live_session_of_a_sibling_that_takes_part_is_addressed() {
-    let server = Server::start().await;
-    let (one, two) = (server.agent("@nick.one").await, server.agent("@nick.two").await);
-    let other = server.agent("@acme.support").await;
+    let (_server, [one, two, other]) = Server::with(["@nick.one", "@nick.two", "@acme.support"]).await;
     let id = blackbox::room(&[&one, &two, &other]).await;
     let apart = blackbox::room(&[&one, &other]).await;
     let address = |agent: &str, session: &str, id: &str| json!({"agent": agent, "coding_session": session, "session_id": id});
@@ -141,8 +135,7 @@ async fn only_a_live_session_of_a_sibling_that_takes_part_is_addressed() {
 
 #[tokio::test]
 async fn what_is_for_the_agent_does_not_go_to_the_session_that_was_addressed_before() {
-    let server = Server::start().await;
-    let (one, two) = (server.agent("@nick.one").await, server.agent("@nick.two").await);
+    let (server, [one, two]) = Server::with(["@nick.one", "@nick.two"]).await;
     let cli = Cli::of(&server, &one, "s-0");
     for session in ["idle", "busy"] {
         moment(&two, session, "start").await;

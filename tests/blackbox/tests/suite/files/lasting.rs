@@ -17,8 +17,7 @@ async fn used(who: &blackbox::Caller) -> u64 {
 /// A kill in the middle of an upload leaves nothing: no file, no bytes on disk, and the key is free.
 #[tokio::test]
 async fn a_kill_in_the_middle_of_an_upload_leaves_nothing() {
-    let mut server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (mut server, [alice]) = Server::with(["@alice.bot"]).await;
     let content = content(3_000_000);
     let body = multipart("a", "text/plain", &content);
     let key = [MULTIPART, ("Idempotency-Key", "k")];
@@ -42,8 +41,7 @@ async fn a_kill_in_the_middle_of_an_upload_leaves_nothing() {
 /// A client that goes away in the middle leaves nothing that is seen, and a restart removes what is left.
 #[tokio::test]
 async fn a_client_that_goes_away_leaves_nothing() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let body = multipart("a", "text/plain", &content(3_000_000));
     let request = alice.request("POST", "/files", &[MULTIPART], Some(&body));
     let mut slow = Connection::open(alice.address().place()).await.expect("a connection");
@@ -56,8 +54,7 @@ async fn a_client_that_goes_away_leaves_nothing() {
 /// The same file under the same key is kept once, whatever its boundary, and another one is refused.
 #[tokio::test]
 async fn a_retry_with_the_key_gets_the_same_file() {
-    let mut server = Server::start().await;
-    let (alice, bob, _) = pair(&server).await;
+    let (mut server, alice, bob, _) = Server::with_pair().await;
     let key = [("Idempotency-Key", "k")];
     let named = ("a.txt", "text/plain");
     let first = alice.upload(named, b"content", &key).await;
@@ -96,8 +93,7 @@ async fn a_retry_with_the_key_gets_the_same_file() {
 /// Two uploads at once under one key are one file.
 #[tokio::test]
 async fn uploads_at_once_under_one_key_are_one_file() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let content = content(500_000);
     let upload = || alice.upload(("a", "text/plain"), &content, &[("Idempotency-Key", "k")]);
     let (one, two, three) = tokio::join!(upload(), upload(), upload());
@@ -110,8 +106,7 @@ async fn uploads_at_once_under_one_key_are_one_file() {
 #[tokio::test]
 async fn a_file_that_no_message_names_goes_when_its_time_is_over() {
     let Some(clock) = ShiftedClock::make() else { return };
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     let (named, other) =
         (alice.upload_file("named", b"named").await, alice.upload_file("other", b"other").await);
     let before = used(&alice).await;
@@ -160,8 +155,7 @@ async fn what_is_removed_leaves_its_place() {
 /// With its uploader goes a file that no message names; what messages name stays with them.
 #[tokio::test]
 async fn files_of_a_deleted_agent_go_unless_a_message_names_them() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let owner = server.owner("alice").await;
     let (named, other) =
         (alice.upload_file("named", b"named").await, alice.upload_file("other", b"other").await);

@@ -77,8 +77,7 @@ async fn an_owner_has_a_share_of_the_uploads() {
 /// Bodies that are no upload, and names that no file may have.
 #[tokio::test]
 async fn what_is_no_upload_is_refused() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     alice.post("/files", json!({"file": "x"})).await.assert_refused(415, "unsupported_media_type");
     alice.post_empty("/files").await.assert_refused(415, "unsupported_media_type");
     let post = async |body: &str| {
@@ -114,8 +113,7 @@ async fn what_is_no_upload_is_refused() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_head_without_end_costs_little() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     alice.upload_file("a", &content(1_000_000)).await;
     let before = server.peak_kib();
     let head = format!("--{BOUNDARY}\r\nX-A: ");
@@ -135,8 +133,7 @@ async fn a_head_without_end_costs_little() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_large_file_passes_through_little_memory() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     alice.upload_file("a", &content(1_000_000)).await;
     let before = server.peak_kib();
     let content = content(60 << 20);

@@ -6,7 +6,7 @@ mod sharing;
 
 use std::path::{Path, PathBuf};
 
-use blackbox::{Agent, Cli, Connection, Response, Server, pair};
+use blackbox::{Agent, Cli, Connection, Response, Server};
 use serde_json::{Value, json};
 
 use crate::context::canonical::sha256;
@@ -44,8 +44,7 @@ fn kept(server: &Server) -> Vec<PathBuf> {
 /// What is uploaded comes back byte for byte, under its name, after a crash too; the answer has what clients read of it.
 #[tokio::test]
 async fn a_file_comes_back_as_it_was() {
-    let mut server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (mut server, [alice]) = Server::with(["@alice.bot"]).await;
     for size in [0, 1, 1 << 20, 5_000_000] {
         let content = content(size);
         let made = alice.upload(("q3.pdf", "application/pdf"), &content, &[]).await.ok(201);
@@ -82,8 +81,7 @@ async fn a_file_comes_back_as_it_was() {
 /// `HEAD`, ranges and conditions as HTTP has them.
 #[tokio::test]
 async fn parts_sizes_and_conditions() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     for size in [1_000, (1 << 20) + 1_000] {
         let content = content(size);
         let id = alice.upload_file("a", &content).await;
@@ -119,8 +117,7 @@ async fn parts_sizes_and_conditions() {
 /// nothing.
 #[tokio::test]
 async fn only_safe_images_are_shown() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     for (said, shown) in [
         ("image/png", true),
         ("Image/JPEG; a=b", true),
@@ -145,8 +142,7 @@ async fn only_safe_images_are_shown() {
 /// The command line sends a file along and gets it again; it says so of a message.
 #[tokio::test]
 async fn the_command_line_sends_and_gets_files() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let cli = Cli::of(&server, &alice, &id);
     let content = content(3_000_000);
     std::fs::write(cli.dir().join("q3 final.pdf"), &content).expect("a file");

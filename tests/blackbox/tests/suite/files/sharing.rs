@@ -1,6 +1,6 @@
 //! Who may read a file, and who may name it: for everybody else it does not exist.
 
-use blackbox::{Agent, Caller, Connection, Response, Server, enter, pair, room};
+use blackbox::{Agent, Caller, Connection, Response, Server, enter, room};
 use serde_json::json;
 
 use super::{content, get, message, send};
@@ -36,8 +36,7 @@ async fn cannot_name(who: &Agent, session: &str, file: &str, name: &str) {
 
 #[tokio::test]
 async fn a_file_is_for_its_uploader_its_owner_and_those_who_may_read_a_message_that_names_it() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let sibling = server.agent("@alice.second").await;
     let stranger = server.agent("@cid.bot").await;
     let invited = server.agent("@dan.bot").await;
@@ -87,8 +86,7 @@ async fn a_file_is_for_its_uploader_its_owner_and_those_who_may_read_a_message_t
 /// that was named afterwards.
 #[tokio::test]
 async fn late_gone_and_blocked_participants_read_what_their_messages_name() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let leaver = enter(&server, &alice, &id, "@cid.bot").await;
     let before = alice.upload_file("before", b"content").await;
     send(&alice, &id, &before).await.ok(201);
@@ -120,8 +118,7 @@ async fn late_gone_and_blocked_participants_read_what_their_messages_name() {
 /// ASP-29: what is sent and ended comes with the invitation, its files too.
 #[tokio::test]
 async fn a_message_that_comes_with_an_invitation_brings_its_files() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let file = alice.upload_file("q3.pdf", b"content").await;
     let open = json!({"invite": [bob.handle], "initial_message": message(&file)});
     alice.post("/sessions", open.clone()).await.ok(201);
@@ -137,8 +134,7 @@ async fn a_message_that_comes_with_an_invitation_brings_its_files() {
 /// What a model reads of a message says what the file is and how one gets it.
 #[tokio::test]
 async fn a_model_is_told_how_a_file_is_got() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let file = alice.upload_file("q3.pdf", b"content").await;
     send(&alice, &id, &file).await.ok(201);
     let inbox = bob.get("/inbox").await.ok(200).to_string();
@@ -155,8 +151,7 @@ async fn a_model_is_told_how_a_file_is_got() {
 /// A download under way breaks off when the token ends, or the agent may no longer read the file.
 #[tokio::test]
 async fn a_download_under_way_breaks_off_with_the_right_to_it() {
-    let server = Server::start().await;
-    let (alice, bob, session) = pair(&server).await;
+    let (server, alice, bob, session) = Server::with_pair().await;
     let file = alice.upload_file("big.bin", &content(16 << 20)).await;
     send(&alice, &session, &file).await.ok(201);
     let made = bob.post("/agents/me/tokens", json!({"scope": "read"})).await.ok(201);

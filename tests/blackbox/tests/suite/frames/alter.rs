@@ -19,8 +19,7 @@ fn with(server: &Server, made: &Value) -> Agent {
 /// The program asks with no body, reads both members, and opens the stream with what it got.
 #[tokio::test]
 async fn a_capability_opens_the_wrapped_stream() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let made = alice.post_empty(MINT).await.ok(200);
     assert_keys(&made, &["capability", "expires_at", "frame_signature_pubkey"], &[]);
     let ends = made["expires_at"].as_str().expect("a time");
@@ -48,8 +47,7 @@ async fn a_capability_opens_the_wrapped_stream() {
 /// The key is kept, and the stream goes on where it was.
 #[tokio::test]
 async fn a_restart_changes_neither_key_nor_capability() {
-    let mut server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (mut server, [alice]) = Server::with(["@alice.bot"]).await;
     let made = alice.post_empty(MINT).await.ok(200);
     server.crash().await;
     let again = alice.post_empty(MINT).await.ok(200);
@@ -60,9 +58,7 @@ async fn a_restart_changes_neither_key_nor_capability() {
 /// A capability is for streams, of its bearer's handle, as long as its token counts.
 #[tokio::test]
 async fn a_capability_is_no_token() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let made = alice.post_empty(MINT).await.ok(200);
     let capable = with(&server, &made);
     for path in ["/agents/me", "/handles/~alice/stream", "/sessions"] {
@@ -93,8 +89,7 @@ async fn a_capability_is_no_token() {
 /// A capability does what its token may.
 #[tokio::test]
 async fn a_capability_has_the_scope_of_its_token() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     for (scope, status) in [("frames:read", 200), ("sessions:read", 403)] {
         let token = alice.post("/agents/me/tokens", json!({"scope": scope})).await.ok(201);
         let scoped = server.bearer(token["token"].as_str().expect("a token"));

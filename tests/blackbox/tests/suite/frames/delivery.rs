@@ -12,8 +12,7 @@ use super::speak::{
 /// FO-55: an empty set is a success.
 #[tokio::test]
 async fn fo_55_an_empty_fan_out_is_a_success() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     server.agent("@bob.bot").await;
     let mut before = 0;
     for _ in 0..3 {
@@ -28,9 +27,7 @@ async fn fo_55_an_empty_fan_out_is_a_success() {
 /// FO-56: subscriptions, not sessions or agents, and after their filters.
 #[tokio::test]
 async fn fo_56_counts_are_of_emissions() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let other = server.agent("@alice.other").await;
+    let (_server, [alice, other]) = Server::with(["@alice.bot", "@alice.other"]).await;
     let mut open = Vec::new();
     for wanted in 1..=3 {
         open.push(subscribe_as(&alice, "cc", "s1").await);
@@ -53,8 +50,7 @@ async fn submit_as(agent: &Agent, query: &str, headers: &[(&str, &str)], frame: 
 /// The sender's own stream gets its frame, unless the session names itself and asks to be left out.
 #[tokio::test]
 async fn fo_43_echo() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut own = subscribe_as(&alice, "cc-laptop", "s1").await;
     let mut twin = subscribe_as(&alice, "cc-laptop", "s2").await;
     let mut other = subscribe_as(&alice, "cc-phone", "s1").await;
@@ -82,9 +78,7 @@ async fn fo_43_echo() {
 /// The session left out is the sender's own: another principal's session of the same name hears.
 #[tokio::test]
 async fn fo_43_echo_is_about_ones_own_session() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let stream = subscribe_as(&bob, "cc-laptop", "s1").await;
     let me = [("X-Agent-Instrument", "cc-laptop"), ("X-Agent-Session", "s1")];
     let frame = advisory(&alice, "~bob", "hello");
@@ -95,8 +89,7 @@ async fn fo_43_echo_is_about_ones_own_session() {
 /// FO-8: the substrate does not discard a repeated `frame_id`; recipients may.
 #[tokio::test]
 async fn fo_8_the_same_frame_twice() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut stream = subscribe(&alice).await;
     let frame = advisory(&alice, "~alice", "twice");
     let first = sent(&submit(&alice, &frame).await, &frame);
@@ -157,10 +150,7 @@ async fn fo_63_a_refused_frame_reaches_nobody() {
 /// A frame reaches each of many kinds of subscription whole: from other owners, other instruments, other agents.
 #[tokio::test]
 async fn fo_53_many_subscribers_of_one_handle() {
-    let server = Server::start().await;
-    let sender = server.agent("@sender.bot").await;
-    let one = server.agent("@alice.one").await;
-    let two = server.agent("@alice.two").await;
+    let (_server, [sender, one, two]) = Server::with(["@sender.bot", "@alice.one", "@alice.two"]).await;
     let mut streams = vec![
         subscribe(&one).await,
         subscribe(&two).await,
@@ -182,9 +172,7 @@ async fn fo_53_many_subscribers_of_one_handle() {
 /// FO-92: who asks a question knows its id; the answer comes back by it.
 #[tokio::test]
 async fn fo_92_a_question_and_its_answer() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let mut to_alice = subscribe(&alice).await;
     let mut to_bob = subscribe(&bob).await;
     let question = frame(&alice, "~bob", "agent_query", payload("agent_query", true));

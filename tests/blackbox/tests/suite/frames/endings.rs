@@ -18,9 +18,7 @@ async fn open_streams(asking: &Agent, count: usize) {
 /// FO-76: a rotated token ends its streams, nothing is emitted after, and the new one works.
 #[tokio::test]
 async fn fo_76_rotation_ends_streams() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let other = server.agent("@alice.other").await;
+    let (server, [alice, other]) = Server::with(["@alice.bot", "@alice.other"]).await;
     let mut streams = [subscribe(&alice).await, subscribe_to(&alice, "kind:agent_advisory").await];
     let mut kept = subscribe(&other).await;
     assert_eq!(tell(&other, "~alice", "~alice", "before").await, 3);
@@ -45,9 +43,7 @@ async fn fo_76_rotation_ends_streams() {
 /// FO-76: so does the deletion of the agent.
 #[tokio::test]
 async fn fo_76_deletion_ends_streams() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let mut stream = subscribe(&alice).await;
     assert_eq!(tell(&bob, "~alice", "~alice", "before").await, 1);
     let answer = server.operator().delete("/_admin/agents/@alice.bot").await;
@@ -61,8 +57,7 @@ async fn fo_76_deletion_ends_streams() {
 /// A stop ends streams as HTTP ends a body, after everything that was accepted.
 #[tokio::test]
 async fn fo_58_a_stop_ends_streams() {
-    let mut server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (mut server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut streams = Vec::new();
     for _ in 0..20 {
         streams.push(subscribe(&alice).await);
@@ -96,9 +91,7 @@ async fn fo_58_a_stop_does_not_wait_for_a_stalled_subscriber() {
 /// FO-59: numbers go on rising over a stop and over a crash, for each handle; an old cursor is no error (FO-60).
 #[tokio::test]
 async fn fo_59_ids_rise_over_restarts() {
-    let mut server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (mut server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let mut last = [0, 0];
     for round in 0..4 {
         for number in 0..30 {
@@ -127,8 +120,7 @@ async fn fo_59_ids_rise_over_restarts() {
 /// A subscriber that went away without a word is soon no subscription.
 #[tokio::test]
 async fn fo_93_the_gone_are_forgotten() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     for _ in 0..20 {
         subscribe(&alice).await.cut().await;
     }

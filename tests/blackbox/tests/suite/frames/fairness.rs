@@ -159,8 +159,7 @@ async fn d_5_one_owner_that_floods_many_handles_leaves_the_others_theirs() {
 /// A misspelt filter would open a stream of everything, and a misspelt scope would reach everybody.
 #[tokio::test]
 async fn d_5_a_parameter_that_there_is_not_is_refused() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     for (query, name) in [
         ("filters=kind:agent_query", "filters"),
         ("Filter=kind:agent_query", "Filter"),

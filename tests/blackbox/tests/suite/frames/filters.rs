@@ -69,10 +69,7 @@ async fn fo_64_no_filter() {
 /// By sender: the principal of the frame.
 #[tokio::test]
 async fn fo_66_by_sender() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
-    let other = server.agent("@bob-2.bot").await;
+    let (_server, [alice, bob, other]) = Server::with(["@alice.bot", "@bob.bot", "@bob-2.bot"]).await;
     let mut by_bob = subscribe_to(&alice, "sender:~bob").await;
     let unknown = subscribe_to(&alice, "sender:~nobody").await;
     for (from, count) in [(&alice, 0), (&bob, 1), (&other, 0), (&bob, 1)] {
@@ -114,10 +111,8 @@ async fn nothing_came(server: &Server, agent: &Agent, streams: &mut [Stream]) {
 /// agent's name.
 #[tokio::test]
 async fn fo_68_by_tool() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let laptop = server.agent("@nick.cc-laptop").await;
-    let plain = server.agent("@nick.cursor").await;
+    let (_server, [alice, laptop, plain]) =
+        Server::with(["@alice.bot", "@nick.cc-laptop", "@nick.cursor"]).await;
     let mut cc = subscribe_to(&alice, "tool:cc").await;
     let mut cursor = subscribe_to(&alice, "tool:cursor").await;
     let rows: &[(&Agent, Headers, &str)] = &[
@@ -148,9 +143,7 @@ async fn fo_68_by_tool() {
 /// FO-64: all clauses hold, the same axis twice included.
 #[tokio::test]
 async fn fo_64_clauses_are_anded() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.cc-laptop").await;
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.cc-laptop"]).await;
     let rows = [
         ("kind:agent_advisory,sender:~bob", 1),
         ("sender:~bob,kind:agent_advisory", 1),
@@ -182,8 +175,7 @@ async fn fo_64_clauses_are_anded() {
 /// FO-70: a filter that is given twice never widens: it is refused, or both hold.
 #[tokio::test]
 async fn fo_70_two_filters_never_widen() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     for query in [
         "filter=kind:agent_advisory&filter=kind:agent_query",
         "filter=&filter=kind:agent_query",
@@ -203,8 +195,7 @@ async fn fo_70_two_filters_never_widen() {
 /// FO-65, FO-66, FO-71: a filter with a mistake opens nothing.
 #[tokio::test]
 async fn fo_71_faulty_filters() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let axis = [
         "kinds:agent_advisory",
         "Kind:agent_advisory",
@@ -264,8 +255,7 @@ async fn faulty(alice: &Agent, filter: &str) -> blackbox::Response {
 /// FO-91: the parameter is `filter`, percent-encoded or plain.
 #[tokio::test]
 async fn fo_91_the_parameter_is_filter() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut streams = Vec::new();
     for (query, count) in [
         ("filter=kind:agent_query,sender:~bob", 0),

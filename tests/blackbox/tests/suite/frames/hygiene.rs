@@ -94,8 +94,7 @@ async fn fo_73_bombs_are_refused() {
 /// A path without an operation, and a header that names no session, are refused in the same form.
 #[tokio::test]
 async fn fo_73_paths_and_headers_are_refused_in_this_form() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     for path in ["/frames/", "/frames/x/y", "/handles", "/handles/~alice/", "/handles/~alice/nothing"] {
         refused(&alice.get(path).await, 404, "not_found", Field::Any);
         refused(&alice.post(path, json!({})).await, 404, "not_found", Field::Any);
@@ -115,8 +114,7 @@ async fn fo_73_paths_and_headers_are_refused_in_this_form() {
 /// Hard cases that are good JSON arrive as they were meant.
 #[tokio::test]
 async fn fo_4_good_json_is_taken() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut stream = subscribe(&alice).await;
     let cases: &[(&[u8], &str)] = &[
         (br#""\ud83d\ude00 \u00e9 \/ \b\f\n\r\t""#, "\u{1f600} \u{e9} / \u{8}\u{c}\n\r\t"),

@@ -21,8 +21,7 @@ fn unauthenticated(response: &Response) {
 /// FO-76: everything wants a token, and says so before it looks at anything else.
 #[tokio::test]
 async fn fo_76_nothing_without_a_token() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let unknown = server.bearer("pla_0000000000000000000000000000000000000000000000000000000000000000");
     let paths = [
         ("POST", "/frames"),
@@ -55,9 +54,7 @@ async fn fo_76_nothing_without_a_token() {
 /// FO-9: the sender is the authenticated principal, and nobody else.
 #[tokio::test]
 async fn fo_9_the_sender_is_who_submits() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let mut to_bob = subscribe(&bob).await;
     let mut to_alice = subscribe(&alice).await;
     for (sender, recipient) in
@@ -99,8 +96,7 @@ async fn fo_77_acted_by_is_ones_own_principal() {
 /// All agents of an owner speak as the same principal.
 #[tokio::test]
 async fn fo_9_agents_of_one_owner_are_one_principal() {
-    let server = Server::start().await;
-    let laptop = server.agent("@nick.cc-laptop").await;
+    let (server, [laptop]) = Server::with(["@nick.cc-laptop"]).await;
     let phone = server.closed_agent("@nick.phone", &[]).await;
     let mut stream = subscribe(&laptop).await;
     let (one, two) = (advisory(&laptop, "~nick", "one"), advisory(&phone, "~nick", "two"));
@@ -131,9 +127,7 @@ async fn fo_9_owners_and_operator_do_not_speak() {
 /// The header of the other protocol holds here too: it may be there, with the token's own handle.
 #[tokio::test]
 async fn fo_9_the_agent_header_must_agree() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let good = advisory(&alice, "~alice", "hello");
     let call = async |agent: &Agent, handle: &str, body: &Value| {
         agent.call("POST", "/frames", &[("X-ASP-Agent", handle)], Some(body)).await
@@ -146,8 +140,7 @@ async fn fo_9_the_agent_header_must_agree() {
 /// Browsers cannot set headers on an event stream: a ticket opens one, once; a token in the query opens none.
 #[tokio::test]
 async fn fo_53_tickets_open_streams() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let made = alice.post_empty("/auth/ticket").await.json();
     let ticket = made["ticket"].as_str().expect("a ticket");
     let path = stream_path(&alice, &format!("ticket={ticket}"));

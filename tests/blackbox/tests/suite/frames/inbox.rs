@@ -11,10 +11,8 @@ async fn inbox(agent: &Agent, query: &str) -> Value {
 
 #[tokio::test]
 async fn a_frame_is_told_once_to_those_it_is_for_and_not_to_its_sender() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc-laptop").await;
-    let colleague = server.agent("@nick.cursor").await;
-    let stranger = server.agent("@eve.x").await;
+    let (_server, [nick, colleague, stranger]) =
+        Server::with(["@nick.cc-laptop", "@nick.cursor", "@eve.x"]).await;
     let wait = {
         let colleague = colleague.clone();
         tokio::spawn(async move { colleague.get("/inbox/wait?timeout_s=30").await })

@@ -120,8 +120,7 @@ async fn fo_79_an_expansion_is_capped() {
 /// The burst that is promised is granted.
 #[tokio::test]
 async fn fo_78_the_burst_is_granted() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let (accepted, answer) = flood(&alice, "~alice", BURST).await;
     assert_eq!(accepted, BURST, "{}", answer.map(|answer| answer.to_string()).unwrap_or_default());
 }

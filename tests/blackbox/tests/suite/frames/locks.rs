@@ -16,9 +16,7 @@ async fn announce(from: &Agent, kind: &str, payload: Value) -> Value {
 /// of the other.
 #[tokio::test]
 async fn fo_18_19_20_claims_do_not_exclude_each_other() {
-    let server = Server::start().await;
-    let one = server.agent("@nick.one").await;
-    let two = server.agent("@nick.two").await;
+    let (_server, [one, two]) = Server::with(["@nick.one", "@nick.two"]).await;
     let mut stream = subscribe(&one).await;
     let lease = uuid();
     let claim = json!({"resource": "src/main.rs", "lease_id": lease, "ttl_ms": 3_600_000});
@@ -38,9 +36,7 @@ async fn fo_18_19_20_claims_do_not_exclude_each_other() {
 /// FO-21: a release or an extension of a lease that nobody knows, or that is somebody else's, or that was released.
 #[tokio::test]
 async fn fo_21_unknown_leases_are_no_error() {
-    let server = Server::start().await;
-    let one = server.agent("@nick.one").await;
-    let two = server.agent("@nick.two").await;
+    let (_server, [one, two]) = Server::with(["@nick.one", "@nick.two"]).await;
     let mut stream = subscribe(&one).await;
     let lease = uuid();
     let mut said = vec![
@@ -62,9 +58,7 @@ async fn fo_21_unknown_leases_are_no_error() {
 /// FO-22: intents are withdrawn and executed by whoever says so, declared or not.
 #[tokio::test]
 async fn fo_22_convergence_carries_no_authority() {
-    let server = Server::start().await;
-    let one = server.agent("@nick.one").await;
-    let two = server.agent("@nick.two").await;
+    let (_server, [one, two]) = Server::with(["@nick.one", "@nick.two"]).await;
     let mut stream = subscribe(&one).await;
     let class = "github.pull/acme";
     let at = "2026-05-22T10:00:00Z";

@@ -105,8 +105,7 @@ async fn fo_49_only_members_address_an_organisation() {
 /// FO-48: the recipient of an organisation's scope is the organisation.
 #[tokio::test]
 async fn fo_48_the_organisation_is_the_recipient() {
-    let server = Server::start().await;
-    let ann = server.agent("@ann.bot").await;
+    let (server, [ann]) = Server::with(["@ann.bot"]).await;
     organise(&server.operator(), &[("~ann", &["dev"])]).await;
     let mut stream = subscribe(&ann).await;
     for recipient in ["~ann", "~dev", "~none", "~acme2"] {
@@ -121,9 +120,7 @@ async fn fo_48_the_organisation_is_the_recipient() {
 /// Membership opens the scope, not the gates: a member that does not accept the sender does not hear it.
 #[tokio::test]
 async fn fo_51_members_keep_their_gates() {
-    let server = Server::start().await;
-    let ann = server.agent("@ann.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (server, [ann, bob]) = Server::with(["@ann.bot", "@bob.bot"]).await;
     let shy = server.closed_agent("@shy.bot", &[]).await;
     let foe = server.agent("@foe.bot").await;
     server.block(&foe, "@ann.bot").await;

@@ -21,8 +21,7 @@ async fn say(from: &Agent, to: &str, text: &str) -> Sent {
 /// FO-60: everything behind the named event, once, in order, under its own number; then what is new.
 #[tokio::test]
 async fn fo_60_resumption() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut first = subscribe(&alice).await;
     let mut numbers = Vec::new();
     for number in 0..10 {
@@ -77,8 +76,7 @@ async fn fo_60_the_seam() {
 /// FO-60: a cursor that means nothing here starts at the present, without an error.
 #[tokio::test]
 async fn fo_60_unknown_cursors_start_now() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let last = say(&alice, "~alice", "earlier").await.event_id;
     let later = (last + 1_000_000).to_string();
     let garbage = [
@@ -126,8 +124,7 @@ async fn fo_60_62_aged_cursors_start_now() {
 /// FO-88: the horizon is told to whom it concerns.
 #[tokio::test]
 async fn fo_88_the_horizon_is_told() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let body = alice.get("/handles/~alice/retention").await.ok(200);
     assert_eq!(body, json!({"max_events": EVENTS_MAX, "max_age_ms": AGE_MAX_MS}));
 }
@@ -135,8 +132,7 @@ async fn fo_88_the_horizon_is_told() {
 /// What was kept is shown to the sessions that the scope named, through their filters.
 #[tokio::test]
 async fn fo_60_scopes_and_filters_hold_for_the_past() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let start = say(&alice, "~alice", "start").await.event_id.to_string();
     for scope in ["~alice/cc-laptop@s1", "~alice/cc-*", "~alice/cursor*", "~alice"] {
         let frame = advisory(&alice, "~alice", scope);
@@ -166,9 +162,7 @@ async fn fo_60_scopes_and_filters_hold_for_the_past() {
 /// What did not pass an agent's gate is not shown to it later either.
 #[tokio::test]
 async fn fo_60_gates_hold_for_the_past() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let open = server.agent("@bob.open").await;
+    let (server, [alice, open]) = Server::with(["@alice.bot", "@bob.open"]).await;
     let closed = server.closed_agent("@bob.closed", &[]).await;
     let start = say(&open, "~bob", "start").await.event_id.to_string();
     assert_eq!(say(&alice, "~bob", "from alice").await.count, 0);
@@ -184,9 +178,7 @@ async fn fo_60_gates_hold_for_the_past() {
 /// One handle's cursor does not open another's past.
 #[tokio::test]
 async fn fo_60_each_handle_has_its_own_past() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let start = say(&alice, "~alice", "start").await.event_id;
     let own = say(&bob, "~bob", "start").await.event_id;
     say(&alice, "~alice", "alice to herself").await;
@@ -218,8 +210,7 @@ async fn past(alice: &Agent, after: &str) -> Vec<String> {
 /// FO-89: a declared intent whose horizon is past is delivered, for delivery is now, and not retained.
 #[tokio::test]
 async fn fo_89_expired_intents_are_not_retained() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut live = subscribe_as(&alice, "cc", "s1").await;
     let start = say(&alice, "~alice", "start").await.event_id.to_string();
     live.event().await;

@@ -23,9 +23,7 @@ fn rows(body: &Value) -> &Vec<Value> {
 /// FO-93: each open stream is a row, with what it said of itself and what was made up for it.
 #[tokio::test]
 async fn fo_93_rows() {
-    let server = Server::start().await;
-    let laptop = server.agent("@nick.cc-laptop").await;
-    let phone = server.agent("@nick.phone").await;
+    let (_server, [laptop, phone]) = Server::with(["@nick.cc-laptop", "@nick.phone"]).await;
     let body = laptop.get("/handles/~nick/roster").await.ok(200);
     assert_eq!(body["handle"], "~nick");
     assert!(rows(&body).is_empty());
@@ -66,8 +64,7 @@ async fn fo_93_rows() {
 /// Sessions that were not named get names of their own.
 #[tokio::test]
 async fn fo_93_made_up_session_ids_differ() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut streams = Vec::new();
     for _ in 0..10 {
         streams.push(subscribe(&alice).await);

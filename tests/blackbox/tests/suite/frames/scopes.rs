@@ -75,8 +75,7 @@ async fn fo_44_what_each_form_reaches() {
 /// FO-46: two connections of the same session are two subscriptions, and both are that session.
 #[tokio::test]
 async fn fo_46_a_session_may_be_subscribed_twice() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut one = subscribe_as(&alice, "cc-laptop", "s1").await;
     let mut two = subscribe_as(&alice, "cc-laptop", "s1").await;
     assert_eq!(tell(&alice, "~alice", "~alice/cc-laptop@s1", "hello").await, 2);
@@ -87,9 +86,7 @@ async fn fo_46_a_session_may_be_subscribed_twice() {
 /// FO-46: without a name of its own, a session has one that the server made, and the instrument is the agent's name.
 #[tokio::test]
 async fn fo_46_names_have_defaults() {
-    let server = Server::start().await;
-    let laptop = server.agent("@nick.cc-laptop").await;
-    let phone = server.agent("@nick.phone").await;
+    let (_server, [laptop, phone]) = Server::with(["@nick.cc-laptop", "@nick.phone"]).await;
     let mut on_laptop = subscribe(&laptop).await;
     let mut on_phone = subscribe(&phone).await;
     assert_eq!(tell(&phone, "~nick", "~nick/cc-*", "to the laptop").await, 1);
@@ -105,8 +102,7 @@ async fn fo_46_names_have_defaults() {
 /// FO-43: the set is resolved when the frame is sent. Who comes later has missed it; who has gone is not counted.
 #[tokio::test]
 async fn fo_43_expansion_is_live() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     assert_eq!(tell(&alice, "~alice", "~alice", "nobody is there").await, 0);
     let mut stream = subscribe(&alice).await;
     assert_eq!(tell(&alice, "~alice", "~alice", "one").await, 1);
@@ -151,8 +147,7 @@ async fn fo_4_malformed_scopes() {
 /// D.5: in one place, not in two, not even twice the same.
 #[tokio::test]
 async fn fo_4_a_scope_stands_in_one_place() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut stream = subscribe(&alice).await;
     let frame = advisory(&alice, "~alice", "twice");
     for (query, body) in [("~alice", "~alice"), ("~alice/*", "~alice"), ("", "~alice"), ("~alice", "")] {
@@ -191,8 +186,7 @@ async fn fo_48_the_scope_names_the_recipient() {
 /// those of linked networks.
 #[tokio::test]
 async fn fo_50_52_without_linked_networks_accords_are_unimplemented() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut stream = subscribe(&alice).await;
     for (recipient, scope) in [
         ("~acme", "accord:acme/grant:read"),

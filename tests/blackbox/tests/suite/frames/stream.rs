@@ -12,8 +12,7 @@ use super::speak::{
 /// FO-53, FO-96: a GET, answered 200 at once, with the media type of event streams and no other.
 #[tokio::test]
 async fn fo_53_96_the_head() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let stream = subscribe(&alice).await;
     assert_eq!(stream.head.status, 200);
     let kind = stream.head.header("content-type").unwrap_or_default();
@@ -32,8 +31,7 @@ async fn fo_53_96_the_head() {
 /// FO-59: `id` and `data`, one line each, LF, nothing else; the number of the answer is the number of the event.
 #[tokio::test]
 async fn fo_59_an_event_to_the_byte() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut stream = subscribe(&alice).await;
     for text in [
         "plain",
@@ -58,8 +56,7 @@ async fn fo_59_an_event_to_the_byte() {
 /// However a frame was laid out, it leaves on one line.
 #[tokio::test]
 async fn fo_59_a_pretty_frame_is_one_line() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut stream = subscribe(&alice).await;
     for kind in ["agent_binding_moment", "intent_declare"] {
         let good = frame(&alice, "~alice", kind, payload(kind, true));
@@ -76,8 +73,7 @@ async fn fo_59_a_pretty_frame_is_one_line() {
 /// FO-57: a comment within 15 s of silence.
 #[tokio::test]
 async fn fo_57_keepalives() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut stream = subscribe(&alice).await;
     for _ in 0..2 {
         let mut heard = stream.next_item().await;
@@ -163,8 +159,7 @@ async fn fo_59_one_order_for_all() {
 /// What a session says of itself when it opens the stream has a grammar.
 #[tokio::test]
 async fn fo_53_parameters_of_a_session() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let long = "s".repeat(129);
     for (name, value) in [
         ("instrument", "CC"),
@@ -212,8 +207,7 @@ async fn fo_53_a_stream_over_tls() {
 /// FO-53: one way. What a subscriber writes after its request reaches nobody and harms nobody.
 #[tokio::test]
 async fn fo_53_a_stream_is_one_way() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut stream = subscribe(&alice).await;
     let body = advisory(&alice, "~alice", "by the wrong way");
     let path = stream_path(&alice, "");

@@ -68,8 +68,7 @@ async fn fo_47_a_frame_passes_two_gates() {
 /// A block is stronger than any policy, in both directions; lifting it lifts it.
 #[tokio::test]
 async fn fo_47_blocks_hold_both_ways() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
+    let (server, [alice]) = Server::with(["@alice.bot"]).await;
     let bob = server.closed_agent("@bob.bot", &["@alice.bot"]).await;
     let mut to_alice = subscribe(&alice).await;
     let mut to_bob = subscribe(&bob).await;
@@ -89,9 +88,7 @@ async fn fo_47_blocks_hold_both_ways() {
 /// Trust is asked at each frame: a change is in force for the next one.
 #[tokio::test]
 async fn fo_47_trust_is_asked_each_time() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let bob = server.agent("@bob.bot").await;
+    let (server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let mut stream = subscribe(&bob).await;
     for round in 0..10 {
         assert_eq!(tell(&alice, "~bob", "~bob", &format!("open {round}")).await, 1);
@@ -108,9 +105,7 @@ async fn fo_47_trust_is_asked_each_time() {
 /// the count is of the former.
 #[tokio::test]
 async fn fo_47_each_agent_has_its_own_gate() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let open = server.agent("@bob.open").await;
+    let (server, [alice, open]) = Server::with(["@alice.bot", "@bob.open"]).await;
     let listed = server.closed_agent("@bob.listed", &["@alice.bot"]).await;
     let closed = server.closed_agent("@bob.closed", &["@carol.bot"]).await;
     let blocking = server.agent("@bob.blocking").await;
@@ -133,9 +128,7 @@ async fn fo_47_each_agent_has_its_own_gate() {
 /// The gate belongs to the agent, not to the instrument that a session gives itself.
 #[tokio::test]
 async fn fo_47_an_instrument_is_no_identity() {
-    let server = Server::start().await;
-    let alice = server.agent("@alice.bot").await;
-    let open = server.agent("@bob.open").await;
+    let (server, [alice, open]) = Server::with(["@alice.bot", "@bob.open"]).await;
     let closed = server.closed_agent("@bob.closed", &[]).await;
     let mut disguised = subscribe_as(&closed, "open", "s1").await;
     let mut plain = subscribe_as(&open, "closed", "s1").await;

@@ -37,8 +37,7 @@ async fn no_token_of_a_host_stands_in_its_command_line_or_its_environment() {
 /// Commands that start nothing keep their standard input.
 #[tokio::test]
 async fn no_token_of_a_client_stands_in_its_command_line() {
-    let server = Server::start().await;
-    let (ann, bob) = (server.agent("@nick.ann").await, server.agent("@nick.bob").await);
+    let (server, [ann, bob]) = Server::with(["@nick.ann", "@nick.bob"]).await;
     let cli = Cli::new(&[("PLENARY_URL", &server.url()), ("PATH", "/usr/bin:/bin")]);
     let mut listening = cli.start(&["--token", ann.token(), "listen", "--json"]);
     bob.create(&[&ann]).await;

@@ -166,8 +166,7 @@ async fn doctor_runs_nothing_but_this_program() {
 
 #[tokio::test]
 async fn a_repository_runs_nothing_when_its_commits_are_read() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (server, [ann]) = Server::with(["@nick.ann"]).await;
     let cli = Cli::new(&[
         ("PLENARY_URL", &server.url()),
         ("PLENARY_AS", &ann.handle),

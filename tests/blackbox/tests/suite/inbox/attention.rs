@@ -26,9 +26,7 @@ async fn waiting(sender: &Agent, id: &str, sequence: i64, of: &str) -> Value {
 
 #[tokio::test]
 async fn focus_lets_through_its_own_people_urgent_messages_and_replies() {
-    let server = Server::start().await;
-    let (nick, own, bob) =
-        (server.agent("@nick.cc").await, server.agent("@nick.web").await, server.agent("@bob.cc").await);
+    let (_server, [nick, own, bob]) = Server::with(["@nick.cc", "@nick.web", "@bob.cc"]).await;
     let id = room(&[&nick, &own, &bob]).await;
     moment(&nick, "s-1", "prompt").await;
     // It has no leave to configure itself, and needs none for this.
@@ -75,8 +73,7 @@ async fn focus_lets_through_its_own_people_urgent_messages_and_replies() {
 
 #[tokio::test]
 async fn of_two_sessions_the_one_that_is_not_to_be_disturbed_leaves_news_to_the_other() {
-    let server = Server::start().await;
-    let (nick, bob) = (server.agent("@nick.cc").await, server.agent("@bob.cc").await);
+    let (_server, [nick, bob]) = Server::with(["@nick.cc", "@bob.cc"]).await;
     let id = room(&[&nick, &bob]).await;
     moment(&nick, "s-1", "prompt").await;
     moment(&nick, "s-2", "prompt").await;
@@ -101,8 +98,7 @@ async fn of_two_sessions_the_one_that_is_not_to_be_disturbed_leaves_news_to_the_
 
 #[tokio::test]
 async fn what_cannot_be_meant_is_refused() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.cc").await;
+    let (server, [nick]) = Server::with(["@nick.cc"]).await;
     for body in [
         json!({"attention": "loud"}),
         json!({"attention": 1}),
@@ -179,8 +175,7 @@ async fn an_urgent_message_passes_although_the_invitation_before_it_waits() {
 
 #[tokio::test]
 async fn the_sender_of_an_urgent_message_that_waits_is_told_so() {
-    let server = Server::start().await;
-    let (nick, bob) = (server.agent("@nick.cc").await, server.agent("@bob.cc").await);
+    let (_server, [nick, bob]) = Server::with(["@nick.cc", "@bob.cc"]).await;
     moment(&nick, "s-1", "prompt").await;
     nick.patch("/agents/me", json!({"attention": "focus"})).await.ok(200);
     let first = json!({"content": "it burns", "metadata": {"urgency": "urgent"}});

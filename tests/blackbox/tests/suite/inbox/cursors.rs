@@ -1,6 +1,6 @@
 //! Cursors and marks: what is refused, what is kept, and that marks only rise.
 
-use blackbox::{Server, pair};
+use blackbox::Server;
 use serde_json::json;
 
 use super::{ack, cursor, inbox, texts};
@@ -19,8 +19,7 @@ async fn only_agents_have_an_inbox() {
 
 #[tokio::test]
 async fn a_cursor_that_was_never_given_is_refused() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     alice.say(&id, "hello").await;
     let given = cursor(&inbox(&bob, "").await);
     for never in ["x", "", "7f.1.0.0", "18446744073709551616", &given[1..], &format!("{given}0")] {
@@ -36,8 +35,7 @@ async fn a_cursor_that_was_never_given_is_refused() {
 
 #[tokio::test]
 async fn what_can_not_be_is_refused() {
-    let server = Server::start().await;
-    let bob = server.agent("@bob.bot").await;
+    let (_server, [bob]) = Server::with(["@bob.bot"]).await;
     for limit in ["0", "101", "-1", "x", ""] {
         bob.get(&format!("/inbox?limit={limit}")).await.assert_refused(400, "invalid_limit");
     }
@@ -51,8 +49,7 @@ async fn what_can_not_be_is_refused() {
 
 #[tokio::test]
 async fn marks_only_rise_and_an_old_page_can_be_read_again() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     for text in ["one", "two", "three"] {
         alice.say(&id, text).await;
     }
@@ -70,8 +67,7 @@ async fn marks_only_rise_and_an_old_page_can_be_read_again() {
 
 #[tokio::test]
 async fn nothing_is_lost_by_a_kill() {
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     for text in ["one", "two", "three"] {
         alice.say(&id, text).await;
     }

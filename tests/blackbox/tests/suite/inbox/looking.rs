@@ -130,8 +130,7 @@ async fn the_tool_inbox_claims_nothing_that_it_left_out() {
 /// Two who ask each other: the answer that was given to the model is no news any more.
 #[tokio::test]
 async fn an_answer_that_ask_shows_is_seen() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let answering = async {
         let page = bob.get("/inbox/wait?timeout_s=20").await.ok(200);
         let id = page["items"][0]["ref"]["session_id"].as_str().expect("a session").to_owned();

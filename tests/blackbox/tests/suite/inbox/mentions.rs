@@ -7,8 +7,7 @@ use super::{ack, inbox, texts};
 
 #[tokio::test]
 async fn who_is_named_in_a_channel_is_told() {
-    let mut server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let (mut server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let channel = alice.post("/agent-channel", json!({"title": "Release"})).await.ok(200);
     let id = channel["id"].as_str().expect("an id").to_owned();
     let path = format!("/agent-channel/{id}/event");

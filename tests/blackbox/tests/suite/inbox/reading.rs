@@ -1,6 +1,6 @@
 //! What an inbox shows, in which order, and what remains unread.
 
-use blackbox::{Server, assert_keys, pair, room};
+use blackbox::{Server, assert_keys, room};
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -11,8 +11,7 @@ const ITEM: &[&str] =
 
 #[tokio::test]
 async fn an_invitation_then_what_is_said_and_an_own_message_is_no_news() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let empty = inbox(&bob, "").await;
     assert_keys(&empty, &["items", "unread", "cursor", "more"], &[]);
     assert_eq!((&empty["items"], &empty["unread"], &empty["more"]), (&json!([]), &json!(0), &json!(false)));
@@ -46,8 +45,7 @@ async fn an_invitation_then_what_is_said_and_an_own_message_is_no_news() {
 
 #[tokio::test]
 async fn an_invitation_that_was_seen_comes_again_with_later_messages() {
-    let server = Server::start().await;
-    let (ann, bob) = (server.agent("@nick.ann").await, server.agent("@nick.bob").await);
+    let (_server, [ann, bob]) = Server::with(["@nick.ann", "@nick.bob"]).await;
     let id = ann.create(&[&bob]).await;
     ann.say(&id, "first").await;
     ann.say(&id, "second").await;
@@ -74,8 +72,7 @@ async fn an_invitation_that_was_seen_comes_again_with_later_messages() {
 
 #[tokio::test]
 async fn a_strangers_invitation_does_not_come_again() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let id = alice.create(&[&bob]).await;
     ack(&bob, &inbox(&bob, "").await).await;
     alice.say(&id, "do you hear me?").await;
@@ -86,8 +83,7 @@ async fn a_strangers_invitation_does_not_come_again() {
 /// first message from one read, which is all that a hook makes.
 #[tokio::test]
 async fn the_first_read_after_a_start_looks_beyond_settled_sessions() {
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     for _ in 0..400 {
         let other = alice.create(&[&bob]).await;
         bob.join(&other).await;
@@ -101,9 +97,7 @@ async fn the_first_read_after_a_start_looks_beyond_settled_sessions() {
 /// What is said to an agent that was invited and has not joined waits for it, however much it is.
 #[tokio::test]
 async fn everything_since_the_invitation_is_news_for_who_joins() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
-    let carol = server.agent("@carol.bot").await;
+    let (_server, [alice, bob, carol]) = Server::with(["@alice.bot", "@bob.bot", "@carol.bot"]).await;
     let id = alice.create(&[&carol]).await;
     carol.join(&id).await;
     for n in 0..110 {
@@ -124,8 +118,7 @@ async fn everything_since_the_invitation_is_news_for_who_joins() {
 /// 16,384 items.
 #[tokio::test]
 async fn what_comes_after_very_many_read_items_is_shown() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let first = alice.say(&id, "shown to a coding session").await;
     let page = inbox(&bob, "").await;
     let shown = json!({"session": "s-1", "client": "claude", "event": "prompt", "cursor": page["cursor"],
@@ -176,8 +169,7 @@ async fn what_comes_after_very_many_read_items_is_shown() {
 
 #[tokio::test]
 async fn what_was_said_before_a_joining_is_news_of_the_joining() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let opened = alice.open(json!({"invite": ["@bob.bot"], "initial_message": {"content": "first"}}));
     let id = opened.await["session_id"].as_str().expect("an id").to_owned();
     alice.say(&id, "second").await;
@@ -196,8 +188,7 @@ async fn what_was_said_before_a_joining_is_news_of_the_joining() {
 
 #[tokio::test]
 async fn a_send_and_end_is_told_with_its_message() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let body = json!({"invite": ["@bob.bot"], "initial_message": {"content": [
         {"type": "text", "text": "see"}, {"type": "file", "url": "https://x.test/a.log", "name": "a.log"}
     ]}, "end_after_send": true});
@@ -210,8 +201,7 @@ async fn a_send_and_end_is_told_with_its_message() {
 
 #[tokio::test]
 async fn a_long_text_is_cut_and_says_so() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     alice.say(&id, "ä".repeat(10_000)).await;
     alice.say(&id, "ä".repeat(10_001)).await;
     let page = inbox(&bob, "").await;
@@ -224,8 +214,7 @@ async fn a_long_text_is_cut_and_says_so() {
 
 #[tokio::test]
 async fn pages_follow_each_other_over_many_sessions_without_gap_or_repetition() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let mut rooms = Vec::new();
     for _ in 0..3 {
         rooms.push(room(&[&alice, &bob]).await);
@@ -250,8 +239,7 @@ async fn pages_follow_each_other_over_many_sessions_without_gap_or_repetition() 
 
 #[tokio::test]
 async fn only_the_kinds_that_are_asked_for_are_passed() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     alice.say(&id, "said").await;
     alice.create(&[&bob]).await;
     let invitations = inbox(&bob, "?kinds=session.invited,frame").await;
@@ -267,8 +255,7 @@ async fn only_the_kinds_that_are_asked_for_are_passed() {
 
 #[tokio::test]
 async fn ten_thousand_unread_are_counted_and_paged() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let path = format!("/sessions/{id}/messages");
     for round in 0..100 {
         let sends = (0..100).map(|n| {

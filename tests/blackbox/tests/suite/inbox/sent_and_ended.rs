@@ -12,8 +12,7 @@ async fn sent(from: &Agent, to: &[&str], text: &str) -> String {
 }
 
 async fn desk() -> (Server, Agent, Agent) {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let (server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     (server, alice, bob)
 }
 

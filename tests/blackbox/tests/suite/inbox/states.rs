@@ -1,14 +1,13 @@
 //! What has become of a message: only what is true is said.
 
-use blackbox::{Cli, PATIENCE, Server, pair};
+use blackbox::{Cli, PATIENCE, Server};
 use serde_json::{Value, json};
 
 use super::{ack, inbox, state};
 
 #[tokio::test]
 async fn by_the_inbox_a_message_is_accepted_delivered_seen_acknowledged() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let sequence = alice.say(&id, "hello").await;
     assert_eq!(state(&alice, &id, sequence).await, "accepted");
     let page = inbox(&bob, "").await;
@@ -25,8 +24,7 @@ async fn by_the_inbox_a_message_is_accepted_delivered_seen_acknowledged() {
 
 #[tokio::test]
 async fn by_the_session_it_is_seen_when_it_was_read_and_answered_when_the_recipient_had_it() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let sequence = alice.say(&id, "hello").await;
     bob.post("/inbox/ack", json!({"session_id": id, "sequence": sequence - 1})).await.ok(200);
     assert_eq!(state(&alice, &id, sequence).await, "accepted", "it was not among what was read");
@@ -51,8 +49,7 @@ async fn by_the_session_it_is_seen_when_it_was_read_and_answered_when_the_recipi
 
 #[tokio::test]
 async fn by_the_socket_it_is_answered_when_it_was_confirmed() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let mut socket = bob.connect().await;
     let sequence = alice.say(&id, "hello").await;
     while socket.event().await["sequence"] != sequence {}
@@ -65,8 +62,7 @@ async fn by_the_socket_it_is_answered_when_it_was_confirmed() {
 /// A message that waits for a coding session, or came back from one, is not settled by what the agent writes meanwhile.
 #[tokio::test]
 async fn what_no_model_was_shown_is_not_answered_by_a_later_message() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let event = async |session: &str, event: &str| {
         let body = json!({"session": session, "client": "claude", "event": event});
         bob.post("/inbox/session", body).await.ok(200);
@@ -102,8 +98,7 @@ async fn what_no_model_was_shown_is_not_answered_by_a_later_message() {
 
 #[tokio::test]
 async fn by_the_socket_it_is_delivered_when_the_pong_comes_and_not_before() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let mut mute = bob.connect_mute().await;
     let unconfirmed = alice.say(&id, "hello").await;
     while mute.event().await["type"] != "session.message" {}
@@ -118,8 +113,7 @@ async fn by_the_socket_it_is_delivered_when_the_pong_comes_and_not_before() {
 
 #[tokio::test]
 async fn a_message_is_there_for_participants_alone() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let sequence = alice.say(&id, "hello").await;
     let carol = server.agent("@carol.bot").await;
     let path = |sequence: i64| format!("/sessions/{id}/messages/{sequence}/status");
@@ -139,8 +133,7 @@ async fn a_message_is_there_for_participants_alone() {
 
 #[tokio::test]
 async fn a_receipt_comes_when_the_message_has_come_so_far_and_not_before() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let sequence = alice.say(&id, "hello").await;
     let path = |query: &str| format!("/sessions/{id}/messages/{sequence}/status{query}");
     let late = alice.get(&path("?timeout_s=1&until=delivered")).await.ok(200);
@@ -183,8 +176,7 @@ fn receipts(text: &str) -> Vec<Value> {
 /// A stream of receipts begins with what is known, reports what changes, and ends when nothing can.
 #[tokio::test]
 async fn receipts_are_a_stream_that_ends_with_the_last_one() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let sequence = alice.say(&id, "hello").await;
     let path = format!("/sessions/{id}/messages/{sequence}/receipts");
     let cli = Cli::new(&[("PLENARY_URL", &server.url()), ("PLENARY_TOKEN", alice.token())]);
@@ -224,8 +216,7 @@ async fn receipts_are_a_stream_that_ends_with_the_last_one() {
 #[tokio::test]
 async fn a_stream_of_receipts_takes_a_place_among_the_waits() {
     const WAITS_PER_AGENT_MAX: usize = 16;
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let sequence = alice.say(&id, "hello").await;
     let path = format!("/sessions/{id}/messages/{sequence}/receipts");
     let carol = server.agent("@carol.bot").await;
@@ -251,8 +242,7 @@ async fn a_stream_of_receipts_takes_a_place_among_the_waits() {
 /// Whoever has left learns nothing of what the others did since: no answer, and no mark.
 #[tokio::test]
 async fn asp_27_a_former_participant_is_told_no_state_of_later() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let carol = server.agent("@carol.bot").await;
     alice.invite(&id, &["@carol.bot"]).await;
     carol.join(&id).await;
@@ -271,8 +261,7 @@ async fn asp_27_a_former_participant_is_told_no_state_of_later() {
 /// A state that was told before is not taken back: neither from whoever left, nor from whoever is invited again.
 #[tokio::test]
 async fn a_former_participant_is_told_no_less_than_before() {
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     let carol = server.agent("@carol.bot").await;
     alice.invite(&id, &["@carol.bot"]).await;
     carol.join(&id).await;
@@ -304,8 +293,7 @@ async fn a_former_participant_is_told_no_less_than_before() {
 /// waits.
 #[tokio::test]
 async fn a_recipient_that_left_gets_what_came_before_and_then_nothing() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let sequence = alice.say(&id, "before it left").await;
     bob.leave(&id).await;
     let recipient = async |sequence: i64| {
@@ -331,8 +319,7 @@ async fn a_recipient_that_left_gets_what_came_before_and_then_nothing() {
 /// ASP-12: what an agent does after it blocked the sender does not show in the states of earlier messages.
 #[tokio::test]
 async fn asp_12_after_a_block_the_states_stay_as_they_were_last_reported() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let sequence = alice.say(&id, "before the end").await;
     alice.end(&id).await;
     let path = format!("/sessions/{id}/messages/{sequence}/status");
@@ -356,8 +343,7 @@ async fn asp_12_after_a_block_the_states_stay_as_they_were_last_reported() {
 #[tokio::test]
 async fn more_than_a_hundred_messages_for_one_session_hold_no_other_up() {
     const MANY: usize = 130;
-    let server = Server::start().await;
-    let (one, two) = (server.agent("@nick.one").await, server.agent("@nick.two").await);
+    let (_server, [one, two]) = Server::with(["@nick.one", "@nick.two"]).await;
     let moment = async |session: &str| {
         let body = json!({"session": session, "client": "claude", "event": "prompt"});
         two.post("/inbox/session", body).await.ok(200);
@@ -398,8 +384,7 @@ async fn more_than_a_hundred_messages_for_one_session_hold_no_other_up() {
 #[tokio::test]
 async fn items_that_came_back_do_not_block_a_coding_session_for_ever() {
     const RETURNED_MAX: usize = 2_048;
-    let server = Server::start().await;
-    let (one, two) = (server.agent("@nick.one").await, server.agent("@nick.two").await);
+    let (_server, [one, two]) = Server::with(["@nick.one", "@nick.two"]).await;
     let event = async |session: &str, event: &str| {
         let body = json!({"session": session, "client": "claude", "event": event});
         two.post("/inbox/session", body).await.ok(200);

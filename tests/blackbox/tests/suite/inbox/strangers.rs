@@ -1,7 +1,7 @@
 //! Invitations by strangers: they come last, there may be so many, and an inbox does not wait for them, nor for anything
 //! else that an agent takes part in.
 
-use blackbox::{Agent, Server, eventually, pair};
+use blackbox::{Agent, Server, eventually};
 use serde_json::{Value, json};
 
 use super::{ack, cursor, inbox, texts};
@@ -17,8 +17,7 @@ fn senders(page: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn what_a_known_sender_says_comes_before_everything_that_strangers_offer() {
-    let mut server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (mut server, alice, bob, id) = Server::with_pair().await;
     let mallory = server.agent("@mallory.bot").await;
     for _ in 0..30 {
         invite(&mallory, "@bob.bot").await.ok(201);
@@ -49,9 +48,7 @@ async fn what_a_known_sender_says_comes_before_everything_that_strangers_offer()
 
 #[tokio::test]
 async fn an_offer_that_is_answered_is_a_session_like_any_other() {
-    let server = Server::start().await;
-    let bob = server.agent("@bob.bot").await;
-    let mallory = server.agent("@mallory.bot").await;
+    let (_server, [bob, mallory]) = Server::with(["@bob.bot", "@mallory.bot"]).await;
     let id = invite(&mallory, "@bob.bot").await.ok(201)["session_id"].as_str().expect("an id").to_owned();
     mallory.say(&id, "hello").await;
     let sessions = async || bob.get("/sessions").await.ok(200)["sessions"].clone();

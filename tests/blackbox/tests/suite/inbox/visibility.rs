@@ -1,14 +1,13 @@
 //! Whoever may not read something is not told of it, whenever it came.
 
-use blackbox::{Server, pair, room};
+use blackbox::{Server, room};
 use serde_json::json;
 
 use super::{ack, inbox, kinds_and_texts, texts};
 
 #[tokio::test]
 async fn who_has_left_hears_nothing_more() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     alice.say(&id, "before").await;
     bob.leave(&id).await;
     alice.say(&id, "after").await;
@@ -17,8 +16,7 @@ async fn who_has_left_hears_nothing_more() {
 
 #[tokio::test]
 async fn who_is_invited_reads_no_message() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let id = alice.create(&[&bob]).await;
     alice.say(&id, "secret").await;
     let page = inbox(&bob, "").await;
@@ -28,8 +26,7 @@ async fn who_is_invited_reads_no_message() {
 
 #[tokio::test]
 async fn a_block_hides_what_comes() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     alice.say(&id, "before").await;
     let page = inbox(&bob, "").await;
     ack(&bob, &page).await;

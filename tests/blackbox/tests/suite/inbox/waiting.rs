@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use blackbox::{Agent, PATIENCE, Response, Server, pair};
+use blackbox::{Agent, PATIENCE, Response, Server};
 use serde_json::{Value, json};
 use tokio::{task::JoinHandle, time::Instant};
 
@@ -37,8 +37,7 @@ async fn all_open(agent: &Agent) -> Vec<JoinHandle<Response>> {
 
 #[tokio::test]
 async fn a_wait_ends_with_what_comes() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let after = cursor(&inbox(&bob, "").await);
     let waits: Vec<_> = (0..5).map(|_| begin(&bob, &format!("?after={after}&timeout_s=30"))).collect();
     let unread = begin(&bob, "?timeout_s=30");
@@ -55,8 +54,7 @@ async fn a_wait_ends_with_what_comes() {
 
 #[tokio::test]
 async fn at_the_deadline_nothing_came() {
-    let server = Server::start().await;
-    let bob = server.agent("@bob.bot").await;
+    let (_server, [bob]) = Server::with(["@bob.bot"]).await;
     let began = Instant::now();
     let page = begin(&bob, "?timeout_s=1").await.expect("a wait").ok(200);
     assert_eq!((&page["items"], &page["timed_out"]), (&json!([]), &json!(true)));
@@ -68,8 +66,7 @@ async fn at_the_deadline_nothing_came() {
 
 #[tokio::test]
 async fn past_the_limit_a_wait_is_refused_until_one_ends() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let waits = all_open(&bob).await;
     bob.get("/inbox/wait").await.assert_refused(429, "too_many_waits");
     assert_eq!(inbox(&alice, "").await["unread"], 0, "others are not held up");
@@ -82,8 +79,7 @@ async fn past_the_limit_a_wait_is_refused_until_one_ends() {
 
 #[tokio::test]
 async fn a_dead_token_ends_its_waits() {
-    let server = Server::start().await;
-    let bob = server.agent("@bob.bot").await;
+    let (server, [bob]) = Server::with(["@bob.bot"]).await;
     let waits = all_open(&bob).await;
     server.operator().post_empty("/_admin/agents/@bob.bot/rotate-token").await.ok(200);
     // At its deadline a wait would end with a page.
@@ -94,8 +90,7 @@ async fn a_dead_token_ends_its_waits() {
 
 #[tokio::test]
 async fn a_server_that_stops_ends_its_waits() {
-    let mut server = Server::start().await;
-    let bob = server.agent("@bob.bot").await;
+    let (mut server, [bob]) = Server::with(["@bob.bot"]).await;
     let waits = all_open(&bob).await;
     server.stop().await;
     for wait in waits {

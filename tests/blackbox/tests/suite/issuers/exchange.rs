@@ -122,8 +122,7 @@ async fn past_their_number_an_agent_gets_no_more_tokens_of_issuers() {
 
 #[tokio::test]
 async fn an_agents_own_token_becomes_a_narrower_one_that_ends_with_it() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (server, [agent]) = Server::with(["@nick.bot"]).await;
     let body = json!({"scope": "read", "expires_in": 60});
     let parent = server.operator().post("/_admin/agents/@nick.bot/tokens", body).await.ok(201);
     let (id, parent) = (parent["id"].as_str().expect("an id"), parent["token"].as_str().expect("a token"));

@@ -38,8 +38,7 @@ async fn without_a_token_a_client_is_told_where_to_look() {
 /// A name that is made to point here, and pages of others, are refused before anybody looks at the token.
 #[tokio::test]
 async fn pages_of_others_are_refused() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (server, [agent]) = Server::with(["@nick.bot"]).await;
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     for origin in ["http://evil.example", "null", "https://127.0.0.1.evil.example"] {
         let answer = send(&agent, &[("Origin", origin)], &ping).await;
@@ -70,8 +69,7 @@ async fn pages_of_others_are_refused() {
 /// What is no message is said to be none, with the codes of JSON-RPC.
 #[tokio::test]
 async fn what_is_no_message_is_refused() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (_server, [agent]) = Server::with(["@nick.bot"]).await;
     let post = async |body: &[u8]| -> Response {
         agent.bytes(&agent.request("POST", "/mcp", &[ACCEPT], Some(body))).await
     };
@@ -101,8 +99,7 @@ async fn what_is_no_message_is_refused() {
 /// The query chooses what is listed, and a name that there is not is refused.
 #[tokio::test]
 async fn the_query_names_toolsets() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (_server, [agent]) = Server::with(["@nick.bot"]).await;
     let names = async |query: &str| -> Vec<String> {
         let path = format!("/mcp{query}");
         let listed = ask_at(&agent, &path, "tools/list", json!({})).await.ok(200);
@@ -123,8 +120,7 @@ async fn the_query_names_toolsets() {
 /// A session is its agent's alone, and it dies with the very token that it was begun with.
 #[tokio::test]
 async fn a_session_dies_with_its_token() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let (server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let session = Session::open(&alice).await;
     let ping = json!({"jsonrpc": "2.0", "id": 7, "method": "ping"});
     let foreign = send(&bob, &session.headers(), &ping).await;
@@ -144,8 +140,7 @@ async fn a_session_dies_with_its_token() {
 /// Every refusal is JSON-RPC, names the request that it is of, and says what was missing.
 #[tokio::test]
 async fn refusals_are_messages_that_say_what_to_do() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (_server, [agent]) = Server::with(["@nick.bot"]).await;
     let ping = json!({"jsonrpc": "2.0", "id": 7, "method": "ping"});
     let hello = |params: Value| json!({"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": params});
     let client = json!({"name": "c", "version": "1"});
@@ -183,8 +178,7 @@ async fn refusals_are_messages_that_say_what_to_do() {
 /// Who takes anything takes both forms.
 #[tokio::test]
 async fn a_client_that_takes_anything_is_answered() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (_server, [agent]) = Server::with(["@nick.bot"]).await;
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": {"name": "c", "version": "1"}});
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
@@ -197,8 +191,7 @@ async fn a_client_that_takes_anything_is_answered() {
 /// What a request lacks is said with the request.
 #[tokio::test]
 async fn params_that_do_not_fit_are_told_what_fits() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (_server, [agent]) = Server::with(["@nick.bot"]).await;
     for (method, params, words) in [
         ("tools/call", json!({"arguments": {}}), "`name`"),
         ("resources/read", json!({}), "`uri`"),

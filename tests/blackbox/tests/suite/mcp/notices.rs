@@ -1,6 +1,6 @@
 //! Notices of change in both eras: whatever changes after the subscription was acknowledged is told.
 
-use blackbox::{Agent, Server, pair};
+use blackbox::{Agent, Server};
 use serde_json::{Value, json};
 
 use super::said::{Coming, Session, ask, code, result};
@@ -10,8 +10,7 @@ const SESSIONS: &str = "plenary://sessions";
 /// A request that stands alone hears of the resources that it named, and names itself in each notice.
 #[tokio::test]
 async fn a_request_hears_of_what_it_named() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (server, [agent]) = Server::with(["@nick.bot"]).await;
     let mut coming = Coming::listen(&agent, &server, &[SESSIONS, "plenary://nothing"]).await;
     let acknowledged = coming.next().await.expect("an acknowledgement");
     assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged", "{acknowledged}");
@@ -26,8 +25,7 @@ async fn a_request_hears_of_what_it_named() {
 /// A session hears of what it subscribed to on its own stream, until it unsubscribes.
 #[tokio::test]
 async fn a_session_hears_until_it_unsubscribes() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (server, [agent]) = Server::with(["@nick.bot"]).await;
     let mut session = Session::open(&agent).await;
     let mut coming = Coming::hear(&session, &server).await;
     session.result("resources/subscribe", json!({"uri": SESSIONS})).await;
@@ -51,8 +49,7 @@ async fn a_session_hears_until_it_unsubscribes() {
 #[tokio::test]
 async fn the_inbox_wakes_who_follows_it() {
     const INBOX: &str = "plenary://inbox";
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let mut session = Session::open(&bob).await;
     let mut in_session = Coming::hear(&session, &server).await;
     session.result("resources/subscribe", json!({"uri": INBOX})).await;
@@ -74,8 +71,7 @@ async fn the_inbox_wakes_who_follows_it() {
 
 #[tokio::test]
 async fn a_receipt_is_told_to_whoever_follows_its_message() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let sequence = alice.say(&id, "are you there?").await;
     let message = format!("plenary://sessions/{id}/messages/{sequence}");
     let mut alone = Coming::listen(&alice, &server, &[&message]).await;
@@ -90,8 +86,7 @@ async fn a_receipt_is_told_to_whoever_follows_its_message() {
 /// A session follows 32 resources, and not one more.
 #[tokio::test]
 async fn a_session_follows_so_many_and_no_more() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (_server, [agent]) = Server::with(["@nick.bot"]).await;
     let mut session = Session::open(&agent).await;
     for number in 0..33 {
         let uri = format!("plenary://packages/absent{number}");
@@ -117,8 +112,7 @@ async fn a_session_follows_so_many_and_no_more() {
 /// When a token ends, its streams end, and a request that listens gets its result.
 #[tokio::test]
 async fn a_dead_token_ends_its_streams() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (server, [agent]) = Server::with(["@nick.bot"]).await;
     let session = Session::open(&agent).await;
     let mut alone = Coming::listen(&agent, &server, &[SESSIONS]).await;
     let mut in_session = Coming::hear(&session, &server).await;
@@ -157,8 +151,7 @@ async fn what_a_session_follows_outlasts_a_token_of_its_client() {
 /// Past its requests at once a token is refused; others are not, and a stream that is closed makes room.
 #[tokio::test]
 async fn a_token_has_so_many_requests_at_once() {
-    let server = Server::start().await;
-    let (agent, other) = (server.agent("@nick.bot").await, server.agent("@bob.bot").await);
+    let (server, [agent, other]) = Server::with(["@nick.bot", "@bob.bot"]).await;
     let mut open = Vec::new();
     for _ in 0..128 {
         open.push(Coming::listen(&agent, &server, &["plenary://me"]).await);
@@ -177,8 +170,7 @@ async fn a_token_has_so_many_requests_at_once() {
 /// A server that stops ends its streams, and a request that listened is told that it is over.
 #[tokio::test]
 async fn a_server_that_stops_ends_its_streams() {
-    let mut server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (mut server, [agent]) = Server::with(["@nick.bot"]).await;
     let session = Session::open(&agent).await;
     let mut alone = Coming::listen(&agent, &server, &[SESSIONS]).await;
     let mut in_session = Coming::hear(&session, &server).await;

@@ -15,8 +15,7 @@ async fn read(agent: &Agent, uri: &str) -> Value {
 
 #[tokio::test]
 async fn a_resource_is_what_its_operation_answers() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let session = alice.open(json!({"invite": ["@bob.bot"], "topic": "reading"})).await;
     let session = session["session_id"].as_str().expect("an id");
     for (uri, path) in [
@@ -37,8 +36,7 @@ async fn a_resource_is_what_its_operation_answers() {
 /// What one may not read is not there, and says so with its URI.
 #[tokio::test]
 async fn what_is_not_there_is_said_with_its_uri() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let (_server, [alice, bob]) = Server::with(["@alice.bot", "@bob.bot"]).await;
     let session = alice.open(json!({"topic": "private"})).await;
     let session = session["session_id"].as_str().expect("an id");
     for uri in [
@@ -57,8 +55,7 @@ async fn what_is_not_there_is_said_with_its_uri() {
 /// The lists name every kind, and templates those that need a name.
 #[tokio::test]
 async fn resources_and_prompts_are_listed() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (_server, [agent]) = Server::with(["@nick.bot"]).await;
     let listed = result(&agent, "resources/list", json!({})).await;
     let uris: Vec<_> = listed["resources"].as_array().expect("resources").iter().map(|r| &r["uri"]).collect();
     for uri in ["plenary://me", "plenary://sessions", "plenary://channels", "plenary://projects"] {
@@ -78,8 +75,7 @@ async fn resources_and_prompts_are_listed() {
 /// The prompts have what the log says as data, and take one project.
 #[tokio::test]
 async fn the_prompts_are_filled_in() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (_server, [agent]) = Server::with(["@nick.bot"]).await;
     agent.open(json!({"topic": "a topic to be found"})).await;
     agent.post("/v1/projects", json!({"id": "atlas", "name": "Atlas"})).await;
     let text = async |name: &str, arguments: Value| -> String {
@@ -100,8 +96,7 @@ async fn the_prompts_are_filled_in() {
 /// What may stand for a variable is what the caller may read, and nobody else's.
 #[tokio::test]
 async fn variables_are_completed_with_what_the_caller_may_read() {
-    let server = Server::start().await;
-    let (bot, other) = (server.agent("@nick.bot").await, server.agent("@acme.bot").await);
+    let (_server, [bot, other]) = Server::with(["@nick.bot", "@acme.bot"]).await;
     let session = bot.post("/sessions", json!({"topic": "t"})).await.ok(201)["session_id"].clone();
     let channel = bot.post("/agent-channel", json!({"title": "c"})).await.ok(200)["id"].clone();
     bot.post("/v1/projects", json!({"project_id": "parser"})).await.ok(201);

@@ -8,8 +8,7 @@ use super::said::{ACCEPT, SINGLE, ask, code, headers, messages, result, send, se
 /// The server says what it is and what it can, and every list says how long it is fresh, and for whom.
 #[tokio::test]
 async fn the_server_is_discovered_and_its_lists_are_cacheable() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (server, [agent]) = Server::with(["@nick.bot"]).await;
     let found = result(&agent, "server/discover", json!({})).await;
     let versions: Vec<_> = found["supportedVersions"].as_array().expect("versions").iter().collect();
     assert!(versions.contains(&&json!(SINGLE)) && versions.contains(&&json!("2025-11-25")), "{found}");
@@ -88,8 +87,7 @@ async fn revisions_and_capabilities_are_checked() {
 /// Methods that there are not, also those of sessions, are 404; known ones with wrong params are told so.
 #[tokio::test]
 async fn unknown_methods_are_404() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (_server, [agent]) = Server::with(["@nick.bot"]).await;
     for method in ["no/such", "ping", "resources/subscribe", "logging/setLevel"] {
         let answer = ask(&agent, method, json!({"uri": "plenary://me", "level": "info"})).await;
         assert_eq!((answer.status, code(&answer)), (404, -32_601), "{method}: {answer}");
@@ -152,8 +150,7 @@ async fn state_that_was_tampered_with_is_refused() {
 /// What the conformance suite needs is not there unless it was asked for.
 #[tokio::test]
 async fn the_fixture_is_hidden() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (_server, [agent]) = Server::with(["@nick.bot"]).await;
     for (method, params) in [
         ("tools/call", json!({"name": "test_simple_text", "arguments": {}})),
         ("prompts/get", json!({"name": "test_simple_prompt"})),

@@ -174,8 +174,7 @@ async fn a_wrong_token_is_an_error_to_the_client() {
 /// With the channel the server can be reached through sessions alone, and says that it is one.
 #[tokio::test]
 async fn the_channel_is_offered_in_sessions() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (server, [agent]) = Server::with(["@nick.bot"]).await;
     let mut shim = shim(&server.url(), &agent).start(&["mcp", "--channel"]);
     shim.write_line(&single("server/discover", json!({})).to_string()).await;
     assert_eq!(heard(&mut shim).await["error"]["code"], -32_601);
@@ -232,8 +231,7 @@ async fn begin_without_server(shim: &mut RunningCommand) {
 /// A session that began without a server works as soon as there is one, and a list that is the same is not changed.
 #[tokio::test]
 async fn a_server_that_comes_later_is_used() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (server, [agent]) = Server::with(["@nick.bot"]).await;
     let relay = Relay::cut_off().await;
     let mut shim = shim(&relay.url(), &agent).start(&["mcp"]);
     begin_without_server(&mut shim).await;
@@ -267,8 +265,7 @@ async fn other_tools_of_a_server_that_comes_later_are_reported() {
 /// Single requests are answered without a server too, for no time at all: the server may have another list.
 #[tokio::test]
 async fn single_requests_are_answered_without_a_server() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.bot").await;
+    let (server, [agent]) = Server::with(["@nick.bot"]).await;
     let nobody =
         TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port").local_addr().expect("bound");
     let mut shim = shim(&format!("http://{nobody}"), &agent).start(&["mcp"]);

@@ -20,8 +20,7 @@ fn assert_page(server: &Server, value: &Value, page: &str) {
 
 #[tokio::test]
 async fn an_assistant_searches_and_fetches_what_was_found() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let (server, [alice, bob]) = Server::with(["@nick.alice", "@nick.bob"]).await;
     assert_eq!(listed(&alice, "assistant").await, ["fetch", "search"]);
     let text = "The dunlins have come to the bay";
     let sent = done(&alice, "send", json!({"to": ["@nick.bob"], "text": text})).await;
@@ -65,9 +64,7 @@ async fn an_assistant_searches_and_fetches_what_was_found() {
 
 #[tokio::test]
 async fn an_assistant_fetches_nothing_that_is_not_its_agents() {
-    let server = Server::start().await;
-    let (alice, _bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
-    let eve = server.agent("@eve.spy").await;
+    let (_server, [alice, _bob, eve]) = Server::with(["@nick.alice", "@nick.bob", "@eve.spy"]).await;
     let sent = done(&alice, "send", json!({"to": ["@nick.bob"], "text": "The dunlins have come"})).await;
     let session = sent["session_id"].as_str().expect("a session");
     let id = format!("message/{session}/{}", sent["sequence"]);
@@ -87,8 +84,7 @@ async fn an_assistant_fetches_nothing_that_is_not_its_agents() {
 /// The schemas say what an item has, so that a client can check a result by itself.
 #[tokio::test]
 async fn the_schemas_of_search_and_fetch_name_every_member() {
-    let server = Server::start().await;
-    let alice = server.agent("@nick.alice").await;
+    let (_server, [alice]) = Server::with(["@nick.alice"]).await;
     let answer = rpc(&alice, "core,assistant", "tools/list", "", json!({})).await;
     let tools = answer["result"]["tools"].as_array().expect("tools").clone();
     let tool = |name: &str| tools.iter().find(|tool| tool["name"] == name).expect("the tool").clone();

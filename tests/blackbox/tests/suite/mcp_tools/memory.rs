@@ -7,8 +7,7 @@ use super::done;
 
 #[tokio::test]
 async fn recall_finds_what_its_token_may_read() {
-    let server = Server::start().await;
-    let (alice, _bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let (server, [alice, _bob]) = Server::with(["@nick.alice", "@nick.bob"]).await;
     let sent = done(&alice, "send", json!({"to": ["@nick.bob"], "text": "A zebra came"})).await;
     done(&alice, "deposit", json!({"title": "Zebra", "project_id": "zoo"})).await;
     done(&alice, "deposit", json!({"title": "Zebra", "project_id": "barn"})).await;

@@ -11,8 +11,7 @@ fn texts(read: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn two_agents_discover_converse_lock_hand_over_deposit_and_recall_through_mcp_alone() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let (_server, [alice, bob]) = Server::with(["@nick.alice", "@nick.bob"]).await;
     assert_eq!(listed(&alice, "core").await.len(), 12);
 
     let me = done(&alice, "whoami", json!({})).await;
@@ -47,8 +46,7 @@ async fn two_agents_discover_converse_lock_hand_over_deposit_and_recall_through_
 
 #[tokio::test]
 async fn a_question_is_answered_by_whoever_waits_for_it_or_its_deadline_passes() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let (_server, [alice, bob]) = Server::with(["@nick.alice", "@nick.bob"]).await;
     let question = json!({"to": ["@nick.bob"], "text": "Ready?", "timeout_s": 20});
     let answering = async {
         let waiting = done(&bob, "inbox", json!({"wait_s": 10})).await;
@@ -69,8 +67,7 @@ async fn a_question_is_answered_by_whoever_waits_for_it_or_its_deadline_passes()
 /// An invitation that was shown keeps no later message away, and a message without a topic does not go into a session with one.
 #[tokio::test]
 async fn the_inbox_accepts_invitations_of_siblings_and_shows_their_messages() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let (_server, [alice, bob]) = Server::with(["@nick.alice", "@nick.bob"]).await;
     let send = |text: &str, topic: Option<&str>| {
         done(&alice, "send", json!({"to": ["@nick.bob"], "text": text, "topic": topic}))
     };
@@ -88,8 +85,7 @@ async fn the_inbox_accepts_invitations_of_siblings_and_shows_their_messages() {
 /// A question that a stop of the server ends says where it was asked, and its answer comes there.
 #[tokio::test]
 async fn an_answer_comes_over_a_restart_of_the_server() {
-    let mut server = Server::start().await;
-    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let (mut server, [alice, bob]) = Server::with(["@nick.alice", "@nick.bob"]).await;
     let stopping = async {
         let waiting = done(&bob, "inbox", json!({"wait_s": 10})).await;
         let session = waiting["items"][0]["ref"]["session_id"].clone();
@@ -115,8 +111,7 @@ async fn an_answer_comes_over_a_restart_of_the_server() {
 /// A repetition is not another deposit, and an id names one package.
 #[tokio::test]
 async fn a_deposit_can_be_repeated_under_its_id() {
-    let server = Server::start().await;
-    let alice = server.agent("@nick.alice").await;
+    let (_server, [alice]) = Server::with(["@nick.alice"]).await;
     let package = json!({"title": "C", "content_md": "The letter", "package_id": "pkg_c", "tags": ["a"]});
     let first = done(&alice, "deposit", package.clone()).await;
     assert_eq!(done(&alice, "deposit", package.clone()).await, first);
@@ -133,8 +128,7 @@ async fn a_deposit_can_be_repeated_under_its_id() {
 /// A claim is released when the message was sent, and not by a handover that is refused.
 #[tokio::test]
 async fn a_refused_handover_leaves_the_claim_in_place() {
-    let server = Server::start().await;
-    let alice = server.agent("@nick.alice").await;
+    let (_server, [alice]) = Server::with(["@nick.alice"]).await;
     done(&alice, "lock", json!({"resource": "src/a.rs"})).await;
     for (to, package, code) in [
         ("@nick.alice", None, "invalid_arguments"),
@@ -151,9 +145,7 @@ async fn a_refused_handover_leaves_the_claim_in_place() {
 /// An agent that is only invited to a group does not see the others of it, and a message to one of them is not for all.
 #[tokio::test]
 async fn a_message_to_one_agent_does_not_go_into_a_group() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
-    let carol = server.agent("@nick.carol").await;
+    let (_server, [alice, bob, carol]) = Server::with(["@nick.alice", "@nick.bob", "@nick.carol"]).await;
     let group = json!({"to": ["@nick.bob", "@nick.carol"], "text": "group"});
     let group = done(&alice, "send", group).await["session_id"].clone();
     let sent = done(&bob, "send", json!({"to": ["@nick.alice"], "text": "for alice"})).await;
@@ -168,8 +160,7 @@ async fn a_message_to_one_agent_does_not_go_into_a_group() {
 /// A result in several parts is one result, also when something is posted between them.
 #[tokio::test]
 async fn the_parts_of_a_large_event_fit_together() {
-    let server = Server::start().await;
-    let alice = server.agent("@nick.alice").await;
+    let (_server, [alice]) = Server::with(["@nick.alice"]).await;
     let made = done(&alice, "channel", json!({"action": "create", "title": "Build"})).await;
     let id = made["id"].as_str().or(made["channel"]["id"].as_str()).expect("an id").to_owned();
     let large: String = (0..3_000).map(|n| format!("{n} ")).collect();
@@ -196,8 +187,7 @@ async fn state(bob: &Agent, session: &Value, sequence: &Value) -> Value {
 /// An answer that is too long for a result is not in context until it was read to its end.
 #[tokio::test]
 async fn a_long_answer_is_in_context_once_it_is_read_to_its_end() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let (_server, [alice, bob]) = Server::with(["@nick.alice", "@nick.bob"]).await;
     let long: String = (0..4_000).map(|n| format!("w{n} ")).collect();
     let answering = async {
         let waiting = done(&bob, "inbox", json!({"wait_s": 10})).await;
@@ -228,8 +218,7 @@ async fn a_long_answer_is_in_context_once_it_is_read_to_its_end() {
 /// Two questions in one session at the same time: each message answers one of them.
 #[tokio::test]
 async fn questions_at_the_same_time_get_different_answers() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let (_server, [alice, bob]) = Server::with(["@nick.alice", "@nick.bob"]).await;
     let first = done(&alice, "send", json!({"to": ["@nick.bob"], "text": "Hello"})).await;
     let session = first["session_id"].clone();
     done(&bob, "read", json!({"session_id": session})).await;
@@ -256,8 +245,7 @@ async fn questions_at_the_same_time_get_different_answers() {
 
 #[tokio::test]
 async fn recall_says_that_more_was_said() {
-    let server = Server::start().await;
-    let alice = server.agent("@nick.alice").await;
+    let (server, [alice]) = Server::with(["@nick.alice"]).await;
     server.agent("@nick.bob").await;
     let said = async |count: usize| {
         for nth in 0..count {
@@ -288,8 +276,7 @@ fn places(sent: &[Value]) -> (Vec<String>, Vec<u64>) {
 
 #[tokio::test]
 async fn parallel_first_messages_create_one_session() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let (_server, [alice, bob]) = Server::with(["@nick.alice", "@nick.bob"]).await;
     let mut earlier = String::new();
     // With one text, with several, and after the session has ended.
     for (topic, same) in [(Some("Build"), true), (Some("Test"), false), (None, false), (Some("Build"), true)]
@@ -350,8 +337,7 @@ async fn a_denial_by_the_callers_own_allowlist_says_so() {
 /// A URL of another server is not taken for the local channel of the same id.
 #[tokio::test]
 async fn the_url_of_a_channel_names_its_server() {
-    let server = Server::start().await;
-    let alice = server.agent("@nick.alice").await;
+    let (server, [alice]) = Server::with(["@nick.alice"]).await;
     let made = alice.post("/agent-channel", json!({"title": "Build"})).await.ok(200);
     let id = made["id"].as_str().expect("an id");
     let foreign = format!("http://evil.example/agent-channel/{id}");

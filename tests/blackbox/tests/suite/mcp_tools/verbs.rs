@@ -7,8 +7,7 @@ use super::{done, listed, refused};
 
 #[tokio::test]
 async fn fo_75_the_verbs_send_to_who_is_subscribed() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let (server, [alice, bob]) = Server::with(["@nick.alice", "@nick.bob"]).await;
     assert_eq!(listed(&alice, "frames").await.len(), 10);
     let place = done(&bob, "agent_subscribe", json!({"session_id": "s1"})).await;
     let url = place["url"].as_str().expect("a URL");
@@ -29,8 +28,7 @@ async fn fo_75_the_verbs_send_to_who_is_subscribed() {
 
 #[tokio::test]
 async fn fo_92_94_answers_to_a_question_reach_the_inbox_and_the_stream_of_who_asked() {
-    let server = Server::start().await;
-    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let (server, [alice, bob]) = Server::with(["@nick.alice", "@nick.bob"]).await;
     let place = done(&alice, "agent_subscribe", json!({})).await;
     let path = place["url"].as_str().expect("a URL").strip_prefix(&server.url()).expect("of this server");
     let mut stream = Caller::new(server.address().clone(), None).stream(path).await;
@@ -55,16 +53,14 @@ async fn fo_92_94_answers_to_a_question_reach_the_inbox_and_the_stream_of_who_as
 
 #[tokio::test]
 async fn fo_52_the_verbs_send_to_an_accord_as_the_operation_does() {
-    let server = Server::start().await;
-    let alice = server.agent("@nick.alice").await;
+    let (_server, [alice]) = Server::with(["@nick.alice"]).await;
     let advisory = json!({"advisory_text": "On it", "scope": "accord:rose/grant:sales"});
     assert_eq!(refused(&alice, "agent_advise", advisory).await, "scope-unimplemented");
 }
 
 #[tokio::test]
 async fn the_references_tools_answer_in_its_shapes() {
-    let server = Server::start().await;
-    let alice = server.agent("@nick.alice").await;
+    let (_server, [alice]) = Server::with(["@nick.alice"]).await;
     let kept = json!({"title": "Use SQLite", "handoff_note": "Go on", "project_id": "p"});
     let kept = done(&alice, "relay_deposit", kept).await;
     let begun = done(&alice, "relay_session_start", json!({"project_id": "p"})).await;

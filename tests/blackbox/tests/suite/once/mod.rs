@@ -265,8 +265,7 @@ async fn ap_83_an_answer_that_was_not_stored_is_made_again() {
 /// A key that no key can be is refused, and so are two.
 #[tokio::test]
 async fn ap_83_a_key_has_its_form() {
-    let server = Server::start().await;
-    let nick = server.agent("@nick.a").await;
+    let (_server, [nick]) = Server::with(["@nick.a"]).await;
     let body = json!({"project_id": "p"});
     for key in ["", &"k".repeat(256)] {
         let answer = nick.call("POST", "/v1/projects", &[("Idempotency-Key", key)], Some(&body)).await;

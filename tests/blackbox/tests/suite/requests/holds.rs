@@ -50,8 +50,7 @@ async fn answer(owner: &Caller, request: &Value, answer: &str) {
 /// Pages say of what the server holds what an answer does. An agent's own request cannot look like it.
 #[tokio::test]
 async fn an_agent_cannot_ask_in_the_form_of_what_the_server_holds() {
-    let server = Server::start().await;
-    let agent = server.agent("@nick.one").await;
+    let (_server, [agent]) = Server::with(["@nick.one"]).await;
     let asking = |room: &str| json!({"kind": "hold", "title": "Look", "on_behalf_of": "@acme.bot", "source": {"room": room, "id": "x"}});
     for room in ["runs", "sessions"] {
         agent.post("/requests", asking(room)).await.assert_refused(400, "invalid_source");

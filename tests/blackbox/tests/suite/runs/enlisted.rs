@@ -57,8 +57,7 @@ async fn names(who: &Agent) -> Vec<String> {
 /// SC-1, SC-9, SC-33: whoever attaches is listed and described by its whole name, and its short name is nobody's.
 #[tokio::test]
 async fn sc_1_sc_33_whoever_attaches_is_an_agent_of_the_server() {
-    let server = Server::start().await;
-    let (tool, ann) = (server.agent("@nick.tool").await, server.agent("@ann.cc").await);
+    let (_server, [tool, ann]) = Server::with(["@nick.tool", "@ann.cc"]).await;
     assert!(!names(&ann).await.contains(&"nick.tool".to_owned()));
     let mut socket = attach(&tool, TOLD).await;
     assert!(names(&ann).await.contains(&"nick.tool".to_owned()));
@@ -82,8 +81,7 @@ async fn sc_1_sc_33_whoever_attaches_is_an_agent_of_the_server() {
 /// One name, two owners: each has its own.
 #[tokio::test]
 async fn sc_1_agents_of_two_owners_do_not_meet() {
-    let server = Server::start().await;
-    let (nicks, anns) = (server.agent("@nick.tool").await, server.agent("@ann.tool").await);
+    let (_server, [nicks, anns]) = Server::with(["@nick.tool", "@ann.tool"]).await;
     let (mut one, mut two) = (attach(&nicks, "").await, attach(&anns, "").await);
     echoed(&anns, "nick.tool", &mut one, "for nick").await;
     echoed(&nicks, "ann.tool", &mut two, "for ann").await;
@@ -92,8 +90,7 @@ async fn sc_1_agents_of_two_owners_do_not_meet() {
 /// Only the agent itself attaches, and what is not there says nothing of what is.
 #[tokio::test]
 async fn sc_1_nobody_attaches_as_somebody_else() {
-    let server = Server::start().await;
-    let (tool, ann) = (server.agent("@nick.tool").await, server.agent("@ann.cc").await);
+    let (_server, [tool, ann]) = Server::with(["@nick.tool", "@ann.cc"]).await;
     let refused = async |who: &Agent, path: &str| {
         who.try_socket(path, &[], Pongs::Answer).await.expect_err("refused").status
     };
@@ -113,8 +110,7 @@ async fn sc_1_nobody_attaches_as_somebody_else() {
 /// SC-7: it is known after a crash, its threads with it, and runs wait for it to come back.
 #[tokio::test]
 async fn sc_7_it_is_known_after_a_crash() {
-    let mut server = Server::start().await;
-    let (tool, ann) = (server.agent("@nick.tool").await, server.agent("@ann.cc").await);
+    let (mut server, [tool, ann]) = Server::with(["@nick.tool", "@ann.cc"]).await;
     let mut socket = attach(&tool, TOLD).await;
     let run = chat(&ann, "nick.tool", "before").await;
     answer(&mut socket).await;
@@ -177,8 +173,7 @@ async fn sc_1_it_goes_with_its_account() {
 /// SC-1: an agent that stands in the configuration has its whole name too, and is asked and answered alike.
 #[tokio::test]
 async fn sc_1_a_configured_agent_has_its_whole_name_too() {
-    let server = Server::start().await;
-    let ann = server.agent("@ann.cc").await;
+    let (_server, [ann]) = Server::with(["@ann.cc"]).await;
     let short = ann.get("/agent/echo/describe").await.ok(200);
     assert_eq!(ann.get("/agent/plenary.echo/describe").await.ok(200), short);
     let ended = ann.post("/agent/plenary.echo/run?wait=result", json!({"input": "hi"})).await;
@@ -194,8 +189,7 @@ async fn sc_1_a_configured_agent_has_its_whole_name_too() {
 /// It takes part in sessions as every agent of the server does.
 #[tokio::test]
 async fn it_answers_in_sessions() {
-    let server = Server::start().await;
-    let (tool, ann) = (server.agent("@nick.tool").await, server.agent("@ann.cc").await);
+    let (_server, [tool, ann]) = Server::with(["@nick.tool", "@ann.cc"]).await;
     let mut socket = attach(&tool, "").await;
     let body = json!({"invite": ["@nick.tool"], "initial_message": {"content": "are you there?"}});
     let session = ann.open(body).await["session_id"].as_str().expect("a session").to_owned();

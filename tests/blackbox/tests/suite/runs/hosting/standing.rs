@@ -41,8 +41,7 @@ async fn sc_1_an_agent_is_made_at_its_first_use() {
 /// A saved token is found by the agent's name, whoever speaks in the directory otherwise; and by its owner's one is made.
 #[tokio::test]
 async fn sc_1_an_owner_makes_its_agent() {
-    let server = Server::start().await;
-    let ann = server.agent("@nick.ann").await;
+    let (server, [ann]) = Server::with(["@nick.ann"]).await;
     let nick = server.owner("nick").await;
     let machine = Cli::new(&[
         ("PLENARY_URL", &server.url()),
