@@ -2,7 +2,7 @@
 
 use axum::{body::Body, response::IntoResponse};
 use http::{Method, Request, StatusCode};
-use plenary_edge::{CallerSpan, Metrics, Operation, OperationDoc, routes, with_fallbacks};
+use plenary_edge::{CallerSpan, Metrics, OperationDoc, routes, with_fallbacks};
 use plenary_telemetry::{Kind, MemoryCollector, Spans, Value};
 use tower::ServiceExt;
 

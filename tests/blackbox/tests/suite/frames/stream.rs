@@ -73,7 +73,7 @@ async fn fo_59_a_pretty_frame_is_one_line() {
 /// FO-57: a comment within 15 s of silence.
 #[tokio::test]
 async fn fo_57_keepalives() {
-    let (server, [alice]) = Server::with(["@alice.bot"]).await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let mut stream = subscribe(&alice).await;
     for _ in 0..2 {
         let mut heard = stream.next_item().await;
