@@ -163,11 +163,8 @@ impl Notify {
                     continue;
                 }
                 if waits && links < links_max {
-                    link = self
-                        .0
-                        .requests
-                        .link_of(id, subscription.secret.link(id), subscription.through)
-                        .await?;
+                    link =
+                        self.0.requests.link_of(id, subscription.secret.link(id), &subscription.id).await?;
                     links += 1;
                 }
             }

@@ -1,16 +1,22 @@
-//! Turns events of requests into notifications, one for each matching subscription. Idempotent: the id of a
-//! notification derives from its subject.
+//! Turns events of requests into notifications, one for each matching subscription, and ends subscriptions with their
+//! person. Idempotent: the id of a notification derives from its subject.
 //! Must not know: how notifications are sent.
+
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::try_join_all;
-use plenary_engine::Room as _;
-use plenary_kernel::{NoticeId, OwnerName, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_accounts::{AccountEvent, Accounts, Actor, Authority};
+use plenary_engine::{ExecuteError, Room as _, Streams};
+use plenary_kernel::{
+    AgentHandle, NoticeId, OwnerName, SubscriptionId, TimestampMs, Version, limits::READ_ROWS_MAX,
+};
 use plenary_log::{Fault, Order, StoredEvent, StreamName};
 use plenary_requests::{
-    Phase,
+    LinkReceivers, Phase,
     wire::{Detail, RequestView},
 };
+use plenary_room::async_trait;
 
 use crate::{
     EXCERPT_CHARS_MAX, Notify, QUEUED_OF_STRANGERS_MAX, QUEUED_PER_OWNER_MAX,
@@ -20,7 +26,7 @@ use crate::{
         event::DeliverySubject,
     },
     hours::collected_until,
-    subscription::{SubscriptionRoom, event::Subscription, state::StoredSubscription},
+    subscription::{SubscriptionRoom, SubscriptionStep, event::Subscription, state::StoredSubscription},
     wire::{Event, Notice, RequestSummary, Target, Urgency},
 };
 
@@ -77,16 +83,52 @@ impl Subscription {
     pub(crate) const fn is_for_people(&self) -> bool {
         !matches!(self.target, Target::Webhook { .. })
     }
+
+    /// Whether the rule of an issuer that it depends on still exists, and its person was not deleted.
+    async fn is_admitted(&self, accounts: &Accounts) -> Result<bool, Fault> {
+        let is_deleted = match &self.person {
+            Some(person) => accounts.fresh_agent(person).await?.state.is_deleted(),
+            None => false,
+        };
+        Ok(!is_deleted && self.through.is_none_or(|rule| accounts.is_issuer_proof(&rule)))
+    }
+}
+
+/// What the links in notifications end with.
+pub(crate) struct Subscribed {
+    pub(crate) subscriptions: Arc<Streams<SubscriptionRoom>>,
+    pub(crate) accounts: Accounts,
+}
+
+#[async_trait]
+impl LinkReceivers for Subscribed {
+    async fn has(&self, owner: &OwnerName, receiver: &SubscriptionId) -> Result<bool, Fault> {
+        let (state, _) = self.subscriptions.fresh(owner.as_str()).await?;
+        match state.get(receiver) {
+            Some(subscription) => subscription.is_admitted(&self.accounts).await,
+            None => Ok(false),
+        }
+    }
 }
 
 impl Notify {
-    /// Whether the rule of an issuer that the subscription depends on still exists, and its person was not deleted.
+    /// Whether what the subscription depends on still exists.
     pub(crate) async fn is_admitted(&self, subscription: &Subscription) -> Result<bool, Fault> {
-        let is_deleted = match &subscription.person {
-            Some(person) => self.accounts().fresh_agent(person).await?.state.is_deleted(),
-            None => false,
-        };
-        Ok(!is_deleted && subscription.through.is_none_or(|rule| self.accounts().is_issuer_proof(&rule)))
+        subscription.is_admitted(self.accounts()).await
+    }
+
+    /// Removes the subscriptions of a deleted person: they end with it.
+    async fn forget_person(&self, person: &AgentHandle) -> Result<(), Fault> {
+        let owner = person.owner_name();
+        let (state, _) = self.0.subscriptions.fresh(owner.as_str()).await?;
+        for subscription in state.all.values().map(|stored| &stored.subscription) {
+            if subscription.person.as_ref() == Some(person) {
+                let authority = Authority { by: Actor::Operator, token: None };
+                let step = SubscriptionStep::Remove(subscription.id.clone());
+                ExecuteError::skip_refused(self.subscribe(&owner, authority, step).await)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether a subscription is older than an event: it gets no events from before its creation. Their positions
@@ -106,8 +148,11 @@ impl Notify {
         Ok(created.first().is_some_and(|created| created.position < event.position))
     }
 
-    /// Handles an event of a request.
+    /// Handles an event of a request, or the deletion of a person.
     pub(crate) async fn handle_event(&self, event: &StoredEvent) -> Result<(), Fault> {
+        if let Some(AccountEvent::AgentDeleted(agent)) = AccountEvent::of(event) {
+            return self.forget_person(&agent).await;
+        }
         let (Some(kind), Ok(id)) = (event_of(&event.kind), event.stream.id().parse()) else { return Ok(()) };
         let Some(request) = self.0.requests.read(&id).await? else { return Ok(()) };
         // An answer that can still be undone is not final.

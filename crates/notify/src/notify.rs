@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use plenary_accounts::{Accounts, Actor, Authority};
+use plenary_accounts::{AccountEvent, Accounts, Actor, Authority};
 use plenary_engine::{ExecuteError, Room as _, Streams};
 use plenary_hub::{Observer, Reactor};
 use plenary_kernel::{Clock, NoticeId, OwnerName, Shares, TimestampMs};
@@ -26,7 +26,7 @@ use crate::{
         decide::{DeliveryStep, Outcome, Patience},
         event::DeliveryEvent,
     },
-    matcher::event_of,
+    matcher::{Subscribed, event_of},
     post::PostOrigins,
     push::Vapid,
     rates::MailRates,
@@ -44,7 +44,7 @@ pub struct Notify(pub(crate) Arc<Inner>);
 pub(crate) struct Inner {
     accounts: Accounts,
     pub(crate) requests: Requests,
-    pub(crate) subscriptions: Streams<SubscriptionRoom>,
+    pub(crate) subscriptions: Arc<Streams<SubscriptionRoom>>,
     pub(crate) deliveries: Streams<DeliveryRoom>,
     pub(crate) config: Config,
     pub(crate) sender: Sender,
@@ -78,10 +78,15 @@ impl Notify {
         config: Config,
     ) -> Result<Self, TlsFault> {
         let sender = Sender::new(&config)?;
+        let subscriptions = Arc::new(Streams::new(log.clone(), clock.clone()));
+        requests.set_link_receivers(Arc::new(Subscribed {
+            subscriptions: subscriptions.clone(),
+            accounts: accounts.clone(),
+        }));
         Ok(Self(Arc::new(Inner {
             accounts,
             requests,
-            subscriptions: Streams::new(log.clone(), clock.clone()),
+            subscriptions,
             deliveries: Streams::new(log.clone(), clock),
             sender,
             post_origins: OnceLock::new(),
@@ -92,9 +97,15 @@ impl Notify {
             reactor: Reactor::new(
                 log,
                 "notify/place",
-                |event| is_request(&event.stream) && event_of(&event.kind).is_some(),
+                |event| match AccountEvent::of(event) {
+                    Some(change) => matches!(change, AccountEvent::AgentDeleted(_)),
+                    None => is_request(&event.stream) && event_of(&event.kind).is_some(),
+                },
                 // Owners do not delay each other.
-                |event| owner_of(event).map_or_else(String::new, |owner| owner.to_string()),
+                |event| match AccountEvent::of(event) {
+                    Some(AccountEvent::AgentDeleted(agent)) => agent.owner_name().to_string(),
+                    Some(_) | None => owner_of(event).map_or_else(String::new, |owner| owner.to_string()),
+                },
             ),
             next_due: AtomicU64::new(0),
             bell: Bell::new(),

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use plenary_accounts::{Authority, TokenDigest};
-use plenary_kernel::{AgentHandle, OwnerName, RuleId, TimestampMs, Version};
+use plenary_kernel::{AgentHandle, OwnerName, RuleId, SubscriptionId, TimestampMs, Version};
 
 use crate::wire::{Allow, AnswerType, Kind, NewRule, OnTimeout};
 
@@ -102,6 +102,21 @@ pub struct AnswerFacts {
     pub knows_person: bool,
 }
 
+/// A one-tap link, and what it ends with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewLink {
+    /// The digest of its secret.
+    pub digest: TokenDigest,
+    /// When it expires.
+    pub until: TimestampMs,
+    /// What its maker acts through: the token of the owner or of the operator, or the proof of the rule of an issuer.
+    pub through: Option<TokenDigest>,
+    /// The person who makes it, if one is known.
+    pub person: Option<AgentHandle>,
+    /// The subscription to whose receiver it is sent, if it is.
+    pub receiver: Option<SubscriptionId>,
+}
+
 /// A person's actions on a request other than answering.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Handling {
@@ -112,14 +127,7 @@ pub enum Handling {
     /// Delegates it to a person.
     Delegate(AgentHandle),
     /// Creates a one-tap link.
-    Link {
-        /// The digest of its secret.
-        digest: TokenDigest,
-        /// When it expires.
-        until: TimestampMs,
-        /// The proof of the rule by which its recipient signed in at an issuer, if it did.
-        through: Option<TokenDigest>,
-    },
+    Link(NewLink),
 }
 
 /// A person acts on a request.

@@ -8,8 +8,8 @@ use plenary_kernel::{AgentHandle, Stamp, TimestampMs};
 use crate::{
     AHEAD_MS_MAX, CHANGES_MAX,
     command::{
-        AnswerFacts, AnswerRequest, AnsweredBy, AskFacts, HandleRequest, Handling, MakeRequest, PassTime,
-        Source, WithdrawRequest,
+        AnswerFacts, AnswerRequest, AnsweredBy, AskFacts, HandleRequest, Handling, MakeRequest, NewLink,
+        PassTime, Source, WithdrawRequest,
     },
     event::{
         AnswerAuthor, AnswerSettled, AnswerUndone, LinkMade, RequestAnswered, RequestDelegated, RequestEvent,
@@ -231,9 +231,10 @@ pub fn handle(
             }
             RequestEvent::RequestDelegated(RequestDelegated { subject, by: actor, to: to.clone() })
         }
-        Handling::Link { digest, until, through } => {
+        Handling::Link(link) => {
             check_waiting(state, stamp.now)?;
-            RequestEvent::LinkMade(LinkMade { subject, digest: *digest, until: *until, through: *through })
+            let NewLink { digest, until, through, person, receiver } = link.clone();
+            RequestEvent::LinkMade(LinkMade { subject, digest, until, through, person, receiver })
         }
     };
     // Checked last, so that a request that has ended gets its own rejection.

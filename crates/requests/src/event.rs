@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use plenary_accounts::{Actor, TokenDigest};
-use plenary_kernel::{AgentHandle, OwnerName, RuleId, TimestampMs};
+use plenary_kernel::{AgentHandle, OwnerName, RuleId, SubscriptionId, TimestampMs};
 use serde::{Deserialize, Serialize};
 
 use crate::wire::{Allow, AnswerType, Kind, NewRule, OnTimeout};
@@ -223,9 +223,15 @@ pub struct LinkMade {
     pub digest: TokenDigest,
     /// When it expires.
     pub until: TimestampMs,
-    /// The proof of the rule by which its recipient signed in at an issuer: without such a rule it is invalid.
+    /// What its maker acted through: the token of the owner or of the operator, or the proof of the rule of an issuer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub through: Option<TokenDigest>,
+    /// The person who made it, if one is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<AgentHandle>,
+    /// The subscription to whose receiver it was sent, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver: Option<SubscriptionId>,
 }
 
 impl RequestEvent {

@@ -31,6 +31,7 @@ pub use command::{Answer, MakeRequest, Source};
 pub use request_view::{RequestReading, is_request, owner_of};
 pub use requests::Requests;
 pub use routes::operations;
+pub use tap::LinkReceivers;
 pub use wire::{Allow, AnswerType, Content, Detail, Kind, OnTimeout, Phase};
 
 /// Most unanswered requests of one agent; beyond it 429 `too_many_requests`.

@@ -23,6 +23,7 @@ use crate::{
     event::RequestEvent,
     room::{CommandContext, RequestRoom, WAITING_OF, WAITING_OF_STRANGERS, limited_lists},
     rules::{RemoveRule, RuleRejection, RuleRoom},
+    tap::LinkReceivers,
     underway::Underway,
     wire::Kind,
 };
@@ -45,6 +46,7 @@ pub(crate) struct Inner {
     /// When the timers were last looked at; 0 before the first look.
     pub(crate) looked_at: AtomicU64,
     pub(crate) origin: std::sync::OnceLock<Origin>,
+    pub(crate) link_receivers: std::sync::OnceLock<Arc<dyn LinkReceivers>>,
 }
 
 impl Requests {
@@ -59,6 +61,7 @@ impl Requests {
             next_due: AtomicU64::new(0),
             looked_at: AtomicU64::new(0),
             origin: std::sync::OnceLock::new(),
+            link_receivers: std::sync::OnceLock::new(),
         }))
     }
 

@@ -422,7 +422,7 @@ impl Command<RequestRoom> for CommandContext<'_, HandleRequest> {
             (Handling::Delegate(to), Some(creation)) => {
                 self.knows(Some(to), &creation.subject.agent, conditions).await?
             }
-            (Handling::Delegate(_) | Handling::Undo | Handling::Snooze(_) | Handling::Link { .. }, _) => true,
+            (Handling::Delegate(_) | Handling::Undo | Handling::Snooze(_) | Handling::Link(_), _) => true,
         };
         Ok(AnswerFacts { is_authorized, has_all_rules: false, knows_person })
     }
@@ -430,7 +430,7 @@ impl Command<RequestRoom> for CommandContext<'_, HandleRequest> {
     fn decide(&self, state: &RequestState, facts: &AnswerFacts, at: &Point) -> Decided<RequestRoom, Self> {
         let Decision { events, reply: () } = decide::handle(state, facts, &at.stamp, &self.command)?;
         let until = match self.command.handling {
-            Handling::Link { until, .. } => Some(until),
+            Handling::Link(ref link) => Some(link.until),
             Handling::Undo | Handling::Snooze(_) | Handling::Delegate(_) => None,
         };
         Ok(Decision::new(events, until))

@@ -76,6 +76,11 @@ const REQUEST_FORMS: &[(&str, &str, &str)] = &[
         "",
     ),
     (
+        "LinkMade",
+        r#"{"of":{"agent":"@ann.cc","kind":"permission","created":1,"deadline":9},"digest":"2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881","until":5,"person":"@ann.mo","receiver":"sub_00000000010000000000000000"}"#,
+        "",
+    ),
+    (
         "RequestExpired",
         r#"{"of":{"agent":"@ann.cc","kind":"permission","created":1,"deadline":9,"stranger":"bob"},"at":9,"told":false}"#,
         "",

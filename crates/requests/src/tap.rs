@@ -4,16 +4,19 @@
 mod fields;
 mod page;
 
+use std::sync::Arc;
+
 use plenary_accounts::{Actor, Authority, TokenDigest};
 use plenary_edge::Origin;
 use plenary_engine::{ExecuteError, Room as _};
-use plenary_kernel::{AskId, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_kernel::{AskId, OwnerName, SubscriptionId, TimestampMs, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order};
+use plenary_room::async_trait;
 
 use crate::{
     Requests, TAP_MS_MAX,
-    command::{HandleRequest, Handling},
-    event::RequestEvent,
+    command::{HandleRequest, Handling, NewLink},
+    event::{LinkMade, RequestEvent},
     request_view::RequestReading,
     room::{LINKS, RequestRoom},
 };
@@ -45,7 +48,19 @@ impl Secret {
     }
 }
 
+/// The part of the server that sends links to receivers. It is asked when a link is used.
+#[async_trait]
+pub trait LinkReceivers: Send + Sync {
+    /// Whether an owner still has this subscription, and what it depends on.
+    async fn has(&self, owner: &OwnerName, receiver: &SubscriptionId) -> Result<bool, Fault>;
+}
+
 impl Requests {
+    /// Sets the part of the server that sends links. The first call counts.
+    pub fn set_link_receivers(&self, receivers: Arc<dyn LinkReceivers>) {
+        let _first = self.0.link_receivers.set(receivers);
+    }
+
     /// Sets the origin of the links' URLs.
     pub(crate) fn set_origin(&self, origin: &Origin) {
         let _first = self.0.origin.set(origin.clone());
@@ -57,9 +72,9 @@ impl Requests {
         format!("{}/tap/{}", base.unwrap_or_default(), secret.0)
     }
 
-    /// The URL of a one-tap link with a secret that another part of the server stores; an equal secret gives the same
-    /// link. `None` if the request no longer waits, or was changed too often. `through` is the proof of the rule by which the
-    /// recipient signed in at an issuer, if it did: the link is valid while the rule exists.
+    /// The URL of a one-tap link for the receiver of a subscription, with a secret that its part of the server stores; an
+    /// equal secret gives the same link. `None` if the request no longer waits, or was changed too often. The link is valid
+    /// while the subscription is.
     ///
     /// # Errors
     /// If the store fails.
@@ -67,15 +82,20 @@ impl Requests {
         &self,
         id: &AskId,
         secret: [u8; 32],
-        through: Option<TokenDigest>,
+        receiver: &SubscriptionId,
     ) -> Result<Option<String>, Fault> {
         let secret = Secret::of(secret);
         // An expired link is created again.
         if self.request_of_link(&secret.0).await?.is_none() {
-            let digest = secret.digest();
-            let until = TimestampMs(self.now().0.saturating_add(TAP_MS_MAX));
+            let link = NewLink {
+                digest: secret.digest(),
+                until: TimestampMs(self.now().0.saturating_add(TAP_MS_MAX)),
+                through: None,
+                person: None,
+                receiver: Some(receiver.clone()),
+            };
             let authority = Authority { by: Actor::Operator, token: None };
-            let command = HandleRequest { authority, handling: Handling::Link { digest, until, through } };
+            let command = HandleRequest { authority, handling: Handling::Link(link) };
             if ExecuteError::skip_refused(self.handle(id, command).await)?.is_none() {
                 return Ok(None);
             }
@@ -97,12 +117,24 @@ impl Requests {
             if let RequestEvent::LinkMade(event) = RequestEvent::decode(&stored_event)?
                 && event.digest.matches(&digest)
                 && is_open(now, event.until)
-                && event.through.is_none_or(|rule| self.accounts().is_issuer_proof(&rule))
+                && self.counts(&event).await?
             {
                 return self.read(&id).await;
             }
         }
         Ok(None)
+    }
+
+    /// Whether everything that a link ends with still exists.
+    async fn counts(&self, link: &LinkMade) -> Result<bool, Fault> {
+        let owner = link.subject.agent.owner_name();
+        if !self.accounts().still_counts(&owner, link.through.as_ref(), link.person.as_ref()).await? {
+            return Ok(false);
+        }
+        match (&link.receiver, self.0.link_receivers.get()) {
+            (Some(receiver), Some(receivers)) => receivers.has(&owner, receiver).await,
+            (None, _) | (Some(_), None) => Ok(true),
+        }
     }
 }
 

@@ -141,12 +141,53 @@ impl Accounts {
         authority: &'a Authority,
     ) -> Sealed<'a, Result<Option<TokenDigest>, Fault>> {
         seal(async move {
-            let console = authority.token.as_ref().and_then(TokenDigest::console);
-            let Some((cookie, of_operator)) = console else { return Ok(None) };
-            let Some(keyring) = Keyring::of(&authority.by, of_operator) else { return Ok(None) };
-            let (state, _) = self.0.keyrings.state(&keyring.to_string()).await?;
-            let session = state.of_cookie(cookie).map(|(_, session)| session);
+            let session = self.session_behind(authority).await?;
             Ok(session.filter(|session| session.identity.is_some()).map(|session| session.rights.through))
+        })
+    }
+
+    /// The session of the console in which an actor acts.
+    async fn session_behind(&self, authority: &Authority) -> Result<Option<ConsoleSession>, Fault> {
+        let console = authority.token.as_ref().and_then(TokenDigest::console);
+        let Some((cookie, of_operator)) = console else { return Ok(None) };
+        let Some(keyring) = Keyring::of(&authority.by, of_operator) else { return Ok(None) };
+        let (state, _) = self.0.keyrings.state(&keyring.to_string()).await?;
+        Ok(state.of_cookie(cookie).map(|(_, session)| session.clone()))
+    }
+
+    /// What an owner or the operator acts through: its token, also that with which its session of the console began, or the
+    /// proof of the rule of an issuer. `None` for the server itself. What it makes may end with it, see
+    /// [`Accounts::still_counts`].
+    ///
+    /// # Errors
+    /// The fault of the store.
+    pub fn acts_through<'a>(
+        &'a self,
+        authority: &'a Authority,
+    ) -> Sealed<'a, Result<Option<TokenDigest>, Fault>> {
+        seal(async move {
+            let session = self.session_behind(authority).await?;
+            let token = authority.token.filter(|token| token.bytes().is_some());
+            Ok(session.map(|session| session.rights.through).or(token))
+        })
+    }
+
+    /// Whether what somebody acted through, if known, still counts for an owner, and the person, if any, was not deleted.
+    ///
+    /// # Errors
+    /// The fault of the store.
+    pub fn still_counts<'a>(
+        &'a self,
+        owner: &'a OwnerName,
+        through: Option<&'a TokenDigest>,
+        person: Option<&'a AgentHandle>,
+    ) -> Sealed<'a, Result<bool, Fault>> {
+        seal(async move {
+            let is_valid = match through {
+                Some(through) => self.is_through_valid(&Keyring::Owner(owner.clone()), through).await?,
+                None => true,
+            };
+            Ok(is_valid && self.person_exists(person).await?)
         })
     }
 

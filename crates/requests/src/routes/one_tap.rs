@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use super::{OnePath, PEOPLE, People, doc, of_people, refusal_for, request_id};
 use crate::{
     ANSWER_BYTES_MAX, Requests, TAP_MS_MAX,
-    command::{HandleRequest, Handling},
+    command::{HandleRequest, Handling, NewLink},
     decide::Rejection,
     refusals::RequestRefusal,
     tap::{Page, Secret, answer_of_form, page},
@@ -38,7 +38,8 @@ pub(super) fn operations() -> Vec<Operation<Requests>> {
         .needs_token(Auth::Owner)
         .no_tool(PEOPLE)
         .description(
-            "The link answers the request without a token, once, within seven days. It is shown once.",
+            "The link answers the request without a token, once, within seven days. It is shown once, and ends with the \
+             token and the person that made it.",
         )
         .path_parameter::<AskId>("id", "The request.")
         .success(StatusCode::CREATED)
@@ -91,7 +92,7 @@ struct TapForm {
 
 async fn link(
     State(requests): State<Requests>,
-    People(Decider { principal, .. }): People,
+    People(Decider { principal, person }): People,
     path: OnePath,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<TapLink>), RequestRefusal> {
@@ -101,9 +102,9 @@ async fn link(
     let secret = Secret::random();
     let until = TimestampMs(requests.now().0.saturating_add(TAP_MS_MAX));
     let authority: Authority = principal.clone().into();
-    let through = requests.accounts().signed_in_through(&authority).await?;
-    let handling = Handling::Link { digest: secret.digest(), until, through };
-    let command = HandleRequest { authority, handling };
+    let through = requests.accounts().acts_through(&authority).await?;
+    let link = NewLink { digest: secret.digest(), until, through, person, receiver: None };
+    let command = HandleRequest { authority, handling: Handling::Link(link) };
     match requests.handle(&id, command).await {
         Ok(stored_until) => {
             let expires_at = stored_until.unwrap_or(until).0;

@@ -1,5 +1,6 @@
 //! Notifications of requests, as real receivers get them: signed, once or again under one id, late, gathered, given up.
 
+mod ending;
 mod lasting;
 mod receivers;
 
