@@ -345,6 +345,8 @@ export class Streams {
       const wanted: RequestInit = { ...request, headers, signal: ending.signal, redirect: "manual" };
       const response = await this.transport.options.fetch(url, wanted);
       if (!response.ok) throw refusal(response.status, response.headers, await response.text());
+      // Nothing follows the last event.
+      if (response.status === 204) return;
       const kind = response.headers.get("content-type") ?? "";
       if (!kind.startsWith("text/event-stream") || !response.body) {
         throw new UnreadableError(`no event stream at ${path}, but \`${kind}\``);

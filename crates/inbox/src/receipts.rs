@@ -3,8 +3,9 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use http::StatusCode;
 use plenary_accounts::AgentCaller;
 use plenary_kernel::{AgentHandle, SessionId};
 use plenary_log::Fault;
@@ -26,6 +27,12 @@ use crate::{
     wait::LOOK_AT_MARKS_AFTER,
     wire::{MessageStatus, RecipientStatus},
 };
+
+/// The id of the end of a stream. A client that comes back with it gets 204, without which a browser would open the stream again
+/// for ever.
+const END: &str = "end";
+/// The end, which is no event.
+const END_BLOCK: &str = "id: end\n\n";
 
 /// The reported states of recipients, with the reasons why the message waits.
 #[derive(Default)]
@@ -58,14 +65,19 @@ struct Receipts {
 
 impl Inbox {
     /// The stream of a message's receipts. It ends when every recipient has acknowledged it or can never get it, with the
-    /// caller's token or participation, with the server, and after [`RECEIPTS_SECONDS_MAX`].
+    /// caller's token or participation, with the server, and after [`RECEIPTS_SECONDS_MAX`]. `last_event` is the id of the last
+    /// event that the client has.
     pub(crate) async fn receipts(
         &self,
         caller: AgentCaller,
         message: (SessionId, u64),
+        last_event: Option<&str>,
     ) -> Result<Response, InboxRefusal> {
-        if self.status(&caller.handle, &message.0, message.1).await?.is_none() {
+        let Some(status) = self.status(&caller.handle, &message.0, message.1).await? else {
             return Err(Rejection::NotFound.into());
+        };
+        if last_event == Some(END) && is_over(&status) {
+            return Ok(StatusCode::NO_CONTENT.into_response());
         }
         let feed = self.0.feeds.open(&caller.handle);
         let Some(wait) = feed.wait(WAITS_PER_AGENT_MAX) else { return Err(Rejection::TooManyWaits.into()) };
@@ -103,8 +115,11 @@ impl Pieces for Receipts {
     async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         while !self.is_over && Instant::now() < self.end {
             let Some(status) = self.read_status().await? else { return Ok(None) };
-            self.is_over = status.recipients.iter().all(|recipient| recipient.state >= State::Acknowledged);
-            let news: String = self.reported.news(status.recipients).iter().map(event).collect();
+            self.is_over = is_over(&status);
+            let mut news: String = self.reported.news(status.recipients).iter().map(event).collect();
+            if self.is_over {
+                news.push_str(END_BLOCK);
+            }
             if !news.is_empty() {
                 self.last_sent = Instant::now();
                 return Ok(Some(news.into()));
@@ -123,6 +138,11 @@ impl Pieces for Receipts {
         }
         Ok(None)
     }
+}
+
+/// Whether no state can change any more.
+fn is_over(status: &MessageStatus) -> bool {
+    status.recipients.iter().all(|recipient| recipient.state >= State::Acknowledged)
 }
 
 fn event(recipient: &RecipientStatus) -> String {

@@ -11,7 +11,7 @@ use axum::{
     },
     response::Response,
 };
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, StatusCode};
 use plenary_accounts::{Accounts, AgentCaller, Caller, overseen};
 use plenary_edge::{Auth, JsonBody, Metrics, Operation, OperationDoc, RegistryFault};
 use plenary_kernel::{AgentHandle, Class, SessionId};
@@ -144,11 +144,14 @@ fn receipts_doc() -> OperationDoc {
         .description(
             "For the participants of its session. An event `receipt` for each recipient with its state, then one whenever a \
              recipient's `state` or the reason in `waiting` changes; the data is a recipient of `message.status`. The stream \
-             ends when every recipient is `acknowledged` or `expired`, and after ten minutes.",
+             ends when every recipient is `acknowledged` or `expired`, and after ten minutes. In the first case its last id is \
+             `end`; a client that comes back with it gets 204, so that a browser does not come again.",
         )
         .path_parameter::<SessionId>("id", "The session.")
         .path_parameter::<u64>("sequence", "The sequence number of the message.")
         .reply_type("text/event-stream")
+        .or_empty(StatusCode::NO_CONTENT)
+        .reads_header("Last-Event-ID", "The id of the last event that was received.")
         .needs_token(Auth::Agent)
         .errors(Class::NotFound, &["not_found"])
         .errors(Class::TooMany, &["too_many_waits"])
@@ -308,8 +311,10 @@ async fn receipts(
     With(inbox): With<Inbox>,
     caller: AgentCaller,
     path: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
 ) -> Result<Response, InboxRefusal> {
-    inbox.receipts(caller, message(path)?).await
+    let last_event = headers.get("last-event-id").and_then(|id| id.to_str().ok());
+    inbox.receipts(caller, message(path)?, last_event).await
 }
 
 async fn status(

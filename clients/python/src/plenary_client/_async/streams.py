@@ -349,6 +349,9 @@ class AsyncStreams:
             if not response.is_success:
                 content = await response.aread()
                 raise refusal(response.status_code, response.headers, content)
+            # Nothing follows the last event.
+            if response.status_code == 204:
+                return
             if not response.headers.get("content-type", "").startswith("text/event-stream"):
                 raise UnreadableError(f"no event stream at {path} ({operation})")
             parser = EventParser()

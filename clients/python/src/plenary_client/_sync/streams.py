@@ -351,6 +351,9 @@ class Streams:
             if not response.is_success:
                 content = response.read()
                 raise refusal(response.status_code, response.headers, content)
+            # Nothing follows the last event.
+            if response.status_code == 204:
+                return
             if not response.headers.get("content-type", "").startswith("text/event-stream"):
                 raise UnreadableError(f"no event stream at {path} ({operation})")
             parser = EventParser()

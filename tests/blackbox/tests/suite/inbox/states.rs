@@ -165,7 +165,9 @@ async fn a_receipt_comes_when_the_message_has_come_so_far_and_not_before() {
 
 /// The events of a stream that is over: their names are `receipt`, their data recipients.
 fn receipts(text: &str) -> Vec<Value> {
-    let blocks = text.split("\n\n").filter(|block| !block.is_empty() && !block.starts_with(':'));
+    // A block without data is no event (WHATWG HTML, 9.2.6).
+    let has_data = |block: &&str| !block.is_empty() && !block.starts_with(':') && !block.starts_with("id: ");
+    let blocks = text.split("\n\n").filter(has_data);
     let read = |block: &str| {
         let data = block.strip_prefix("event: receipt\ndata: ").unwrap_or_else(|| panic!("{block:?}"));
         serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {block:?}"))
@@ -210,6 +212,26 @@ async fn receipts_are_a_stream_that_ends_with_the_last_one() {
     // Of what is over, the state alone.
     let again = alice.get(&path).await;
     assert_eq!(receipts(&again.text()).len(), 1, "{again}");
+}
+
+/// A browser opens a stream that has ended again, with the last id that it has; only 204 tells it that nothing comes any more.
+#[tokio::test]
+async fn a_browser_that_comes_back_to_finished_receipts_is_told_so() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let sequence = alice.say(&id, "hello").await;
+    let path = format!("/sessions/{id}/messages/{sequence}/receipts");
+    let with = [("Last-Event-ID", "end")];
+    alice.try_stream(&path, &with).await.expect("the state can still change");
+    ack(&bob, &inbox(&bob, "").await).await;
+    let whole = alice.get(&path).await;
+    assert!(whole.status == 200 && whole.text().ends_with("\n\nid: end\n\n"), "{whole}");
+    let again = alice.call("GET", &path, &with, None).await;
+    assert_eq!((again.status, again.text().as_str()), (204, ""), "{again}");
+    let other = [("Last-Event-ID", "7")];
+    assert_eq!(alice.call("GET", &path, &other, None).await.status, 200);
+    let carol = server.agent("@carol.bot").await;
+    carol.call("GET", &path, &with, None).await.assert_refused(404, "not_found");
 }
 
 /// A stream of receipts is a wait: for participants, as many as an agent may have, and as long as the token is valid.
