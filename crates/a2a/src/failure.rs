@@ -38,6 +38,12 @@ impl Failure {
         Self::new(error_code::TASK_NOT_FOUND, StatusCode::NOT_FOUND, text)
     }
 
+    /// The specification has no error of its own for this one (section 3.1.8).
+    pub(crate) fn push_config_not_found() -> Self {
+        let text = "The task has no such push notification configuration.";
+        Self { message: text.to_owned(), ..Self::task_not_found() }
+    }
+
     pub(crate) fn not_cancelable() -> Self {
         let text = "The task is over.";
         Self::new(error_code::TASK_NOT_CANCELABLE, StatusCode::BAD_REQUEST, text)

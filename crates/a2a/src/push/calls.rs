@@ -185,7 +185,13 @@ impl AgentAccess {
             .await?
             .into_iter()
             .find(|config| shown_id(&config.key.id) == request.id);
-        Ok(json!(shown(&found.ok_or_else(Failure::task_not_found)?)))
+        match found {
+            Some(config) => Ok(json!(shown(&config))),
+            None => {
+                self.task(&request.task_id).await?;
+                Err(Failure::push_config_not_found())
+            }
+        }
     }
 
     /// ListTaskPushNotificationConfigs; without pages, since a task has few.

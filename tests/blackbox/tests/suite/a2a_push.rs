@@ -64,7 +64,11 @@ async fn a2a_50_51_52_whoever_wants_to_hear_of_a_task_is_told_when_it_waits_and_
     let again = nick.call("DELETE", &format!("{path}/mine"), &[VERSION], None).await;
     assert_eq!(again.status, 200, "{again}");
     let gone = get(&nick, &format!("{path}/mine")).await;
-    assert_eq!(gone.status, 404, "{gone}");
+    // Section 3.1.8 has this error for a configuration that does not exist; the words say what is missing.
+    assert_eq!((gone.status, &gone.json()["error"]["details"][0]["reason"]), (404, &json!("TASK_NOT_FOUND")));
+    assert_eq!(gone.json()["error"]["message"], "The task has no such push notification configuration.");
+    let of_no_task = get(&nick, &format!("{}/mine", path.replace(&task, "none"))).await;
+    assert_eq!(of_no_task.json()["error"]["message"], "The agent has no such task.");
     assert_eq!(rest(&get(&nick, &path).await), json!({"configs": []}));
 }
 
