@@ -42,10 +42,26 @@ pub(super) fn switch(value: &Value, name: &'static str) -> Result<bool, OpenAiEr
     value.as_bool().ok_or_else(|| OpenAiError::param(name, format!("`{name}` must be true or false.")))
 }
 
+/// The roles of messages in OpenAI's API.
+const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
+
+/// The role of a message; `user` if absent.
+fn role<'a>(message: &'a Value, param: &'static str) -> Result<&'a str, OpenAiError> {
+    let role = &message["role"];
+    if role.is_null() {
+        return Ok("user");
+    }
+    let known = role.as_str().filter(|role| ROLES.contains(role));
+    known.ok_or_else(|| {
+        let roles = ROLES.join(", ");
+        OpenAiError::param(param, format!("`{param}`: `role` must be one of {roles}."))
+    })
+}
+
 /// Messages as one text: a single message unchanged, several with the role of each.
 pub(super) fn conversation(messages: &[Value], param: &'static str) -> Result<String, OpenAiError> {
     let texts = messages.iter().map(|message| {
-        let role = message["role"].as_str().unwrap_or("user");
+        let role = role(message, param)?;
         let text = text(&message["content"]).ok_or_else(|| {
             OpenAiError::param(param, format!("`{param}`: each `content` must be text, or parts of it."))
         })?;
@@ -111,6 +127,19 @@ mod tests {
         let system = json!({"role": "system", "content": "Be short."});
         assert_eq!(conversation(&[system, user], "messages").unwrap(), "system: Be short.\n\nuser: a\nb");
         assert!(conversation(&[], "messages").is_err());
+        let said = |role: Value| conversation(&[json!({"role": role, "content": "a"})], "messages");
+        for known in ROLES {
+            assert_eq!(said(known.into()).unwrap(), "a");
+        }
+        assert_eq!(said(Value::Null).unwrap(), "a");
+        for unknown in [json!("robot"), json!(""), json!("User"), json!(7), json!(["user"])] {
+            let error = said(unknown.clone()).unwrap_err().error();
+            assert_eq!(
+                (&error["param"], &error["code"]),
+                (&json!("messages"), &json!("invalid_value")),
+                "{unknown}"
+            );
+        }
         assert!(conversation(&[json!({"role": "user", "content": 7})], "messages").is_err());
     }
 }
