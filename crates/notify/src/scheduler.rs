@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use plenary_kernel::{NoticeId, OwnerName, limits::READ_ROWS_MAX};
+use plenary_kernel::{NoticeId, OwnerName, TimestampMs, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order};
 use tokio::{
     task::{Id, JoinSet},
@@ -24,6 +24,7 @@ use crate::{
         state::Progress,
         time,
     },
+    hours::quiet_until,
 };
 
 /// The interval of the scheduler.
@@ -32,6 +33,10 @@ const EVERY: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_secs(1);
 /// Most due notifications that are searched for one that may be sent.
 const LOOKED_AT_MAX: usize = 20 * READ_ROWS_MAX;
+/// How far back a clock is set at least; less may be the difference of two readings.
+const SET_BACK_MS_MIN: u64 = 1_000;
+/// Most waiting notifications that are looked at, at a start and after the clock was set back.
+const AHEAD_MAX: usize = READ_ROWS_MAX;
 /// Most damaged notifications that are remembered.
 const DAMAGED_MAX: usize = 1_000;
 
@@ -127,10 +132,15 @@ impl Notify {
     }
 
     async fn send_due(&self) {
-        let mut sends = Sends::default();
+        let (mut sends, mut before) = (Sends::default(), None);
         loop {
             let has_room = sends.sweep();
             let now = self.now();
+            if let Some(set_back) = set_back(before.replace(now), now)
+                && let Err(fault) = self.shorten_waits(set_back).await
+            {
+                tracing::warn!(%fault, "notifications wait for a time of a clock that was set back");
+            }
             if has_room || self.0.next_due.load(Ordering::Acquire) <= now.0 {
                 // Set before the search, so that a time that is noted meanwhile is not lost.
                 self.0.next_due.store(u64::MAX, Ordering::Release);
@@ -142,6 +152,38 @@ impl Notify {
             }
             let _rung = timeout(EVERY, self.0.bell.notified()).await;
         }
+    }
+
+    /// Shortens the waits that began before the clock was set back.
+    async fn shorten_waits(&self, set_back: u64) -> Result<(), Fault> {
+        let (mut rows, mut looked_at) = (self.log().index_rows(DUE, "", Order::Ascending), 0);
+        while looked_at < AHEAD_MAX
+            && let Some(row) = rows.next().await?
+        {
+            let Some((due_at, id)) = row.key.split_once('/') else { continue };
+            if *due_at <= *time(self.now()) {
+                continue;
+            }
+            looked_at += 1;
+            if let Ok(id) = id.parse() {
+                let shortened = self.shorten_wait(&id, set_back).await;
+                Fault::skip_corrupt(shortened, "a damaged notification waits on")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for one. The end of quiet hours is a time of the new clock too.
+    async fn shorten_wait(&self, id: &NoticeId, set_back: u64) -> Result<(), Fault> {
+        let (state, _) = self.0.deliveries.state(id.as_str()).await?;
+        let Some(subject) = &state.subject else { return Ok(()) };
+        let (subscriptions, _) = self.0.subscriptions.fresh(subject.owner.as_str()).await?;
+        let subscription = subscriptions.get(&subject.subscription);
+        let quiet = subscription.and_then(|subscription| subscription.quiet.as_ref());
+        if quiet_until(quiet, self.now()).is_none() {
+            self.handle(id, DeliveryStep::ShortenWait(set_back)).await?;
+        }
+        Ok(())
     }
 
     /// Starts attempts for due notifications within the limits.
@@ -168,5 +210,29 @@ impl Notify {
             }
         }
         Ok(())
+    }
+}
+
+/// By how many milliseconds the clock was set back since it was looked at before; `None` if it was not. At the first look nothing is
+/// known.
+fn set_back(before: Option<TimestampMs>, now: TimestampMs) -> Option<u64> {
+    let by = before.map_or(0, |before| before.0.saturating_sub(now.0));
+    (before.is_none() || by > SET_BACK_MS_MIN).then_some(by)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_start_and_after_the_clock_was_set_back_waits_are_looked_at() {
+        for (before, now, by) in [
+            (None, 5_000, Some(0)),
+            (Some(5_000), 6_000, None),
+            (Some(5_000), 4_000, None),
+            (Some(3_600_000), 1_000, Some(3_599_000)),
+        ] {
+            assert_eq!(set_back(before.map(TimestampMs), TimestampMs(now)), by, "{before:?} {now}");
+        }
     }
 }

@@ -64,6 +64,8 @@ pub(crate) enum DeliveryStep {
     Revive(Authority),
     /// Drops a dead letter.
     Forget,
+    /// Shortens a wait that began before the clock was set back by so many milliseconds; zero if that is not known.
+    ShortenWait(u64),
 }
 
 /// The result of a command.
@@ -99,6 +101,7 @@ pub(crate) fn decide(
             }
             _ => Decision::unchanged(Outcome::Nothing),
         },
+        DeliveryStep::ShortenWait(set_back) => shorten_wait(state, stamp, *set_back),
         DeliveryStep::Forget => match (&state.subject, state.progress) {
             (Some(subject), Progress::Dead(died)) => {
                 let event = NoticeEnded {
@@ -159,6 +162,21 @@ fn postpone(state: &DeliveryState, stamp: &Stamp, next: TimestampMs) -> Delivery
     let (Some(subject), Some(due)) = (&state.subject, due) else {
         return Decision::unchanged(Outcome::Nothing);
     };
+    let event = NoticePutOff { subject: subject.clone(), due, next };
+    Decision::new(vec![DeliveryEvent::NoticePutOff(event)], Outcome::Done)
+}
+
+/// The wait ends as much earlier as the clock was set back; in any case after the longest pause. A digest has its own time.
+fn shorten_wait(state: &DeliveryState, stamp: &Stamp, set_back: u64) -> DeliveryDecision {
+    let (Some(subject), Progress::Waiting(due)) = (&state.subject, state.progress) else {
+        return Decision::unchanged(Outcome::Nothing);
+    };
+    let is_new = state.attempts == 0;
+    let latest = stamp.now.0.saturating_add(if is_new { 0 } else { PAUSE_MS_MAX });
+    let next = TimestampMs(due.0.saturating_sub(set_back).min(latest)).max(stamp.now);
+    if next >= due || is_new && state.digest {
+        return Decision::unchanged(Outcome::Nothing);
+    }
     let event = NoticePutOff { subject: subject.clone(), due, next };
     Decision::new(vec![DeliveryEvent::NoticePutOff(event)], Outcome::Done)
 }
@@ -337,6 +355,44 @@ mod tests {
         let until = begin_attempt(&mut state, 106_000);
         done(&mut state, 106_000, &DeliveryStep::End(until, failed()));
         assert_eq!(state.progress, Progress::Dead(TimestampMs(106_000)));
+    }
+
+    #[test]
+    fn given_a_clock_that_was_set_back_then_a_pause_is_not_longer_for_that() {
+        const HOUR: u64 = 3_600_000;
+        let waiting = |state: &DeliveryState| state.due().unwrap().0;
+        let mut state = DeliveryState::default();
+        done(&mut state, 10 * HOUR, &add(1, None));
+        let mut new = state.clone();
+        assert_eq!(
+            done(&mut new, 10 * HOUR, &DeliveryStep::ShortenWait(HOUR)),
+            Outcome::Nothing,
+            "it is due"
+        );
+        assert_eq!(done(&mut new, 9 * HOUR, &DeliveryStep::ShortenWait(0)), Outcome::Done);
+        begin_attempt(&mut new, 9 * HOUR);
+        let until = begin_attempt(&mut state, 10 * HOUR);
+        assert_eq!(
+            done(&mut state, 9 * HOUR, &DeliveryStep::ShortenWait(HOUR)),
+            Outcome::Nothing,
+            "it is sent"
+        );
+        done(&mut state, 10 * HOUR, &DeliveryStep::End(until, failed()));
+        let mut unknown = state.clone();
+        assert_eq!(done(&mut state, 9 * HOUR, &DeliveryStep::ShortenWait(HOUR)), Outcome::Done);
+        assert_eq!(waiting(&state), 9 * HOUR + 1_000);
+        assert_eq!(done(&mut state, 9 * HOUR, &DeliveryStep::ShortenWait(HOUR)), Outcome::Done);
+        assert_eq!(waiting(&state), 9 * HOUR, "not before now");
+        assert_eq!(done(&mut unknown, 9 * HOUR + 1_000, &DeliveryStep::ShortenWait(0)), Outcome::Nothing);
+        assert_eq!(done(&mut unknown, 2 * HOUR, &DeliveryStep::ShortenWait(0)), Outcome::Done);
+        assert_eq!(waiting(&unknown), 2 * HOUR + PAUSE_MS_MAX);
+        let mut digest = DeliveryState::default();
+        done(&mut digest, HOUR, &add(1, Some(9 * HOUR)));
+        assert_eq!(
+            done(&mut digest, HOUR, &DeliveryStep::ShortenWait(HOUR)),
+            Outcome::Nothing,
+            "it collects"
+        );
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) enum DeliveryEvent {
     AttemptBegun(AttemptBegun),
     /// The attempt failed; there will be another one.
     AttemptFailed(AttemptFailed),
-    /// It was postponed to the end of quiet hours or of a rate limit.
+    /// It was postponed to the end of quiet hours or of a rate limit; or it waits less long, because the clock was set back.
     NoticePutOff(NoticePutOff),
     NoticeDelivered(NoticeEnded),
     /// It was abandoned after failing too long.

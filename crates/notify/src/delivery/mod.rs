@@ -131,7 +131,8 @@ impl Command<DeliveryRoom> for DeliveryCommand<'_> {
             | DeliveryStep::Begin
             | DeliveryStep::Postpone(_)
             | DeliveryStep::End(..)
-            | DeliveryStep::Forget => true,
+            | DeliveryStep::Forget
+            | DeliveryStep::ShortenWait(_) => true,
         })
     }
 

@@ -31,6 +31,25 @@ async fn a_subscription_gets_requests_after_the_clock_was_set_back_and_none_from
     assert_eq!(calls.len(), 1);
 }
 
+/// What waits for its next attempt waits for its pause, not for the time that the clock had.
+#[tokio::test]
+async fn a_retry_does_not_wait_for_a_clock_that_was_set_back() {
+    let Some(clock) = ShiftedClock::make() else { return };
+    let server =
+        clock.moving().into_iter().fold(config(PATIENT), |builder, (name, value)| builder.env(name, &value));
+    clock.move_to(7_200);
+    let server = server.start().await;
+    let (owner, agent) = (server.owner("nick").await, server.agent("@nick.cc").await);
+    let house = House { server, owner, agent, receiver: Collector::start().await };
+    house.subscribe(house.hook()).await;
+    house.receiver.behave(Behaviour::Answer(503));
+    house.ask("one").await;
+    eventually("an attempt", || async { (!house.receiver.exports().is_empty()).then_some(()) }).await;
+    clock.move_to(3_600);
+    house.receiver.behave(Behaviour::Take);
+    house.taken(1).await;
+}
+
 #[tokio::test]
 async fn a_receiver_that_was_down_gets_it_under_the_same_id() {
     let house = house(PATIENT).await;
