@@ -6,7 +6,7 @@ use std::{
     env,
     fs::{self, DirBuilder, Permissions},
     io::ErrorKind,
-    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _},
     path::Path,
 };
 
@@ -26,6 +26,13 @@ pub(super) fn close(data: &Path, directories: &[&str], files: &[&str]) -> anyhow
             .mode(0o700)
             .create(data)
             .with_context(|| format!("making {}", data.display()))?;
+    }
+    if let Some(owner) = other_owner(data, rustix::process::geteuid().as_raw()) {
+        tracing::warn!(
+            data = %data.display(),
+            "the data directory belongs to another user (uid {owner}), whose server will not be able to open the files that this \
+             one creates; start the server as that user, or give all files back with chown"
+        );
     }
     for name in directories {
         let path = data.join(name);
@@ -73,6 +80,11 @@ fn is_open(file: &Path, bits: u32) -> bool {
     fs::metadata(file).is_ok_and(|found| found.permissions().mode() & bits != 0)
 }
 
+/// The owner of a directory, if it is not this user.
+fn other_owner(directory: &Path, user: u32) -> Option<u32> {
+    fs::metadata(directory).ok().map(|found| found.uid()).filter(|owner| *owner != user)
+}
+
 fn tighten(path: &Path, mode: u32) -> anyhow::Result<()> {
     let found = match fs::metadata(path) {
         Ok(metadata) => metadata.permissions().mode(),
@@ -114,6 +126,15 @@ mod tests {
         assert_eq!((mode(&data.join("blobs")), mode(&data.join("search"))), (0o700, 0o700));
         assert_eq!(mode(&data.join("vectors")), 0o600);
         assert!(!data.join("absent").exists());
+    }
+
+    #[test]
+    fn a_directory_of_another_user_is_told_from_an_own_one() {
+        let root = tempfile::tempdir().unwrap();
+        let user = rustix::process::geteuid().as_raw();
+        assert_eq!(other_owner(root.path(), user), None);
+        assert_eq!(other_owner(root.path(), user + 1), Some(user));
+        assert_eq!(other_owner(&root.path().join("absent"), user + 1), None);
     }
 
     #[test]
