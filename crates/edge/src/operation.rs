@@ -279,6 +279,19 @@ impl OperationDoc {
         self
     }
 
+    /// Its answer is a file for saving.
+    pub fn answers_file(self) -> Self {
+        self.sends_header(
+            "Content-Disposition",
+            "`attachment` or `inline`, with the name if there is one (RFC 6266).",
+        )
+    }
+
+    /// Its answer gives a browser a cookie, or takes it away.
+    pub fn sets_cookie(self) -> Self {
+        self.sends_header("Set-Cookie", "The cookie of a browser, given or taken away.")
+    }
+
     /// Its answer has an `ETag`, and `If-None-Match` is compared with it.
     pub fn has_etag(self) -> Self {
         self.sends_header("ETag", "The version of the answer.")

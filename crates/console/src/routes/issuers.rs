@@ -72,6 +72,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     .path_parameter::<String>("issuer", "The issuer's name")
     .query::<SignInQuery>()
     .success(StatusCode::SEE_OTHER)
+    .sets_cookie()
     .errors(Class::Malformed, &["invalid_query"])
     .errors(Class::NotFound, &["not_found"]);
     let back_doc = doc(
@@ -86,6 +87,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     .path_parameter::<String>("issuer", "The issuer's name")
     .query::<Back>()
     .success(StatusCode::SEE_OTHER)
+    .sets_cookie()
     .errors(Class::NotFound, &["not_found"]);
     vec![list_doc.handled_by(list), leave_doc.handled_by(leave), back_doc.handled_by(complete_sign_in)]
 }

@@ -52,6 +52,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
         .description("The cookie in the response replaces a token at every operation. A link that was used, has expired or \
                       never existed gets the same response; so does whatever is wrong with a passkey.")
         .success(StatusCode::CREATED)
+        .sets_cookie()
         .request::<NewSession>()
         .reply::<OwnSession>()
         .without_key()
@@ -73,6 +74,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     let ends = "End a console session and its streams";
     let sign_out_doc =
         removing(doc("console.sign_out", Method::DELETE, "/console/sessions/{id}", ends), "The session")
+            .sets_cookie()
             .needs_token(Auth::Owner);
     vec![
         link_doc.handled_by(make_link),

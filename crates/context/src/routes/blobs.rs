@@ -59,6 +59,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
              is never sent whole: the response is 500, or the connection closes before the last bytes.",
         )
         .reply_type("application/octet-stream")
+        .answers_file()
         .answers_ranges()
         .or_status(StatusCode::PARTIAL_CONTENT)
         .or_empty(StatusCode::NOT_MODIFIED)

@@ -60,6 +60,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
     let sign_in =
         doc("oauth.sign_in", Method::POST, "/oauth/sign-in", "Sign in with a link of `plenary console`");
     let sign_in = page(sign_in)
+        .sets_cookie()
         .request::<forms::SignIn>()
         .request_type(FORM)
         .or_status(StatusCode::PAYLOAD_TOO_LARGE)

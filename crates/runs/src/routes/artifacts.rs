@@ -28,6 +28,7 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     )
     .path_parameter::<String>("artifact_id", "The id from ArtifactGenerated.")
     .reply_type("*/*")
+    .answers_file()
     .errors(Class::NotFound, &["artifact_not_found"]);
     vec![artifact_doc.handled_by(artifact)]
 }

@@ -78,6 +78,7 @@ pub(crate) fn operations() -> Vec<Operation<Sessions>> {
         )
         .path_parameter::<FileId>("id", "The file.")
         .reply_type(OPAQUE)
+        .answers_file()
         .answers_ranges()
         .or_status(StatusCode::PARTIAL_CONTENT)
         .or_empty(StatusCode::NOT_MODIFIED)

@@ -273,3 +273,22 @@ async fn answers_are_plain() {
     assert!(response.header("x-powered-by").is_none());
     assert!(response.header("server").is_none_or(|name| !name.contains('/')), "{response}");
 }
+
+/// The headers of files and cookies are described where they are sent.
+#[tokio::test]
+async fn headers_of_files_and_cookies_are_described() {
+    let server = Server::start().await;
+    let described = server.stranger().get("/openapi.json").await.ok(200);
+    for (method, path, status, header) in [
+        ("get", "/files/{id}", "200", "Content-Disposition"),
+        ("get", "/v1/projects/{project_id}/blobs/{sha256}", "200", "Content-Disposition"),
+        ("get", "/artifacts/{artifact_id}", "200", "Content-Disposition"),
+        ("post", "/console/sessions", "201", "Set-Cookie"),
+        ("delete", "/console/sessions/{id}", "204", "Set-Cookie"),
+        ("get", "/console/signed-in/{issuer}", "303", "Set-Cookie"),
+        ("post", "/oauth/sign-in", "303", "Set-Cookie"),
+    ] {
+        let headers = &described["paths"][path][method]["responses"][status]["headers"];
+        assert!(headers[header].is_object(), "{header} of {method} {path}: {headers}");
+    }
+}
