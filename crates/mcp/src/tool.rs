@@ -4,7 +4,7 @@
 use std::{
     future::Future,
     pin::Pin,
-    sync::{Arc, LazyLock},
+    sync::{Arc, LazyLock, OnceLock},
 };
 
 use serde_json::{Map, Value};
@@ -97,7 +97,7 @@ pub trait Action: Send + Sync + 'static {
         &'a self,
         caller: &'a Caller,
         arguments: Map<String, Value>,
-        _person: Option<Arc<dyn ClientPerson>>,
+        _person: Option<ClientPerson>,
     ) -> CallFuture<'a> {
         self.call(caller, arguments)
     }
@@ -106,10 +106,68 @@ pub trait Action: Send + Sync + 'static {
 /// The values given by a person at a client; dropping it withdraws the question.
 pub type PersonFuture<'a> = Pin<Box<dyn Future<Output = Option<Map<String, Value>>> + Send + 'a>>;
 
-/// The person at the client of a call.
-pub trait ClientPerson: Send + Sync {
+/// The person at the client of a call, and when the client can ask.
+#[derive(Clone)]
+pub enum ClientPerson {
+    /// While the call runs.
+    InCall(Arc<dyn LivePerson>),
+    /// Between this call and its repetition.
+    BetweenCalls(Arc<Rounds>),
+}
+
+/// A person who can be asked while a call runs.
+pub trait LivePerson: Send + Sync {
     /// Asks for the values of a form; `None` without an answer: the client may have declined by itself.
     fn ask<'a>(&'a self, message: &'a str, schema: Value) -> PersonFuture<'a>;
+}
+
+/// The rounds of a call that asks a person: the client shows the question of one call, and repeats the call with the reply.
+#[derive(Debug)]
+pub struct Rounds {
+    reply: Option<PersonReply>,
+    question: OnceLock<PersonQuestion>,
+}
+
+/// The reply to the question of an earlier call.
+#[derive(Debug)]
+pub struct PersonReply {
+    /// The state of the question, as the client repeats it; unchecked.
+    pub state: String,
+    /// The values of the form; `None` without an answer: the client may have declined by itself.
+    pub values: Option<Map<String, Value>>,
+}
+
+/// A question that the client shows after a call.
+#[derive(Debug)]
+pub struct PersonQuestion {
+    /// The question.
+    pub message: String,
+    /// The form.
+    pub schema: Value,
+    /// What the repeated call must know of this one.
+    pub state: String,
+}
+
+impl Rounds {
+    /// The rounds of a call, which has this reply to the question of an earlier one.
+    pub const fn new(reply: Option<PersonReply>) -> Self {
+        Self { reply, question: OnceLock::new() }
+    }
+
+    /// The reply to the question of an earlier call.
+    pub const fn reply(&self) -> Option<&PersonReply> {
+        self.reply.as_ref()
+    }
+
+    /// Asks a question after this call; a call asks one.
+    pub fn ask(&self, question: PersonQuestion) {
+        let _second = self.question.set(question);
+    }
+
+    /// The question of this call.
+    pub fn question(&self) -> Option<&PersonQuestion> {
+        self.question.get()
+    }
 }
 
 /// All tools of a server, sorted by name. Cheap to clone.

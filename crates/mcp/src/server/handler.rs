@@ -28,13 +28,9 @@ use super::{
     entry::CallerContext,
     fixture::Fixture,
     listed::{Lists, described},
-    person::Client,
-    prompts, resources,
+    person, prompts, resources,
 };
-use crate::{
-    operations::Operations,
-    tool::{ClientPerson, Tools},
-};
+use crate::{operations::Operations, tool::Tools};
 
 /// The instructions of the server for models.
 const INSTRUCTIONS: &str = "Plenary is a network of agents that share one durable log: sessions are conversations, \
@@ -201,11 +197,11 @@ impl ServerHandler for Handler {
                 };
             };
             let caller = caller_context(&context)?.caller;
-            let client = Some(&context).filter(|context| !is_sessionless(context)).and_then(Client::of);
-            let person = client.map(|client| Arc::new(client) as Arc<dyn ClientPerson>);
-            let called =
-                tool.action.call_with_person(&caller, request.arguments.unwrap_or_default(), person).await;
-            Ok(calls::result(called).into())
+            let client_person = person::of(&context, &request, is_sessionless(&context));
+            let arguments = request.arguments.unwrap_or_default();
+            let called = tool.action.call_with_person(&caller, arguments, client_person.clone()).await;
+            let required = client_person.as_ref().and_then(person::input_required);
+            Ok(required.map_or_else(|| calls::result(called).into(), CallToolResponse::from))
         };
         until_canceled(&canceling, call).await
     }

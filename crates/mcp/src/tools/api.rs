@@ -2,7 +2,7 @@
 //! form.
 //! Must not know: any one operation.
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
 
 use axum::body::Body;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
@@ -49,7 +49,7 @@ pub(crate) struct ToolApi {
     pub(crate) operations: Operations,
     pub(crate) caller: Caller,
     /// The person at the client who can be asked.
-    pub(crate) person: Option<Arc<dyn ClientPerson>>,
+    pub(crate) person: Option<ClientPerson>,
     /// The peer whose operations are called, if not those of this network.
     pub(crate) peer: Option<String>,
     /// The offset of the requested part, if the result is read in parts.

@@ -110,7 +110,7 @@ where
         &'a self,
         caller: &'a Caller,
         mut arguments: Map<String, Value>,
-        person: Option<Arc<dyn ClientPerson>>,
+        person: Option<ClientPerson>,
     ) -> CallFuture<'a> {
         Box::pin(async move {
             let offset = match offset(&mut arguments) {

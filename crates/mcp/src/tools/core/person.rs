@@ -5,11 +5,14 @@ use std::{future::pending, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::{WAIT_S_DEFAULT, WAIT_S_MAX};
-use crate::tools::api::{Answer, Refusal, Route, ToolApi, delete, get, post};
+use crate::{
+    tool::{ClientPerson, PersonQuestion, PersonReply},
+    tools::api::{Answer, Refusal, Route, ToolApi, delete, get, post},
+};
 
 pub(super) const DESCRIPTION: &str = "Ask the person you work for, and wait for the answer. If none comes in time, call again with the `request_id`, or continue: it comes to your inbox.";
 pub(super) const MAKE: Route = post("/requests");
@@ -70,7 +73,8 @@ pub(super) async fn ask_owner(api: &ToolApi, owner: &str, text: &str, seconds: u
     put(api, Some(&to), first, rest, Vec::new(), Duration::from_secs(seconds)).await
 }
 
-/// Puts a question into the inbox and, if the client supports it, before its own person: the first answer counts.
+/// Puts a question into the inbox and, if the client supports it, before its own person: the first answer counts. A call
+/// with the reply to an earlier question puts none.
 async fn put(
     api: &ToolApi,
     to: Option<&str>,
@@ -79,6 +83,16 @@ async fn put(
     choices: Vec<String>,
     within: Duration,
 ) -> Answer {
+    let rounds = match &api.person {
+        Some(ClientPerson::BetweenCalls(rounds)) => Some(rounds),
+        Some(ClientPerson::InCall(_)) | None => None,
+    };
+    if let Some(PersonReply { state, values }) = rounds.and_then(|rounds| rounds.reply()) {
+        return match values.as_ref().and_then(given) {
+            Some(text) => settle(api, state, text).await,
+            None => wait_for_answer(api, state, within).await,
+        };
+    }
     let message =
         detail.as_ref().map_or_else(|| question.to_owned(), |detail| format!("{question}\n{detail}"));
     let body = json!({
@@ -90,17 +104,30 @@ async fn put(
     });
     let created = api.write(&MAKE, &[], &body).await?;
     let id = created["request_id"].as_str().unwrap_or_default().to_owned();
+    if let Some(rounds) = rounds {
+        // A rule of the person may have answered at once.
+        let answer = wait_for_answer(api, &id, Duration::ZERO).await?;
+        if answer["timed_out"] == true && !within.is_zero() {
+            rounds.ask(PersonQuestion { message, schema: form(&choices), state: id });
+        }
+        return Ok(answer);
+    }
     tokio::select! {
         biased;
         answer = wait_for_answer(api, &id, within) => answer,
-        text = ask_at_client(api, &message, &choices) => match api.read(&WITHDRAW, &[&id], &[]).await {
-            Ok(_) => Ok(by_client(&id, &text)),
-            // Somebody may have answered in the inbox meanwhile.
-            Err(_) => match wait_for_answer(api, &id, Duration::ZERO).await {
-                Ok(answer) if answer["timed_out"] == false => Ok(answer),
-                Ok(_) | Err(_) => Ok(by_client(&id, &text)),
-            },
-        },
+        text = ask_at_client(api, &message, &choices) => settle(api, &id, &text).await,
+    }
+}
+
+/// The result with the answer of the person at the client, unless somebody has answered in the inbox meanwhile.
+async fn settle(api: &ToolApi, id: &str, text: &str) -> Answer {
+    if api.read(&WITHDRAW, &[id], &[]).await.is_ok() {
+        return Ok(by_client(id, text));
+    }
+    match wait_for_answer(api, id, Duration::ZERO).await {
+        Ok(answer) if answer["answer"].is_object() => Ok(answer),
+        // The client may repeat a call whose answer was lost.
+        Ok(_) | Err(_) => Ok(by_client(id, text)),
     }
 }
 
@@ -112,17 +139,25 @@ fn by_client(id: &str, text: &str) -> Value {
 
 /// The answer of the person at the client. Never returns without an answer: a client may decline by itself.
 async fn ask_at_client(api: &ToolApi, message: &str, choices: &[String]) -> String {
-    let Some(person) = &api.person else { return pending().await };
+    let Some(ClientPerson::InCall(person)) = &api.person else { return pending().await };
+    match person.ask(message, form(choices)).await.as_ref().and_then(given) {
+        Some(text) => text.to_owned(),
+        None => pending().await,
+    }
+}
+
+/// The form with the answer.
+fn form(choices: &[String]) -> Value {
     let mut answer = json!({"type": "string", "title": "Answer", "minLength": 1});
     if !choices.is_empty() {
         answer = json!({"type": "string", "title": "Answer", "enum": choices});
     }
-    let schema = json!({"type": "object", "properties": {"answer": answer}, "required": ["answer"]});
-    let values = person.ask(message, schema).await;
-    match values.as_ref().and_then(|values| values.get("answer")?.as_str()).filter(|text| !text.is_empty()) {
-        Some(text) => text.to_owned(),
-        None => pending().await,
-    }
+    json!({"type": "object", "properties": {"answer": answer}, "required": ["answer"]})
+}
+
+/// The answer among the values of the form.
+fn given(values: &Map<String, Value>) -> Option<&str> {
+    values.get("answer")?.as_str().filter(|text| !text.is_empty())
 }
 
 async fn wait_for_answer(api: &ToolApi, id: &str, within: Duration) -> Answer {

@@ -1,10 +1,10 @@
-//! A question to a person is put before the person at the client too, where the client can: by `elicitation/create`, in
-//! sessions. The first answer counts.
+//! A question to a person is put before the person at the client too, where the client can: by `elicitation/create` during
+//! the call in sessions, and between two calls without them. The first answer counts.
 
 use blackbox::{Agent, Caller, Cli, RunningCommand, Server};
 use serde_json::{Value, json};
 
-use super::said::SESSIONS;
+use super::said::{SESSIONS, headers, single};
 use crate::requests::listed;
 
 struct Scene {
@@ -133,4 +133,136 @@ async fn a_client_that_cannot_ask_is_not_asked() {
         let (result, before) = scene.result().await;
         assert_eq!((&result["answer"]["text"], before.len()), (&json!("tabs"), 0));
     }
+}
+
+/// A client without sessions: the result of a call asks, and the client calls again with what was answered.
+struct Rounds {
+    server: Server,
+    owner: Caller,
+    agent: Agent,
+}
+
+impl Rounds {
+    async fn begin() -> Self {
+        let server = Server::start().await;
+        let (owner, agent) = (server.owner("nick").await, server.agent("@nick.cc").await);
+        Self { server: server, owner, agent }
+    }
+
+    /// The result of a call of a client with these capabilities.
+    async fn called(&self, tool: &str, arguments: Value, capabilities: Value, more: Value) -> Value {
+        let mut params = json!({"name": tool, "arguments": arguments});
+        params.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        let mut message = single("tools/call", params);
+        message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+        let headers = headers(&message);
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let answer = self.agent.call("POST", "/mcp", &headers, Some(&message)).await;
+        answer.ok(200)["result"].clone()
+    }
+
+    async fn ask(&self, more: Value) -> Value {
+        let arguments = json!({"question": "Which one?", "choices": ["tabs", "spaces"], "timeout_s": 60});
+        self.called("ask_person", arguments, json!({"elicitation": {}}), more).await
+    }
+
+    /// The state of the question, and the id of the request in the inbox.
+    async fn asked(&self) -> (Value, String) {
+        let result = self.ask(json!({})).await;
+        assert_eq!(result["resultType"], "input_required", "{result}");
+        let asked = &result["inputRequests"]["answer"];
+        assert_eq!(asked["method"], "elicitation/create", "{result}");
+        assert_eq!(asked["params"]["message"], "Which one?");
+        let answer = &asked["params"]["requestedSchema"]["properties"]["answer"];
+        assert_eq!(answer["enum"], json!(["tabs", "spaces"]), "{result}");
+        let open = listed(&self.owner, "question", 1).await["requests"][0]["request_id"].clone();
+        (result["requestState"].clone(), open.as_str().expect("an id").to_owned())
+    }
+
+    /// The result after the client's person did this.
+    async fn replied(&self, state: &Value, reply: Value) -> Value {
+        let result = self.ask(json!({"requestState": state, "inputResponses": {"answer": reply}})).await;
+        assert_eq!(result["resultType"], "complete", "{result}");
+        result["structuredContent"].clone()
+    }
+
+    async fn answer_in_inbox(&self, id: &str, text: &str) {
+        let answer = json!({"type": "respond", "text": text, "version": 1});
+        self.owner.post(&format!("/requests/{id}/answer"), answer).await.ok(200);
+    }
+
+    async fn state(&self, id: &str) -> Value {
+        self.agent.get(&format!("/requests/{id}")).await.ok(200)["state"].clone()
+    }
+}
+
+#[tokio::test]
+async fn without_a_session_the_result_asks_and_the_next_call_has_the_answer() {
+    let rounds = Rounds::begin().await;
+    let (state, id) = rounds.asked().await;
+    let accepted = json!({"action": "accept", "content": {"answer": "tabs"}});
+    for _ in ["at first", "after the answer was lost"] {
+        let result = rounds.replied(&state, accepted.clone()).await;
+        assert_eq!(result["answer"], json!({"type": "respond", "text": "tabs", "by": "client"}));
+        assert_eq!((&result["state"], &result["request_id"]), (&json!("answered"), &json!(id)));
+        assert_eq!(rounds.state(&id).await, "withdrawn", "no second question is put");
+    }
+}
+
+#[tokio::test]
+async fn without_a_session_an_answer_in_the_inbox_comes_first() {
+    let rounds = Rounds::begin().await;
+    for reply in [
+        json!({"action": "accept", "content": {"answer": "tabs"}}),
+        json!({"action": "decline"}),
+        json!({"action": "accept"}),
+        json!("odd"),
+    ] {
+        let (state, id) = rounds.asked().await;
+        rounds.answer_in_inbox(&id, "spaces").await;
+        let result = rounds.replied(&state, reply).await;
+        assert_eq!((&result["answer"]["text"], &result["answer"]["by"]), (&json!("spaces"), &json!("~nick")));
+    }
+}
+
+#[tokio::test]
+async fn without_a_session_too_a_client_that_cannot_ask_is_not_asked() {
+    let rounds = Rounds::begin().await;
+    let question = json!({"question": "Which one?", "timeout_s": 1});
+    for capabilities in [json!({}), json!({"elicitation": {"url": {}}})] {
+        let result = rounds.called("ask_person", question.clone(), capabilities, json!({})).await;
+        assert_eq!(
+            (&result["resultType"], &result["structuredContent"]["timed_out"]),
+            (&json!("complete"), &json!(true))
+        );
+    }
+    let at_once = json!({"question": "Which one?", "timeout_s": 0});
+    let result = rounds.called("ask_person", at_once, json!({"elicitation": {}}), json!({})).await;
+    assert_eq!(result["structuredContent"]["timed_out"], true, "nobody waits: {result}");
+}
+
+/// The state comes back from the client, so another agent may send it.
+#[tokio::test]
+async fn the_state_of_a_question_opens_no_foreign_request() {
+    let rounds = Rounds::begin().await;
+    let (state, id) = rounds.asked().await;
+    let bob = Rounds { agent: rounds.server.agent("@bob.cc").await, ..rounds };
+    let more = json!({"requestState": state, "inputResponses": {"answer": {"action": "decline"}}});
+    let result = bob.ask(more).await;
+    assert_eq!(result["isError"], true, "{result}");
+    assert!(!result.to_string().contains("tabs"), "{result}");
+    assert_eq!(bob.owner.get(&format!("/requests/{id}")).await.ok(200)["state"], "open");
+}
+
+#[tokio::test]
+async fn the_tool_ask_asks_the_person_at_a_client_without_a_session_too() {
+    let rounds = Rounds::begin().await;
+    let question = json!({"to": ["@nick"], "text": "Which one?"});
+    let result =
+        rounds.called("ask", question.clone(), json!({"elicitation": {"form": {}}}), json!({})).await;
+    assert_eq!(result["resultType"], "input_required", "{result}");
+    let reply = json!({"answer": {"action": "accept", "content": {"answer": "Both."}}});
+    let more = json!({"requestState": result["requestState"], "inputResponses": reply});
+    let result = rounds.called("ask", question, json!({"elicitation": {"form": {}}}), more).await;
+    assert_eq!(result["structuredContent"]["answer"]["text"], "Both.", "{result}");
 }
