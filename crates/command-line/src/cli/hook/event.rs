@@ -194,11 +194,12 @@ fn parse(bytes: &[u8]) -> Result<Input, String> {
 
 /// The tool that needs a permission, and its arguments. A person decides by them, so unreadable ones are not passed over.
 fn tool(input: &Input) -> Result<(String, Map<String, Value>), String> {
-    let name = text(&input.tool_name).unwrap_or("a tool").to_owned();
+    let name = text(&input.tool_name).ok_or("the tool has no name")?.to_owned();
     let arguments = input.tool_input.as_deref().map_or("{}", RawValue::get);
     let arguments = serde_json::from_str(&with_whole_pairs(arguments));
-    let arguments: Value = arguments.map_err(|_| "the tool's arguments cannot be read".to_owned())?;
-    Ok((name, arguments.as_object().cloned().unwrap_or_default()))
+    let arguments: Option<Map<String, Value>> =
+        arguments.map_err(|_| "the tool's arguments cannot be read".to_owned())?;
+    Ok((name, arguments.unwrap_or_default()))
 }
 
 /// Reads an event; an argument overrides the JSON.
@@ -465,15 +466,22 @@ mod tests {
         let event = event_of(r#"{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"a\ud83d"}"#);
         assert_eq!(event.session, "s");
         let request = |arguments: &str| {
-            let text = format!(r#"{{"hook_event_name":"PermissionRequest","tool_input":{arguments}}}"#);
+            let text = format!(
+                r#"{{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{arguments}}}"#
+            );
             read(text.as_bytes(), None, None)
         };
         let arguments = |text| request(text).unwrap().tool.unwrap().1;
         assert_eq!(arguments(r#"{"command":"echo \ud83d"}"#)["command"], "echo \u{fffd}");
-        assert!(arguments("7").is_empty() && arguments("null").is_empty());
+        assert!(arguments("null").is_empty() && arguments("{}").is_empty());
         // A person would allow what nobody can show.
-        let unreadable = [r#"{"n":1e999}"#.to_owned(), format!("{{\"n\":{deep}}}")];
-        assert!(unreadable.iter().all(|text| request(text).is_err()));
+        let deep = format!("{{\"n\":{deep}}}");
+        for unreadable in [r#"{"n":1e999}"#, &deep, "7", r#""rm -rf /""#, r#"["rm"]"#] {
+            assert!(request(unreadable).is_err(), "{unreadable}");
+        }
+        for nameless in ["{}", r#"{"tool_name":7}"#, r#"{"tool_name":"","tool_input":{"command":"ls"}}"#] {
+            assert!(read(nameless.as_bytes(), Some("PermissionRequest"), None).is_err(), "{nameless}");
+        }
     }
 
     #[test]

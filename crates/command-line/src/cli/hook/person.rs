@@ -21,6 +21,8 @@ const LINE_CHARS_MAX: usize = 200;
 const DETAIL_CHARS_MAX: usize = 16_000;
 /// How much later than asked for a server's answer may come, and how long withdrawing may take: the coding agent waits too.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+/// How long making the request may take, besides: until it is made nobody can answer it, and nobody asks in the window.
+const MADE_WITHIN: Duration = Duration::from_secs(3);
 /// How much longer the request stays open than this process waits, in case the process is killed.
 const GRACE_MS: u64 = 5_000;
 /// Maximum size of a request, less what the server adds.
@@ -43,7 +45,7 @@ pub(super) async fn ask(
         body["deadline_at"] = client.server_now().await.0.saturating_add(open_ms).into();
         client.make_request(&body, &IdempotencyKey::random()).await
     };
-    let created = in_time(remaining(), making).await?;
+    let created = in_time(remaining().min(MADE_WITHIN), making).await?;
     let id: AskId =
         created.value["request_id"].as_str().and_then(|id| id.parse().ok()).ok_or("no request id")?;
     let answered = tokio::select! {

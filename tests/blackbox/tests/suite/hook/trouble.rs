@@ -123,14 +123,14 @@ async fn a_server_that_is_slow_or_broken_costs_its_time_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_permission_request_to_a_silent_server_holds_the_coding_agent_for_its_time_only() {
+async fn a_permission_request_to_a_silent_server_leaves_the_question_to_the_window() {
     let server = crate::connect::server().await;
     let home = home(&server);
     let claude = Coding::begin(&home, "claude", "a").await;
     let silent = listening(Mood::Silent).await;
     let (token, program) =
         (claude.token(&home), claude.line("Stop").replace("hook Stop", "hook PermissionRequest"));
-    let line = format!("PLENARY_URL=http://{silent} PLENARY_TOKEN={token} {program} --wait-seconds 1");
+    let line = format!("PLENARY_URL=http://{silent} PLENARY_TOKEN={token} {program} --wait-seconds 60");
     let input = json!({"cwd": claude.directory, "session_id": "s", "hook_event_name": "PermissionRequest",
         "tool_name": "Bash", "tool_input": {"command": "ls"}});
     let began = Instant::now();
