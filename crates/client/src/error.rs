@@ -77,7 +77,7 @@ pub enum FaultKind {
     Unreachable,
     /// The listener did not prove that it knows the token, which was not sent.
     Unproved,
-    /// The listener has no connection left for the call, which was not sent.
+    /// The listener is too busy for the call, which was not sent: it has no connection left, or its store does not answer.
     Busy,
     /// The TLS handshake failed; the certificate may be one we do not trust.
     Tls,
@@ -137,7 +137,7 @@ impl fmt::Display for NetworkFault {
                 "the program that listens at {server} does not prove that the token belongs to it, so it was sent no \
                  token: {detail}"
             ),
-            FaultKind::Busy => write!(f, "{server} has no connection left for this call"),
+            FaultKind::Busy => write!(f, "{server} is too busy for this call"),
             FaultKind::WrongName => write!(f, "the certificate of {server} is for another name: {detail}"),
             FaultKind::NotTls => write!(f, "the program that listens at {server} does not speak TLS"),
             FaultKind::NotHttp => write!(f, "the program that listens at {server} does not speak HTTP"),

@@ -77,14 +77,14 @@ impl ServerProof {
 enum Answer {
     /// The body of a 200 with a length.
     Body(Vec<u8>),
-    /// A 503: the server accepts no more connections.
+    /// A 503: the server accepts no more connections, or cannot tell whether it knows the token.
     Busy,
     /// An alert of TLS.
     Tls,
     Other,
 }
 
-/// The first bytes of a server that has no connection left, and of a TLS alert.
+/// The first bytes of a server that is too busy, and of a TLS alert.
 const BUSY: &[u8] = b"HTTP/1.1 503 ";
 const TLS_ALERT: &[u8] = &[21, 3];
 

@@ -104,7 +104,9 @@ pub(super) fn network_next(context: &Context, fault: &NetworkFault) -> Option<St
         }
         FaultKind::Resolve | FaultKind::Unreachable => "check the address given by --url or PLENARY_URL",
         FaultKind::Unproved => return Some(unproved_next(context)),
-        FaultKind::Busy => "try again in a moment; `connections_max` in the configuration is the limit",
+        FaultKind::Busy => {
+            "try again in a moment; `connections_max` in the configuration limits the connections"
+        }
         FaultKind::WrongName => "use the host name that the certificate is for in --url",
         FaultKind::NotTls => "if it is the server, begin --url with http://",
         FaultKind::NotHttp => "if the server speaks TLS at this port, begin --url with https://",

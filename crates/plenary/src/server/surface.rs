@@ -45,6 +45,8 @@ const HANDED_ON: [&str; 6] =
     ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 /// How long the first health check waits for the server's id.
 const ID_WITHIN: Duration = Duration::from_millis(250);
+/// How long an answer to a challenge waits for the store.
+const PROOF_WITHIN: Duration = Duration::from_secs(3);
 /// Length of the id in bytes.
 const ID_BYTES: usize = 16;
 
@@ -83,6 +85,7 @@ struct Health {
     server_id: Option<String>,
     /// The answer to a challenge, which proves that the server knows a token without the token being sent: HMAC-SHA-256,
     /// in hex. Absent without a challenge, for a token that is not valid here, and for an address that is not the server's.
+    /// With 503 it is not known whether the token is valid here: the store did not answer; ask again.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<String>,
     /// Milliseconds since the start.
@@ -246,10 +249,12 @@ fn operations() -> Vec<Operation<Surface>> {
         doc("server.health", "/healthz", "Check that the server answers")
             .query::<ChallengeQuery>()
             .reply::<Health>()
+            .or_status(StatusCode::SERVICE_UNAVAILABLE)
             .handled_by(health),
         doc("server.health_alias", "/health", "The same")
             .query::<ChallengeQuery>()
             .reply::<Health>()
+            .or_status(StatusCode::SERVICE_UNAVAILABLE)
             .handled_by(health),
         doc("server.ready", "/readyz", "Check that the server can serve requests; otherwise 503")
             .reply::<Readiness>()
@@ -274,21 +279,34 @@ async fn health(
     State(Surface(inner)): State<Surface>,
     uri: Uri,
     local: Option<Extension<LocalAddress>>,
-) -> Json<Health> {
+) -> Response {
     let uptime_ms = u64::try_from(inner.started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let version = env!("CARGO_PKG_VERSION");
-    let (server_id, proof) = (id(&inner).await, proof(&inner, &uri, local).await);
-    Json(Health { ok: true, status: "ok", network: "local", version, server_id, proof, uptime_ms })
+    let server_id = id(&inner).await;
+    let (status, proof) = match challenge(&inner, &uri, local) {
+        Some(challenge) => proof(&inner, &challenge).await,
+        None => (StatusCode::OK, None),
+    };
+    let health = Health { ok: true, status: "ok", network: "local", version, server_id, proof, uptime_ms };
+    (status, Json(health)).into_response()
 }
 
-/// The answer to a request's challenge, if it has one. Only for an address of this server: a relay that listens on
-/// another one and forwards challenges gets none.
-async fn proof(inner: &Inner, uri: &Uri, local: Option<Extension<LocalAddress>>) -> Option<String> {
+/// The challenge of a request. Only for an address of this server: a relay that listens on another one and forwards
+/// challenges gets no answer.
+fn challenge(inner: &Inner, uri: &Uri, local: Option<Extension<LocalAddress>>) -> Option<Challenge> {
     let Query(query) = Query::<ChallengeQuery>::try_from_uri(uri).ok()?;
     let Extension(LocalAddress(local)) = local?;
     let address = query.address?.parse().ok().filter(|address| is_own(*address, local, &inner.ports))?;
-    let challenge = Challenge { nonce: query.challenge?, key: query.key?, address };
-    timeout(ID_WITHIN, inner.accounts.prove(&challenge)).await.ok()?.ok()?
+    Some(Challenge { nonce: query.challenge?, key: query.key?, address })
+}
+
+/// The proof, if the token is valid here. Without an answer of the store, no proof is no answer either: the client would take
+/// this server for another program.
+async fn proof(inner: &Inner, challenge: &Challenge) -> (StatusCode, Option<String>) {
+    match timeout(PROOF_WITHIN, inner.accounts.prove(challenge)).await {
+        Ok(Ok(proof)) => (StatusCode::OK, proof),
+        Ok(Err(_)) | Err(_) => (StatusCode::SERVICE_UNAVAILABLE, None),
+    }
 }
 
 /// Whether a client that is connected to `address` reached this server, which got its connection at `local`. Only a

@@ -53,6 +53,37 @@ async fn a_server_that_cannot_write_is_not_ready() {
     database.remove().await;
 }
 
+/// A store that does not tell whether a token is valid is no proof that it is not: a client that got such an answer would take
+/// this server for another program.
+#[tokio::test]
+async fn a_challenge_that_the_store_does_not_answer_is_not_answered_in_the_negative() {
+    let TestDependency::Available(admin) = TestDependency::postgres() else { return };
+    let database = Database::create(&admin).await;
+    let server = Server::builder().database(database.url()).start().await;
+    let address = server.url().trim_start_matches("http://").to_owned();
+    let path = format!("/healthz?challenge={}&key={}&address={address}", "a".repeat(64), "b".repeat(16));
+    let unknown = server.stranger().get(&path).await;
+    assert!(unknown.status == 200 && unknown.json()["proof"].is_null(), "{unknown}");
+    let (holder, connection) =
+        tokio_postgres::connect(database.url(), NoTls).await.expect("the database is there");
+    tokio::spawn(connection);
+    holder
+        .batch_execute("BEGIN; LOCK TABLE plenary.idx IN ACCESS EXCLUSIVE MODE")
+        .await
+        .expect("the table can be held");
+    let silent = server.stranger().get(&path).await;
+    assert!(silent.status == 503 && silent.json()["proof"].is_null(), "{silent}");
+    assert_eq!(
+        server.stranger().get("/healthz").await.status,
+        200,
+        "without a challenge the store is not asked"
+    );
+    holder.batch_execute("ROLLBACK").await.expect("the table is let go");
+    assert_eq!(server.stranger().get(&path).await.status, 200);
+    drop((server, holder));
+    database.remove().await;
+}
+
 /// A full store refuses what would be written and nothing else, is not ready, and is ready by itself once there is room.
 #[tokio::test]
 async fn a_full_store_refuses_writes_and_recovers() {
