@@ -10,6 +10,7 @@ mod prompt;
 mod question;
 mod sessions;
 mod thread;
+mod unread;
 mod updates;
 
 use std::{sync::Arc, time::Duration};

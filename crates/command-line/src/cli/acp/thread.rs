@@ -2,7 +2,7 @@
 //! waiting one.
 //! Must not know: lines, or the open sessions.
 
-use std::{collections::VecDeque, future::pending, sync::Arc, time::Duration};
+use std::{future::pending, sync::Arc, time::Duration};
 
 use plenary_client::{
     Error, IdempotencyKey, Signal, StreamOptions,
@@ -18,6 +18,7 @@ use super::{
     fault::Fault,
     question::{Question, Reply},
     sessions::Session,
+    unread::{LastRead, unread},
     updates::{EditorView, agent_text, call_id, user_text},
 };
 
@@ -154,33 +155,29 @@ impl ThreadSession {
                 if is_shown {
                     self.replay(event, &mut view).await?;
                 }
-                last = Some(event.run_id.clone());
+                last = Some(LastRead::new(event));
             }
             since = page.next;
             if since.is_none() {
                 break;
             }
         }
-        self.resume_active_runs(self.active_runs(last).await?, is_shown);
+        self.read_on(self.unread_runs(last).await?, is_shown);
         Ok(())
     }
 
-    /// The runs of the thread that have not ended, oldest first. A run that is queued has no events yet, so that only the
-    /// list of threads names it; `last` is the last run that has some.
-    async fn active_runs(&self, last: Option<String>) -> Result<VecDeque<RunReport>, Fault> {
+    /// The runs of the thread that were not read to their end, oldest first, each with the last event that was read. A run
+    /// that is queued has no events yet, so that only the list of threads names it.
+    async fn unread_runs(&self, last: Option<LastRead>) -> Result<Vec<(RunReport, Option<u64>)>, Fault> {
         let (asker, id) = (&self.asker, &self.session.id);
         let page = asker.call(|| asker.client.threads(asker.name(), None, None)).await?;
         let thread = page.reply.value.into_iter().find(|thread| thread.thread_id == *id);
-        let runs = thread.map_or_else(|| last.into_iter().collect(), |thread| thread.runs);
-        let mut active = VecDeque::new();
-        for run in runs.iter().rev() {
-            let report = asker.call(|| asker.client.run_report(asker.name(), run)).await?.value;
-            if matches!(report.status, RunStatus::Completed | RunStatus::Error | RunStatus::Canceled) {
-                break;
-            }
-            active.push_front(report);
+        let runs = thread.map(|thread| thread.runs).unwrap_or_default();
+        let mut reports = Vec::new();
+        for (run, after) in unread(&runs, last.as_ref()) {
+            reports.push((asker.call(|| asker.client.run_report(asker.name(), &run)).await?.value, after));
         }
-        Ok(active)
+        Ok(reports)
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "other events change nothing")]
@@ -205,9 +202,12 @@ impl ThreadSession {
         Ok(())
     }
 
-    /// Continues to follow these runs, one after the other, up to a question.
-    fn resume_active_runs(&self, runs: VecDeque<RunReport>, is_shown: bool) {
-        if let Some(report) = runs.front().filter(|report| report.status == RunStatus::Waiting) {
+    /// Follows these runs, each after its last event that was read, one after the other, up to a question.
+    fn read_on(&self, runs: Vec<(RunReport, Option<u64>)>, is_shown: bool) {
+        if let Some((report, after)) = runs.first()
+            && report.status == RunStatus::Waiting
+            && *after >= report.event_id
+        {
             let position = (report.run_id.as_str(), report.event_id.unwrap_or(report.last_event_id));
             let members = json!({"request_keys": report.request_keys, "options": report.options,
                 "form": report.form, "message": report.message});
@@ -218,14 +218,13 @@ impl ThreadSession {
         let followed = Self { asker, editor, session: self.session.clone() };
         tokio::spawn(async move {
             let cancel = followed.session.background.clone();
-            for report in runs {
-                // The replay has shown the prompts of the runs that have begun.
-                let prompt = report.request["input"].as_str().filter(|_| report.status == RunStatus::Queued);
-                if let Some(prompt) = prompt.filter(|_| is_shown) {
+            for (report, after) in runs {
+                // The replay has shown the prompts of the runs of which it has read something.
+                let prompt = report.request["input"].as_str().filter(|_| after.is_none() && is_shown);
+                if let Some(prompt) = prompt {
                     followed.send(&user_text(prompt)).await;
                 }
-                if let Err(fault) = followed.follow(report.run_id, Some(report.last_event_id), &cancel).await
-                {
+                if let Err(fault) = followed.follow(report.run_id, after, &cancel).await {
                     followed.send(&agent_text(&fault.text)).await;
                 }
                 let is_over = cancel.is_cancelled() || followed.session.replaced.is_cancelled();
