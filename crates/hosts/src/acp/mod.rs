@@ -2,6 +2,7 @@
 //! Each thread has a session in a separate process, which is kept while the thread is idle.
 //! Must not know: the agent.
 
+mod content;
 mod elicitation;
 mod link;
 mod parked;

@@ -7,6 +7,7 @@ use plenary_runs::{EmitError, Event, Input, Output, RunEnd, RunSignal};
 use serde_json::{Map, Value, json};
 
 use super::{
+    content::{self, Piece},
     link::Link,
     question::{AgentQuestion, Question},
     tools::Tools,
@@ -126,12 +127,18 @@ impl<'a> Turn<'a> {
 
     async fn update(&mut self, update: &Value) -> Result<(), TurnCut> {
         match update["sessionUpdate"].as_str() {
-            Some("agent_message_chunk") => {
-                let text = update["content"]["text"].as_str().unwrap_or_default();
-                self.output.emit_delta(text);
-                self.text.push_str(text);
-                if self.text.len() >= TEXT_BYTES_MAX { self.flush_text().await } else { Ok(()) }
-            }
+            Some("agent_message_chunk") => match content::piece(&update["content"]) {
+                Some(Piece::Text(text)) => {
+                    self.output.emit_delta(&text);
+                    self.text.push_str(&text);
+                    if self.text.len() >= TEXT_BYTES_MAX { self.flush_text().await } else { Ok(()) }
+                }
+                Some(Piece::Document(event)) => {
+                    self.flush_text().await?;
+                    self.emit(event).await
+                }
+                None => Ok(()),
+            },
             Some("tool_call" | "tool_call_update") => {
                 self.flush_text().await?;
                 for event in self.tools.update(update) {

@@ -101,11 +101,21 @@ pub fn read(line: &[u8]) -> Result<Message, &'static str> {
         (None, id) => {
             let id = id.as_ref().and_then(Value::as_u64).ok_or("it is neither a request nor an answer")?;
             let result = match message.error {
-                Some(error) => Err(error_text(&error)),
+                Some(error) => Err(reason(&error)),
                 None => Ok(message.result.unwrap_or_default()),
             };
             Ok(Message::Answer { id, result })
         }
+    }
+}
+
+/// Why a request failed, as text for people. Many programs say so only in `data`, below a message like "Internal error".
+fn reason(error: &Value) -> String {
+    let (text, data) = (error_text(error), &error["data"]);
+    let detail = [data, &data["details"], &data["message"]].into_iter().find(|value| value.is_string());
+    match detail.map(error_text).filter(|detail| !detail.trim().is_empty() && !text.contains(detail)) {
+        Some(detail) => format!("{text}: {detail}"),
+        None => text,
     }
 }
 
@@ -152,6 +162,17 @@ mod tests {
         assert_eq!(read(result.as_bytes()), Ok(Message::Answer { id: 7, result: Ok(json!(true)) }));
         let refused = refusal(&json!(7), ErrorCode::NotFound, "none").to_string();
         assert_eq!(read(refused.as_bytes()), Ok(Message::Answer { id: 7, result: Err("none".to_owned()) }));
+        for (data, text) in [
+            (json!({"details": "no key"}), "Internal error: no key"),
+            (json!("no key"), "Internal error: no key"),
+            (json!({"message": "Internal error"}), "Internal error"),
+            (json!({"code": 7}), "Internal error"),
+        ] {
+            let failed =
+                json!({"id": 7, "error": {"code": -32_603, "message": "Internal error", "data": data}});
+            let expected = Message::Answer { id: 7, result: Err(text.to_owned()) };
+            assert_eq!(read(failed.to_string().as_bytes()), Ok(expected));
+        }
         for odd in ["", "x", "[]", r#"[1,"m",{}]"#, r#"{"id":"a"}"#, "{}"] {
             assert!(read(odd.as_bytes()).is_err(), "{odd}");
         }
