@@ -132,6 +132,11 @@ impl Link {
         self.send(&wire::refusal(id, ErrorCode::InvalidParams, error))
     }
 
+    /// Answers a request that the program has canceled.
+    pub(super) fn refuse_canceled(&self, id: &Value) -> Result<(), String> {
+        self.send(&wire::refusal(id, ErrorCode::Canceled, "the request was canceled"))
+    }
+
     fn send(&self, message: &Value) -> Result<(), String> {
         let sent = self.to_program.try_send(message.to_string());
         sent.map_err(|_| "the agent does not read its input".to_owned())

@@ -80,6 +80,28 @@ async fn sc_45_a_permission_is_a_question_and_an_odd_answer_is_none() {
 }
 
 #[tokio::test]
+async fn a_question_that_the_agent_withdraws_is_answered_and_asked_no_more() {
+    let turn = r#"ask() { say "{\"jsonrpc\":\"2.0\",\"id\":\"$1\",\"method\":\"session/request_permission\",\"params\":{\"toolCall\":{\"title\":\"$1?\"},\"options\":[{\"optionId\":\"y\"}]}}"; }
+        drop() { say "{\"jsonrpc\":\"2.0\",\"method\":\"\$/cancel_request\",\"params\":{\"requestId\":\"$1\"}}"; read -r answer; }
+        ask a; ask b; ask c; drop b; case "$answer" in *-32800*'"id":"b"'*) r=b;; esac
+        drop a; case "$answer" in *-32800*'"id":"a"'*) r=${r}a;; esac
+        read -r answer; case "$answer" in *'"id":"c"'*) r=${r}c;; esac; text $r; stop end_turn"#;
+    let (running, mut receiver) = start(&agent(turn));
+    let mut seen = Vec::new();
+    while let Some(event) = receiver.event().await {
+        let members = event.members();
+        let text = members.get("content").unwrap_or_else(|| &members["request_keys"]["permission"]);
+        let text = text.as_str().unwrap().to_owned();
+        if text.starts_with("c?") {
+            receiver.resume(json!({"permission": "y"}).as_object().cloned().unwrap());
+        }
+        seen.push(text.replace(" Answer with one of: y ()", ""));
+    }
+    assert_eq!(seen, ["a?", "The agent has withdrawn its question.", "c?", "bac"]);
+    assert_eq!(running.await.unwrap(), RunEnd::success());
+}
+
+#[tokio::test]
 async fn a_permission_without_options_is_refused() {
     let turn = r#"say '{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"toolCall":{"title":"rm?"},"options":[]}}'
         read -r answer

@@ -11,7 +11,7 @@ use super::{
     link::Link,
     question::{AgentQuestion, Question},
     tools::Tools,
-    wire::{Message, text_block},
+    wire::{CANCEL_REQUEST, Message, text_block},
 };
 
 /// Longest text in one event, in bytes; a longer one is split.
@@ -105,6 +105,9 @@ impl<'a> Turn<'a> {
                     if method == "session/update" && self.link.is_of_session(&params) =>
                 {
                     self.update(&params["update"]).await?;
+                }
+                Some(Message::Notice { method, params }) if method == CANCEL_REQUEST => {
+                    self.withdraw(&params["requestId"]).await?;
                 }
                 Some(Message::Request { id, method, params }) => {
                     match AgentQuestion::read(&method, &params, &self.tools) {
@@ -208,6 +211,21 @@ impl<'a> Turn<'a> {
             self.link.answer(&question.id, &outcome)?;
             self.questions.pop_front();
         }
+        self.ask().await
+    }
+
+    /// The agent takes a question back. The run waits no longer than until its next question or its end.
+    async fn withdraw(&mut self, id: &Value) -> Result<(), TurnCut> {
+        let Some(index) = self.questions.iter().position(|question| question.id == *id) else {
+            return Ok(());
+        };
+        self.questions.remove(index);
+        self.link.refuse_canceled(id)?;
+        if index > 0 {
+            return Ok(());
+        }
+        self.flush_text().await?;
+        self.emit(Event::tool_text("The agent has withdrawn its question.")).await?;
         self.ask().await
     }
 

@@ -8,6 +8,8 @@ use crate::key::error_text;
 
 /// The supported version of the protocol.
 pub const VERSION: u64 = 1;
+/// The notification by which either side cancels a request of its own.
+pub const CANCEL_REQUEST: &str = "$/cancel_request";
 
 /// The `code` of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +28,8 @@ pub enum ErrorCode {
     AuthRequired,
     /// Unknown session.
     NotFound,
+    /// The peer has canceled the request.
+    Canceled,
 }
 
 impl ErrorCode {
@@ -38,6 +42,7 @@ impl ErrorCode {
             Self::Internal => -32_603,
             Self::AuthRequired => -32_000,
             Self::NotFound => -32_002,
+            Self::Canceled => -32_800,
         }
     }
 }

@@ -72,7 +72,7 @@ impl Editor {
     /// Withdraws a request that somebody else has answered.
     pub(super) async fn withdraw(&self, request: EditorRequest) {
         self.waiting.lock().remove(&request.id);
-        self.send(&wire::notice("$/cancel_request", &json!({"requestId": request.id}))).await;
+        self.send(&wire::notice(wire::CANCEL_REQUEST, &json!({"requestId": request.id}))).await;
     }
 
     /// Records the editor's answer to the request with this number.

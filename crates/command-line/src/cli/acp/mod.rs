@@ -6,6 +6,7 @@ mod asker;
 mod conversation;
 mod editor;
 mod fault;
+mod pending;
 mod prompt;
 mod question;
 mod sessions;
@@ -16,7 +17,7 @@ mod updates;
 use std::{sync::Arc, time::Duration};
 
 use clap::Args;
-use plenary_hosts::acp::wire::{self, ErrorCode, Message, VERSION};
+use plenary_hosts::acp::wire::{self, CANCEL_REQUEST, ErrorCode, Message, VERSION};
 use plenary_kernel::AgentHandle;
 use serde_json::{Value, json};
 use tokio::{sync::mpsc, task::JoinSet, time::timeout};
@@ -25,6 +26,7 @@ use self::{
     asker::AgentCaller,
     editor::Editor,
     fault::{Answer, Fault},
+    pending::PendingRequests,
     sessions::{PromptGuard, Sessions},
 };
 use super::{
@@ -74,6 +76,7 @@ pub(crate) async fn run(context: &Context, args: Acp) -> Result<(), Failure> {
 /// Reads lines until the input ends. Work on the server continues without the editor.
 async fn serve(editor: Arc<Editor>, asker: Result<AgentCaller, String>) -> Result<(), Failure> {
     let sessions = Arc::new(Sessions::new(editor.clone(), asker));
+    let pending = Arc::new(PendingRequests::default());
     let mut lines = Lines::new();
     let mut tasks = JoinSet::new();
     while let Some(line) = lines.next().await? {
@@ -85,17 +88,22 @@ async fn serve(editor: Arc<Editor>, asker: Result<AgentCaller, String>) -> Resul
                 editor.send(&wire::refusal(&Value::Null, code, why)).await;
             }
             Ok(Message::Answer { id, result }) => editor.answered(id, result),
-            Ok(Message::Notice { method, params }) => {
-                if method == "session/cancel" {
-                    sessions.cancel(&params);
-                }
-            }
+            Ok(Message::Notice { method, params }) => match method.as_str() {
+                "session/cancel" => sessions.cancel(&params),
+                CANCEL_REQUEST => pending.cancel(&params["requestId"]),
+                _ => {}
+            },
             Ok(Message::Request { id, method, params }) => {
                 // Before the next line is read, which may cancel it.
-                let turn = (method == "session/prompt").then(|| sessions.begin_turn(&params));
+                let request = PendingRequests::begin(&pending, &id);
+                let turn = (method == "session/prompt")
+                    .then(|| sessions.begin_turn(&params, request.canceling.clone()));
                 let (sessions, editor) = (sessions.clone(), editor.clone());
                 tasks.spawn(async move {
-                    let answer = answer(&sessions, &method, &params, turn).await;
+                    let answer = match turn {
+                        Some(turn) => prompted(&sessions, turn, &params).await,
+                        None => request.unless_canceled(answer(&sessions, &method, &params)).await,
+                    };
                     editor
                         .send(&match answer {
                             Ok(result) => wire::answer(&id, &result),
@@ -112,15 +120,12 @@ async fn serve(editor: Arc<Editor>, asker: Result<AgentCaller, String>) -> Resul
     Ok(())
 }
 
-async fn answer(
-    sessions: &Arc<Sessions>,
-    method: &str,
-    params: &Value,
-    turn: Option<Result<PromptGuard, Fault>>,
-) -> Answer {
-    if let Some(turn) = turn {
-        return sessions.prompt(turn?, params).await;
-    }
+/// The answer to a prompt. A canceled prompt ends with its stop reason.
+async fn prompted(sessions: &Sessions, turn: Result<PromptGuard, Fault>, params: &Value) -> Answer {
+    sessions.prompt(turn?, params).await
+}
+
+async fn answer(sessions: &Arc<Sessions>, method: &str, params: &Value) -> Answer {
     match method {
         "initialize" => Ok(initialized(sessions, params)),
         "authenticate" => {

@@ -146,7 +146,7 @@ impl Sessions {
     pub(super) async fn load(&self, params: &Value, is_shown: bool) -> Answer {
         let (asker, cwd, id) = (self.asker()?, directory(params)?, text(params, "sessionId")?);
         let is_open = self.open.lock().contains_key(id);
-        let excluded = is_open.then(|| self.begin_turn(params)).transpose()?;
+        let excluded = is_open.then(|| self.begin_turn(params, CancellationToken::new())).transpose()?;
         if let Some(turn) = &excluded {
             turn.session.replaced.cancel();
         }
@@ -196,10 +196,9 @@ impl Sessions {
         turn.as_ref().unwrap_or(&session.background).cancel();
     }
 
-    /// Starts the turn of a prompt, which can be canceled from now on.
-    pub(super) fn begin_turn(&self, params: &Value) -> Result<PromptGuard, Fault> {
+    /// Starts the turn of a prompt, which `cancel` can cancel from now on.
+    pub(super) fn begin_turn(&self, params: &Value, cancel: CancellationToken) -> Result<PromptGuard, Fault> {
         let session = self.find(params)?;
-        let cancel = CancellationToken::new();
         let mut turn = session.turn.lock();
         if turn.is_some() {
             let text = "the last prompt of this session is not answered yet; cancel it or wait";

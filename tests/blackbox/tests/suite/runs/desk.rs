@@ -258,6 +258,26 @@ async fn a_question_of_a_canceled_turn_is_taken_back() {
     }
 }
 
+/// A request may be canceled by its id, as long as it has no answer: a prompt then ends like a canceled turn.
+#[tokio::test]
+async fn a_prompt_is_canceled_by_the_id_of_its_request() {
+    let server = server().await;
+    let ann = server.agent("@nick.ann").await;
+    let mut editor = Editor::new(&server, &ann, "@acme.coder", json!({})).await;
+    let session = editor.open().await;
+    editor.prompt(&session, "ask may I?").await;
+    let (_, asked) = editor.heard().await;
+    let cancel =
+        json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": editor.asked}});
+    editor.write(cancel.clone()).await;
+    let taken_back = editor.question("$/cancel_request").await;
+    assert_eq!(taken_back["params"]["requestId"], asked["id"]);
+    assert_eq!(editor.result().await, json!({"stopReason": "cancelled"}));
+    status_becomes(&ann, &run_of(&ann, &session).await, "canceled").await;
+    editor.write(cancel).await;
+    assert_eq!(editor.say(&session, "text on").await, "on");
+}
+
 /// The directory of the editor, which may tell the name of a user, goes to agents of the user's owner only.
 #[tokio::test]
 async fn the_directory_stays_with_ones_own_agents() {
