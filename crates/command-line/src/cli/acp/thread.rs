@@ -162,19 +162,19 @@ impl ThreadSession {
                 break;
             }
         }
-        self.read_on(self.unread_runs(last).await?, is_shown);
+        self.read_on(self.unread_runs(last.as_ref()).await?, is_shown);
         Ok(())
     }
 
     /// The runs of the thread that were not read to their end, oldest first, each with the last event that was read. A run
     /// that is queued has no events yet, so that only the list of threads names it.
-    async fn unread_runs(&self, last: Option<LastRead>) -> Result<Vec<(RunReport, Option<u64>)>, Fault> {
+    async fn unread_runs(&self, last: Option<&LastRead>) -> Result<Vec<(RunReport, Option<u64>)>, Fault> {
         let (asker, id) = (&self.asker, &self.session.id);
         let page = asker.call(|| asker.client.threads(asker.name(), None, None)).await?;
         let thread = page.reply.value.into_iter().find(|thread| thread.thread_id == *id);
         let runs = thread.map(|thread| thread.runs).unwrap_or_default();
         let mut reports = Vec::new();
-        for (run, after) in unread(&runs, last.as_ref()) {
+        for (run, after) in unread(&runs, last) {
             reports.push((asker.call(|| asker.client.run_report(asker.name(), &run)).await?.value, after));
         }
         Ok(reports)

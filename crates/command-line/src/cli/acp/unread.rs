@@ -6,7 +6,7 @@ use plenary_client::runs::{EventBody, RunEvent};
 /// The last event of a thread that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LastRead {
-    pub(super) run: String,
+    run: String,
     /// Its id in the run.
     event: Option<u64>,
     /// Whether it ends the run.
