@@ -71,6 +71,8 @@ pub(crate) struct Watcher {
     /// The ephemeral events, if an owner requested them.
     pub(crate) ephemeral: Option<EphemeralReader>,
     pub(crate) greeted: bool,
+    /// The head of the log at the greeting, until everything up to there has been read.
+    pub(crate) backlog_to: Option<Position>,
     pub(crate) sent_at: Instant,
     pub(crate) size: PageSize,
 }
@@ -81,6 +83,7 @@ impl Pieces for Watcher {
             return Ok(None);
         }
         if !std::mem::replace(&mut self.greeted, true) {
+            self.backlog_to = Some(self.console.handed()).filter(|head| self.cursor < *head);
             return Ok(Some(self.position_event("hello")));
         }
         let mut is_due = false;
@@ -98,7 +101,9 @@ impl Pieces for Watcher {
                 return Ok(is_allowed.then(|| Bytes::from(text)));
             }
             let due = self.sent_at + HEAD_EVERY;
-            if is_due || more && Instant::now() >= due {
+            // A reader that wants few of the events would not know that no more of them are to come.
+            let has_caught_up = self.backlog_to.take_if(|head| *head <= self.cursor).is_some();
+            if is_due || has_caught_up || more && Instant::now() >= due {
                 return Ok(Some(self.position_event("head")));
             }
             if more {

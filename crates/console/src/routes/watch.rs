@@ -56,8 +56,8 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
         .room("console")
         .no_tool("a model reads its inbox; this never ends")
         .description(
-            "Events come in the order of the log. The first is `hello` with the cursor and the head of the log; after five seconds without an \
-             event comes `head`. An event has `cursor`, `at`, `room`, `kind`, `stream`, `agents` and a short form in `data`; \
+            "Events come in the order of the log. The first is `hello` with the cursor and the head of the log; `head` comes once \
+             the events up to there are told, and after five seconds without an event. An event has `cursor`, `at`, `room`, `kind`, `stream`, `agents` and a short form in `data`; \
              another operation gives it in full. Where spans are recorded, owners and the operator also get `trace_id`, \
              the trace of the request that caused the event.",
         )
@@ -130,6 +130,7 @@ async fn watch(
         watch,
         ephemeral,
         greeted: false,
+        backlog_to: None,
         sent_at,
         size,
     };

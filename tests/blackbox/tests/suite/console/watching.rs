@@ -1,5 +1,7 @@
 //! The one stream of everything that somebody may see.
 
+use std::time::{Duration, Instant};
+
 use blackbox::{Server, Stream, StreamItem, eventually, room};
 use serde_json::{Value, json};
 
@@ -51,6 +53,23 @@ async fn a_stream_passes_what_does_not_concern_its_reader() {
     one.post(&format!("/sessions/{shared}/messages"), json!({"content": "together"})).await.ok(201);
     let events = until(&mut of_acme, "together").await;
     assert!(events.iter().all(|event| event["stream"] != apart.as_str()), "{events:#?}");
+}
+
+/// A page that reads a few of many events need not wait to know that there are no more.
+#[tokio::test]
+async fn a_stream_says_at_once_that_it_has_told_everything_up_to_the_head() {
+    let server = Server::start().await;
+    let owner = server.owner("nick").await;
+    room(&[&server.agent("@nick.one").await]).await;
+    let browser = sign_in(&server, &owner, json!({})).await;
+    let mut chosen = browser.watch("?after=0&kinds=session.created").await;
+    let hello = chosen.event().await.frame;
+    let began_at = Instant::now();
+    assert_eq!(next_event(&mut chosen).await["kind"], "session.created");
+    let head = chosen.event().await.frame;
+    let number = |text: &Value| text.as_str().and_then(|text| text.parse::<u64>().ok());
+    assert!(head["kind"] == "head" && number(&head["cursor"]) >= number(&hello["head"]), "{hello} {head}");
+    assert!(began_at.elapsed() < Duration::from_secs(4), "{:?}", began_at.elapsed());
 }
 
 /// An owner is told what its agents may see, in the order of the log, and nothing of others.
