@@ -13,3 +13,6 @@ export const leftOut = (overview) => (overview?.more ? `The states of ${overview
 
 /** @returns {import('./store.js').Resource<import('./types.js').Overview>} */
 export const useOverview = () => useResource('overview', () => get('/overview'), () => true, EVENTS_MS, POLL_MS);
+
+/** Whether an agent only sends the tests of `plenary doctor`. @param {string} handle */
+export const isDoctor = (handle) => /\.plenary-doctor$/.test(handle);

@@ -4,8 +4,8 @@
 import { post } from './api.js';
 import { bytes, text } from './bytes.js';
 
-/** Whether this browser supports passkeys, in a secure context. */
-export const hasPasskeys = () => isSecureContext && 'PublicKeyCredential' in globalThis;
+/** Whether this browser supports passkeys here: in a secure context, at a host with a name. */
+export const hasPasskeys = () => isSecureContext && 'PublicKeyCredential' in globalThis && !/^[\d.]+$|:/.test(location.hostname);
 
 /** The text of a failure. @param {any} error */
 export const whyNot = (error) =>

@@ -73,7 +73,7 @@ export function Page() {
     <div class="two">
       <section class="panel spaced" aria-labelledby="people"><h2 id="people">People</h2>
         <ul class="chips">${people.map((/** @type {any} */ one) => html`<li class="tall"><${Handle} handle=${one.handle} /></li>`)}</ul>
-        ${me.value?.owner ? html`<form class="field-row spaced" onSubmit=${add}><input aria-label="The name of a person" placeholder="name" spellcheck=${false} autocomplete="off" required disabled=${!mayWrite()} /><button disabled=${!mayWrite()}>Add a person</button></form>` : null}</section>
+        ${me.value?.owner ? html`<form class="field-row spaced" onSubmit=${add}><input aria-label="The name of a person" placeholder="name" spellcheck=${false} autocomplete="off" required disabled=${!mayWrite()} /><button disabled=${!mayWrite()}>Add a person</button></form>` : people.length ? null : html`<p class="aside">None yet. Each owner adds its own, with a link of <code>plenary console --owner NAME</code>.</p>`}</section>
       <section class="panel spaced" aria-labelledby="links"><h2 id="links">A link to sign in with</h2>
         <form class="field-row wrap" onSubmit=${invite}><select name="role" aria-label="Role">${me.value?.role === 'operator' ? html`<option>operator</option>` : html`<option>owner</option>`}<option>viewer</option></select>
           <select name="person" aria-label="Who"><option value="">for yourself</option>${people.map((/** @type {any} */ one) => html`<option value=${one.handle}>${one.handle}</option>`)}</select><button class="primary" disabled=${!mayWrite() || busy}>Make a link</button></form>

@@ -6,7 +6,7 @@ import { me, mayWrite } from '../../core/api.js';
 import { useAgents } from '../../core/agents.js';
 import { useKeys } from '../../core/keys.js';
 import { refine, route } from '../../core/route.js';
-import { leftOut, useOverview } from '../../core/overview.js';
+import { isDoctor, leftOut, useOverview } from '../../core/overview.js';
 import { List } from '../../parts/list.js';
 import { Mark } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
@@ -39,7 +39,7 @@ export function Page() {
       ${agents.error.value ? html`<p class="trouble">The agents cannot be read: ${agents.error.value.message}</p>` : null}
       ${overview.data.value?.more ? html`<p class="list-count">${leftOut(overview.data.value)}</p>` : null}
       <${List} items=${items} height=${58} label="Agents" keyOf=${(/** @type {any} */ item) => item.handle} selected=${one?.handle ?? ''} select=${(/** @type {string} */ key) => refine({ id: key })}
-        empty=${agents.error.value ? null : agents.data.value ? (words || params.state ? 'No agent fits.' : 'There are no agents yet.') : 'Looking …'} row=${(/** @type {any} */ item) => html`<${Row} one=${item} now=${now.get(item.handle)} />`} />
+        empty=${agents.error.value ? null : agents.data.value ? (words || params.state ? 'No agent fits.' : html`There are no agents yet. <b>New</b> makes one; <code>plenary connect claude</code> in a directory makes one for its coding agent.`) : 'Looking …'} row=${(/** @type {any} */ item) => html`<${Row} one=${item} now=${now.get(item.handle)} />`} />
     </section>
     <section class="split-detail" aria-label="The agent">
       ${one ? html`<${Agent} key=${one.handle} agent=${one} now=${now.get(one.handle)} all=${agents.data.value ?? []} />` : html`<p class="quiet-note center">${id && agents.data.value && (me.value?.role === 'operator' || id.startsWith(`@${me.value?.owner}.`)) ? html`There is no agent of the name <${Handle} handle=${id} />.` : id && agents.data.value ? html`<${Handle} handle=${id} /> is not yours. What an agent of another owner is and allows, only that owner sees.` : ''}</p>`}
@@ -51,5 +51,5 @@ export function Page() {
 /** @param {{one: import('../../core/types.js').Agent, now: any}} props */
 const Row = ({ one, now }) => html`<div class="session-row">
   <p class="row-title">${now ? html`<${Mark} state=${now.kind === 'person' && now.state === 'gone' ? 'idle' : now.state} label=${now.kind !== 'person'} />` : html`<span class="mark"></span>`} <${Handle} handle=${one.handle} />${now?.kind === 'person' ? html`<span class="tag">person</span>` : null}</p>
-  <p class="row-foot"><span class="who-list"><${Text} text=${one.description || (one.display_name !== one.handle ? one.display_name : '')} /></span><span class="aside">${one.policy === 'open' ? 'open' : `allows ${one.allowlist.length}`}</span></p>
+  <p class="row-foot"><span class="who-list"><${Text} text=${one.description || (one.display_name !== one.handle ? one.display_name : isDoctor(one.handle) ? 'sends the tests of plenary doctor' : '')} /></span><span class="aside">${one.policy === 'open' ? 'open' : `admits ${one.allowlist.length}`}</span></p>
 </div>`;

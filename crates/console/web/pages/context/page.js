@@ -24,7 +24,7 @@ export function Page() {
         ${one ? null : html`<option value=${project}>${plainly(project)}</option>`}${list.map((/** @type {any} */ each) => html`<option value=${each.project_id}>${plainly(each.name || each.project_id)}</option>`)}</select></div>` : null}</header>
     <div class="segments" role="group" aria-label="What of it">${TABS.map(([name, title]) => html`<button aria-pressed=${tab === name ? 'true' : 'false'} onClick=${() => refine({ params: { tab: name === 'packages' ? undefined : name, package: undefined, with: undefined, q: undefined } })}>${title}</button>`)}</div>
     ${projects.error.value ? html`<p class="trouble">The projects cannot be read: ${projects.error.value.message}</p>` : null}
-    ${!project ? html`<p class="quiet-note">${projects.error.value ? null : projects.data.value ? 'No project yet. The first package that an agent deposits makes one.' : 'Looking …'}</p>`
+    ${!project ? html`<p class="quiet-note">${projects.error.value ? null : projects.data.value ? html`No project yet. The first package that an agent deposits makes one; <code>plenary context init</code> makes one for a directory.` : 'Looking …'}</p>`
       : tab === 'facts' ? html`<${Facts} key=${project} project=${project} />` : html`<${Packages} key=${project + tab} project=${project} review=${tab === 'reviews'} />`}
   </div>`;
 }

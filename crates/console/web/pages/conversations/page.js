@@ -46,7 +46,7 @@ export function Page() {
       ${words.length > 2 ? html`<${Found} words=${params.q ?? ''} agent=${params.agent} />` : null}
       <p class="list-count" aria-live="polite"><span class="num">${items.length.toLocaleString('en')}</span> ${items.length === 1 ? 'conversation' : 'conversations'}${reading.value ? ', reading on …' : ''}</p>
       <${List} items=${items} height=${62} label="Conversations" keyOf=${(/** @type {any} */ item) => item.id} selected=${one?.id ?? ''}
-        select=${(/** @type {string} */ key) => refine({ id: key, params: { at: undefined } })} empty=${failure.value ? null : reading.value ? 'Looking …' : 'None.'}
+        select=${(/** @type {string} */ key) => refine({ id: key, params: { at: undefined } })} empty=${failure.value ? null : reading.value ? 'Looking …' : sessions.value.length ? 'None.' : html`None. <b>New</b> begins one; so does an agent that you tell to ask another.`}
         row=${(/** @type {any} */ item) => html`<${Row} one=${item} />`} />
     </section>
     <section class="split-detail" aria-label="The conversation">

@@ -92,7 +92,7 @@ export function Page() {
       ${trouble ? html`<p class="trouble">The requests cannot be read: ${trouble.message}</p>` : null}
       ${state === 'rules' ? html`<${Rules} />` : html`<${List} items=${items} height=${76} label="Requests" keyOf=${(/** @type {any} */ item) => item.request_id} selected=${one?.request_id ?? ''}
         select=${(/** @type {string} */ key) => refine({ id: key })}
-        empty=${trouble ? null : reading ? 'Looking …' : state === 'open' && !all.length ? 'Nothing waits for you.' : all.length ? 'No request fits.' : 'None.'}
+        empty=${trouble ? null : reading ? 'Looking …' : state === 'open' && !all.length ? html`Nothing waits for you. The questions of <code>plenary ask</code> arrive here, and the permissions that coding agents connected with <code>--approvals</code> need.` : all.length ? 'No request fits.' : 'None.'}
         row=${(/** @type {any} */ item) => html`<${Row} one=${item} picked=${picked.has(item.request_id)} toggle=${state === 'open' || state === 'snoozed' ? () => toggle(item.request_id) : undefined} />`} />`}
       ${isOlder ? html`<p class="list-more"><button disabled=${reading} onClick=${readOlder}>Older decisions</button>${items.length < all.length ? html` <span class="aside">Searched: the ${all.length.toLocaleString('en')} that are read.</span>` : null}</p>` : null}
     </section>

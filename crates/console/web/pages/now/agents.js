@@ -2,6 +2,7 @@
 // Must not know: the rest of the page.
 
 import { html } from '../../core/preact.js';
+import { isDoctor } from '../../core/overview.js';
 import { href } from '../../core/route.js';
 import { clock, span } from '../../core/time.js';
 import { Age, Mark } from '../../parts/marks.js';
@@ -13,7 +14,7 @@ const LATE_MS = 15 * 60_000;
 
 /** @param {{agents: AgentNow[], note: string}} props */
 export function Agents({ agents, note }) {
-  const shown = agents.filter(({ kind }) => kind !== 'person')
+  const shown = agents.filter(({ handle, kind }) => kind !== 'person' && !isDoctor(handle))
     .sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || a.handle.localeCompare(b.handle));
   const late = shown.filter(({ oldest_unread_at }) => oldest_unread_at).sort((a, b) => (a.oldest_unread_at ?? 0) - (b.oldest_unread_at ?? 0))[0];
   if (!shown.length) return html`<p class="quiet-note">No agent yet. <a href=${href('agents')}>Make the first one</a>, or run <code>plenary connect claude</code> in a project.</p>`;

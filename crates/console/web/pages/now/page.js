@@ -65,7 +65,7 @@ export function Page() {
       <section class="panel" aria-labelledby="delivery"><${Sampled} delivery=${now?.delivery} /></section>
       <section class="panel wide" aria-labelledby="agents">
         <h2 id="agents">Agents</h2>
-        ${now ? html`<${Agents} agents=${now.agents} note=${leftOut(now)} />` : overview.error.value ? html`<p class="trouble">The overview cannot be read: ${overview.error.value.message}</p>` : null}
+        ${now ? html`<${Agents} agents=${now.agents} note=${leftOut(now)} />` : overview.error.value ? html`<p class="trouble">The overview cannot be read: ${overview.error.value.message}</p>` : html`<p class="quiet-note">Looking …</p>`}
       </section>
     </div>
   </div>`;

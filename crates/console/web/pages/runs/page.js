@@ -44,7 +44,7 @@ export function Page() {
       </div>
       ${runs.error.value ? html`<p class="trouble">The runs cannot be read: ${runs.error.value.message}</p>` : null}
       <${List} items=${items} height=${62} label="Runs" keyOf=${(/** @type {any} */ item) => item.run_id} selected=${one?.run_id ?? ''} select=${(/** @type {string} */ key) => refine({ id: key })}
-        empty=${runs.error.value ? null : runs.data.value ? (params.q || params.agent ? 'No run fits.' : 'No runs yet.') : 'Looking …'} row=${(/** @type {any} */ item) => html`<${Row} one=${item} />`} />
+        empty=${runs.error.value ? null : runs.data.value ? (params.q || params.agent ? 'No run fits.' : html`No runs yet. <b>Ask</b> gives a task to an agent that this server runs.`) : 'Looking …'} row=${(/** @type {any} */ item) => html`<${Row} one=${item} />`} />
       ${runs.data.value?.more ? html`<p class="list-more"><button disabled=${busy} onClick=${older}>Older runs</button></p>` : null}
     </section>
     <section class="split-detail" aria-label="The run">

@@ -93,7 +93,7 @@ export function SignIn() {
     ${ended.value ? html`<p class="banner" role="status">Your session has ended. Somebody ended it, its token was replaced, nobody used it for seven days, or it was the one of 32 that was idle longest when another began.</p>` : null}
     ${hasPasskeys() ? html`<p><button class="primary" disabled=${busy.value} onClick=${byPasskey}>Sign in with a passkey</button></p>` : null}
     ${issuers.value.map(({ name, title }) => html`<p key=${name}><a class="button primary" href=${`/console/sign-in/${encodeURIComponent(name)}`}>Sign in with ${title}</a></p>`)}
-    <p class="lead">${hasPasskeys() || issuers.value.length ? 'Or sign' : 'Sign'} in with a link. It is printed where the server or your owner’s token is:</p>
+    <p class="lead">${hasPasskeys() || issuers.value.length ? 'Or sign' : 'Sign'} in with a link. On the machine of the server, or where your owner’s token is saved, this prints one and opens it:</p>
     <pre class="code" tabindex="0" aria-label="The command"><code><span class="prompt" aria-hidden="true">$ </span>plenary console --open</code></pre>
     <form onSubmit=${submit}>
       <label for="link">Or paste the link here</label>
@@ -103,7 +103,7 @@ export function SignIn() {
       </div>
       <p class="trouble" role="alert">${trouble.value}</p>
     </form>
-    <p class="small">The link works once. Its secret never leaves this page but for the exchange, and the session ends by itself after seven idle days.</p>
+    <p class="small">The link works once, within five minutes, and its secret is sent to this server alone. The session ends after seven days without use.</p>
   </section>
 </main>`;
 }
