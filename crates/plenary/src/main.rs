@@ -95,7 +95,11 @@ fn main() -> ExitCode {
     let parsed = command_line.try_get_matches();
     let Plenary { global, command } = match parsed.and_then(|found| Plenary::from_arg_matches(&found)) {
         Ok(line) => line,
-        Err(error) => return misused(&cli::naming_variables(error, &Plenary::command())),
+        Err(error) => {
+            let (words, command): (Vec<_>, _) = (arguments().skip(1).collect(), Plenary::command());
+            let error = cli::naming_variables(error, &command);
+            return misused(&cli::suggesting_commands(error, &command, &words));
+        }
     };
     let out = out::Out::new(global.json, global.no_color);
     let is_client = matches!(command, Cli::Client(_));
@@ -173,6 +177,15 @@ mod tests {
     }
 
     #[test]
+    fn the_help_has_no_two_blank_lines_and_its_coding_agents_one_line_each() {
+        let help = cli::grouped(Plenary::command()).render_help().to_string();
+        assert!(!help.contains("\n\n\n"), "{help}");
+        let start = help.split("Start a coding agent").nth(1).and_then(|rest| rest.split("  e.g.").next());
+        let entries: Vec<&str> = start.unwrap_or_default().lines().skip(1).collect();
+        assert!(entries.len() > 10 && entries.iter().all(|line| !line.starts_with("   ")), "{help}");
+    }
+
+    #[test]
     fn every_command_stands_in_one_group_of_the_help() {
         let command = Plenary::command();
         let named: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
@@ -216,6 +229,23 @@ mod tests {
         assert!(message.contains("--stat") && message.contains("tip:"), "{message}");
         assert!(!message.contains("Usage") && !message.contains("For more information"), "{message}");
         assert_eq!(next, "see `plenary help requests list`");
+    }
+
+    #[test]
+    fn an_unknown_command_names_the_nearest_or_all_of_its_group() {
+        let said = |words: &[&str]| {
+            let command = Plenary::command();
+            let error = cli::grouped(command.clone()).try_get_matches_from(words).unwrap_err();
+            let words: Vec<String> = words.iter().skip(1).map(|word| (*word).to_owned()).collect();
+            misuse(&cli::suggesting_commands(error, &command, &words).render().to_string()).0
+        };
+        let message = said(&["plenary", "conect", "claude"]);
+        assert!(message.contains("exist: 'connect', "), "the nearest is first: {message}");
+        assert_eq!(message.matches('\'').count(), 6, "two are enough: {message}");
+        let message = said(&["plenary", "--json", "context", "list"]);
+        assert!(message.contains("tip: its commands are ") && message.contains("deposit"), "{message}");
+        let message = said(&["plenary", "xyzzy"]);
+        assert!(message.contains("`plenary help` lists the commands"), "{message}");
     }
 
     #[test]

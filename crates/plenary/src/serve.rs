@@ -166,7 +166,8 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
                  listen on 127.0.0.1 behind a proxy with TLS, and set --public-url"
             );
         }
-        tracing::info!("run `plenary console` for a link that signs in to the console");
+        let console = cli::console_command(data.as_deref(), server.near());
+        tracing::info!("run `{console}` for a link that signs in to the console");
         signals.wait(&server).await?;
         tracing::info!("stopping");
         if let Some(address_file) = address_file {

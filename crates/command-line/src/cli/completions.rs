@@ -8,7 +8,9 @@ use super::{context::Context, failure::Failure};
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  plenary completions bash > ~/.local/share/bash-completion/completions/plenary"
+    after_help = "Examples:\n  plenary completions bash > ~/.local/share/bash-completion/completions/plenary\n  plenary \
+        completions zsh > ~/.zfunc/_plenary   # with fpath+=~/.zfunc before compinit in ~/.zshrc\n  plenary completions fish > \
+        ~/.config/fish/completions/plenary.fish"
 )]
 pub(crate) struct Completions {
     /// The shell

@@ -1,15 +1,28 @@
 //! `plenary console`: a link that signs a browser in, and the passkeys of people.
 //! Must not know: the page.
 
+use std::path::Path;
+
 use clap::{Args, Subcommand, ValueEnum};
 use plenary_client::{TokenKind, console::NewLink};
 use plenary_kernel::{AgentHandle, OwnerName};
 
-use super::{context::Context, failure::Failure, identity::Realm};
+use super::{context::Context, failure::Failure, identity::Realm, shell};
 use crate::{
     browser,
     out::{Table, utc},
+    paths,
 };
+
+/// The command that prints a link to a server's console on its own machine, by its data directory or else its URL.
+pub fn console_command(data: Option<&Path>, url: &str) -> String {
+    let default = paths::default_data_dir(&|name| std::env::var(name).ok());
+    match data.map(|data| std::path::absolute(data).unwrap_or_else(|_| data.to_owned())) {
+        Some(data) if default.as_ref() == Some(&data) => "plenary console".to_owned(),
+        Some(data) => format!("PLENARY_DATA={} plenary console", shell::quoted(&data.to_string_lossy())),
+        None => format!("plenary --url {url} console"),
+    }
+}
 
 /// The role of a browser session.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -158,4 +171,18 @@ pub(crate) async fn run(context: &Context, args: Console) -> Result<(), Failure>
         })?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_finds_a_server_that_has_another_place_than_the_default() {
+        let at = |data: Option<&str>| console_command(data.map(Path::new), "http://127.0.0.1:7421");
+        assert_eq!(at(Some("/srv/a b")), "PLENARY_DATA='/srv/a b' plenary console");
+        assert_eq!(at(None), "plenary --url http://127.0.0.1:7421 console");
+        let default = paths::default_data_dir(&|name| std::env::var(name).ok());
+        assert!(default.is_none_or(|data| at(data.to_str()) == "plenary console"));
+    }
 }

@@ -10,11 +10,14 @@ use std::{
 use clap::{
     Arg,
     builder::{OsStr as OsStrName, Resettable},
-    error::{ContextKind, ContextValue},
+    error::{ContextKind, ContextValue, ErrorKind},
 };
 
 use super::failure::Failure;
 use crate::secrets;
+
+/// Maximum number of commands suggested in place of an unknown one.
+const SUGGESTED_MAX: usize = 2;
 
 /// The command line without those variables of its options that are empty: an empty variable counts as unset.
 pub fn ignoring_empty(command: clap::Command) -> clap::Command {
@@ -41,6 +44,29 @@ pub fn naming_variables(mut error: clap::Error, command: &clap::Command) -> clap
         .filter(|name| !is_typed && std::env::var(name).is_ok_and(|set| set == value));
     if let Some(variable) = variable {
         error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
+    }
+    error
+}
+
+/// The error of an unknown command with the nearest names first, or else with the commands that there are.
+pub fn suggesting_commands(mut error: clap::Error, command: &clap::Command, words: &[String]) -> clap::Error {
+    if let Some(ContextValue::Strings(near)) = error.get(ContextKind::SuggestedSubcommand) {
+        let nearest = near.iter().rev().take(SUGGESTED_MAX).cloned().collect();
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(nearest));
+        return error;
+    }
+    if error.kind() == ErrorKind::InvalidSubcommand {
+        let mut inner = command;
+        for word in words {
+            inner = inner.find_subcommand(word).unwrap_or(inner);
+        }
+        let names: Vec<&str> = inner.get_subcommands().map(clap::Command::get_name).collect();
+        let tip = if std::ptr::eq(inner, command) {
+            "`plenary help` lists the commands".to_owned()
+        } else {
+            format!("its commands are {}", names.join(", "))
+        };
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error
 }

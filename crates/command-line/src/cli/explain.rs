@@ -217,6 +217,9 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
         (409, "agent_exists") => {
             "choose another name; if the agent is yours, save its token with `plenary token add`"
         }
+        (409, "owner_exists") => {
+            "`plenary owner rotate-token OWNER --show-token` prints a new token, and ends the old one"
+        }
         (409, "owners_person") => "choose another name for the agent; people are named `@OWNER`",
         (409, "idempotency_key_reused") => "another request used this key; choose a new key",
         (413, _) => "send less at once, or upload it elsewhere and send its URL with --attach",

@@ -75,7 +75,7 @@ pub const GROUPS: &[Group] = &[
 const WIDTH_MAX: usize = 100;
 /// The layout of the help page: the groups replace the single list of commands.
 const TEMPLATE: &str =
-    "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}\nOptions:\n{options}\n\n{after-help}";
+    "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
 
 /// The command line with its commands in groups.
 pub fn grouped(command: Command) -> Command {

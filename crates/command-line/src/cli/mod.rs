@@ -75,9 +75,10 @@ use crate::{
     secrets::{self, Flag},
 };
 use connect::CodingAgent;
+pub use console::console_command;
 use context::Context;
 use environment::Environment;
-pub use environment::{ignoring_empty, naming_variables};
+pub use environment::{ignoring_empty, naming_variables, suggesting_commands};
 use failure::{Exit, Failure};
 pub use groups::{GROUPS, Group, grouped};
 

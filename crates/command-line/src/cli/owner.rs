@@ -46,8 +46,13 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             context.check_tokens_file()?;
             let reply = client.create_owner(&owner).await?;
             let speaker = default_owner(context);
-            let saved = context.save_token(&Holder::Owner(owner), &reply.token);
+            let saved = context.save_token(&Holder::Owner(owner.clone()), &reply.token);
             note_new_speaker(context, speaker);
+            if !show_token {
+                context.out.note(&format!(
+                    "to hand the owner a token, `plenary owner rotate-token {owner} --show-token` prints a new one"
+                ));
+            }
             context.answer(&reply, |created| {
                 let line = if show_token { created.token.clone() } else { created.owner.to_string() };
                 Ok(context.out.line(&line)?)

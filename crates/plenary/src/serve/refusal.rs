@@ -1,7 +1,7 @@
 //! The reasons why a server does not start, with remedies if known.
 //! Must not know: how a server is started.
 
-use std::{io::ErrorKind, path::Path, time::Duration};
+use std::{io::ErrorKind, net::SocketAddr, path::Path, time::Duration};
 
 use plenary_client::{BaseUrl, Client};
 use plenary_edge::ListenFault;
@@ -27,7 +27,7 @@ pub(super) async fn explained(error: anyhow::Error, data: Option<&Path>) -> anyh
     match address_in_use {
         Some(address) => anyhow::anyhow!(
             "cannot listen on {address}: the address is in use; choose another with --listen, e.g. --listen {}",
-            address.port().checked_add(1).unwrap_or(address.port())
+            SocketAddr::new(address.ip(), address.port().checked_add(1).unwrap_or(address.port()))
         ),
         None => error,
     }

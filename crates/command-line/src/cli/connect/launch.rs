@@ -80,7 +80,7 @@ impl Subcommand for NamedLaunch {
             let state = if coding.tool().start == How::Connected {
                 "as it was connected here"
             } else {
-                "connected to the network, without changing any file here"
+                "connected; changes no file here"
             };
             let about = format!("Start {} {state}", coding.title());
             Launch::augment_args(Command::new(coding.as_str())).about(about)

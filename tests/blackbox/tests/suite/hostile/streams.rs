@@ -126,6 +126,7 @@ async fn a_second_server_is_told_where_the_first_one_is() {
     let taken = home.run(&["serve", "--listen", address, "--data", ":memory:"]).await;
     assert!(taken.code == 1 && taken.err.contains("choose another with --listen"), "{taken:?}");
     assert_eq!(taken.err.to_lowercase().matches("in use").count(), 1, "{taken:?}");
+    assert!(taken.err.contains("e.g. --listen 127.0.0.1:"), "at the same address: {taken:?}");
 }
 
 #[tokio::test]
