@@ -42,6 +42,8 @@ pub struct AgentActivity {
     /// `agent` or `person`.
     #[serde(default)]
     pub kind: String,
+    /// Why the caller can contact it; `None` for the caller itself.
+    pub trust: Option<String>,
     /// `working`, `waiting`, `idle` or `gone`.
     pub state: String,
     /// Since when, if known.

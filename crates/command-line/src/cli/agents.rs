@@ -2,6 +2,7 @@
 //! Must not know: the reasons; the server gives them.
 
 use clap::Args;
+use plenary_kernel::DOCTOR_NAME;
 
 use super::{context::Context, failure::Failure};
 use crate::out::Table;
@@ -21,8 +22,8 @@ pub(crate) async fn run(context: &Context, args: Agents) -> Result<(), Failure> 
     let (query, owner) = (args.query.as_deref(), args.owner.as_deref());
     let fetch = async |cursor: Option<&str>| client.reachable(query, owner, cursor).await;
     let take = |page: &plenary_client::accounts::ReachablePage| {
-        for agent in &page.agents {
-            table.row([agent.handle.as_str(), &agent.trust]);
+        for agent in page.agents.iter().filter(|agent| agent.handle.name() != DOCTOR_NAME) {
+            table.row([agent.handle.as_str(), &agent.trust.replace('_', " ")]);
         }
     };
     context.pages(fetch, |page| page.next_cursor.as_deref(), take).await?;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use plenary_client::{BaseUrl, Builder, Client, Error, Reply, Roots, TokenKind};
-use plenary_kernel::{AgentHandle, OwnerName};
+use plenary_kernel::{AgentHandle, DOCTOR_NAME, OwnerName};
 
 use super::{
     Global, connect,
@@ -334,7 +334,10 @@ impl Context {
         });
         match saved {
             Ok(file) => {
-                self.out.note(&format!("the token of {holder} is saved in {}", file.path().display()));
+                // Nobody asked for the agent from which `doctor` sends its test messages.
+                if !matches!(holder, Holder::Agent(agent) if agent.name() == DOCTOR_NAME) {
+                    self.out.note(&format!("the token of {holder} is saved in {}", file.path().display()));
+                }
                 Ok(())
             }
             Err(failure) => {

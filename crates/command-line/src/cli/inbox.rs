@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{context::Context, failure::Failure};
 use crate::{
     duration::parse_duration,
-    out::{Table, clean},
+    out::{Table, clean, second},
 };
 
 /// The page size used to acknowledge everything.
@@ -117,6 +117,14 @@ async fn read(context: &Context, client: &Client, args: Inbox) -> Result<(), Fai
     })?;
     if !context.out.is_json() && !reply.items.is_empty() {
         note_invitations(context, client, &reply.value).await;
+        if reply
+            .value
+            .items
+            .iter()
+            .any(|item| item["kind"] == "session.message" || item["kind"] == "session.invited")
+        {
+            context.out.note("answer the newest message or invitation with: plenary reply TEXT");
+        }
         context.out.note(&format!("acknowledge these items with: plenary inbox ack {}", reply.cursor));
     }
     if args.ack && !reply.items.is_empty() {
@@ -180,8 +188,8 @@ async fn sessions(context: &Context, client: &Client) -> Result<(), Failure> {
                 coding if coding.working => "working",
                 _ => "idle",
             };
-            let ended = coding.ended_at.as_deref().unwrap_or("-");
-            table.row([coding.session.as_str(), &coding.client, state, &coding.worked_at, ended]);
+            let ended = coding.ended_at.as_deref().map_or_else(|| "-".to_owned(), second);
+            table.row([coding.session.as_str(), &coding.client, state, &second(&coding.worked_at), &ended]);
         }
         Ok(context.out.table(
             &table,

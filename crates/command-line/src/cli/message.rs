@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     duration::parse_duration,
-    out::{Table, clean},
+    out::{Table, clean, second},
 };
 
 #[derive(Debug, Subcommand)]
@@ -65,9 +65,9 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             context.answer(&reply, |status| {
                 let mut table = Table::new(&["RECIPIENT", "STATE", "ANSWERED", "WAITS"]);
                 for recipient in &status.recipients {
-                    let answered_at = recipient.at.as_deref().unwrap_or("-");
+                    let answered_at = recipient.at.as_deref().map_or_else(|| "-".to_owned(), second);
                     let (state, waits) = (state(recipient), waits(recipient));
-                    table.row([recipient.agent.as_str(), &state, answered_at, &waits]);
+                    table.row([recipient.agent.as_str(), &state, &answered_at, &waits]);
                 }
                 Ok(context.out.table(&table, "the session has no other participant")?)
             })?;
@@ -115,8 +115,8 @@ fn waits(recipient: &RecipientStatus) -> String {
 
 /// Why the message waits, for people.
 fn why(agent: &AgentHandle, waiting: &DeliveryDelay) -> String {
-    let since = waiting.since.as_deref().map(|since| format!(" since {since}")).unwrap_or_default();
-    let until = waiting.until.as_deref().map(|until| format!(" until {until}")).unwrap_or_default();
+    let since = waiting.since.as_deref().map(|since| format!(" since {}", second(since))).unwrap_or_default();
+    let until = waiting.until.as_deref().map(|until| format!(" until {}", second(until))).unwrap_or_default();
     match waiting.reason.as_str() {
         "dnd" => format!("{agent} does not want to be disturbed{until}"),
         "focus" => format!("{agent} accepts only its own people, urgent messages and replies{until}"),

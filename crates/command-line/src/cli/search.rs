@@ -6,7 +6,7 @@ use plenary_client::search::{Hit, SearchQuery, Snippet};
 use plenary_kernel::OwnerName;
 
 use super::{context::Context, failure::Failure};
-use crate::out::{Out, Style, clean};
+use crate::out::{Out, Style, clean, second};
 
 const HELP: &str = "\
 Finds messages, channel events, inputs and results of runs, packages, facts and agents that you may read, the best hit first. \
@@ -84,7 +84,7 @@ fn hit_lines(out: Out, hit: &Hit) -> String {
     let about = hit.about.as_deref().map(|about| format!(" · {}", clean(about))).unwrap_or_default();
     format!(
         "{} {} {}{about}\n  {}\n  {}",
-        out.paint(Style::Dim, &clean(&hit.at)),
+        out.paint(Style::Dim, &second(&hit.at)),
         out.paint(Style::Green, &clean(&format!("{}.{}", hit.room, hit.kind))),
         out.paint(Style::Bold, &clean(hit.by.as_deref().unwrap_or("-"))),
         marked(out, &hit.snippet),
@@ -126,7 +126,7 @@ mod tests {
             snippet,
         };
         let lines: Vec<String> = hit_lines(Out::new(false, true), &hit).lines().map(str::to_owned).collect();
-        assert_eq!(lines[0], "2026-01-31T00:00:00.000Z sessions.message @a.b · Doors");
+        assert_eq!(lines[0], "2026-01-31 00:00:00Z sessions.message @a.b · Doors");
         assert!(lines[1].starts_with("  Ä red door"), "{lines:?}");
         assert_eq!(lines[2], "  /sessions/x/events");
     }

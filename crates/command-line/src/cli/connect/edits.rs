@@ -183,7 +183,9 @@ fn show(context: &Context, Edit { file, before, after }: &Edit, dry_run: bool) -
     }
     let lines = diff(before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
     let count = |sign: &str| lines.iter().filter(|line| line.starts_with(sign)).count();
-    let name = context.out.paint(Style::Bold, &file.path().display().to_string());
+    let here = context.environment.directory();
+    let path = here.and_then(|here| file.path().strip_prefix(here).ok()).unwrap_or(file.path());
+    let name = context.out.paint(Style::Bold, &path.display().to_string());
     context.out.line(&format!("{name}  +{} -{}", count("+ "), count("- ")))?;
     lines.iter().filter(|_| dry_run).try_for_each(|line| context.out.line(&format!("  {}", clean(line))))
 }

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use plenary_client::context::{AboutProject, NewProject};
-use plenary_kernel::OwnerName;
+use plenary_kernel::{AgentHandle, DOCTOR_NAME, OwnerName};
 use serde_json::{Value, json};
 
 use super::{
@@ -166,7 +166,11 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     let changed = apply(context, &edits, args.dry_run)?;
     let is_trusted =
         !args.dry_run && !ask && trust(context, args.coding, scope, &directory, &planned).await?;
-    report(context, &args, &agent, &changed, (ask, is_trusted))
+    report(context, &args, &agent, &changed, (ask, is_trusted))?;
+    if !args.dry_run && !context.out.is_json() {
+        note_next(context, args.coding, &agent.handle).await;
+    }
+    Ok(())
 }
 
 /// A named data directory has no address before its server runs: the server is started now; a dry run does without an address.
@@ -524,8 +528,22 @@ fn report(
             .out
             .note("approve the server once with `qwen mcp approve plenary`; until then it does not start it");
     }
-    context
-        .out
-        .note(&format!("check the connection with `plenary doctor --client {}`", args.coding.as_str()));
     Ok(())
+}
+
+/// Says how to check the connection, and how the agent gets to talk. Without an answer of the server, only the former.
+async fn note_next(context: &Context, coding: CodingAgent, agent: &AgentHandle) {
+    context.out.note(&format!("check the connection with `plenary doctor --client {}`", coding.as_str()));
+    let Ok(Some(client)) = context.saved_client(agent) else { return };
+    let Ok(page) = client.who(None, Some(agent.owner_name().as_str()), None, None).await else { return };
+    let others = page.value.agents.iter().filter(|other| {
+        other.kind == "agent" && other.handle != *agent && other.handle.name() != DOCTOR_NAME
+    });
+    context.out.note(&match others.map(|other| &other.handle).next() {
+        Some(other) => format!(
+            "then say to it, for example: ask {other} what it works on; `plenary who` lists the agents that it can write to"
+        ),
+        None => "no other agent of yours is here yet: connect one in its own directory, and each can write to the other"
+            .to_owned(),
+    });
 }

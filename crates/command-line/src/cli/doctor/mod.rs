@@ -216,7 +216,7 @@ async fn examine(
     let idle = if idle == NO { "not before its next turn" } else { idle };
     let headless = if headless == NO { "not" } else { headless };
     let reach = format!(
-        "messages arrive {mid_turn}; while the session waits for a person: {idle}; without a person: {headless}"
+        "when messages arrive: while it works, {mid_turn}; while it waits for its person, {idle}; without a person, {headless}"
     );
     report.record("reach", about, Ok(reach))?;
     Ok(())

@@ -4,12 +4,12 @@
 use plenary_client::{
     Client,
     inbox::InboxQuery,
-    sessions::{EventsQuery, SessionState, SessionsQuery},
+    sessions::{EventsQuery, Message, SessionState, SessionsQuery},
 };
 use plenary_kernel::{SessionId, TimestampMs};
 use serde_json::Value;
 
-use super::talk::message;
+use super::talk::{SentMessage, message};
 use crate::{
     cli::{failure::Failure, inbox::carries_message, say},
     out::{Out, clean},
@@ -20,6 +20,9 @@ const UNREAD_PAGES_MAX: usize = 10;
 /// The number of newest sessions searched if nothing is unread, and the maximum number of pages of events in all.
 const SESSIONS_MAX: u32 = 20;
 const EVENT_PAGES_MAX: usize = 40;
+/// The number of newest events read of a session whose invitation was answered, and of its messages that are shown.
+const WRITTEN_EVENTS_MAX: u32 = 100;
+const WRITTEN_SHOWN_MAX: usize = 3;
 /// Maximum number of characters of the message that are shown.
 const SHOWN_CHARS_MAX: usize = 80;
 
@@ -77,20 +80,32 @@ async fn unread(client: &Client) -> Result<Option<LastMessage>, Failure> {
     Ok(Some(LastMessage { session, sequence: sequence.filter(|_| is_message), sent_with, summary }))
 }
 
-/// Prints the first message of a session whose invitation was answered, unless the invitation showed it. Returns its
-/// sequence number.
-pub(super) async fn print_first(out: &Out, client: &Client, last: &LastMessage) -> Result<u64, Failure> {
+/// Prints the newest messages before the answer to an invitation, unless the invitation showed them. Returns their sequence
+/// numbers.
+pub(super) async fn print_written(
+    out: &Out,
+    client: &Client,
+    last: &LastMessage,
+    sent: &SentMessage,
+) -> Result<Vec<u64>, Failure> {
     const FIRST: u64 = 1;
     if last.sent_with.is_some() {
-        return Ok(FIRST);
+        return Ok(vec![FIRST]);
     }
-    let query = EventsQuery { after_sequence: FIRST - 1, limit: Some(1) };
+    let after_sequence = sent.sequence.saturating_sub(u64::from(WRITTEN_EVENTS_MAX) + 1);
+    let query = EventsQuery { after_sequence, limit: Some(WRITTEN_EVENTS_MAX) };
     let page = client.events(&last.session, query).await?.value;
-    if let Some(first) = page.events.iter().find_map(message) {
-        let text = say::content(out, &first.content);
-        out.note(&format!("{} had written: {}", clean(first.sender.as_str()), clean(&text)));
+    let before = |written: &&Message| written.sequence < sent.sequence && written.sender != sent.from;
+    let written: Vec<&Message> = page.events.iter().filter_map(message).filter(before).collect();
+    let (earlier, shown) = written.split_at(written.len().saturating_sub(WRITTEN_SHOWN_MAX));
+    if after_sequence > 0 || !earlier.is_empty() {
+        out.note(&format!("`plenary session events {}` shows the messages before these", last.session));
     }
-    Ok(FIRST)
+    for written in shown {
+        let text = say::content(out, &written.content);
+        out.note(&format!("{} had written: {}", clean(written.sender.as_str()), clean(&text)));
+    }
+    Ok(shown.iter().map(|written| written.sequence).collect())
 }
 
 /// An item of the inbox in words.

@@ -24,7 +24,7 @@ use super::{
     hook,
     session::content::{ContentArgs, no_content},
 };
-use crate::out::clean;
+use crate::out::{clean, span};
 use talk::{MessageArgs, SentMessage};
 pub(crate) use who::{WhoArgs, who};
 
@@ -71,8 +71,11 @@ impl FromStr for Recipient {
         }
         let agents = text.split(',').map(str::trim).map(AgentHandle::of_recipient);
         let mut agents = agents.collect::<Result<Vec<_>, _>>().map_err(|_| {
-            "must be @OWNER.NAME, @OWNER for a person, several of them with commas, or a session, sess_…"
-                .to_owned()
+            let must_be =
+                "must be @OWNER.NAME, @OWNER for a person, several of them with commas, or a session, sess_…";
+            let at = format!("@{text}");
+            let meant = at.contains('.') && AgentHandle::of_recipient(&at).is_ok();
+            if meant { format!("{must_be}; did you mean {at}?") } else { must_be.to_owned() }
         })?;
         agents.sort_unstable();
         agents.dedup();
@@ -132,19 +135,26 @@ pub(crate) async fn reply(context: &Context, args: Reply) -> Result<(), Failure>
         Some(invitation) => talk::reopen(&client, &last.session, invitation, draft).await?,
         None => talk::send(context, &client, &Recipient::Session(last.session.clone()), draft).await?,
     };
-    if acknowledge(context, &client, &last).await.is_err() {
+    if acknowledge(context, &client, &last, &sent).await.is_err() {
         context.out.note("the server did not record it, so the answered message stays unread");
     }
     print_sent(context, &sent)
 }
 
-/// Marks the answered message as seen.
-async fn acknowledge(context: &Context, client: &Client, last: &last::LastMessage) -> Result<(), Failure> {
-    let sequence = match last.sequence {
-        Some(sequence) => sequence,
-        None => last::print_first(&context.out, client, last).await?,
+/// Marks the answered message as seen, or those that the answer to an invitation showed.
+async fn acknowledge(
+    context: &Context,
+    client: &Client,
+    last: &last::LastMessage,
+    sent: &SentMessage,
+) -> Result<(), Failure> {
+    let sequences = match last.sequence {
+        Some(sequence) => vec![sequence],
+        None => last::print_written(&context.out, client, last, sent).await?,
     };
-    client.ack_event(&last.session, sequence).await?;
+    for sequence in sequences {
+        client.ack_event(&last.session, sequence).await?;
+    }
     Ok(())
 }
 
@@ -188,7 +198,11 @@ pub(crate) async fn ask(
     if wait.is_zero() {
         return print_sent(context, &sent);
     }
-    context.out.note(&format!("asked {to} in {}", sent.session));
+    context.out.note(&format!(
+        "asked {to} in {}; waiting up to {} for the answer, which reaches the inbox also if you stop",
+        sent.session,
+        span(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX))
+    ));
     let mut last_read = sent.sequence;
     loop {
         let query = EventsQuery { after_sequence: last_read, limit: None };
@@ -232,6 +246,10 @@ mod tests {
         assert_eq!("@a.b/4f1c".parse(), Ok(Recipient::Coding("@a.b".parse().unwrap(), "4f1c".to_owned())));
         for wrong in ["", "nick", "@a.b,", "@A.b", "@a.b/", "@a.b/1,@a.c", "@a/1", "@a.b/1/2"] {
             assert!(wrong.parse::<Recipient>().is_err(), "{wrong}");
+        }
+        for (wrong, meant) in [("a.b", true), ("a.b/1", false), ("tabs", false), ("@a.b,c.d", false)] {
+            let why = wrong.parse::<Recipient>().unwrap_err();
+            assert_eq!(why.ends_with("; did you mean @a.b?"), meant, "{wrong}: {why}");
         }
     }
 }

@@ -46,8 +46,9 @@ pub(crate) async fn who(context: &Context, args: WhoArgs) -> Result<(), Failure>
             is_found = true;
             let unread = agent.unread.map_or_else(|| "-".to_owned(), |unread| unread.to_string());
             let attention_text = attention(agent.attention.as_deref(), agent.attention_until);
+            let you = if agent.trust.is_none() { " (you)" } else { "" };
             table.row([
-                agent.handle.as_str(),
+                &format!("{}{you}", agent.handle),
                 &clean(&agent.state),
                 &since(agent.since),
                 &unread,

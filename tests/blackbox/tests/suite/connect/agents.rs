@@ -343,13 +343,27 @@ async fn status_knows_a_token_that_the_operator_has_chosen() {
 }
 
 #[tokio::test]
+async fn a_connection_names_whom_the_agent_can_write_to_and_its_files_from_here() {
+    let server = server().await;
+    let home = home(&server);
+    let first = home.run_in(&home.dir().join("a"), &["connect", "claude"]).await;
+    assert!(done(&first).starts_with(".mcp.json  +") && first.err.contains("no other agent"), "{first:?}");
+    done(&home.run_in(&home.dir().join("a"), &["doctor"]).await);
+    let second = home.run_in(&home.dir().join("b"), &["connect", "codex"]).await;
+    assert!(second.err.contains("ask @nick.claude-a what it works on"), "{second:?}");
+}
+
+#[tokio::test]
 async fn the_operator_who_adds_an_owner_goes_on_speaking_as_before() {
     let server = server().await;
     let home = home(&server);
     let fresh = home.run(&["status"]).await;
     assert!(fresh.code == 0 && fresh.err.contains("has no owner `nick`"), "{fresh:?}");
     let claude = connected(&home, &home.dir().join("a"), "claude").await;
-    home.run_ok(&["owner", "add", "bob"]).await;
+    let added = home.run(&["owner", "add", "bob"]).await;
+    assert!(added.err.contains("plenary owner rotate-token bob --show-token"), "{added:?}");
+    let again = home.run(&["owner", "add", "bob"]).await;
+    assert!(again.code == 1 && again.err.contains("rotate-token OWNER"), "{again:?}");
     let sent = json_of(&home.run_ok(&["send", &claude, "from nick", "--json"]).await);
     assert_eq!(sent["from"], "@nick.nick");
     let status = home.run_ok(&["status"]).await;

@@ -267,7 +267,10 @@ async fn a_probe_leaves_no_session_and_nothing_unread() {
     home.run_ok(&["session", "create", "--invite", &claude, "--message", "Hello", "--as", "@nick.other"])
         .await;
     let sibling = "@nick.plenary-doctor";
-    done(&home.run_in(&directory, &["doctor"]).await);
+    let probed = home.run_in(&directory, &["doctor"]).await;
+    assert!(!done(&probed).contains(sibling) && !probed.err.contains(sibling), "{probed:?}");
+    let reached = home.run_in(&directory, &["agents", "--as", &claude]).await;
+    assert!(done(&reached).contains("same owner") && !reached.out.contains(sibling), "{reached:?}");
     let left = async || {
         let mut left = Vec::new();
         for (agent, command) in [

@@ -79,6 +79,8 @@ async fn what_is_said_to_one_session_reaches_no_other() {
     assert!(again.contains(id), "it is one session of the network: {again}");
     cli.run_ok(&["send", "@nick.two/9b2e", "Not you"]).await;
     assert_eq!(texts(&two, "4f1c-aa").await, ["You are on my branch", "Still"]);
+    let table = cli.run_ok(&["who"]).await;
+    assert!(table.contains("@nick.one (you)") && table.matches("(you)").count() == 1, "{table}");
     let table = cli.run_ok(&["who", "two"]).await;
     assert!(table.contains("/4f1c-aa (claude)") && table.contains("@nick.two"), "{table}");
     let none = cli.run(&["send", "@nick.two/77", "Hm"]).await;

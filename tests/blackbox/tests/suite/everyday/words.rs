@@ -1,7 +1,7 @@
 //! `send`, `reply`, `ask` and `inbox`, by agents and by a person who has the owner's token.
 
 use blackbox::{Cli, Server};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A server, the command line of the owner `nick`, and that of its agent.
 async fn desk() -> (Server, Cli, Cli) {
@@ -35,7 +35,7 @@ async fn a_person_sends_and_an_agent_replies_and_it_stays_one_session() {
     let sent =
         json_of(&person.run_ok(&["send", "@nick.claude-parser", "The schema changed", "--json"]).await);
     assert_eq!((&sent["sequence"], &sent["state"]), (&1.into(), &"accepted".into()), "{sent}");
-    assert_eq!(sent["to"], serde_json::json!(["@nick.claude-parser"]));
+    assert_eq!(sent["to"], json!(["@nick.claude-parser"]));
     let id = sent["session_id"].as_str().expect("a session");
     let answered = agent.run(&["reply", "I rebase"]).await;
     assert!(answered.out.contains(id) && answered.out.trim_end().ends_with("to @nick.nick"), "{answered:?}");
@@ -67,7 +67,7 @@ async fn a_reply_goes_to_the_last_that_came_also_when_it_was_read_before() {
     let replied = json_of(&agent.run_ok(&["reply", "to the third", "--json"]).await);
     assert_eq!(replied["session_id"], later["session_id"], "nothing is unread, and this came last");
     let named = json_of(&agent.run_ok(&["reply", "--to", "@acme.support", "to the first", "--json"]).await);
-    assert_eq!(named["to"], serde_json::json!(["@acme.support"]));
+    assert_eq!(named["to"], json!(["@acme.support"]));
     let nobody = Cli::of(&server, &server.agent("@acme.new").await, "s-3").run(&["reply", "Hm"]).await;
     assert_eq!(nobody.code, 2, "{nobody:?}");
     assert!(nobody.err.contains("plenary send"), "{nobody:?}");
@@ -82,6 +82,7 @@ async fn a_reply_says_what_it_answers_and_the_inbox_how_an_invitation_is_accepte
     for command in ["show", "join", "events"] {
         assert!(inbox.err.contains(&format!("`plenary session {command} {id}`")), "{inbox:?}");
     }
+    assert!(inbox.err.contains("plenary reply TEXT"), "{inbox:?}");
     let replied = agent.run(&["reply", "7447"]).await;
     assert!(replied.err.contains("answers the invitation of @nick.nick: Which port?"), "{replied:?}");
     let replied = person.run(&["reply", "Thanks"]).await;
@@ -91,11 +92,32 @@ async fn a_reply_says_what_it_answers_and_the_inbox_how_an_invitation_is_accepte
     assert!(replied.err.contains("answers the message of @nick.nick: Thanks"), "{replied:?}");
 }
 
+/// The invitation shows no message; whoever answers it sees to what, and only what was shown counts as seen.
+#[tokio::test]
+async fn a_reply_to_an_invitation_shows_the_newest_messages() {
+    let (server, _person, agent) = desk().await;
+    let program = server.agent("@nick.program").await;
+    let opened = program.post("/sessions", json!({"invite": ["@nick.claude-parser"]})).await.ok(201);
+    let id = opened["session_id"].as_str().expect("a session");
+    for text in ["one", "two", "three", "four"] {
+        program.post(&format!("/sessions/{id}/messages"), json!({"content": text})).await.ok(201);
+    }
+    let replied = agent.run(&["reply", "Yes"]).await;
+    for (text, is_shown) in [("one", false), ("two", true), ("three", true), ("four", true)] {
+        let written = format!("@nick.program had written: {text}");
+        assert_eq!(replied.err.contains(&written), is_shown, "{text}: {replied:?}");
+    }
+    assert!(replied.err.contains(&format!("`plenary session events {id}`")), "{replied:?}");
+    let unread = json_of(&agent.run_ok(&["inbox", "--json"]).await);
+    let texts: Vec<_> = unread["items"].as_array().expect("items").iter().map(|item| &item["text"]).collect();
+    assert_eq!(texts, ["one"], "{unread}");
+}
+
 #[tokio::test]
 async fn a_reply_goes_to_no_older_invitation_of_a_stranger() {
     let (server, person, agent) = desk().await;
     let stranger = server.agent("@acme.stranger").await;
-    stranger.post("/sessions", serde_json::json!({"invite": ["@nick.claude-parser"]})).await.ok(201);
+    stranger.post("/sessions", json!({"invite": ["@nick.claude-parser"]})).await.ok(201);
     let sent = json_of(&person.run_ok(&["send", "@nick.claude-parser", "Which port?", "--json"]).await);
     let replied = json_of(&agent.run_ok(&["reply", "7447", "--json"]).await);
     assert_eq!(replied["session_id"], sent["session_id"]);
@@ -154,6 +176,7 @@ async fn an_agent_is_asked_and_its_answer_printed() {
     assert_eq!(asking.end().await.code, 0);
     let silent = person.run(&["ask", "@nick.claude-parser", "And now?", "--wait", "1"]).await;
     assert_eq!(silent.code, 5, "{silent:?}");
+    assert!(silent.err.contains("waiting up to 1 s"), "{silent:?}");
     drop(server);
 }
 
@@ -233,7 +256,7 @@ async fn a_person_watches_what_its_agents_do() {
 async fn a_reply_to_what_was_sent_and_ended_reopens_the_session() {
     let (server, _person, agent) = desk().await;
     let sender = server.agent("@acme.reporter").await;
-    let body = serde_json::json!({"invite": ["@nick.claude-parser"], "end_after_send": true,
+    let body = json!({"invite": ["@nick.claude-parser"], "end_after_send": true,
         "initial_message": {"content": "The report is wrong"}});
     let id = sender.open(body).await["session_id"].as_str().expect("a session").to_owned();
     let inbox = agent.run(&["inbox"]).await;
@@ -245,10 +268,7 @@ async fn a_reply_to_what_was_sent_and_ended_reopens_the_session() {
         "{replied:?}"
     );
     let sent = json_of(&replied.out);
-    assert_eq!(
-        (&sent["session_id"], &sent["to"]),
-        (&id.clone().into(), &serde_json::json!(["@acme.reporter"]))
-    );
+    assert_eq!((&sent["session_id"], &sent["to"]), (&id.clone().into(), &json!(["@acme.reporter"])));
     sender.join(&id).await;
     let history = sender.history(&id).await;
     let said = history.iter().find(|event| event["payload"]["content"] == "Thanks").expect("the answer");
