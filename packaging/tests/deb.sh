@@ -9,6 +9,9 @@ dpkg-deb --info "$DEB"
 in_root --install "$DEB" 2> warnings
 (cd "$ROOT" && dpkg-deb --control "$DEB" "$HOME/control" && cat "$HOME/control/conffiles" | grep -qx /etc/plenary/plenary.toml)
 "$ROOT/usr/bin/plenary" --version
+# The shell that loads its file of completions completes the installed program.
+PATH=$ROOT/usr/bin:$PATH bash -c '. "$1/usr/share/bash-completion/completions/plenary" && complete -p plenary' - "$ROOT"
+[ -s "$ROOT/usr/share/zsh/vendor-completions/_plenary" ] && [ -s "$ROOT/usr/share/fish/vendor_completions.d/plenary.fish" ]
 # Its settings are ones that the server reads.
 "$ROOT/usr/bin/plenary" serve --config "$ROOT/etc/plenary/plenary.toml" --data "$ROOT/var/lib/plenary" > served 2> serve.log &
 SERVER=$!

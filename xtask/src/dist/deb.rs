@@ -13,6 +13,9 @@ use super::{
 const UNIT: &str = include_str!("../../../packaging/deb/plenary.service");
 const CONFIGURATION: &str = include_str!("../../../packaging/deb/plenary.toml");
 const COPYRIGHT: &str = include_str!("../../../packaging/deb/copyright");
+const BASH: &str = include_str!("../../../packaging/deb/completions/plenary");
+const ZSH: &str = include_str!("../../../packaging/deb/completions/_plenary");
+const FISH: &str = include_str!("../../../packaging/deb/completions/plenary.fish");
 const POSTINST: &str = include_str!("../../../packaging/deb/postinst");
 const PRERM: &str = include_str!("../../../packaging/deb/prerm");
 const POSTRM: &str = include_str!("../../../packaging/deb/postrm");
@@ -30,6 +33,9 @@ pub(super) fn pack(release: &Release) -> Result<(String, Vec<u8>)> {
         Entry::program("usr/bin/plenary", &release.program),
         Entry::file("usr/lib/systemd/system/plenary.service", UNIT.as_bytes()),
         Entry::file(CONFFILE.trim_start_matches('/'), CONFIGURATION.as_bytes()),
+        Entry::file("usr/share/bash-completion/completions/plenary", BASH.as_bytes()),
+        Entry::file("usr/share/zsh/vendor-completions/_plenary", ZSH.as_bytes()),
+        Entry::file("usr/share/fish/vendor_completions.d/plenary.fish", FISH.as_bytes()),
         Entry::file("usr/share/doc/plenary/copyright", COPYRIGHT.as_bytes()),
         Entry::file("usr/share/doc/plenary/changelog.gz", &changes),
     ];

@@ -1,0 +1,2 @@
+# Completion for fish, from the installed program.
+plenary completions fish | source
