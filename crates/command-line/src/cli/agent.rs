@@ -353,8 +353,9 @@ pub(super) async fn make(
 pub(super) fn note_reach(context: &Context, agent: &CreatedAgent) {
     if agent.policy == Policy::Allowlist && agent.allowlist.is_empty() {
         context.out.note(&format!(
-            "no other agent can contact it yet: add one with `plenary agent allow {} @owner.name`, or set its policy to open",
-            agent.handle
+            "no other agent can contact it yet: `plenary agent allow {} \"@{}.*\"` admits those of its owner",
+            agent.handle,
+            agent.handle.owner_name()
         ));
     }
 }

@@ -164,7 +164,7 @@ async fn person(
     }
     Err(Refusal::malformed(
         "invalid_person",
-        "person: it must be a person of the owner; see POST /_admin/people.",
+        "person: it must be a person of the owner; POST /_admin/people, or the page Access, adds one.",
     )
     .into())
 }

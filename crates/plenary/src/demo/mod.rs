@@ -135,7 +135,9 @@ async fn play(server: &Server, operator: &OperatorToken, out: &Out, args: &DemoA
         stage.requests(),
         stage.events()
     ))?;
-    if !args.once {
+    if args.once {
+        stage.note("Now your own agents: `plenary connect claude --serve` in a directory")?;
+    } else {
         stage.note("The server goes on; stop it with Ctrl-C. The tokens:")?;
         stage.show_tokens()?;
         stage.note("Try: plenary --url URL --token TOKEN session list")?;

@@ -58,7 +58,8 @@ impl OperatorToken {
         };
         let found = Self::of_directory(directory)?;
         if found.is_new {
-            std::fs::create_dir_all(directory).with_context(|| format!("making {}", directory.display()))?;
+            std::fs::create_dir_all(directory)
+                .with_context(|| format!("cannot make the directory {}", directory.display()))?;
             private_file::write(directory, FILE, &found.secret)?;
         }
         *self = found;

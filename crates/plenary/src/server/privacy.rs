@@ -25,7 +25,7 @@ pub(super) fn close(data: &Path, directories: &[&str], files: &[&str]) -> anyhow
             .recursive(true)
             .mode(0o700)
             .create(data)
-            .with_context(|| format!("making {}", data.display()))?;
+            .with_context(|| format!("cannot make the directory {}", data.display()))?;
     }
     if let Some(owner) = other_owner(data, rustix::process::geteuid().as_raw()) {
         tracing::warn!(
@@ -39,7 +39,9 @@ pub(super) fn close(data: &Path, directories: &[&str], files: &[&str]) -> anyhow
         match DirBuilder::new().mode(0o700).create(&path) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::AlreadyExists => tighten(&path, 0o700)?,
-            Err(error) => return Err(error).with_context(|| format!("making {}", path.display())),
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot make the directory {}", path.display()));
+            }
         }
     }
     files.iter().try_for_each(|name| tighten(&data.join(name), 0o600))

@@ -26,6 +26,7 @@ async fn each_scene_fits_on_a_screen_and_each_line_is_a_whole_sentence() {
         let is_cut = |line: &&&str| line.ends_with(&format!(" {verb}"));
         assert_eq!(lines.iter().find(is_cut), None);
     }
+    assert!(told.out.contains("`plenary connect claude --serve`"), "what to do next: {}", told.out);
     assert!(told.out.contains("@nick.assistant, @acme.support and @acme.engineer connect"), "{}", told.out);
 }
 

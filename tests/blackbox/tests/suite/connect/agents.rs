@@ -351,6 +351,8 @@ async fn a_connection_names_whom_the_agent_can_write_to_and_its_files_from_here(
     done(&home.run_in(&home.dir().join("a"), &["doctor"]).await);
     let second = home.run_in(&home.dir().join("b"), &["connect", "codex"]).await;
     assert!(second.err.contains("ask @nick.claude-a what it works on"), "{second:?}");
+    let lone = home.run(&["agent", "add", "@nick.lone"]).await;
+    assert!(lone.err.contains("`plenary agent allow @nick.lone \"@nick.*\"`"), "{lone:?}");
 }
 
 #[tokio::test]
