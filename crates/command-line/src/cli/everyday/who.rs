@@ -16,8 +16,9 @@ use crate::{
 const SHORT_CHARS_MIN: usize = 8;
 
 const HELP: &str = "\
-STATE: working, waiting (for a person, or a run for an answer), idle or gone. For your own agents the list also shows unread \
-messages and the sessions of coding agents. To write to one session: `plenary send @OWNER.NAME/SESSION TEXT`, with its first characters.";
+STATE: working, waiting (for a person, or a run for an answer), idle, or gone: no program of it is connected, and messages wait \
+for it. For your own agents the list also shows unread messages and the sessions of coding agents. To write to one session: \
+`plenary send @OWNER.NAME/SESSION TEXT`, with its first characters.";
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
