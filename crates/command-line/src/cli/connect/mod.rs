@@ -166,11 +166,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     let changed = apply(context, &edits, args.dry_run)?;
     let is_trusted =
         !args.dry_run && !ask && trust(context, args.coding, scope, &directory, &planned).await?;
-    report(context, &args, &agent, &changed, (ask, is_trusted))?;
-    if !args.dry_run && !context.out.is_json() {
-        note_next(context, args.coding, &agent.handle).await;
-    }
-    Ok(())
+    report(context, &args, &agent, &changed, (ask, is_trusted)).await
 }
 
 /// A named data directory has no address before its server runs: the server is started now; a dry run does without an address.
@@ -486,7 +482,7 @@ async fn bind(
     Ok(())
 }
 
-fn report(
+async fn report(
     context: &Context,
     args: &Connect,
     agent: &ChosenAgent,
@@ -528,6 +524,7 @@ fn report(
             .out
             .note("approve the server once with `qwen mcp approve plenary`; until then it does not start it");
     }
+    note_next(context, args.coding, &agent.handle).await;
     Ok(())
 }
 

@@ -304,3 +304,16 @@ async fn files_in_work_trees_of_every_kind_are_excluded() {
         assert!(!text.contains(".mcp.json"), "{}: {text}", exclude.display());
     }
 }
+
+#[tokio::test]
+async fn a_connection_names_whom_the_agent_can_write_to_and_its_files_from_here() {
+    let server = server().await;
+    let home = home(&server);
+    let first = home.run_in(&home.dir().join("a"), &["connect", "claude"]).await;
+    assert!(done(&first).starts_with(".mcp.json  +") && first.err.contains("no other agent"), "{first:?}");
+    done(&home.run_in(&home.dir().join("a"), &["doctor"]).await);
+    let second = home.run_in(&home.dir().join("b"), &["connect", "codex"]).await;
+    assert!(second.err.contains("ask @nick.claude-a what it works on"), "{second:?}");
+    let lone = home.run(&["agent", "add", "@nick.lone"]).await;
+    assert!(lone.err.contains("`plenary agent allow @nick.lone \"@nick.*\"`"), "{lone:?}");
+}
