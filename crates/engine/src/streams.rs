@@ -9,11 +9,14 @@ use std::{
 use bytes::Bytes;
 use plenary_kernel::{Clock, Position, Stamp, Version};
 use plenary_log::{
-    Batch, Condition, ExceededQuota, Fault, Log, Outcome, PageSize, Slot, StoredEvent, StreamName,
+    Batch, Chain, Condition, ExceededQuota, Fault, Log, Outcome, PageSize, Slot, StoredEvent, StreamName,
 };
 use quick_cache::sync::Cache;
 use serde::de::DeserializeOwned;
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::{
+    sync::{Mutex, MutexGuard},
+    time::{Instant, timeout},
+};
 
 use crate::{
     ATTEMPTS_MAX, Command, ExecuteError, Executed, KeyUse, Point, Room, SNAPSHOT_EVERY, STATES_CACHED_MAX,
@@ -30,12 +33,19 @@ pub struct Streams<R: Room> {
     clock: Arc<dyn Clock>,
     /// By the id of the stream.
     pub(crate) cache: Cache<Arc<str>, Arc<Entry<R::State>>>,
+    /// Until when readers do not wait for writes, because the log does not write.
+    stalled_until: parking_lot::Mutex<Option<Instant>>,
 }
 
 /// Streams that are loaded with one read.
 const LOADED_TOGETHER_MAX: usize = 64;
 /// A stream of as many events is not short.
 const SHORT_EVENTS_MAX: usize = 64;
+
+/// How long a reader waits for writes in progress; then it reads the stream as it is on disk.
+const WRITES_MAX: Duration = Duration::from_secs(1);
+/// How long readers do not wait for a log that has failed to write.
+const STALLED: Duration = Duration::from_secs(2);
 
 /// How often a lock is tried before the task waits for it.
 const SPINS: usize = 32;
@@ -75,7 +85,12 @@ fn attempted<T: DeserializeOwned, J>(ended: Ended, decided: Result<T, J>) -> Res
 impl<R: Room> Streams<R> {
     /// The room's streams in a log.
     pub fn new(log: Log, clock: Arc<dyn Clock>) -> Self {
-        Self { log, clock, cache: Cache::new(STATES_CACHED_MAX) }
+        Self {
+            log,
+            clock,
+            cache: Cache::new(STATES_CACHED_MAX),
+            stalled_until: parking_lot::Mutex::default(),
+        }
     }
 
     /// The log of the streams.
@@ -135,9 +150,9 @@ impl<R: Room> Streams<R> {
         self.on_disk(id).await
     }
 
-    /// The state after everything that it was decided on is written. Unwritten events are not in it.
+    /// The state after everything that it was decided on is written. Unwritten events are not in it. While the log
+    /// does not write, it is the state on disk.
     async fn on_disk(&self, id: &str) -> Result<(Arc<R::State>, Version), Fault> {
-        let mut fault = Fault::Overloaded;
         for _ in 0..ATTEMPTS_MAX {
             let entry = self.entry(id);
             let mut guard = entry.loaded.lock().await;
@@ -148,16 +163,33 @@ impl<R: Room> Streams<R> {
             }
             let confirmed = loaded.confirmed.clone();
             drop(guard);
-            match self.log.append(Batch { chain: Some(chain), ..Batch::default() }).await {
-                Ok(Outcome::Appended(_)) => {
+            match self.written(chain).await {
+                Some(Outcome::Appended(_)) => {
                     confirmed.fetch_max(version.0, Ordering::AcqRel);
                     return Ok((state, version));
                 }
-                Ok(_) => {}
-                Err(failed) => fault = failed,
+                // Another process was first.
+                Some(_) => {}
+                None => {
+                    let stored = self.begun(&entry.stream).await?;
+                    return Ok((stored.state, stored.version));
+                }
             }
         }
-        Err(fault)
+        Err(Fault::Overloaded)
+    }
+
+    /// Waits until the batches of a chain are written or refused; `None` if the log does not write.
+    async fn written(&self, chain: Chain) -> Option<Outcome> {
+        if self.stalled_until.lock().is_some_and(|until| Instant::now() < until) {
+            return None;
+        }
+        let last = self.log.append(Batch { chain: Some(chain), ..Batch::default() });
+        let outcome = timeout(WRITES_MAX, last).await.ok().and_then(Result::ok);
+        if outcome.is_none() {
+            *self.stalled_until.lock() = Some(Instant::now() + STALLED);
+        }
+        outcome
     }
 
     /// The state, which may be ahead of the disk, and the newest version that was observed, or was on

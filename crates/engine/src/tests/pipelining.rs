@@ -210,6 +210,27 @@ async fn readers_are_shown_nothing_that_may_yet_not_be_written() {
     check_seat_is_visible(&halls).await;
 }
 
+/// A reader waits once for a store that writes nothing, then reads what is on disk.
+#[tokio::test(start_paused = true)]
+async fn readers_go_on_while_nothing_is_written() {
+    for shared in [false, true] {
+        let (halls, rigging) = rigged(&Store::new(), shared);
+        halls.execute(ID, &opened(9), None).await.unwrap();
+        rigging.hold();
+        let seat = start(&halls, take(halls.log(), "ann"), None).await;
+        let began = tokio::time::Instant::now();
+        for _ in 0..10 {
+            let (state, version) = halls.fresh(ID).await.unwrap();
+            assert_eq!((state.taken.len(), version), (0, Version(1)));
+        }
+        assert!(began.elapsed() < std::time::Duration::from_secs(2), "{:?}", began.elapsed());
+        rigging.release();
+        seat.await.unwrap().unwrap();
+        let (state, version) = halls.fresh(ID).await.unwrap();
+        assert_eq!((state.taken.len(), version), (1, Version(2)));
+    }
+}
+
 /// A state on disk is returned at once.
 async fn check_seat_is_visible(halls: &super::hall::Halls) {
     halls.execute(ID, &take(halls.log(), "bob"), None).await.unwrap();
