@@ -146,9 +146,16 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
     let mut operator = operator(&settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
-        let signals = StopSignals::listen()?;
+        let mut signals = StopSignals::listen()?;
         let (data, is_in_clear) = (settings.data.clone(), settings.is_in_clear());
-        let server = match Server::start(settings, &mut operator.token).await {
+        let started = tokio::select! {
+            started = Server::start(settings, &mut operator.token) => started,
+            () = signals.stop() => {
+                tracing::info!("stopping before the start is complete");
+                return Ok(());
+            }
+        };
+        let server = match started {
             Ok(server) => server,
             Err(error) => return Err(refusal::explained(error, data.as_deref()).await),
         };
@@ -183,12 +190,25 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
 /// The signals to a server. SIGHUP would otherwise end it without a word.
 struct StopSignals {
     terminate: Signal,
+    interrupt: Signal,
     hang_up: Signal,
 }
 
 impl StopSignals {
     fn listen() -> std::io::Result<Self> {
-        Ok(Self { terminate: signal(SignalKind::terminate())?, hang_up: signal(SignalKind::hangup())? })
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for a signal that stops the server.
+    async fn stop(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
     }
 
     /// Waits until a signal stops the server; SIGHUP makes it read its certificate again. The error says that the store failed.
@@ -199,7 +219,7 @@ impl StopSignals {
                     return Err(anyhow::Error::from(fault).context("the store failed; start again to recover"));
                 }
                 _ = self.terminate.recv() => return Ok(()),
-                interrupted = tokio::signal::ctrl_c() => return Ok(interrupted?),
+                _ = self.interrupt.recv() => return Ok(()),
                 _ = self.hang_up.recv() => server.read_certificate().await,
             }
         }

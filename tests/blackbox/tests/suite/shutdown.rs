@@ -1,7 +1,8 @@
 //! SIGTERM: commits under way are finished, sockets closed with 1001, exit 0 within ten seconds (scenario 30; ASP-43).
 
-use blackbox::{Connection, Sender, Server, check_log, room};
+use blackbox::{Cli, Connection, Sender, Server, check_log, in_time, room};
 use futures_util::future::join_all;
+use rustix::process::Signal;
 use tokio::sync::watch;
 
 /// Sockets are closed with "going away", and the exit is clean.
@@ -77,4 +78,21 @@ async fn a_second_signal_does_no_harm() {
     assert!(status.code() == Some(0), "{status}");
     server.restart().await;
     alice.say(&id, "again").await;
+}
+
+/// A server that still waits for its store ends at once: nothing is under way.
+#[tokio::test]
+async fn a_server_that_waits_for_its_store_can_be_stopped() {
+    let home = Cli::new(&[("PLENARY_OPERATOR_TOKEN", "plo_0123456789abcdef")]);
+    let database = ["--database", "postgres://nobody@127.0.0.1:1/none", "--data", "unused"];
+    let cluster = ["--cluster", "nats://127.0.0.1:1", "--data", "node"];
+    for (store, words) in [(database, "waiting for PostgreSQL"), (cluster, "no NATS server answers yet")] {
+        for signal in [Signal::TERM, Signal::INT] {
+            let mut serve = home.start(&[&["serve", "--listen", "127.0.0.1:0"], &store[..]].concat());
+            serve.note_with(words).await;
+            serve.signal(signal);
+            let ended = in_time("the server ends", serve.end()).await;
+            assert_eq!(ended.code, 0, "{ended:?}");
+        }
+    }
 }
