@@ -77,6 +77,7 @@ impl Default for Options {
 pub async fn open(url: &str, options: Options) -> Result<OpenedLog, OpenError> {
     let target = Arc::new(Target::new(url, &options)?);
     let client = ready(&target, options.start_wait).await?;
+    target.check_sessions(&client).await?;
     target.set_epoch(migrate::migrate(&client, &target).await?);
     drop(client);
     let (session, head) = WriteSession::connect(&target).await?;

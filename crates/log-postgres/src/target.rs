@@ -5,7 +5,8 @@ use std::{future::Future, sync::OnceLock, time::Duration};
 
 use plenary_kernel::Position;
 use tokio_postgres::{
-    Client, Config, Connection, Row, Socket, Statement, config::TargetSessionAttrs, error::SqlState,
+    Client, Config, Connection, Row, SimpleQueryMessage, Socket, Statement, config::TargetSessionAttrs,
+    error::SqlState,
 };
 
 use crate::{
@@ -28,6 +29,9 @@ const STATEMENT_MS_MAX: u64 = 10_000;
 const PAUSE_MS_MAX: u64 = 5_000;
 /// Longest wait for an answer, whatever the server's own limits.
 pub(crate) const ANSWER_MS_MAX: u64 = 15_000;
+/// How often two sessions are compared at a start: a pooler that has many connections may give them the
+/// same ones for a while.
+const SESSION_CHECKS: usize = 4;
 /// Longest schema name; with `plenary_` before it, it names a notification channel of at most 63 bytes.
 const SCHEMA_BYTES_MAX: usize = 48;
 
@@ -40,7 +44,7 @@ pub enum OpenError {
     /// The server can't be reached, or rejects the login.
     #[error("PostgreSQL cannot be reached: {0}")]
     Unreachable(String),
-    /// The server is starting: it refuses connections, or recovers from a crash.
+    /// The server is starting or has no connection to spare: it refuses connections, or recovers from a crash.
     #[error("PostgreSQL is not ready: {0}")]
     Starting(String),
     /// The server would not keep acknowledged data, or is too old.
@@ -274,6 +278,24 @@ impl Target {
         Ok(())
     }
 
+    /// Fails if two sessions get the same process of the server, or one gets several: a pooler that gives
+    /// out its connections for a transaction loses the settings, statements, locks and notifications of
+    /// a session, and mixes up those of several.
+    pub(crate) async fn check_sessions(&self, client: &Client) -> Result<(), OpenError> {
+        let other = self.connect(Purpose::Migrating).await?;
+        let (first, second) = (process(client).await?, process(&other).await?);
+        for _ in 0..SESSION_CHECKS {
+            if first == second || process(client).await? != first || process(&other).await? != second {
+                return Err(OpenError::Unfit(
+                    "a pooler gives a session another connection for each transaction; let it pool sessions, or name \
+                     the server itself"
+                        .into(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// A session on the opened store with prepared statements, and the current head.
     pub(crate) async fn session(
         &self,
@@ -284,8 +306,8 @@ impl Target {
         let head = within(CONNECT_MS_MAX, self.same_store(&client)).await?;
         let preparing = futures_util::future::try_join_all(statements.iter().map(|sql| client.prepare(sql)));
         let statements = within(CONNECT_MS_MAX, preparing).await?;
-        let pid = within(CONNECT_MS_MAX, client.query_one("SELECT pg_backend_pid()", &[])).await?;
-        Ok((Session { client, statements, pid: pid.try_get(0).map_err(Trouble::from)? }, head))
+        let pid = process(&client).await?;
+        Ok((Session { client, statements, pid }, head))
     }
 
     async fn same_store(&self, client: &Client) -> Result<Position, Trouble> {
@@ -299,12 +321,14 @@ impl Target {
     }
 
     /// Plans are made once, and use indexes: otherwise a plan that was made for an empty table would
-    /// scan it for ever.
+    /// scan it for ever. Not every supported server has the time limits of idle sessions and of transactions.
     fn settings(&self) -> String {
         format!(
             "SET search_path TO \"{}\"; \
              SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') \
                 WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false); \
+             SELECT set_config(name, '0', false) FROM pg_settings \
+                WHERE name IN ('idle_session_timeout', 'transaction_timeout'); \
              SET lock_timeout = {LOCK_MS_MAX}; SET statement_timeout = {STATEMENT_MS_MAX}; \
              SET idle_in_transaction_session_timeout = {PAUSE_MS_MAX}; \
              SET default_transaction_isolation = 'read committed'; \
@@ -316,11 +340,22 @@ impl Target {
     }
 }
 
-/// Whether a retry may succeed: the server does not listen yet, or is not ready.
+/// The process of the server that answers on a connection. Without a prepared statement, which another process may
+/// not know.
+async fn process(client: &Client) -> Result<i32, Trouble> {
+    let answer = within(CONNECT_MS_MAX, client.simple_query("SELECT pg_backend_pid()")).await?;
+    let pid = answer.iter().find_map(|message| {
+        let SimpleQueryMessage::Row(row) = message else { return None };
+        row.get(0)?.parse().ok()
+    });
+    pid.ok_or_else(|| Trouble::Broken("the server does not say which process answers".into()))
+}
+
+/// Whether a retry may succeed: the server does not listen yet, is not ready, or has no connection to spare.
 fn is_starting(error: &tokio_postgres::Error) -> bool {
     use std::io::ErrorKind::{ConnectionRefused, NotFound};
     if let Some(code) = error.code() {
-        return *code == SqlState::CANNOT_CONNECT_NOW;
+        return [SqlState::CANNOT_CONNECT_NOW, SqlState::TOO_MANY_CONNECTIONS].contains(code);
     }
     let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
     cause.is_some_and(|cause| matches!(cause.kind(), ConnectionRefused | NotFound))

@@ -8,7 +8,7 @@ use plenary_kernel::{Position, Version};
 use plenary_log::{Fault, Log, OpenedLog, Outcome};
 use plenary_log_postgres::{Options, open};
 use server::{
-    TestStore, assert_gapless, fed, message, message_once,
+    TestStore, admin, assert_gapless, fed, message, message_once,
     relay::{Relay, Way},
     run, soon, stream, text, url,
 };
@@ -287,5 +287,27 @@ fn a_locked_head_is_a_fault_in_time_and_passes() {
         holder.batch_execute("COMMIT").await.expect("the head is free");
         opened.log.append(message(&stream("a"), "appended")).await.expect("appended");
         assert_eq!(opened.log.head().await, Ok(Position(1)));
+    });
+}
+
+/// A role or a database may have a time limit for idle sessions, which is for people who forget theirs.
+#[test]
+fn idle_connections_are_kept() {
+    run(async {
+        let (store, admin) = (TestStore::new(), admin(&url()).await);
+        let url = url();
+        let mark = if url.contains('?') { '&' } else { '?' };
+        let limited = format!("{url}{mark}options=-c%20idle_session_timeout%3D300");
+        let opened = store.try_open(&limited).await.expect("the store opens");
+        opened.log.append(message(&stream("a"), "said")).await.expect("appended");
+        let ours = format!(
+            "SELECT array_agg(pid ORDER BY pid) FROM pg_stat_activity \
+            WHERE application_name IN ('plenary write {0}', 'plenary signal {0}')",
+            store.schema
+        );
+        let processes = async || admin.query_one(&ours, &[]).await.expect("listed").get::<_, Vec<i32>>(0);
+        let before = processes().await;
+        admin.batch_execute("SELECT pg_sleep(1)").await.expect("time passes");
+        assert_eq!((processes().await, before.len()), (before, 2));
     });
 }

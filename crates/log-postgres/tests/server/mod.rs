@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::print_stdout, reason = "a skipped test says why")]
 
+pub(crate) mod pooler;
 pub(crate) mod relay;
 
 use std::{

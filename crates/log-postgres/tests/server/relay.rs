@@ -40,10 +40,7 @@ pub(crate) struct Relay {
 impl Relay {
     /// A relay to the server of the tests.
     pub(crate) async fn start() -> Self {
-        let config: Config = super::url().parse().expect("the URL is well-formed");
-        let [Host::Tcp(host)] = config.get_hosts() else { panic!("the test server must be reached by TCP") };
-        let port = config.get_ports().first().copied().unwrap_or(5432);
-        let server = (host.clone(), port);
+        let (config, server) = test_server();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let here = listener.local_addr().expect("the port is known").port();
         let way = Arc::new(watch::Sender::new(Way::Open));
@@ -62,8 +59,16 @@ impl Relay {
     }
 }
 
-fn through(config: &Config, port: u16) -> String {
-    // The relay searches the bytes for commits, which TLS would hide.
+/// The server of the tests, and its address.
+pub(super) fn test_server() -> (Config, (String, u16)) {
+    let config: Config = super::url().parse().expect("the URL is well-formed");
+    let [Host::Tcp(host)] = config.get_hosts() else { panic!("the test server must be reached by TCP") };
+    let server = (host.clone(), config.get_ports().first().copied().unwrap_or(5432));
+    (config, server)
+}
+
+/// The server at another port of this machine. A relay reads the bytes, which TLS would hide.
+pub(super) fn through(config: &Config, port: u16) -> String {
     let mut url = format!("host=127.0.0.1 port={port} sslmode=disable");
     for (name, value) in [("user", config.get_user()), ("dbname", config.get_dbname())] {
         if let Some(value) = value {
