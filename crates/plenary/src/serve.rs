@@ -2,6 +2,7 @@
 //! Must not know: the command line's other commands.
 
 mod refusal;
+mod supervisor;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -173,6 +174,7 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
                  listen on 127.0.0.1 behind a proxy with TLS, and set --public-url"
             );
         }
+        supervisor::report_ready();
         let console = cli::console_command(data.as_deref(), server.near());
         tracing::info!("run `{console}` for a link that signs in to the console");
         signals.wait(&server).await?;

@@ -1,6 +1,6 @@
 //! The server as a service: health, readiness, metrics, its own description, and its limits at start (D.1, D.2).
 
-use blackbox::{Cli, Database, Server, TestDependency, assert_keys, eventually, pair};
+use blackbox::{Cli, Database, Server, TempDir, TestDependency, assert_keys, eventually, in_time, pair};
 use serde_json::json;
 use tokio_postgres::NoTls;
 
@@ -19,6 +19,18 @@ async fn health_answers_on_both_names() {
         assert!(health["uptime_ms"].as_i64().is_some_and(|uptime| uptime >= 0), "{health}");
     }
     ready(&server).await;
+}
+
+/// A supervisor learns when the server listens.
+#[tokio::test]
+async fn a_supervisor_is_told_that_the_server_is_ready() {
+    let dir = TempDir::new();
+    let path = dir.path().join("notify");
+    let supervisor = tokio::net::UnixDatagram::bind(&path).expect("the socket is free");
+    let _server = Server::builder().env("NOTIFY_SOCKET", &path.display().to_string()).start().await;
+    let mut report = [0; 64];
+    let bytes = in_time("the server reports", supervisor.recv(&mut report)).await.expect("received");
+    assert_eq!(&report[..bytes], b"READY=1");
 }
 
 /// Waits until the server is ready: a store that answers late is silent for that time.
