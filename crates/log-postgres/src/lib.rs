@@ -5,6 +5,7 @@
 mod audit;
 mod backoff;
 mod copying;
+mod last;
 mod lead;
 mod migrate;
 mod pool;
@@ -36,6 +37,7 @@ pub use self::{
     target::OpenError,
 };
 use self::{
+    last::LastEvent,
     pool::Pool,
     reads::Postgres,
     tail::Tail,
@@ -46,10 +48,10 @@ use self::{
 /// Most own commits in memory for the feed; beyond it the feed reads them from the store.
 const COMMITS_AT_HAND_MAX: usize = 256;
 
-/// The default time that opening waits for a server that starts. A server that was killed under load
-/// replays its log for about a minute.
 /// The number of connections for reads, which share them.
 const READ_CONNECTIONS: usize = 3;
+/// The default time that opening waits for a server that starts. A server that was killed under load
+/// replays its log for about a minute.
 const START_WAIT: Duration = Duration::from_secs(120);
 
 /// How a store on PostgreSQL is used.
@@ -84,10 +86,11 @@ pub async fn open(url: &str, options: Options) -> Result<OpenedLog, OpenError> {
     let reads = Arc::new(Postgres::new(Pool::new(target.clone(), READ_CONNECTIONS)));
     let hint = HighWater::at(head);
     let hint_rx = hint.subscribe();
-    let shared = Arc::new(StoreState { target, hint, writer: AtomicI32::new(0) });
+    let shared = Arc::new(StoreState { target, hint, writer: AtomicI32::new(0), last: Arc::default() });
     let (committed, committed_rx) = mpsc::channel(COMMITS_AT_HAND_MAX);
     let (channel, jobs, feeder) = plenary_log::channel();
-    let tail = Tail::new((reads.clone(), feeder.clone()), committed_rx, hint_rx, options.poll);
+    let source = (reads.clone(), shared.last.clone());
+    let tail = Tail::new(source, feeder.clone(), committed_rx, hint_rx, options.poll);
     tokio::spawn(tail.run());
     let signals = signals::signals(shared.clone()).await;
     tokio::spawn(Writer::new(shared, feeder, committed, session, head).run(jobs));
@@ -120,6 +123,7 @@ struct StoreState {
     hint: HighWater,
     /// The id of the writer's process on the server.
     writer: AtomicI32,
+    last: Arc<LastEvent>,
 }
 
 impl StoreState {

@@ -13,6 +13,7 @@ use plenary_log::{
 use tokio_postgres::{Row as Record, types::ToSql};
 
 use crate::{
+    last::{self, KnownEnd},
     pool::Pool,
     target::{stored, unsigned},
     text::{self, Range},
@@ -66,6 +67,7 @@ statements! {
         ) SELECT nth, high, (SELECT e.position FROM events e WHERE e.stream = search.stream AND e.version = high) \
         FROM search WHERE high - low = 1";
     Head = "SELECT last FROM head";
+    End = last::END;
 }
 
 /// Most names of streams that are remembered; beyond it all are dropped.
@@ -93,6 +95,13 @@ impl Postgres {
         let mut events = self.events(&self.0.query(Sql::Gaps, &[&after, &until]).await?).await?;
         events.sort_by_key(|event| event.position);
         Ok(events)
+    }
+
+    /// The end of the log that has the known event.
+    pub(crate) async fn end(&self, known: &KnownEnd) -> Result<Position, Fault> {
+        let ends =
+            decoded(&self.0.query(Sql::End, &[&known.position()]).await?, |record| known.checked(record))?;
+        one(&ends)
     }
 
     /// Events with the id of their stream in the ninth column.
@@ -271,10 +280,7 @@ impl Reads for Postgres {
     fn head(&self) -> Read<'_, Position> {
         Box::pin(async move {
             let heads = decoded(&self.0.query(Sql::Head, &[]).await?, |record| unsigned(record.try_get(0)?))?;
-            let [head] = heads[..] else {
-                return Err(Fault::Corrupt(format!("{} heads", heads.len())));
-            };
-            Ok(Position(head))
+            one(&heads).map(Position)
         })
     }
 }
@@ -283,6 +289,14 @@ impl Reads for Postgres {
 fn news(stream: StreamName, record: &Record) -> Result<StreamNews, Trouble> {
     let (first, at) = (unsigned(record.try_get(1)?)?, unsigned(record.try_get(2)?)?);
     Ok(StreamNews { stream, first: Version(first), at: Position(at) })
+}
+
+/// The value of the one row of `head`.
+fn one<T: Copy>(heads: &[T]) -> Result<T, Fault> {
+    match heads {
+        [head] => Ok(*head),
+        heads => Err(Fault::Corrupt(format!("{} heads", heads.len()))),
+    }
 }
 
 fn most(max: usize) -> i64 {

@@ -4,13 +4,16 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use plenary_kernel::{Position, limits::READ_ROWS_MAX};
-use plenary_log::{Fault, Feeder, Reads, StoredEvent};
+use plenary_log::{Fault, Feeder, StoredEvent};
 use tokio::{
     sync::{mpsc, watch},
     time::{Instant, MissedTickBehavior, sleep_until},
 };
 
-use crate::reads::{Gap, Postgres};
+use crate::{
+    last::LastEvent,
+    reads::{Gap, Postgres},
+};
 
 /// The least time between two reads of other processes' commits. One read costs less than several: it gets all
 /// commits of that time. A commit after a pause is read at once.
@@ -25,6 +28,7 @@ const OWN_WAITING_MAX: usize = 64;
 /// The feed's task.
 pub(crate) struct Tail {
     reads: Arc<Postgres>,
+    last: Arc<LastEvent>,
     feeder: Feeder,
     /// Own commits, in order; some may be missing.
     committed: mpsc::Receiver<Arc<[StoredEvent]>>,
@@ -43,14 +47,15 @@ pub(crate) struct Tail {
 
 impl Tail {
     pub(crate) fn new(
-        (reads, feeder): (Arc<Postgres>, Feeder),
+        (reads, last): (Arc<Postgres>, Arc<LastEvent>),
+        feeder: Feeder,
         committed: mpsc::Receiver<Arc<[StoredEvent]>>,
         hint: watch::Receiver<Position>,
         poll: Duration,
     ) -> Self {
         let published = *hint.borrow();
         let (until, own, due) = (published, VecDeque::new(), Instant::now());
-        Self { reads, feeder, committed, hint, poll, published, until, own, due }
+        Self { reads, last, feeder, committed, hint, poll, published, until, own, due }
     }
 
     /// Runs until the writer is gone.
@@ -112,13 +117,14 @@ impl Tail {
     async fn publish(&mut self, events: Arc<[StoredEvent]>) {
         if let Some(last) = events.last() {
             self.published = last.position;
+            self.last.note(&events);
             self.feeder.publish(events).await;
         }
     }
 
-    /// Reads the head of the log.
+    /// Reads the end of the log, which must still be the same log.
     async fn look(&mut self) -> Result<(), Fault> {
-        let head = self.reads.head().await?;
+        let head = self.reads.end(&self.last.known()).await?;
         if head < self.published {
             let was = self.published;
             return Err(Fault::Corrupt(format!("the log ends at {head} and once ended at {was}")));

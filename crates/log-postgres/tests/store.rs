@@ -67,6 +67,27 @@ fn a_log_that_went_back_ends_the_process() {
     });
 }
 
+/// A server that lacks acknowledged appends may have as many others before it is asked again.
+#[test]
+fn a_log_with_another_event_at_its_end_ends_the_process() {
+    run(async {
+        let store = TestStore::new();
+        let polling = store.open().await;
+        let options = Options { poll: Duration::from_secs(3_600), ..store.options() };
+        let mut writing = open(&url(), options).await.expect("the store opens");
+        polling.log.append(message(&stream("a"), "lost")).await.expect("appended");
+        assert_gapless(&soon(fed(&mut writing.feed, 1)).await, 1);
+        store.damage("UPDATE events SET envelope = 'other', sum = sum # 1").await;
+        assert!(matches!(soon(polling.log.failed()).await, Fault::Corrupt(_)));
+        let admin = store.admin().await;
+        store.terminate(&admin, "write").await;
+        let answer = soon(writing.log.append(message(&stream("b"), "never"))).await;
+        assert!(matches!(answer, Err(Fault::Corrupt(_))), "{answer:?}");
+        let head = admin.query_one("SELECT last FROM head", &[]).await.expect("the head is there");
+        assert_eq!(head.get::<_, i64>(0), 1, "nothing was written on top of it");
+    });
+}
+
 #[test]
 fn events_are_never_changed() {
     run(async {

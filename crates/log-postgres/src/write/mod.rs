@@ -353,6 +353,7 @@ impl Writer {
         }
         let connecting = WriteSession::connect(self.shared.target());
         let (session, _) = self.backoff.attempt(connecting).await?;
+        session.check_end(&self.shared.last.known()).await?;
         self.shared.set_writer(session.pid());
         Ok(session)
     }
@@ -373,6 +374,7 @@ impl Writer {
 
     fn publish(&self, events: Arc<[StoredEvent]>) {
         let Some(last) = events.last().map(|event| event.position) else { return };
+        self.shared.last.note(&events);
         if self.committed.try_send(events).is_err() {
             self.shared.committed_until(last);
         }

@@ -7,6 +7,7 @@ use tokio_postgres::{Client, Statement};
 
 use super::lock::{NAMED, STATEMENTS};
 use crate::{
+    last::{END, KnownEnd},
     target::{ANSWER_MS_MAX, OpenError, Purpose, Session, Target, within},
     trouble::Trouble,
 };
@@ -23,6 +24,11 @@ impl WriteSession {
         let (session, head) = target.session(Purpose::Writing, STATEMENTS).await?;
         within(ANSWER_MS_MAX, session.client.batch_execute(NAMED)).await?;
         Ok((Self { session, shapes: HashMap::new() }, head))
+    }
+    /// Nothing may be written on top of a log that lacks the known event.
+    pub(crate) async fn check_end(&self, known: &KnownEnd) -> Result<(), Trouble> {
+        let end = within(ANSWER_MS_MAX, self.client().query_one(END, &[&known.position()])).await?;
+        known.checked(&end).map(|_| ())
     }
     pub(crate) fn client(&self) -> &Client {
         &self.session.client
