@@ -82,7 +82,7 @@ async fn metadata_is_an_object() {
 /// ASP-96: a payload beyond the inline limit travels by reference; nobody fetches the reference.
 #[tokio::test]
 async fn asp_96_references_are_not_fetched() {
-    let (server, alice, bob, id) = Server::with_pair().await;
+    let (_server, alice, bob, id) = Server::with_pair().await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/secret", listener.local_addr().expect("an address"));
     let content =

@@ -310,7 +310,7 @@ async fn a_second_process_is_refused() {
 /// Answers do not show what they are made with.
 #[tokio::test]
 async fn answers_are_plain() {
-    let (server, [alice]) = Server::with(["@alice.bot"]).await;
+    let (_server, [alice]) = Server::with(["@alice.bot"]).await;
     let response = alice.get("/sessions").await;
     assert_keys(&response.ok(200), &["sessions"], &["next_cursor"]);
     assert!(response.header("x-powered-by").is_none());

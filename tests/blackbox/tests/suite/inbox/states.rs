@@ -217,8 +217,7 @@ async fn receipts_are_a_stream_that_ends_with_the_last_one() {
 /// A browser opens a stream that has ended again, with the last id that it has; only 204 tells it that nothing comes any more.
 #[tokio::test]
 async fn a_browser_that_comes_back_to_finished_receipts_is_told_so() {
-    let server = Server::start().await;
-    let (alice, bob, id) = pair(&server).await;
+    let (server, alice, bob, id) = Server::with_pair().await;
     let sequence = alice.say(&id, "hello").await;
     let path = format!("/sessions/{id}/messages/{sequence}/receipts");
     let with = [("Last-Event-ID", "end")];

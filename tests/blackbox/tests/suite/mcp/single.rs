@@ -8,7 +8,7 @@ use super::said::{ACCEPT, SINGLE, ask, code, headers, messages, result, send, se
 /// The server says what it is and what it can, and every list says how long it is fresh, and for whom.
 #[tokio::test]
 async fn the_server_is_discovered_and_its_lists_are_cacheable() {
-    let (server, [agent]) = Server::with(["@nick.bot"]).await;
+    let (_server, [agent]) = Server::with(["@nick.bot"]).await;
     let found = result(&agent, "server/discover", json!({})).await;
     let versions: Vec<_> = found["supportedVersions"].as_array().expect("versions").iter().collect();
     assert!(versions.contains(&&json!(SINGLE)) && versions.contains(&&json!("2025-11-25")), "{found}");

@@ -265,7 +265,7 @@ async fn other_tools_of_a_server_that_comes_later_are_reported() {
 /// Single requests are answered without a server too, for no time at all: the server may have another list.
 #[tokio::test]
 async fn single_requests_are_answered_without_a_server() {
-    let (server, [agent]) = Server::with(["@nick.bot"]).await;
+    let (_server, [agent]) = Server::with(["@nick.bot"]).await;
     let nobody =
         TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port").local_addr().expect("bound");
     let mut shim = shim(&format!("http://{nobody}"), &agent).start(&["mcp"]);

@@ -57,7 +57,7 @@ async fn sc_33_discovery_lists_the_paths_too() {
 /// An agent to try it with is there without configuration, and a server that wants none has none.
 #[tokio::test]
 async fn sc_33_echo_is_there_unless_it_is_switched_off() {
-    let (server, [nick]) = Server::with(["@nick.ann"]).await;
+    let (_server, [nick]) = Server::with(["@nick.ann"]).await;
     assert_eq!(nick.get("/").await.ok(200), json!([["echo", "/agent/echo"]]));
     assert_eq!(finish(&outcome(&nick, ECHO, "x").await), "success");
     let server = Server::builder().config("[runs]\necho = false\n").start().await;
