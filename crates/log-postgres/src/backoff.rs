@@ -37,7 +37,7 @@ impl Backoff {
             Err(error) => {
                 let trouble = error.trouble();
                 let pause = self.pause();
-                tracing::warn!(?trouble, pause_ms = pause.as_millis(), "PostgreSQL cannot be reached");
+                tracing::warn!(%trouble, pause_ms = pause.as_millis(), "PostgreSQL cannot be reached");
                 self.failed = Some((Instant::now() + pause, trouble.clone()));
                 Err(trouble)
             }

@@ -6,18 +6,23 @@ use tokio_postgres::{
     error::{DbError, Severity},
 };
 
-/// An error, classified by its consequence.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An error, classified by its consequence. Shown as the words of the server or the connection.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
     /// The connection is lost or unusable; another one may work.
+    #[error("{0}")]
     Lost(String),
     /// Another session holds a lock, or it took too long; the connection is good.
+    #[error("{0}")]
     Busy(String),
     /// The server's disk is full.
+    #[error("{0}")]
     Full(String),
     /// The server refuses the request; the connection is good.
+    #[error("{0}")]
     Refused(String),
     /// The store is not what this process wrote: the process must end.
+    #[error("{0}")]
     Broken(String),
 }
 
@@ -79,5 +84,15 @@ pub(crate) fn described(error: &Error) -> String {
     match std::error::Error::source(error) {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trouble_is_shown_without_its_class() {
+        assert_eq!(Trouble::Lost("no answer within 3000 ms".into()).to_string(), "no answer within 3000 ms");
     }
 }

@@ -53,7 +53,7 @@ pub(super) async fn run(
             shared.former.store(former, Ordering::Release);
         }
         tracing::warn!(
-            text = ?trouble,
+            text = %trouble,
             "not exchanging signals with other processes: signals are lost until it is back, and commits are polled"
         );
         let pause = tokio::time::sleep(backoff.pause());
@@ -77,7 +77,7 @@ fn report_ready(backoff: &mut Backoff, ready: &mut Option<oneshot::Sender<()>>) 
 async fn refuse(items: &mut mpsc::Receiver<Item>, trouble: &Trouble) -> std::convert::Infallible {
     while let Some(item) = items.recv().await {
         match item {
-            Item::Publish { reply, .. } => drop(reply.send(Err(Fault::Unavailable(format!("{trouble:?}"))))),
+            Item::Publish { reply, .. } => drop(reply.send(Err(Fault::Unavailable(trouble.to_string())))),
             Item::Answer { .. } => {}
         }
     }
@@ -120,7 +120,7 @@ async fn work(
                     Ok(()) => {}
                     Err(trouble @ (Trouble::Lost(_) | Trouble::Broken(_))) => return Err(trouble),
                     Err(trouble @ (Trouble::Busy(_) | Trouble::Full(_) | Trouble::Refused(_))) => {
-                        tracing::warn!(?trouble, "signals were not sent");
+                        tracing::warn!(%trouble, "signals were not sent");
                     }
                 }
             }
@@ -215,6 +215,6 @@ async fn leave(shared: &SignalState) {
         Ok::<_, Trouble>(())
     };
     if let Err(trouble) = within(STEP_MS_MAX, leaving).await {
-        tracing::debug!(?trouble, "the other processes will find out that this one is gone");
+        tracing::debug!(%trouble, "the other processes will find out that this one is gone");
     }
 }

@@ -147,7 +147,7 @@ pub(crate) async fn write_and_commit(
     burst.send(write(session, &statement, &params)).await;
     burst.send(commit(session)).await;
     let answers = within(ANSWER_MS_MAX, async { Ok::<_, Trouble>(burst.answers().await) }).await;
-    let answers = answers.map_err(|trouble| NotCommitted::Unknown(format!("{trouble:?}")))?;
+    let answers = answers.map_err(|trouble| NotCommitted::Unknown(trouble.to_string()))?;
     let [written, committed]: [_; 2] =
         answers.try_into().map_err(|_| NotCommitted::Unknown("two answers were awaited".into()))?;
     written.map_err(refused)?;
@@ -166,7 +166,7 @@ pub(crate) async fn write_alone(
     let (statement, params) = prepared(session, &parts, true).await?;
     let answer = async { Ok::<_, Trouble>(write(session, &statement, &params).await) };
     let answer = within(ANSWER_MS_MAX, answer).await;
-    let rows = answer.map_err(|trouble| NotCommitted::Unknown(format!("{trouble:?}")))?;
+    let rows = answer.map_err(|trouble| NotCommitted::Unknown(trouble.to_string()))?;
     let rows = rows.map_err(|error| if ends_session(&error) { lost(&error) } else { refused(error) })?;
     let moved: i64 = match rows.first().map(|row| row.try_get(0)) {
         Some(Ok(moved)) => moved,
