@@ -178,6 +178,12 @@ impl Presence {
         live.map(|live| live.mailbox.clone()).collect()
     }
 
+    /// The mailboxes of all connections.
+    pub fn all_mailboxes(&self) -> Vec<Arc<Mailbox>> {
+        let agents = self.agents.lock();
+        agents.values().flat_map(|agent| &agent.live).map(|live| live.mailbox.clone()).collect()
+    }
+
     /// Orders every connection to end, and refuses new ones.
     pub fn close_all(&self, why: CloseReason) {
         self.closed.store(true, Ordering::Release);

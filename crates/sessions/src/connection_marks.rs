@@ -1,9 +1,12 @@
 //! From committed events to marks for the connections with something new to read. Passes on no payloads.
 
+use std::sync::Arc;
+
 use plenary_accounts::{AccountEvent, INBOX};
 use plenary_engine::Room;
-use plenary_hub::Observer;
-use plenary_log::StoredEvent;
+use plenary_hub::{Mailbox, Observer};
+use plenary_kernel::Version;
+use plenary_log::{Fault, StoredEvent};
 use plenary_room::async_trait;
 
 use crate::{Sessions, files::FileRoom, room::SessionRoom};
@@ -28,30 +31,42 @@ impl Observer for Sessions {
 impl Sessions {
     /// Marks every agent that may read one of the events. The tail has the events before any reader wakes.
     async fn mark_readers(&self, run: &[&StoredEvent]) {
-        let (first, last) = (run[0], run[run.len() - 1]);
         run.iter().for_each(|event| self.0.streams.observe(event));
-        let state = match self.0.streams.state(first.stream.id()).await {
-            Ok((state, _)) => state,
-            Err(fault) => {
+        let mailboxes = match self.mailboxes_of_readers(run).await {
+            Ok(mailboxes) => mailboxes,
+            Err(fault @ Fault::Corrupt(_)) => {
                 tracing::error!(%fault, "a session cannot be read; its readers are not woken");
                 return;
             }
+            // Without its mark, a connection would have events confirmed that it never sent. It reads the session itself, and
+            // ends if that fails too: its client then returns to what it has confirmed.
+            Err(fault) => {
+                tracing::warn!(%fault, "a session cannot be read now; every connection looks at it");
+                self.0.presence.all_mailboxes()
+            }
         };
-        if state.crosses {
-            self.0.crossings.notify_growth();
-        }
-        let before = plenary_kernel::Version(first.version.0 - 1);
-        let readers = state.participants.iter().filter(|(_, participant)| {
-            participant.stay.is_some() || participant.next_readable(before, last.version).is_some()
-        });
-        let mailboxes = self.0.presence.mailboxes(readers.map(|(handle, _)| handle));
         if mailboxes.is_empty() {
             return;
         }
+        let first = run[0];
         self.0.tail.push(run.iter().copied());
         for mailbox in mailboxes {
             mailbox.mark(&first.stream, first.version);
         }
+    }
+
+    /// The mailboxes of the agents that may read one of the events of a session.
+    async fn mailboxes_of_readers(&self, run: &[&StoredEvent]) -> Result<Vec<Arc<Mailbox>>, Fault> {
+        let (first, last) = (run[0], run[run.len() - 1]);
+        let (state, _) = self.0.streams.state(first.stream.id()).await?;
+        if state.crosses {
+            self.0.crossings.notify_growth();
+        }
+        let before = Version(first.version.0 - 1);
+        let readers = state.participants.iter().filter(|(_, participant)| {
+            participant.stay.is_some() || participant.next_readable(before, last.version).is_some()
+        });
+        Ok(self.0.presence.mailboxes(readers.map(|(handle, _)| handle)))
     }
 
     fn mark_inbox(&self, first: &StoredEvent) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use plenary_accounts::{Accounts, Actor, Authority, Policy, TokenDigest, agent::command::RegisterAgent};
 use plenary_engine::{Room, SystemClock};
-use plenary_hub::{Connection, Cursors, LastClosed, Presence, SILENT_BEATS};
+use plenary_hub::{Connection, Cursors, LastClosed, Observer as _, Presence, SILENT_BEATS};
 use plenary_kernel::{AgentHandle, Clock, SessionId, Version};
 use plenary_log::{
     Fault,
@@ -115,6 +115,19 @@ async fn asp_41_an_agent_that_is_back_meanwhile_stays_online_for_every_process()
     first.sessions.0.cursors.flush().await.unwrap();
     assert!(second.sessions.0.cursors.is_online_elsewhere(&ann()).await.unwrap());
     drop(connection);
+}
+
+/// Without the mark, a ping would confirm the event unsent.
+#[tokio::test]
+async fn asp_43_an_event_of_a_session_that_cannot_be_read_now_marks_every_connection() {
+    let store = Store::new();
+    let (first, second) = (Server::on(&store).await, Server::on(&store).await);
+    let stream = SessionRoom::stream(first.session().await.as_str());
+    let events = first.sessions.log().read_stream(&stream, Version::ZERO, 100).await.unwrap();
+    let connection = second.connect().await;
+    second.rigging.fail_reads(Some(Fault::Unavailable("gone".into())));
+    second.sessions.committed(&events).await;
+    assert_eq!(connection.mailbox.take().streams.get(&stream), Some(&Version(1)));
 }
 
 /// A disconnect that the store cannot accept is written when it can.
