@@ -6,7 +6,7 @@ use plenary_log::{
     rigged::{ReadCounts, Store},
 };
 
-use super::hall::{Do, Hall, HallEvent, Halls, add, opened, rigged, take};
+use super::hall::{Do, Hall, HallEvent, Halls, add, closing, opened, rigged, take};
 use crate::Room as _;
 
 const SHORT: [&str; 3] = ["a", "b", "c"];
@@ -40,6 +40,44 @@ async fn short_streams_are_loaded_together_and_a_long_one_when_it_is_needed() {
     // A loaded state goes on as any other.
     halls.execute("a", &take(halls.log(), "ann"), None).await.unwrap();
     assert_eq!(halls.state("a").await.unwrap().1, Version(2));
+}
+
+/// Around the length from which a stream is not short; and the streams grow, and drop out of the memory.
+#[tokio::test]
+async fn a_state_that_was_loaded_with_others_is_that_of_a_load_alone() {
+    let store = Store::new();
+    let (together, _) = rigged(&store, false);
+    let lengths = [0, 1, 2, 61, 62, 63, 64, 65, 66, 129];
+    let ids = lengths.map(|length| length.to_string());
+    for (id, length) in ids.iter().zip(lengths) {
+        let event = |nth| if nth % 3 == 1 { HallEvent::Sung } else { HallEvent::Opened(nth) };
+        together.execute(id, &Do((0..length).map(event).collect()), None).await.unwrap();
+    }
+    for round in 0..4 {
+        together.cache.clear();
+        together.load_short(&ids.each_ref().map(String::as_str)).await;
+        let (alone, _) = rigged(&store, false);
+        for (id, length) in ids.iter().zip(lengths) {
+            let loaded = together.state(id).await.unwrap();
+            assert_eq!(loaded, alone.state(id).await.unwrap(), "{id} in round {round}");
+            assert_eq!(loaded.1, Version(length as u64 + round), "{id}");
+            let one_more = if round == 3 { closing() } else { opened(1_000) };
+            together.execute(id, &one_more, None).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_is_dispatched_while_the_others_are_read_is_not_missed() {
+    let store = Store::new();
+    let written = filled(&store).await;
+    let (halls, _) = rigged(&store, false);
+    halls.entry("a").observe(Version(2));
+    // The read began before the event was there.
+    halls.load_short(&SHORT).await;
+    written.execute("a", &closing(), None).await.unwrap();
+    let (state, version) = halls.state("a").await.unwrap();
+    assert_eq!((state.closed, version), (true, Version(2)));
 }
 
 #[tokio::test]
