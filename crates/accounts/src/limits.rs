@@ -109,8 +109,6 @@ pub const TOKENS_REFUSED_MAX: usize = 256;
 pub const TOKENS_BELOW_ONE_MAX: usize = 16;
 /// Longest token of an issuer that is sent instead of one of this server, in bytes; beyond it 401.
 pub const FOREIGN_TOKEN_BYTES_MAX: usize = 8 << 10;
-/// How long a refresh token that was just replaced gives one more successor, in milliseconds; a later use ends its grant.
-pub const REFRESH_GRACE_MS: u64 = 30 * 1_000;
 /// Most valid tokens of one grant; beyond it the oldest ends.
 pub const TOKENS_PER_GRANT_MAX: usize = 3;
 /// Longest validity of an additional token with an expiry, in seconds; beyond it 400

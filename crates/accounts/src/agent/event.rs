@@ -201,11 +201,8 @@ pub struct GrantRenewed {
     pub id: String,
     /// The digest of the part that all refresh tokens of the grant share.
     pub key: TokenDigest,
-    /// The digest of the new refresh token.
+    /// The digest of the valid refresh token.
     pub refresh: TokenDigest,
-    /// The digest of the refresh token that the client used; absent at the grant's first use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub used: Option<TokenDigest>,
     /// The previous expiry of the unused grant, at its first use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_until: Option<TimestampMs>,

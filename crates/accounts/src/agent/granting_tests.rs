@@ -13,10 +13,7 @@ use super::{
 };
 use crate::{
     Actor, Authority, Policy, Rejection, TokenDigest,
-    limits::{
-        REFRESH_GRACE_MS, TOKENS_BELOW_ONE_MAX, TOKENS_OF_ISSUERS_MAX, TOKENS_PER_GRANT_MAX,
-        TOKENS_REFUSED_MAX,
-    },
+    limits::{TOKENS_BELOW_ONE_MAX, TOKENS_OF_ISSUERS_MAX, TOKENS_PER_GRANT_MAX, TOKENS_REFUSED_MAX},
 };
 
 const HOUR: u64 = 3_600_000;
@@ -127,63 +124,6 @@ fn given_a_grant_when_it_is_taken_up_and_renewed_then_its_tokens_are_below_it() 
     let again = GrantEdit::Renew { used, renewal: renewal(&grant, 9) };
     assert_eq!(act(&mut state, 30, &again), Ok(GrantOutcome::Reused));
     assert!(state.issued().is_empty() && accepts(&state, "own", 30));
-}
-
-/// The renewal of a refresh token; the new one has the number `nth`.
-fn renewed(state: &mut AgentState, at: u64, grant: &str, (used, nth): (u64, u64)) -> GrantOutcome {
-    let used = TokenDigest::of(&format!("refresh {used}"));
-    act(state, at, &GrantEdit::Renew { used, renewal: renewal(grant, nth) }).unwrap()
-}
-
-#[test]
-fn given_two_programs_with_one_refresh_token_when_both_renew_then_both_go_on() {
-    let mut state = agent(AgentKind::Agent);
-    let grant = granted(&mut state);
-    act(&mut state, 2, &GrantEdit::TakeUp(renewal(&grant, 0))).unwrap();
-    for (at, step) in [
-        (10, (0, 1)),
-        (9 + REFRESH_GRACE_MS, (0, 2)),
-        // Each has its own from now on.
-        (HOUR, (1, 3)),
-        (HOUR + 1, (2, 4)),
-        (2 * HOUR, (4, 5)),
-        (2 * HOUR + REFRESH_GRACE_MS, (3, 6)),
-    ] {
-        assert_eq!(renewed(&mut state, at, &grant, step), GrantOutcome::Done, "{step:?}");
-    }
-    let mut other = state.clone();
-    for state in [&mut state, &mut other] {
-        assert!(accepts(state, "access 5", 2 * HOUR + REFRESH_GRACE_MS));
-    }
-    assert_eq!(renewed(&mut state, 2 * HOUR + REFRESH_GRACE_MS + 1, &grant, (4, 9)), GrantOutcome::Reused);
-    assert_eq!(renewed(&mut other, 3 * HOUR, &grant, (5, 9)), GrantOutcome::Done, "it was not used yet");
-}
-
-#[test]
-fn given_a_replaced_refresh_token_when_its_grace_is_over_or_used_then_it_ends_the_grant() {
-    for uses in [&[(10 + REFRESH_GRACE_MS, 0)][..], &[(11, 0), (12, 0)], &[(11, 1), (12, 0)]] {
-        let mut state = agent(AgentKind::Agent);
-        let grant = granted(&mut state);
-        act(&mut state, 2, &GrantEdit::TakeUp(renewal(&grant, 0))).unwrap();
-        assert_eq!(renewed(&mut state, 10, &grant, (0, 1)), GrantOutcome::Done);
-        let (last, before) = uses.split_last().unwrap();
-        for (nth, (at, used)) in before.iter().enumerate() {
-            assert_eq!(renewed(&mut state, *at, &grant, (*used, 2 + nth as u64)), GrantOutcome::Done);
-        }
-        assert_eq!(renewed(&mut state, last.0, &grant, (last.1, 9)), GrantOutcome::Reused, "{uses:?}");
-        assert!(state.issued().is_empty());
-    }
-}
-
-#[test]
-fn given_programs_that_share_each_new_token_when_they_renew_together_again_then_the_unused_one_makes_way() {
-    let mut state = agent(AgentKind::Agent);
-    let grant = granted(&mut state);
-    act(&mut state, 2, &GrantEdit::TakeUp(renewal(&grant, 0))).unwrap();
-    for (at, step) in [(10, (0, 1)), (11, (0, 2)), (12, (2, 3)), (13, (2, 4)), (14, (4, 5))] {
-        assert_eq!(renewed(&mut state, at, &grant, step), GrantOutcome::Done, "{step:?}");
-    }
-    assert_eq!(renewed(&mut state, 15, &grant, (1, 9)), GrantOutcome::Reused);
 }
 
 #[test]

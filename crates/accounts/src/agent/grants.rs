@@ -127,18 +127,18 @@ pub(super) fn edit(
             if grant.refresh.is_some() {
                 return Err(Rejection::GrantInvalid);
             }
-            renew(state, stamp, handle, (renewal, None), grant)
+            renew(state, stamp, handle, renewal, grant)
         }
         GrantEdit::Renew { used, renewal } => {
             let grant = grant(state, stamp.now, renewal)?;
             if !grant.key.is_some_and(|key| key.matches(&renewal.key)) {
                 return Err(Rejection::GrantInvalid);
             }
-            if !grant.accepts_refresh(used, stamp.now) {
+            if !grant.refresh.is_some_and(|refresh| refresh.matches(used)) {
                 let events = revocation(WhyEnded::Reused, &renewal.grant);
                 return Ok(Decision::new(events, GrantOutcome::Reused));
             }
-            renew(state, stamp, handle, (renewal, Some(*used)), grant)
+            renew(state, stamp, handle, renewal, grant)
         }
         GrantEdit::GiveBack { grant, key } => match state.issued().get(grant) {
             Some(grant_token) if grant_token.key.is_some_and(|grant_key| grant_key.matches(key)) => {
@@ -183,7 +183,7 @@ fn renew(
     state: &AgentState,
     stamp: &Stamp,
     handle: &AgentHandle,
-    (renewal, used): (&Renewal, Option<TokenDigest>),
+    renewal: &Renewal,
     grant: &IssuedToken,
 ) -> Result<Decision<AgentEvent, GrantOutcome>, Rejection> {
     let scope = renewal.scope.clone().unwrap_or_else(|| grant.scope.clone());
@@ -196,7 +196,6 @@ fn renew(
         id: renewal.grant.clone(),
         key: renewal.key,
         refresh: renewal.refresh,
-        used,
         pending_until: grant.expires_at.filter(|_| grant.refresh.is_none()),
         expires_at: grant.refresh.is_none().then_some(until),
     })];

@@ -212,7 +212,7 @@ impl AgentState {
                 self.issued.end(&event.ended);
             }
             AgentEvent::TokenIssued(event) => self.issued.issue(at, event),
-            AgentEvent::GrantRenewed(event) => self.issued.renew(at, event),
+            AgentEvent::GrantRenewed(event) => self.issued.renew(event),
             AgentEvent::TokensEnded(event) => {
                 self.refuse(at, event);
                 self.issued.end(&event.ended);

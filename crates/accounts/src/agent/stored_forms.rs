@@ -86,10 +86,6 @@ const FORMS: &[(&str, &str)] = &[
         "GrantRenewed",
         r#"{"id":"01B","key":"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b","refresh":"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"}"#,
     ),
-    (
-        "GrantRenewed",
-        r#"{"id":"01B","key":"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b","refresh":"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb","used":"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"}"#,
-    ),
 ];
 
 #[test]

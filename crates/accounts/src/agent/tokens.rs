@@ -8,7 +8,7 @@ use plenary_kernel::TimestampMs;
 use serde::{Deserialize, Serialize};
 
 use super::event::{EndedToken, GrantRenewed, TokenIssued, WhyEnded};
-use crate::{Scope, TokenDigest, limits::REFRESH_GRACE_MS};
+use crate::{Scope, TokenDigest};
 
 /// The parent id of tokens that were made with the agent's own token.
 pub const OWN: &str = "own";
@@ -70,50 +70,14 @@ pub struct IssuedToken {
     pub(crate) through: Option<TokenDigest>,
     /// The digest of the part that all refresh tokens of a grant share; `None` before its first use.
     pub(crate) key: Option<TokenDigest>,
-    /// The digest of the newest refresh token.
+    /// The digest of the valid refresh token.
     pub(crate) refresh: Option<TokenDigest>,
-    /// The digest of another valid one, if two programs of the client renewed at the same time.
-    #[serde(default)]
-    pub(crate) refresh_twin: Option<TokenDigest>,
-    /// The refresh token that was replaced last, unless it has given a second successor.
-    #[serde(default)]
-    pub(crate) replaced: Option<ReplacedRefresh>,
-}
-
-/// A refresh token that was replaced, and when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReplacedRefresh {
-    token: TokenDigest,
-    at: TimestampMs,
 }
 
 impl IssuedToken {
     /// Whether it has not expired.
     pub fn is_open(&self, now: TimestampMs) -> bool {
         self.expires_at.is_none_or(|end| now < end)
-    }
-
-    /// Whether a refresh token of the grant gives a successor: it was not used, or it was replaced a moment ago. Two programs
-    /// of a client that share their tokens renew them at the same time, and an answer may be lost.
-    pub(crate) fn accepts_refresh(&self, used: &TokenDigest, now: TimestampMs) -> bool {
-        let is_in_grace = |replaced: ReplacedRefresh| {
-            replaced.token.matches(used) && now.0.abs_diff(replaced.at.0) < REFRESH_GRACE_MS
-        };
-        [self.refresh, self.refresh_twin].iter().flatten().any(|refresh| refresh.matches(used))
-            || self.replaced.is_some_and(is_in_grace)
-    }
-
-    /// At most two refresh tokens are valid. A new one takes the place of the one that was used; beside the second successor of
-    /// a replaced one, the newest stays valid.
-    fn replace_refresh(&mut self, at: TimestampMs, event: &GrantRenewed) {
-        let newest = self.refresh.replace(event.refresh);
-        let Some(used) = event.used else { return };
-        let is_newest = newest.is_some_and(|newest| newest.matches(&used));
-        let is_twin = self.refresh_twin.is_some_and(|twin| twin.matches(&used));
-        if !is_newest {
-            self.refresh_twin = newest;
-        }
-        self.replaced = (is_newest || is_twin).then_some(ReplacedRefresh { token: used, at });
     }
 }
 
@@ -236,16 +200,14 @@ impl AgentTokens {
             through: event.through,
             key: None,
             refresh: None,
-            refresh_twin: None,
-            replaced: None,
         };
         self.0.insert(event.id.clone(), token);
     }
 
-    pub(crate) fn renew(&mut self, at: TimestampMs, event: &GrantRenewed) {
+    pub(crate) fn renew(&mut self, event: &GrantRenewed) {
         if let Some(grant) = self.0.get_mut(&event.id) {
             grant.key = Some(event.key);
-            grant.replace_refresh(at, event);
+            grant.refresh = Some(event.refresh);
             grant.expires_at = event.expires_at.or(grant.expires_at);
         }
     }
@@ -313,7 +275,7 @@ pub struct Renewal {
 pub enum GrantOutcome {
     /// The change is made.
     Done,
-    /// A used refresh token was used again, other than within [`REFRESH_GRACE_MS`], so the grant was revoked.
+    /// A used refresh token was used again, so the grant was revoked.
     Reused,
 }
 

@@ -36,8 +36,7 @@ const CODES: &[&str] =
 pub(super) fn operations() -> Vec<Operation<At>> {
     let token = doc("oauth.token", Method::POST, "/oauth/token", "Get tokens for a code or a refresh token")
         .description(
-            "A refresh token is good for once, and once more within 30 seconds, because two programs of a client may renew at the \
-             same time. One that comes again later ends the grant, and every token that was got with it. With \
+            "A refresh token is good for once. One that comes twice ends the grant, and every token that was got with it. With \
              grant_type=urn:ietf:params:oauth:grant-type:token-exchange (RFC 8693) a token of an issuer that is configured, or \
              one of an agent, is exchanged for a narrowing one; whatever is wrong with it is `invalid_request`, and the \
              description begins with a code.",

@@ -231,34 +231,6 @@ async fn of_many_at_once_one_takes_a_code() {
     }
 }
 
-/// Two programs of one client renew one refresh token at the same time: both go on, each with its own. A third use ends the grant.
-#[tokio::test]
-async fn two_programs_that_renew_at_the_same_time_both_go_on() {
-    let (mut server, _, browser, client) = scene().await;
-    let code = code(&browser, &client).await;
-    let first = redeemed(&server, &client, &code).await.ok(200);
-    let old = part(&first, "refresh_token");
-    let renewal = || renewed(&server, &client, &old);
-    let (one, other) = futures_util::future::join(renewal(), renewal()).await;
-    let mut programs = [one.ok(200), other.ok(200)];
-    assert_ne!(programs[0]["refresh_token"], programs[1]["refresh_token"]);
-    for _ in 0..2 {
-        for tokens in &mut programs {
-            *tokens = renewed(&server, &client, &part(tokens, "refresh_token")).await.ok(200);
-            server.bearer(&part(tokens, "access_token")).get("/agents/me").await.ok(200);
-        }
-        server.crash().await;
-    }
-    let again = part(&programs[0], "refresh_token");
-    for status in [200, 200, 400] {
-        assert_eq!(renewed(&server, &client, &again).await.status, status);
-    }
-    for tokens in &programs {
-        server.bearer(&part(tokens, "access_token")).get("/agents/me").await.refusal_code(401);
-        no(&renewed(&server, &client, &part(tokens, "refresh_token")).await, 400, "invalid_grant");
-    }
-}
-
 /// A refresh token that comes twice ends the grant: one of the two was stolen. Garbage with a grant's name ends nothing.
 #[tokio::test]
 async fn a_refresh_token_that_comes_twice_ends_its_grant() {
