@@ -95,13 +95,13 @@ impl Subscription {
 }
 
 /// What the links in notifications end with.
-pub(crate) struct Subscribed {
+pub(crate) struct KnownReceivers {
     pub(crate) subscriptions: Arc<Streams<SubscriptionRoom>>,
     pub(crate) accounts: Accounts,
 }
 
 #[async_trait]
-impl LinkReceivers for Subscribed {
+impl LinkReceivers for KnownReceivers {
     async fn has(&self, owner: &OwnerName, receiver: &SubscriptionId) -> Result<bool, Fault> {
         let (state, _) = self.subscriptions.fresh(owner.as_str()).await?;
         match state.get(receiver) {

@@ -26,7 +26,7 @@ use crate::{
         decide::{DeliveryStep, Outcome, Patience},
         event::DeliveryEvent,
     },
-    matcher::{Subscribed, event_of},
+    matcher::{KnownReceivers, event_of},
     post::PostOrigins,
     push::Vapid,
     rates::MailRates,
@@ -79,7 +79,7 @@ impl Notify {
     ) -> Result<Self, TlsFault> {
         let sender = Sender::new(&config)?;
         let subscriptions = Arc::new(Streams::new(log.clone(), clock.clone()));
-        requests.set_link_receivers(Arc::new(Subscribed {
+        requests.set_link_receivers(Arc::new(KnownReceivers {
             subscriptions: subscriptions.clone(),
             accounts: accounts.clone(),
         }));
