@@ -12,6 +12,8 @@ use super::relay::{test_server, through};
 
 /// A message whose answer ends with [`READY`]: a simple query, or the end of an extended one.
 const ANSWERED: [u8; 2] = *b"QS";
+/// The client leaves; its pooled connection stays.
+const TERMINATE: u8 = b'X';
 /// The server is ready for the next statement; the last byte says whether a transaction is open.
 const READY: u8 = b'Z';
 const NO_TRANSACTION: u8 = b'I';
@@ -54,6 +56,9 @@ async fn serve(
     }
     loop {
         let first = message(&mut client).await?;
+        if first[0] == TERMINATE {
+            return Ok(());
+        }
         if let Some(pooled) = &mut *pooled.lock().await {
             transaction(&mut client, &mut pooled.server, first).await?;
         }
