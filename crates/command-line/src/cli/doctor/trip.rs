@@ -197,7 +197,7 @@ async fn run_hooks(
         (all, hooks) if all == hooks => format!("each of {all} hooks"),
         (text, hooks) => format!("{text} of {hooks} hooks, the others print nothing"),
     };
-    Ok(format!("a test message reaches {} by {by}; the slowest took {slowest} ms", coding.title()))
+    Ok(format!("a message reaches {} by {by}; the slowest took {slowest} ms", coding.title()))
 }
 
 /// The input that a coding agent gives to a hook at an event.
