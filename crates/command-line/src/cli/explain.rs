@@ -149,13 +149,6 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
         (404, code) if let Some(next) = missing_next(code) => next,
         // The code of a reply that does not come from Plenary.
         (404, "http_404") => return Some(other_server_next(context)),
-        (409, "agent_stopped") => {
-            "its owner can start it with `plenary agent start @OWNER.NAME`; `plenary runs agents` shows which agents are stopped"
-        }
-        (409, "run_not_active") => "see its state with `plenary runs show NAME RUN_ID`",
-        (409, "ambiguous_package_id") => "name the project with --project",
-        (409, "duplicate_package_id") => "deposit a new package, with `--parent ID` if it corrects that one",
-        (409, "project_exists") => "choose another id, or ask the owner to share the project",
         (501, "search_not_supported") => {
             "this server has no search; `plenary context orchestrate --focus TEXT` finds words"
         }
@@ -182,7 +175,6 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
             "post the first one, `plenary channel spec CHANNEL --set '{\"mission\":\"…\"}'` or `plenary channel handoff \
              CHANNEL HOLDER --expect ACTION`"
         }
-        (409, "channel_closed") => "create another channel with `plenary channel create`",
         (403, code) => return forbidden_next(code).map(str::to_owned),
         // ASP-18: the answer is the same for every reason, so the text must not claim one.
         (404, _) if context.used().is_some_and(|(identity, _)| identity.is_none()) => {
@@ -192,36 +184,13 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
             "it does not exist, or this caller may not see it; the server does not say which. Check the \
              spelling, the identity (`plenary status`), and whether both sides allow each other"
         }
-        (409, "not_joined") => {
-            "join first: `plenary session join ID`; after leaving, you need a new invitation"
-        }
-        (409, "invitation_held") => {
-            "a person of the agent's owner accepts it: `plenary inbox --human`, or the console"
-        }
         (400, "unknown_person") => "name a person of the owner whose request it is; see `plenary who`",
         (503, "peer_unreachable") => "try again later, or ask the operator of the other network",
-        (409, "already_linked") => {
-            "`plenary peer list` shows it. Grants do not change while an accord lasts: revoke it and make another one. To \
-             revoke an accord ends every session across both networks; to revoke an open invitation ends nothing"
-        }
-        (409, "session_ended") => "reopen it with `plenary session reopen ID`, or create a new one",
-        (409, "session_active") => "it is already open; send with `plenary session send ID TEXT`",
-        (409, "not_reopenable") => {
-            "only an agent that was joined at the end may reopen it; create a new session"
-        }
         (400, "invalid_target") if refused.message.contains("public address") => {
             "with `private_addresses = true` in [notify] of plenary.toml, the server also sends to other addresses"
         }
-        (409, "already_answered") => "`plenary requests show ID` shows the answer",
         (507, _) => "the server's disk is full: its operator makes room; then try again",
-        (409, "agent_exists") => {
-            "choose another name; if the agent is yours, save its token with `plenary token add`"
-        }
-        (409, "owner_exists") => {
-            "`plenary owner rotate-token OWNER --show-token` prints a new token, and ends the old one"
-        }
-        (409, "owners_person") => "choose another name for the agent; people are named `@OWNER`",
-        (409, "idempotency_key_reused") => "another request used this key; choose a new key",
+        (409, code) => return conflict_next(code).map(str::to_owned),
         (413, _) => "send less at once, or upload it elsewhere and send its URL with --attach",
         (429 | 503, _) => match refused.retry_after {
             Some(wait) => return Some(format!("try again in {} s", wait.as_secs())),
@@ -275,6 +244,41 @@ fn forbidden_next(code: &str) -> Option<&'static str> {
             "only the owner may configure this agent: use the owner's token, or ask the owner to run `plenary agent self-service \
              @owner.name on`"
         }
+        _ => return None,
+    })
+}
+
+/// What to do about a state that the request contradicts.
+fn conflict_next(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "agent_stopped" => {
+            "its owner can start it with `plenary agent start @OWNER.NAME`; `plenary runs agents` shows which agents are stopped"
+        }
+        "run_not_active" => "see its state with `plenary runs show NAME RUN_ID`",
+        "ambiguous_package_id" => "name the project with --project",
+        "duplicate_package_id" => "deposit a new package, with `--parent ID` if it corrects that one",
+        "project_exists" => "choose another id, or ask the owner to share the project",
+        "channel_closed" => "create another channel with `plenary channel create`",
+        "not_joined" => "join first: `plenary session join ID`; after leaving, you need a new invitation",
+        "invitation_held" => {
+            "a person of the agent's owner accepts it: `plenary inbox --human`, or the console"
+        }
+        "already_linked" => {
+            "`plenary peer list` shows it. Grants do not change while an accord lasts: revoke it and make another one. To \
+             revoke an accord ends every session across both networks; to revoke an open invitation ends nothing"
+        }
+        "session_ended" => "reopen it with `plenary session reopen ID`, or create a new one",
+        "session_active" => "it is already open; send with `plenary session send ID TEXT`",
+        "not_reopenable" => "only an agent that was joined at the end may reopen it; create a new session",
+        "already_answered" => "`plenary requests show ID` shows the answer",
+        "agent_exists" => {
+            "choose another name; if the agent is yours, save its token with `plenary token add`"
+        }
+        "owner_exists" => {
+            "`plenary owner rotate-token OWNER --show-token` prints a new token, and ends the old one"
+        }
+        "owners_person" => "choose another name for the agent; people are named `@OWNER`",
+        "idempotency_key_reused" => "another request used this key; choose a new key",
         _ => return None,
     })
 }
