@@ -1799,6 +1799,7 @@ class Health(TypedDict):
     HMAC-SHA-256,
     in hex. Absent without a challenge, for a token that is not valid here, and for an address that is not the
     server's.
+    With 503 it is not known whether the token is valid here: the store did not answer; ask again.
     """
     server_id: NotRequired[str | None]
     """The id of the server's log: the same for every process on the log, and after a restart or a restore.

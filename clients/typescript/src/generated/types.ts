@@ -1705,6 +1705,7 @@ export interface Health {
    * HMAC-SHA-256,
    * in hex. Absent without a challenge, for a token that is not valid here, and for an address that is not the
    * server's.
+   * With 503 it is not known whether the token is valid here: the store did not answer; ask again.
    */
   proof?: string | null;
   /**

@@ -4302,7 +4302,8 @@ class AsyncRequestOperations:
     ) -> RequestLink:
         """Create a one-tap link.
 
-        The link answers the request without a token, once, within seven days. It is shown once.
+        The link answers the request without a token, once, within seven days. It is shown once, and ends with
+        the token and the person that made it.
 
         Refused with: invalid_json, invalid_idempotency_key, missing_authorization, invalid_authorization,
         not_found, already_answered, request_withdrawn, request_expired, too_many_changes,
