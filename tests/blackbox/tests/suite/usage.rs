@@ -79,7 +79,7 @@ async fn a_suggested_command_repeats_the_options_that_were_given() {
     let given = format!("plenary --as @nick.b --url {url}");
     assert!(inbox.err.contains(&format!("{given} inbox ack ")), "{inbox:?}");
     assert!(inbox.err.contains(&format!("`{given} session join {session}`")), "{inbox:?}");
-    let suggested = inbox.err.lines().find_map(|line| Some(line.split_once("with: plenary ")?.1));
+    let suggested = inbox.err.lines().find_map(|line| Some(line.split_once("items with: plenary ")?.1));
     let pasted: Vec<&str> = suggested.expect("a command").split(' ').collect();
     assert_eq!(cli.run_ok(&pasted).await, "0 unread");
     let missing = ["runs", "show", "echo", "none", "--as", "@nick.b", "--url", &url, "--json"];
