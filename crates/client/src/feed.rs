@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use http::{HeaderName, HeaderValue, header};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
@@ -94,8 +94,6 @@ pub(crate) struct Feed {
     options: StreamOptions,
     state: State,
     reconnecting: Reconnecting,
-    /// Whether the server said that nothing follows the last event.
-    has_ended: bool,
 }
 
 impl Feed {
@@ -116,7 +114,6 @@ impl Feed {
             options,
             state: State::Due(Instant::now()),
             reconnecting: Reconnecting::new(options.wait_for_server),
-            has_ended: false,
         }
     }
 
@@ -125,20 +122,13 @@ impl Feed {
         Self { first_path: Some(path), ..self }
     }
 
-    /// Whether the server said (204) that nothing follows the last event.
-    pub(crate) const fn has_ended(&self) -> bool {
-        self.has_ended
-    }
-
     /// Waits for the next signal.
     pub(crate) async fn next(&mut self) -> Result<Signal<SseEvent>> {
         match &mut self.state {
             State::Due(when) => {
                 tokio::time::sleep_until(*when).await;
                 match self.open().await {
-                    Ok(response) => {
-                        self.has_ended = response.status() == StatusCode::NO_CONTENT;
-                        let body = response.into_body();
+                    Ok(body) => {
                         self.reconnecting.note_open();
                         let now = Instant::now();
                         let parser = Parser::holding(self.event_bytes_max);
@@ -170,7 +160,7 @@ impl Feed {
         }
     }
 
-    async fn open(&self) -> Result<Response<Incoming>> {
+    async fn open(&self) -> Result<Incoming> {
         let path = self.first_path.as_ref().filter(|_| self.after.is_none()).unwrap_or(&self.path);
         let mut headers = vec![(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
         // An empty id counts as none (WHATWG HTML, 9.2.6).
@@ -182,10 +172,10 @@ impl Feed {
         let response = self.client.open(path, "text/event-stream", &headers).await?;
         let kind = response.headers().get(header::CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        if !kind.starts_with("text/event-stream") && response.status() != StatusCode::NO_CONTENT {
+        if !kind.starts_with("text/event-stream") {
             return Err(Error::Unreadable(format!("no event stream at {path}, but `{kind}`")));
         }
-        Ok(response)
+        Ok(response.into_body())
     }
 
     fn lost(&mut self, reason: String, retry_in: Duration) -> Signal<SseEvent> {

@@ -16,7 +16,7 @@ pub struct RunStream {
 }
 
 impl RunStream {
-    /// Waits for the next signal; `None` after RunCompleted, or if nothing follows the event `after`.
+    /// Waits for the next signal; `None` after RunCompleted.
     ///
     /// # Errors
     /// See [`Signal`].
@@ -29,10 +29,6 @@ impl RunStream {
                 }
                 self.last = event.id.unwrap_or(self.last);
                 self.over = event.finish_reason().is_some();
-            }
-            if matches!(signal, Signal::Lost { .. }) && self.feed.has_ended() {
-                self.over = true;
-                return Ok(None);
             }
             return Ok(Some(signal));
         }

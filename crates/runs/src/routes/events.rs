@@ -1,11 +1,8 @@
 //! The events of a run or a thread: all, since the last call, or live (SC-12, SC-36 to SC-38, SC-42).
 //! Must not know: how they are stored.
 
-use axum::{
-    extract::{Path, Query, State, rejection::QueryRejection},
-    response::IntoResponse as _,
-};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::extract::{Path, Query, State, rejection::QueryRejection};
+use http::{HeaderMap, HeaderValue, Method, header};
 use plenary_edge::Operation;
 use plenary_kernel::Class;
 use schemars::JsonSchema;
@@ -21,7 +18,6 @@ use crate::{
     registry::Agent,
     request::switch,
     run_reader::{Page, Since},
-    state::RunState,
     wire::Base,
 };
 
@@ -29,14 +25,12 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     let polling = "For a run: the events since the reader's last request, each once; `X-Reader` names a reader, otherwise the \
                 token does. With `since` nothing is consumed. For a thread: all events of its runs. With \
                 `stream=true` server-sent events, from the beginning or after `since` or `Last-Event-ID`: for a run \
-                until RunCompleted, for a thread until no run is active or waiting. With the `Last-Event-ID` of a \
-                run's last event the answer is 204.";
+                until RunCompleted, for a thread until no run is active or waiting.";
     let doc = |id, path, summary| {
         of_agent(id, Method::GET, path, summary)
             .description(polling)
             .reply::<Vec<Base>>()
             .or_reply_type("text/event-stream")
-            .or_empty(StatusCode::NO_CONTENT)
             .answers_page()
             .continues()
             .links_pages()
@@ -170,16 +164,11 @@ async fn answer(
     let EventQuery { stream, since, method, page_parameters } = event_query;
     let invalid = || refusals::shape("invalid_since", "`since` must be the id of an event");
     if switch(stream, "stream", "invalid_stream")? {
-        let resumed = text(headers, "last-event-id");
-        let since = Since::read(resumed.or(since))
+        let since = text(headers, "last-event-id").or(since);
+        let since = Since::read(since)
             .ok_or_else(invalid)?
             .resolve(&visible_thread)?
             .require_reached(&visible_thread)?;
-        let has_all = |run: &RunState| run.status.is_over() && run.last_event_id <= since.number_in(run.id);
-        // Without this answer a browser opens the stream of a finished run again for ever.
-        if resumed.is_some() && visible_thread.run().is_some_and(has_all) {
-            return Ok(StatusCode::NO_CONTENT.into_response());
-        }
         let watch = runs.watch(caller, visible_thread.source.thread)?;
         return runs.live(caller, (visible_thread.source, watch), visible_thread.run, since).await;
     }
