@@ -88,10 +88,9 @@ impl Notify {
     }
 
     /// Queues a request, once per `source`; `false` if the owner's queue is full and it is not sent.
-    /// sent.
     ///
+    /// # Errors
     /// If the store fails.
-    /// The store failed.
     pub async fn post(&self, source: &str, owner: &OwnerName, post: Post) -> Result<bool, Fault> {
         let id = NoticeId::of_source(source);
         if self.0.deliveries.fresh(id.as_str()).await?.0.subject.is_some() {

@@ -146,7 +146,7 @@ impl Rounds {
     async fn begin() -> Self {
         let server = Server::start().await;
         let (owner, agent) = (server.owner("nick").await, server.agent("@nick.cc").await);
-        Self { server: server, owner, agent }
+        Self { server, owner, agent }
     }
 
     /// The result of a call of a client with these capabilities.
